@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade architectures`: which Tensor Core instructions are emulated, by which model, and how anyone
-// knows.
+// `binade architectures`: which Tensor Core instructions are emulated, by which model, and what the evidence for each model
+// is.
 #include <fmt/format.h>
 
 #include <memory>
@@ -61,11 +61,21 @@ void show_architectures(const ArchitecturesOptions& options) {
 
 void define_architectures(App app, int&) {
   const auto options = std::make_shared<ArchitecturesOptions>();
-  app.add_option("--arch", options->architecture, "one alone: " + architecture_range());
+  app.add_option("--arch", options->architecture,
+                 "list this architecture only, one of " + architecture_range() + " (default: all)");
   app.add_flag("--evidence", options->evidence,
-               "in full: whose rows, which publication, what the rows exclude and what they held");
-  app.add_flag("--names", options->names, "the names of the instructions, a line each");
-  app.add_flag("--json", options->json, "as JSON, the evidence in full");
+               "print the evidence in full: on which GPU rows were recorded, which publication "
+               "says it, which other rules the rows exclude, and which operands they held");
+  app.add_flag("--names", options->names,
+               "print only the names of the instructions, one per line, as --instruction of other "
+               "commands takes them");
+  app.add_flag("--json", options->json, "print JSON, with the evidence in full");
+  app.footer(
+      "\nExit status: 0 the list was printed, 2 an argument is wrong.\n\n"
+      "Examples:\n"
+      "  binade architectures --arch sm_90\n"
+      "  binade architectures --arch sm_90 --names\n"
+      "  binade architectures --arch sm_120 --evidence");
   app.callback([app, options] {
     options->all = app.count("--arch") == 0;
     show_architectures(*options);
@@ -75,7 +85,10 @@ void define_architectures(App app, int&) {
 }  // namespace
 
 const Command architectures_command{
-    "architectures", "the Tensor Core instructions that are emulated, and the evidence",
+    "architectures", "list the Tensor Core instructions that are emulated, and the evidence",
+    "Lists the Tensor Core instructions that binade emulates, by architecture: types and sizes, "
+    "how each sums its products, and how it is known (by hardware, machine code or a paper, or "
+    "still open). A legend below the table explains its columns.",
     &define_architectures};
 
 }  // namespace binade

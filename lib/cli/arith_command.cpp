@@ -183,9 +183,9 @@ void run_arith(const ArithArguments& a) {
                   .attributes = attributes_of(a.attributes),
                   .seed = a.seed};
   if (!fits_in(how.to, binary64)) {
-    throw Error("--format " + printable(a.format) +
-                ": no dtype holds all its values, which go beyond binary64's; give a format within "
-                "it");
+    throw Error(
+        "--format " + printable(a.format) +
+        ": no dtype holds all its values, which go beyond binary64's; give a format within it");
   }
   const std::string& out = a.files.back();
   check_result_name(out);
@@ -226,43 +226,57 @@ void run_arith(const ArithArguments& a) {
 void define_arith(App app, int&) {
   const auto a = std::make_shared<ArithArguments>();
   app.add_option("OP", a->operation,
-                 listed(names_of(operations)) + "; or sub, mul, div, rem, sqrt, fma, min, max")
+                 "the operation: " + listed(names_of(operations)) +
+                     "; or, for short, sub, mul, div, rem, sqrt, fma, min, max")
       .required();
   app.add_option(
          "FILES", a->files,
-         "as many operands as OP has, then the result. An operand is .safetensors, .npy, .npz or "
-         "torch's .pt, FILE:NAME where it holds several, - for standard input; of any "
-         "floating-point dtype, all of one shape, but a tensor of one element is taken for "
-         "every element. OUT is .npy or .safetensors, values in F32 where the format fits "
-         "binary32, else F64")
+         "files of as many operands as OP has, then the file of the result. An operand is a "
+         ".safetensors, .npy, .npz or torch's .pt file, written FILE:NAME if the file holds "
+         "several arrays, or - for standard input. Operands have any floating-point dtype and one "
+         "shape; a tensor of one element is used for every element. OUT is .npy or .safetensors, "
+         "and holds values as F32 if binary32 holds every number of the format, else as F64")
       .type_name("A [B [C]] OUT")
       .required();
-  app.add_option("--format", a->format, "format to round to; see binade formats").required();
+  app.add_option("--format", a->format,
+                 "format to which results are rounded: a name from `binade formats`, or your own, "
+                 "such as e5m7")
+      .required();
   add_rounding(app, a->attributes);
   add_saturation(app, a->attributes);
   add_nan(app, a->attributes);
   add_flush_results(app, a->attributes);
   add_flush_operands(app, a->attributes);
-  app.add_option("--seed", a->seed, "seed of stochastic rounding; element i draws word i")
+  app.add_option("--seed", a->seed,
+                 "seed of stochastic rounding, from 0 to 2^64 - 1; element i, in the order of the "
+                 "file, draws word i of the random numbers")
       .capture_default_str();
   add_random_bits(app, a->attributes);
-  app.add_option("--name", a->name, "of the result's tensor in .safetensors; out");
-  app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold");
+  app.add_option("--name", a->name,
+                 "name of the result's tensor in a .safetensors file (default: out)");
+  app.add_option("--dtype", a->dtype,
+                 "dtype of the elements of .npy files that hold raw bytes (V1, V2), such as "
+                 "bfloat16 or float8_e4m3fn");
   app.footer(
-      "\nA division by zero is exact: it gives the infinity, or what the format has in its place, "
-      "and no column counts it."
-      "\nA NaN operand makes minimum and maximum a NaN (torch.minimum, PTX's min.NaN); "
-      "minimum_number and "
-      "maximum_number take the other operand (torch.fmin, PTX's min)."
-      "\n  binade arith fma a.npy b.npy c.npy d.npy --format e4m3 --saturation finite");
+      "\nA division by zero is exact: it gives infinity, or what the format has in its place, and "
+      "no column counts it.\n"
+      "If an operand is a NaN, so is the result of minimum and maximum (torch.minimum, PTX's "
+      "min.NaN); minimum_number\n"
+      "and maximum_number give the other operand (torch.fmin, PTX's min).\n\n"
+      "Exit status: 0 the result was written, 2 an argument or a file cannot be used.\n\n"
+      "Examples:\n"
+      "  binade arith add a.npy b.npy sum.npy --format bfloat16\n"
+      "  binade arith fma a.npy b.npy c.npy d.npy --format e4m3 --saturation finite");
   app.callback([a] { run_arith(*a); });
 }
 
 }  // namespace
 
-const Command arith_command{"arith",
-                            "an operation on every element of arrays, rounded once to a format, "
-                            "and counts of what happened",
-                            &define_arith};
+const Command arith_command{
+    "arith", "compute an operation on every element of arrays, rounded once to a format",
+    "Computes an operation exactly on every element of its operands, rounds each result once to a "
+    "format, and writes the results to a file. Prints how many results became zero, subnormal or "
+    "infinite, were invalid or inexact.",
+    &define_arith};
 
 }  // namespace binade

@@ -1,45 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each attribute as one option of a command.
+// Declares each attribute of an operation as an option of a command, with its help.
 #include "lib/cli/attribute_options.h"
 
 namespace binade {
 
 void add_rounding(App app, AttributeOptions& options) {
-  app.add_option("-r,--rounding", options.rounding,
-                 "ties_to_even, ties_to_away, toward_zero, toward_positive, toward_negative, "
-                 "to_odd, stochastic; or PTX's rn, rz, …, or TestFloat's near_even, minMag, …")
+  app.add_option(
+         "-r,--rounding", options.rounding,
+         "how a value between two numbers of the format is rounded: ties_to_even, ties_to_away, "
+         "toward_zero, toward_positive, toward_negative, to_odd or stochastic. PTX's names (rn, "
+         "rz, …) and TestFloat's (near_even, minMag, …) are understood, too")
       .capture_default_str();
 }
 
 void add_saturation(App app, AttributeOptions& options) {
   app.add_option("--saturation", options.saturation,
-                 "none, or finite: overflow and infinity give the largest finite number")
+                 "none: an overflow or an infinity becomes infinity, or what the format has in its "
+                 "place; finite: it becomes the largest finite number")
       .capture_default_str();
 }
 
 void add_nan(App app, AttributeOptions& options) {
   app.add_option("--nan", options.nan,
-                 "NaN results: quiet (7E00), nvidia (7FFF; in FP8 as cuda_fp8.h) or propagate")
+                 "which NaN a result is: quiet (7E00 in binary16), nvidia (7FFF in binary16; in "
+                 "FP8 that of cuda_fp8.h) or propagate (sign and payload of the operand's NaN)")
       .capture_default_str();
 }
 
 void add_tininess(App app, AttributeOptions& options) {
-  app.add_option("--tininess", options.tininess, "underflow is detected before or after rounding")
+  app.add_option("--tininess", options.tininess,
+                 "before or after: whether underflow is detected before rounding or after it")
       .capture_default_str();
 }
 
 void add_flush_results(App app, AttributeOptions& options) {
-  app.add_flag("--ftz", options.flush_results, "flush subnormal results to zero");
+  app.add_flag("--ftz", options.flush_results,
+               "a subnormal result becomes a zero with its sign (FTZ)");
 }
 
 void add_flush_operands(App app, AttributeOptions& options) {
-  app.add_flag("--daz", options.flush_operands, "treat subnormal operands as zero");
+  app.add_flag("--daz", options.flush_operands,
+               "a subnormal operand counts as a zero with its sign (DAZ)");
 }
 
 void add_random_bits(App app, AttributeOptions& options) {
   app.add_option("--random-bits", options.random_bits,
-                 "bits that stochastic rounding draws per value, 1 to 32")
+                 "how many random bits stochastic rounding draws for each value, 1 to 32")
       .capture_default_str();
 }
 

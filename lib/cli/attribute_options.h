@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes of an operation as command-line options, the same words in every command.
+// The attributes of an operation (rounding, saturation, NaNs, flushing) as command-line options, which are spelled alike in
+// every command.
 #pragma once
 
 #include "lib/cli/options.h"
@@ -8,13 +9,13 @@
 
 namespace binade {
 
-/// Declare options of a command. `options` must live as long as the command.
-void add_rounding(App app, AttributeOptions& options);
-void add_saturation(App app, AttributeOptions& options);
-void add_nan(App app, AttributeOptions& options);
-void add_tininess(App app, AttributeOptions& options);
-void add_flush_results(App app, AttributeOptions& options);
-void add_flush_operands(App app, AttributeOptions& options);
-void add_random_bits(App app, AttributeOptions& options);
+/// Each declares one option of the command `app`. `options` must live as long as the command.
+void add_rounding(App app, AttributeOptions& options);        ///< -r, --rounding
+void add_saturation(App app, AttributeOptions& options);      ///< --saturation
+void add_nan(App app, AttributeOptions& options);             ///< --nan
+void add_tininess(App app, AttributeOptions& options);        ///< --tininess
+void add_flush_results(App app, AttributeOptions& options);   ///< --ftz
+void add_flush_operands(App app, AttributeOptions& options);  ///< --daz
+void add_random_bits(App app, AttributeOptions& options);     ///< --random-bits
 
 }  // namespace binade

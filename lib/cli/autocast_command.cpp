@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade autocast`: in which dtype an op runs under autocast, by which rule, from which list; or the
+// `binade autocast`: in which dtype an op runs under PyTorch's or Apex's autocast, by which rule and from which list; or the
 // whole list.
 #include <fmt/format.h>
 
@@ -29,18 +29,25 @@ void show_autocast(const AutocastWords& words) {
 
 void define_autocast(App app, int&) {
   const auto words = std::make_shared<AutocastWords>();
-  app.add_option("OP", words->ops, "names as in ATen, such as addmm (default: the whole list)")
+  app.add_option("OP", words->ops,
+                 "names of ops as ATen has them, such as addmm (default: print the whole list)")
       .delimiter(',');
-  app.add_option("--device", words->device, "cuda, cpu, xpu or mps (default: cuda)");
-  app.add_option("--list", words->list, "pytorch (torch.autocast) or apex (amp's O1)")
+  app.add_option("--device", words->device,
+                 "device type whose list decides: cuda, cpu, xpu or mps (default: cuda)");
+  app.add_option("--list", words->list,
+                 "whose list decides: pytorch (torch.autocast) or apex (O1 of its amp)")
       .capture_default_str();
-  app.add_option("--inputs", words->inputs,
-                 "formats of a call's inputs, between commas (default: all of the scope's, all "
-                 "binary32, both)");
-  app.add_option("--dtype", words->dtype, "the scope's format (default: the device's)");
-  app.add_flag("--json", words->json, "as JSON");
+  app.add_option(
+      "--inputs", words->inputs,
+      "formats of the inputs of the call, separated by commas, such as bfloat16,binary32 (default: "
+      "three cases, all in the format of --dtype, all in binary32, and both)");
+  app.add_option(
+      "--dtype", words->dtype,
+      "format to which autocast casts (default: the device type's, such as binary16 on cuda)");
+  app.add_flag("--json", words->json, "print JSON instead of text");
   app.footer(
-      "An op on no list is an answer, too: exit status 0.\n\n"
+      "Exit status: 0 an answer was printed, which may be that an op is on no list, 2 an argument "
+      "is wrong.\n\n"
       "Examples:\n"
       "  binade autocast linear softmax layer_norm\n"
       "  binade autocast cat --device cpu --inputs bfloat16,binary32\n"
@@ -51,7 +58,10 @@ void define_autocast(App app, int&) {
 
 }  // namespace
 
-const Command autocast_command{
-    "autocast", "in which dtype an op runs under autocast, by which rule", &define_autocast};
+const Command autocast_command{"autocast",
+                               "tell in which dtype an op runs under autocast, by which rule",
+                               "Prints for each op in which dtype PyTorch's autocast or Apex runs "
+                               "it, by which rule, and in which source file that rule stands.",
+                               &define_autocast};
 
 }  // namespace binade

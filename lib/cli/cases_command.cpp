@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade cases`: test cases with binade's answers, for others to test their units against.
+// `binade cases`: writes test cases with binade's results, against which others can test their arithmetic units.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ struct CasesOptions {
   std::uint64_t seed = 1;
 };
 
-/// Writes the lines of cases [0, n), each made by `operands_of`, in order, on all threads.
+/// Writes the lines of the cases 0 to n - 1 in order; operands_of(i) makes the operands of case i, on any thread.
 template <class OperandsOf>
 void write_lines(std::uint64_t n, const TestFunction& function, const TestSettings& settings,
                  OperandsOf&& operands_of) {
@@ -60,18 +60,23 @@ void cases(App app, const CasesOptions& options) {
 
 void define_cases(App app, int&) {
   const auto options = std::make_shared<CasesOptions>();
-  app.add_option("function", options->stream.function, "the function, see below")
+  app.add_option("function", options->stream.function,
+                 "the function whose cases are written; its names are explained below")
       .required()
       .type_name("OP");
   app.add_option(
          "-n,--count", options->count,
-         "random cases after those that hurt; of functions with at most 18 operand bits all "
-         "cases are written, and no others")
+         "number of random cases, which follow the hard ones. If the operands of the function have "
+         "at most 18 bits together, every case is written once and this number is not used")
       .capture_default_str();
-  app.add_option("--seed", options->seed, "seed of the random cases").capture_default_str();
+  app.add_option("--seed", options->seed, "seed of the random cases, from 0 to 2^64 - 1")
+      .capture_default_str();
   add_stream_options(app, options->stream);
   app.footer("\n" + std::string(test_function_help) +
-             "\n\nThe same arguments write the same lines on every machine.\n\nExamples:\n"
+             "\n\nLines have TestFloat's form: operands, result and exception flags in hexadecimal "
+             "(3C00 1000 3C00 01); those of\nPTX instructions have no flags. The same arguments "
+             "write the same lines on every machine.\n"
+             "Exit status: 0 the cases were written, 2 an argument is wrong.\n\nExamples:\n"
              "  binade cases bf16_mulAdd -r toward_zero > bf16_mulAdd.txt\n"
              "  binade cases f32_to_e4m3 --saturation finite -n 1000000 | my_test");
   app.callback([app, options] { cases(app, *options); });
@@ -79,7 +84,11 @@ void define_cases(App app, int&) {
 
 }  // namespace
 
-const Command cases_command{"cases", "write test cases (TestFloat's form): hard ones, then random",
-                            &define_cases};
+const Command cases_command{
+    "cases", "write test cases (TestFloat's form): hard ones, then random",
+    "Writes test cases of a function to standard output, in the form of Berkeley TestFloat, with "
+    "the results and flags that binade gives: first those whose results are hard to round or lie "
+    "at the ends of the range, then random ones.",
+    &define_cases};
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade check`: a stream of test cases, held against the emulator bit for bit.
+// `binade check`: compares the results in a stream of test cases with the emulator's, bit for bit.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -58,26 +58,33 @@ int check(App app, const CheckOptions& options) {
 void define_check(App app, int& status) {
   const auto options = std::make_shared<CheckOptions>();
   app.add_option("--testfloat", options->stream.function,
-                 "the function that the lines on standard input are cases of, see below")
+                 "the function of which the lines on standard input are cases; its names are "
+                 "explained below")
       .required()
       .type_name("OP");
   add_stream_options(app, options->stream);
   app.add_flag("--nan-bits", options->nan_bits,
-               "compare the bits of NaNs too, and integer results that are invalid");
-  app.add_option("--show", options->show, "how many mismatches to explain").capture_default_str();
-  app.footer(
-      "\n" + std::string(test_function_help) +
-      "\n\nLines are TestFloat's: operands, result and flags in hexadecimal, 3C00 1000 3C00 01;"
-      "\nthose of PTX instructions have no flags. Exit status: 0 all agree, 1 mismatches, "
-      "2 a malformed line.\n\nExamples:\n"
-      "  testfloat_gen -rminMag f16_mulAdd | binade check --testfloat f16_mulAdd -r minMag\n"
-      "  binade check --testfloat f32_to_e4m3 --saturation finite < my_converter.txt");
+               "compare also the bits of NaNs, and integer results of invalid conversions "
+               "(default: any NaN equals any other, and such integers are not compared)");
+  app.add_option("--show", options->show, "how many of the cases that differ to explain")
+      .capture_default_str();
+  app.footer("\n" + std::string(test_function_help) +
+             "\n\nLines have TestFloat's form: operands, result and exception flags in hexadecimal "
+             "(3C00 1000 3C00 01); those of\nPTX instructions have no flags.\n"
+             "Exit status: 0 all cases agree, 1 some differ, 2 an argument is wrong or a line is "
+             "malformed.\n\nExamples:\n"
+             "  testfloat_gen -rminMag f16_mulAdd | binade check --testfloat f16_mulAdd -r minMag\n"
+             "  binade check --testfloat f32_to_e4m3 --saturation finite < my_converter.txt");
   app.callback([app, &status, options] { status = check(app, *options); });
 }
 
 }  // namespace
 
 const Command check_command{
-    "check", "hold a stream of test cases (TestFloat's form) against binade", &define_check};
+    "check", "compare test cases (TestFloat's form) with binade's results",
+    "Reads test cases of a function from standard input, in the form of Berkeley TestFloat, and "
+    "compares the results and flags in them with binade's. Prints the number of cases that differ, "
+    "and explains the first of them.",
+    &define_check};
 
 }  // namespace binade

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subcommands of the program as a table: each file in this folder that ends in _command.cpp
-// defines one row.
+// The commands of the program as rows of a table: each file in this folder whose name ends in _command.cpp defines one
+// row, and program.cpp lists them.
 #pragma once
 
 #include "lib/cli/options.h"
 
 namespace binade {
 
-/// Exit statuses of the program, besides 0.
-inline constexpr int exit_different = 1;     ///< compared, and different
-inline constexpr int exit_bad_input = 2;     ///< arguments or files that cannot be used
-inline constexpr int exit_no_hardware = 77;  ///< asked for a device that is not there
-inline constexpr int exit_skipped = 77;      ///< nothing could be measured: data are missing
+/// Exit statuses of the program, besides 0 for success.
+inline constexpr int exit_different = 1;     ///< two things were compared and differ
+inline constexpr int exit_bad_input = 2;     ///< arguments or files cannot be used
+inline constexpr int exit_no_hardware = 77;  ///< the device that was requested is not there
+inline constexpr int exit_skipped = 77;  ///< nothing could be measured, because data are missing
 
-/// `define` declares the options on `app` and sets a callback that does the work; the callback
-/// sets `status`, or throws Error, which ends the program with exit_bad_input.
+/// A command. `define` declares its options on `app` and sets a callback that does the work; the callback sets `status`,
+/// the exit status, or throws Error, which ends the program with exit_bad_input.
 struct Command {
   const char* name;
-  const char* summary;
+  const char* summary;  ///< a phrase for the list of commands in `binade --help`
+  const char* about;    ///< whole sentences, with which the command's own --help begins
   void (*define)(App app, int& status);
 };
 

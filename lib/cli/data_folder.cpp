@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The option and the environment variable of the data folder.
+// Finds the folder of the data, by option, environment variable or default, and lists its files.
 #include "lib/cli/data_folder.h"
 
 #include <cstdlib>
@@ -18,7 +18,8 @@ std::string& default_data_folder() {
   return folder;
 }
 
-/// Nothing of a folder that cannot be listed: who reads it says why.
+/// Adds the file `place`, or the files of the folder `place`; adds nothing if the folder cannot be listed, since the reader
+/// of the data reports that.
 void add_files(const std::string& name, const fs::path& place, std::vector<InputPath>& out) {
   std::error_code failed;
   if (!fs::is_directory(place, failed)) {
@@ -34,7 +35,9 @@ void add_files(const std::string& name, const fs::path& place, std::vector<Input
 }  // namespace
 
 void add_data_option(App app, std::string& folder) {
-  app.add_option("--data", folder, "folder of the committed data (default: experiments/data)");
+  app.add_option("--data", folder,
+                 "folder of the data that come with binade (default: the variable BINADE_DATA, "
+                 "else experiments/data)");
 }
 
 void set_default_data_folder(std::string folder) { default_data_folder() = std::move(folder); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the committed data lie, as experiments, trainings and sweeps are told.
+// The folder of the data that experiments, trainings and sweeps read: the option --data and the variable BINADE_DATA.
 #pragma once
 
 #include <string>
@@ -11,16 +11,18 @@
 
 namespace binade {
 
-/// --data FOLDER.
+/// Declares --data FOLDER. `folder` must live as long as the command.
 void add_data_option(App app, std::string& folder);
 
-/// Where the data lie that were installed beside this code. Until it is told: in the folder the program was built from.
+/// Sets the folder that is used if the user names none: that of the installed data. Until it is set, this is the folder in
+/// the source tree from which the program was built.
 void set_default_data_folder(std::string folder);
 
-/// What was given, else BINADE_DATA, else the default.
+/// The folder to read: `given` if it is not empty, else the variable BINADE_DATA if it is set, else the default.
 std::string data_folder(const std::string& given);
 
-/// The files that a training may read: of that folder, and of what BINADE_TEXT and BINADE_FASHION_MNIST name.
+/// The files that a training may read, each with the name of the option or variable that it comes from: those of
+/// data_folder(given), and those that BINADE_TEXT and BINADE_FASHION_MNIST name (a file or a folder each).
 std::vector<InputPath> data_files(const std::string& given);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade device: the GPU there is, or why there is none; on request its scalar instructions and bulk
-// kernels against the emulator, and how fast they are.
+// `binade device`: which GPU this machine has, or why it has none; on request it compares the GPU's scalar instructions and
+// binade's kernels on it with the emulator, and measures how fast the kernels are.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -41,7 +41,8 @@ std::vector<ScalarCheck> run_checks(Device& device, const DeviceArguments& a) {
   return out;
 }
 
-/// Something must have been compared; approximations alone are not.
+/// The exit status of these checks. If nothing was compared, since instructions that approximate have no emulation, says so
+/// on standard error.
 int status_of(std::span<const ScalarCheck> checks) {
   const auto compared = std::ranges::find_if(checks, &ScalarCheck::was_compared);
   if (compared != checks.end()) return all_equal(checks) ? 0 : exit_different;
@@ -54,7 +55,7 @@ int status_of(std::span<const ScalarCheck> checks) {
   return lacking ? exit_no_hardware : exit_different;
 }
 
-/// What was asked of a device and came out of it.
+/// The results of the requested checks and measurements, and the exit status.
 struct DeviceOutcome {
   std::vector<ScalarCheck> checks;
   std::vector<KernelCheck> kernels;
@@ -89,7 +90,7 @@ DeviceOutcome outcome_of(Device& device, const DeviceArguments& a) {
 }
 
 int run_device(const DeviceArguments& a) {
-  scalar_instructions_with(a.instructions);  // a wrong name is told with or without a GPU
+  scalar_instructions_with(a.instructions);  // throws on a wrong name, with or without a GPU
   const OpenedDevice opened = open_chosen_device(a.device);
   if (!a.json) fmt::print("{}", device_text(opened));
   const DeviceOutcome outcome = opened.device ? outcome_of(*opened.device, a) : DeviceOutcome{};
@@ -101,34 +102,48 @@ int run_device(const DeviceArguments& a) {
 
 void define_device(App app, int& status) {
   const auto a = std::make_shared<DeviceArguments>();
-  const Option check = app.add_flag(
-      "--check", a->check, "run its scalar instructions and the emulator on the same operands");
+  const Option check = app.add_flag("--check", a->check,
+                                    "run the scalar instructions of the GPU and the emulator on "
+                                    "the same operands, and compare the results bit for bit");
   app.add_option("--instruction", a->instructions,
-                 "only those with this in their name, as cvt.rn or f16x2; may be repeated")
+                 "check only instructions whose name contains this text, such as cvt.rn or f16x2; "
+                 "may be repeated (default: all)")
       .needs(check);
   app.add_option("--cases", a->cases,
-                 "at most, of each; without it all, or 10^10 and 10^9 where there are too many")
+                 "check at most so many cases of each instruction (default: every case, or of "
+                 "instructions with more than 2^32 cases 10^10 or 10^9)")
       .needs(check)
       .positive();
-  app.add_option("--seed", a->seed, "of the cases of those that have too many")
+  app.add_option("--seed", a->seed,
+                 "seed of the cases of instructions that have too many to check all")
       .needs(check)
       .capture_default_str();
   app.add_flag("--check-kernels", a->kernels,
-               "run its bulk kernels (quantize, range counts, products) and their definitions");
-  app.add_flag("--rates", a->rates, "measure them, each beside the limit measured in the same run");
+               "run binade's kernels on the GPU (quantizing, range counts, products) and the "
+               "definitions of what they compute, and compare the results byte for byte");
+  app.add_flag("--rates", a->rates,
+               "measure how fast these kernels are, each beside the limit of the GPU that is "
+               "measured in the same run");
   add_device_option(app, a->device);
-  app.add_flag("--json", a->json, "as JSON");
+  app.add_flag("--json", a->json, "print JSON instead of text");
   app.footer(
-      "\nWhat needs a GPU is in binade_cuda.so beside the program; without that file there is "
-      "none.\n"
-      "Exit status: 0 equal, 1 different, 2 a fault, 77 no GPU.");
+      "\nThe code for GPUs is in the file binade_cuda.so beside the program; without that file no "
+      "GPU is found.\n"
+      "Exit status: 0 all results are equal, 1 some differ, 2 an argument is wrong or the GPU "
+      "failed, 77 there is no GPU.\n\n"
+      "Examples:\n"
+      "  binade device\n"
+      "  binade device --check --instruction cvt.rn\n"
+      "  binade device --check-kernels --rates");
   app.callback([a, &status] { status = run_device(*a); });
 }
 
 }  // namespace
 
 const Command device_command{
-    "device", "the GPU there is (status 77: none), and its instructions against the emulator",
+    "device", "show this machine's GPU, and compare its instructions with the emulator",
+    "Prints which GPU this machine has, or why none can be used. With options it compares what the "
+    "GPU computes with the emulator, bit for bit, and measures its speed.",
     &define_device};
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options --emulated and --device, and what they open.
+// Declares the options --device and --emulated, and opens the device that they choose.
 #include "lib/cli/device_option.h"
 
 #include <fmt/format.h>
@@ -16,13 +16,18 @@ namespace binade {
 
 void add_device_option(App app, DeviceOption& option) {
   app.add_option("--emulated", option.emulated,
-                 architecture_range() + ": try the command without a GPU, on the emulator itself");
+                 "one of " + architecture_range() +
+                     ": the emulator of this architecture takes the GPU's place, so that the "
+                     "command can be tried on a machine that has none");
 }
 
 void add_on_device_options(App app, DeviceOption& option, const std::string& what) {
-  app.add_flag("--device", option.device, "on the GPU: " + what + "; without a GPU exit status 77");
+  app.add_flag("--device", option.device,
+               "work on the GPU: " + what + ". Without a GPU the exit status is 77");
   app.add_option("--emulated", option.emulated,
-                 architecture_range() + ": try --device without a GPU, on the emulator itself");
+                 "one of " + architecture_range() +
+                     ": as --device, but the emulator of this architecture takes the GPU's place, "
+                     "so that it can be tried on a machine that has none");
 }
 
 std::string tensors_on_device(const char* done, const Device& device, std::size_t of_f32,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device of a command: the GPU, or with --emulated an architecture's emulator in its place.
+// The device that a command works on: the GPU of this machine, or with --emulated the emulator of an architecture in its
+// place.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +14,30 @@
 namespace binade {
 
 struct DeviceOption {
-  std::string emulated;
-  bool device = false;
+  std::string emulated;  ///< of --emulated: sm_90; empty if it was not given
+  bool device = false;   ///< of --device
 
+  /// Whether the user requested a device.
   bool asked() const { return device || !emulated.empty(); }
 };
 
+/// Declares --emulated, for a command that always works on a device. `option` must live as long as the command.
 void add_device_option(App app, DeviceOption& option);
-/// For a command that has its work done by a device on request: --device and --emulated. `what` is done there.
+/// Declares --device and --emulated, for a command that works on a device if the user requests it. `what` says in the help
+/// what the device does.
 void add_on_device_options(App app, DeviceOption& option, const std::string& what);
 
-/// Error where the architecture is unknown. An emulator in a GPU's place follows `rules`.
+/// Opens the emulator that --emulated names, which follows `rules`, or else the GPU. The result holds no device, and why, if
+/// there is no GPU. Throws Error if the architecture is unknown or a rule cannot be chosen.
 OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& rules = {});
 
-/// "counted on emulated sm_90: 1 of 2 tensors, those of F32"; Error where there are none.
+/// A line such as "counted on emulated sm_90: 1 of 2 tensors, those of F32", of which `done` is "counted". Throws Error if
+/// of_f32, the number of tensors whose dtype is F32, is 0, since a device takes no others.
 std::string tensors_on_device(const char* done, const Device& device, std::size_t of_f32,
                               std::size_t tensors);
 
-/// Prints why there is none, or as JSON an object of this schema that says so; exit_no_hardware.
+/// Prints why there is no device, as text or as a JSON object of this schema whose "device" is null; returns
+/// exit_no_hardware.
 int no_hardware(const char* schema, const std::string& why, bool json);
 
 }  // namespace binade

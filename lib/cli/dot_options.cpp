@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options of rows of dot products.
+// Declares and reads the options that name an instruction and rows of dot products.
 #include "lib/cli/dot_options.h"
 
 #include "lib/instruction/instruction_name.h"
@@ -9,13 +9,23 @@ namespace binade {
 
 DotOptionNames add_dot_options(App app, DotOptions& o) {
   return {
-      .architecture = app.add_option("--arch", o.architecture, architecture_range()),
-      .instruction = app.add_option("--instruction", o.instruction,
-                                    "as mma.m16n8k16.f32.f16.f16.f32; see binade architectures"),
-      .a = app.add_option("--a", o.files.a, ".npy of shape (rows, K): bits, or the dtype itself"),
-      .b = app.add_option("--b", o.files.b, "likewise"),
-      .c = app.add_option("--c", o.c, ".npy of shape (rows,); without it +0"),
-      .d = app.add_option("--d", o.files.d, ".npy of shape (rows,): what the hardware gave")};
+      .architecture = app.add_option(
+          "--arch", o.architecture,
+          "architecture of the GPU whose instruction it is, " + architecture_range()),
+      .instruction =
+          app.add_option("--instruction", o.instruction,
+                         "name of the instruction, such as mma.m16n8k16.f32.f16.f16.f32; `binade "
+                         "architectures --names` lists all"),
+      .a = app.add_option(
+          "--a", o.files.a,
+          ".npy file of the operands a, of shape (rows, K): unsigned integers that hold the bits, "
+          "or numbers of the type's own dtype. A K below the instruction's is padded with zeros"),
+      .b =
+          app.add_option("--b", o.files.b, ".npy file of the operands b, of shape (rows, K), as a"),
+      .c = app.add_option("--c", o.c,
+                          ".npy file of the operands c, of shape (rows,), as a (default: +0)"),
+      .d = app.add_option("--d", o.files.d,
+                          ".npy file of what the hardware gave, of shape (rows,), as a")};
 }
 
 Instruction instruction_of(const DotOptions& o) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that say which rows of dot products are meant: instruction, architecture, arrays. Shared by
-// the commands that validate and explain them.
+// The options that name an instruction and rows of dot products (arrays a, b, c and d in files), which `binade validate dots`
+// and `binade explain dots` share.
 #pragma once
 
 #include <string>
@@ -14,16 +14,19 @@ namespace binade {
 struct DotOptions {
   std::string architecture, instruction;
   DotFiles files;
-  std::string c;
+  std::string c;  ///< file of c; empty if it was not given
 };
 
-/// What was added, for each command to say what it needs.
+/// The options that add_dot_options declared, so that each command can say which of them it requires.
 struct DotOptionNames {
   Option architecture, instruction, a, b, c, d;
 };
+/// Declares --arch, --instruction, --a, --b, --c and --d. `options` must live as long as the command.
 DotOptionNames add_dot_options(App app, DotOptions& options);
 
+/// The instruction that the options name. Throws Error if the architecture is unknown or has no such instruction.
 Instruction instruction_of(const DotOptions& options);
+/// The files of a, b, c and d that the options name.
 DotFiles files_of(const DotOptions& options);
 
 }  // namespace binade

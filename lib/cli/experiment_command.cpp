@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade experiment: lists the questions, runs one, several or all, writes their figures as JSON and as
-// a page. How long they took is told on a terminal alone: what is written is the same for each run.
+// `binade experiment`: lists the experiments, runs one, several or all of them, and writes their figures as JSON and as a
+// page. How long they took is printed only on a terminal, so that each run writes the same bytes.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -65,7 +65,7 @@ std::vector<const Experiment*> chosen_experiments(const ExperimentArguments& a) 
   return chosen;
 }
 
-/// The folder's part for one experiment; empty if nothing is to be dumped.
+/// The folder within --dump for the tensors of one experiment; empty if it is to write none.
 std::string dump_folder(const ExperimentArguments& a, const Experiment& e) {
   return a.dump.empty() || !e.dumps ? "" : (std::filesystem::path(a.dump) / e.name).string();
 }
@@ -82,7 +82,7 @@ std::vector<OutputPath> outputs_of(const ExperimentArguments& a,
   return out;
 }
 
-/// Runs one and says what it found.
+/// Runs one experiment and prints what it found.
 ExperimentRun ask(const Experiment& e, const ExperimentArguments& a, StepLine& line) {
   fmt::print("{}", heading_of(e));
   if (!a.dump.empty() && !e.dumps) fmt::print("{} has no tensors to dump\n", e.name);
@@ -109,7 +109,8 @@ ExperimentRun ask(const Experiment& e, const ExperimentArguments& a, StepLine& l
   return run;
 }
 
-/// 2 if one failed, else 1 if one contradicts its expectation, 77 if all were skipped, else 0.
+/// The exit status: 2 if an experiment failed, else 1 if one contradicts its expectation, else 77 if all were skipped, else
+/// 0.
 int status_of(std::span<const ExperimentRun> runs) {
   const auto count = [&](RunStatus status) {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -148,28 +149,47 @@ int run_chosen(const ExperimentArguments& a) {
 void define_experiment(App app, int& status) {
   const auto a = std::make_shared<ExperimentArguments>();
   app.require_subcommand(1, 1);
-  app.add_subcommand("list", "the experiments and what they ask").callback([] { list(); });
+  app.add_subcommand("list", "list the experiments and what they ask",
+                     "Prints the name of every experiment, the question that it asks and what is "
+                     "expected as the answer.")
+      .callback([] { list(); });
   const App run_app = app.add_subcommand(
-      "run",
-      "run experiments; exits with 1 if a measurement contradicts its expectation, with 2 if an "
-      "experiment failed, with 77 if all were skipped");
-  run_app.add_option("NAME", a->names, "experiments to run; see binade experiment list");
-  run_app.add_flag("--all", a->all, "run all of them");
-  run_app.add_flag("--quick", a->quick, "smaller runs that answer the same question");
-  run_app.add_output("-o,--output", a->html, "write a page with tables and plots to this file");
-  run_app.add_output("--json", a->json, "write all figures to this file");
+      "run", "run experiments and compare what they measure with what is expected",
+      "Runs experiments, prints the figures that each measures and whether they are as expected, "
+      "and writes them to files on request.");
+  run_app.add_option("NAME", a->names,
+                     "names of experiments to run; `binade experiment list` prints all");
+  run_app.add_flag("--all", a->all, "run all experiments");
+  run_app.add_flag(
+      "--quick", a->quick,
+      "run with less data or fewer steps, so that each answers its question in less time");
+  run_app.add_output("-o,--output", a->html,
+                     "write a page (HTML) with tables and plots to this file");
+  run_app.add_output("--json", a->json, "write all figures to this file, as JSON");
   run_app.add_output("--dump", a->dump,
-                     "leave tensors of the trainings in this folder, by experiment and run; read "
-                     "one run at a time with binade report");
+                     "write tensors of the trainings to this folder, in folders by experiment and "
+                     "run; `binade report` reads one run at a time");
   add_data_option(run_app, a->data);
   run_app.add_flag("--times", a->times,
-                   "put the seconds each took into summary, page and JSON; two runs then differ");
+                   "write the seconds that each experiment took into summary, page and JSON, in "
+                   "which two runs then differ");
+  run_app.footer(
+      "\nExit status: 0 all is as expected, 1 a measurement contradicts its expectation, 2 an "
+      "experiment failed or an\nargument is wrong, 77 all experiments were skipped since data are "
+      "missing.\n\n"
+      "Examples:\n"
+      "  binade experiment run --all --quick\n"
+      "  binade experiment run band_ablation -o bands.html");
   run_app.callback([a, &status] { status = run_chosen(*a); });
 }
 
 }  // namespace
 
 const Command experiment_command{
-    "experiment", "runnable questions: where values die, which binades matter", &define_experiment};
+    "experiment", "run experiments: which values are lost, and which binades matter to a training",
+    "Lists and runs experiments on reduced precision. Each asks a question, such as which binades "
+    "of the gradients matter to a training, measures figures, and compares them with what is "
+    "expected.",
+    &define_experiment};
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade explain`: one sum, step by step: which term was cut where, by which rule, and what it cost.
+// `binade explain`: one sum of a Tensor Core step by step: which term was cut where, by which rule, and what error that made.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -31,12 +31,17 @@ namespace {
 
 void add_output(App app, ExplainOutput& output) {
   const char* const group = "What is shown";
-  app.add_flag("--all", output.all, "every block in full; without it long sums in a line a block")
+  app.add_flag(
+         "--all", output.all,
+         "show every block of the sum in full (default: a long sum has one line for each block)")
       .group(group);
-  app.add_option("--block", output.block, "this one in full, from 1").group(group);
-  app.add_output("--svg", output.svg, "draw --block, or the one that loses most, into this file")
+  app.add_option("--block", output.block, "show this block in full, counted from 1").group(group);
+  app.add_output(
+         "--svg", output.svg,
+         "draw the block that --block names, or else the one that loses most, into this SVG file")
       .group(group);
-  app.add_flag("--json", output.json, "as JSON, every number exact").group(group);
+  app.add_flag("--json", output.json, "print JSON instead of text, every number exact")
+      .group(group);
 }
 
 void write(const Explanation& x, const ExplainOutput& output) {
@@ -63,22 +68,35 @@ void explain_one(const OneDot& options) {
 
 void define_explain_dots(App app) {
   const auto options = std::make_shared<OneDot>();
-  const App dots = app.add_subcommand("dots", "one instruction: d = c + sum of a·b");
+  const App dots = app.add_subcommand(
+      "dots", "one instruction: d = c + sum of a·b",
+      "Explains one dot product, d = c + sum of a·b, of one instruction: how its terms are "
+      "aligned, which of their bits are cut, how the sum is rounded, and how far the result is "
+      "from the exact sum. The operands are a row of arrays (--a, --b), a row of a recording "
+      "(--recording), or typed (--terms).");
   add_dot_options(dots, options->dots);
   dots.add_option("--recording", options->recording,
-                  "a recording (.safetensors) instead of arrays; its own instruction, or that of "
-                  "--arch and --instruction");
-  dots.add_option("--row", options->row, "of the arrays or the recording, from 0");
-  dots.add_option("--terms", options->terms, "products instead of arrays, see below");
-  dots.add_option("--addend", options->addend, "c beside --terms; without it +0").needs("--terms");
+                  "take the operands from this recording (.safetensors), which `binade record` "
+                  "writes. It names the instruction, unless --arch or --instruction names another "
+                  "of the same types and K");
+  dots.add_option("--row", options->row,
+                  "row of the arrays or of the recording to explain, from 0");
+  dots.add_option(
+      "--terms", options->terms,
+      "take the operands from this list of products, whose spelling is explained below");
+  dots.add_option("--addend", options->addend,
+                  "the operand c beside --terms, spelled as a number there (default: +0)")
+      .needs("--terms");
   add_output(dots, options->output);
   add_rule_options(dots, options->rules);
-  dots.footer("\n" + std::string(terms_help) +
-              "\n\nExamples:\n"
-              "  binade explain dots --arch sm_90 --instruction mma.m16n8k16.f16.f16.f16.f16 \\\n"
-              "      --terms \"2^-11*2^-14, 2^-23*2^-23\"\n"
-              "  binade explain dots --recording h200_fp16_fp32.safetensors --row 3\n"
-              "  binade explain dots --recording v100_fp16_fp32.safetensors --row 3 --arch sm_90");
+  dots.footer(
+      "\n" + std::string(terms_help) +
+      "\n\nExamples:\n"
+      "  binade explain dots --arch sm_90 --instruction mma.m16n8k16.f16.f16.f16.f16 \\\n"
+      "      --terms \"2^-11*2^-14, 2^-23*2^-23\"\n"
+      "  binade explain dots --recording h200_fp16_fp32.safetensors --row 3\n"
+      "  binade explain dots --recording v100_fp16_fp32.safetensors --row 3 --arch sm_90\n\n"
+      "Exit status: 0 the sum was explained, 2 an argument or a file cannot be used.");
   dots.callback([options] { explain_one(*options); });
 }
 
@@ -92,16 +110,25 @@ void explain_one(const OneElement& options) {
 
 void define_explained_gemm(App app) {
   const auto options = std::make_shared<OneElement>();
-  const App gemm = app.add_subcommand("gemm", "one element of a whole product, as binade gemm");
+  const App gemm =
+      app.add_subcommand("gemm", "one element of the product that binade gemm computes",
+                         "Explains one element of the product that `binade gemm` computes with the "
+                         "same arguments: every instruction that takes part in its sum, what each "
+                         "cuts and rounds, and how far the result is from the exact sum.");
   add_gemm_options(gemm, options->product);
-  gemm.add_option("--element", options->element, "row and column of D, from 0")
+  gemm.add_option("--element", options->element,
+                  "row and column in D of the element to explain, from 0")
       .expected(2)
       .required();
-  gemm.add_option("--d", options->d, "(M, N): what the hardware gave");
+  gemm.add_option("--d", options->d,
+                  "file of what the hardware gave, of shape (M, N), to compare the element with; "
+                  "its dtype is the format of D unless --out-format names one");
   add_output(gemm, options->output);
   gemm.footer(
-      "\n  binade explain gemm a.npy b.npy --arch sm_90 --instruction "
-      "wgmma.m64n8k32.f32.e4m3.e4m3 \\\n      --promote-every 4 --element 3 5");
+      "\nExit status: 0 the element was explained, 2 an argument or a file cannot be used.\n\n"
+      "Example:\n"
+      "  binade explain gemm a.npy b.npy --arch sm_90 --instruction wgmma.m64n8k32.f32.e4m3.e4m3 "
+      "\\\n      --promote-every 4 --element 3 5");
   gemm.callback([options] { explain_one(*options); });
 }
 
@@ -113,7 +140,10 @@ void define_explain(App app, int& /*unused*/) {
 
 }  // namespace
 
-const Command explain_command{"explain", "one sum step by step: what was cut, by which rule",
+const Command explain_command{"explain",
+                              "explain one sum step by step: what was cut, by which rule",
+                              "Explains one sum of a Tensor Core step by step: which bits of which "
+                              "term were cut, by which rule, and what error that made.",
                               &define_explain};
 
 }  // namespace binade

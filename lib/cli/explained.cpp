@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From where the operands of one sum are to its explanation.
+// Reads the operands of one sum, from arrays, a recording or typed terms, and explains the sum.
 #include "lib/cli/explained.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace binade {
 namespace {
 
-/// Operands of one instruction, and what a GPU made of them.
+/// The operands of one instruction as encodings, and the result that a GPU gave, if it is known.
 struct ExplainedOperands {
   Instruction instruction;
   std::vector<std::uint64_t> a, b;
@@ -39,7 +39,7 @@ ExplainedOperands row_of(const Dots& dots, const Instruction& instruction, const
           dots.d[row]};
 }
 
-/// The recording's own instruction, or another of the same types and K on the same rows.
+/// A row of a recording, for the recording's own instruction or for another of the same types and K that the options name.
 ExplainedOperands recorded(const OneDot& options) {
   const RecordingInfo info = read_recording_info(options.recording);
   const Instruction own =

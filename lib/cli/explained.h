@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `binade explain` is asked for, and the explanation of it.
+// The arguments of `binade explain`, and the explanation that they request.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,29 @@ namespace binade {
 /// How an explanation is written.
 struct ExplainOutput {
   bool json = false, all = false;
-  std::optional<int> block;
-  std::string svg;
+  std::optional<int> block;  ///< the block to show in full, from 1
+  std::string svg;           ///< file to draw; empty: none
 };
 
-/// One instruction: a row of arrays or of a recording, or products that were typed.
+/// The arguments of `binade explain dots`, whose operands are a row of arrays, a row of a recording, or typed products.
 struct OneDot {
   DotOptions dots;
-  std::string recording, terms, addend;
-  std::optional<std::uint64_t> row;
+  std::string recording, terms, addend;  ///< empty: not given
+  std::optional<std::uint64_t> row;      ///< from 0
   RuleChoice rules;
   ExplainOutput output;
 };
 
-/// One element of a whole product.
+/// The arguments of `binade explain gemm`: one element of a whole product.
 struct OneElement {
   GemmOptions product;
-  std::vector<std::uint64_t> element;
-  std::string d;
+  std::vector<std::uint64_t> element;  ///< row and column, from 0
+  std::string d;                       ///< file of what the hardware gave; empty: none
   ExplainOutput output;
 };
 
+/// Reads the operands and explains their sum. Throws Error if arguments do not go together, a file cannot be used, or there
+/// is no such row or element.
 Explanation explained(const OneDot& options);
 Explanation explained(const OneElement& options);
 

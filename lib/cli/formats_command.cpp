@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade formats`: the table of formats, with any the user makes.
+// `binade formats`: the table of formats that have names, or of those that the user names or specifies.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -35,14 +35,17 @@ void print_formats(const FormatsOptions& options) {
 
 void define_formats(App app, int& status) {
   const auto options = std::make_shared<FormatsOptions>();
-  app.add_option("name", options->names, "formats to show (default: all named ones)")
+  app.add_option("name", options->names,
+                 "formats to show, as names or specifications (default: all that have a name)")
       .delimiter(',');
-  app.add_flag("--json", options->json, "the same as JSON, every number exact");
-  app.footer(std::string("\nThresholds are those of ties to even with gradual underflow.\n\n") +
+  app.add_flag("--json", options->json, "print JSON instead of text, every number exact");
+  app.footer(std::string("\nThe thresholds at which a value becomes zero or overflows are those of "
+                         "rounding to nearest, ties to\neven, with gradual underflow.\n\n") +
              format_spec_help +
              "\n\nExamples:\n"
              "  binade formats\n"
-             "  binade formats binary16 e5m7 e4m3:specials=ieee");
+             "  binade formats binary16 e5m7 e4m3:specials=ieee\n\n"
+             "Exit status: 0 the table was printed, 2 a name or a specification is wrong.");
   app.callback([&status, options] {
     print_formats(*options);
     status = 0;
@@ -51,7 +54,10 @@ void define_formats(App app, int& status) {
 
 }  // namespace
 
-const Command formats_command{"formats", "the formats: range, thresholds, special values",
-                              define_formats};
+const Command formats_command{
+    "formats", "list formats: range, thresholds, special values",
+    "Prints a table of floating-point formats: their bits, precision and range, the thresholds at "
+    "which values become zero or overflow, and their special values.",
+    define_formats};
 
 }  // namespace binade

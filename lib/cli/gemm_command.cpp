@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade gemm`: a whole matrix product as a kernel of an architecture's instructions gives it.
+// `binade gemm`: computes a whole matrix product, bit for bit as a kernel of an architecture's instructions does.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -43,7 +43,7 @@ void check_names(const GemmArguments& options) {
   }
 }
 
-/// What each rule cost: as text, and as the page or the data of it.
+/// Prints the account of losses, that is which error each rule made, and writes it as a page or as JSON.
 void write_account(const GemmArguments& options, const NamedGemm& named,
                    const GemmOperands& operands) {
   GemmAccount result;
@@ -60,7 +60,7 @@ void write_account(const GemmArguments& options, const NamedGemm& named,
   fmt::print("{}", account_text(result, title));
 }
 
-/// D, on the device where there is one.
+/// Computes D on the device, or on this machine if `device` is null.
 DeviceGemm gemm_here_or_there(Device* device, const NamedGemm& named,
                               const GemmOperands& operands) {
   ProgressLine line("GMAC");
@@ -102,22 +102,34 @@ int run_gemm(const GemmArguments& options) {
 void define_gemm(App app, int& status) {
   const auto options = std::make_shared<GemmArguments>();
   add_gemm_options(app, options->product);
-  app.add_output("-o,--out", options->out, "D, (M, N): .npy or .safetensors");
+  app.add_output("-o,--out", options->out,
+                 "file of the result D, of shape (M, N): .npy or .safetensors");
   app.add_output("--account", options->account,
-                 "what each rule of the Tensor Core cost, by k: .html or .json; and as text here");
-  add_on_device_options(app, options->device,
-                        "sums are made there, by the instruction itself where the GPU has it and a "
-                        "kernel of it, else by the emulator's arithmetic; in plain order only");
+                 "file (.html or .json) of the account of losses: which error each rule of the "
+                 "Tensor Core made, by position in K. It is also printed as text");
+  add_on_device_options(
+      app, options->device,
+      "it computes the sums, by the instruction itself if the GPU has it and binade has a kernel "
+      "of it, else by the emulator's arithmetic. The order of the sum must be the plain one");
   app.footer(
-      "\nK is padded with zeros to whole instructions, as kernels do."
-      "\n  binade gemm a.npy b.npy -o d.npy --arch sm_90 --instruction "
-      "wgmma.m64n8k32.f32.e4m3.e4m3 "
-      "--promote-every 4");
+      "\nK is padded with zeros to whole instructions, as kernels do.\n\n"
+      "Exit status: 0 the files were written, 2 an argument or a file cannot be used, 77 there is "
+      "no GPU (--device).\n\n"
+      "Examples:\n"
+      "  binade gemm a.npy b.npy -o d.npy --arch sm_80 --instruction mma.m16n8k16.f32.f16.f16.f32\n"
+      "  binade gemm a.npy b.npy -o d.npy --arch sm_90 --instruction wgmma.m64n8k32.f32.e4m3.e4m3 "
+      "\\\n"
+      "      --promote-every 4 --account losses.html");
   app.callback([options, &status] { status = run_gemm(*options); });
 }
 
 }  // namespace
 
-const Command gemm_command{"gemm", "multiply matrices as a Tensor Core kernel does", &define_gemm};
+const Command gemm_command{
+    "gemm", "multiply matrices as a Tensor Core kernel does",
+    "Computes D = alpha·A·B + beta·C + bias, every bit as a kernel does that uses the named "
+    "instruction in the given order, and writes D to a file. It can also write an account of what "
+    "each rule of the Tensor Core lost.",
+    &define_gemm};
 
 }  // namespace binade

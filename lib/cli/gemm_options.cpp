@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options to a model: each word parsed where its grammar is, then what goes together is checked.
+// Declares the options of a matrix product and makes a model of them: each value is parsed by the room that defines its
+// spelling, then it is checked that the options go together.
 #include "lib/cli/gemm_options.h"
 
 #include <fmt/format.h>
@@ -17,13 +18,13 @@
 namespace binade {
 namespace {
 
-/// A type by PTX's name, or any format's.
+/// The format that PTX's name of a type (f16, bf16) or a format's own name or specification means.
 Format format_of(const std::string& text) {
   const auto row = std::ranges::find(type_names, text, &TypeName::name);
   return row == type_names.end() ? parse_format(text).format : row->format;
 }
 
-/// N[:FORMAT]
+/// Sets what --promote-every N[:FORMAT] says.
 void set_promotion(GemmModel& g, const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string digits = text.substr(0, colon);
@@ -54,76 +55,93 @@ void set_order(GemmModel& g, const std::string& text) {
   g.sum.order = order;
 }
 
-/// Integers are exact: there is nothing to order, and their accumulator is the result.
+/// Throws Error if an option of order or epilogue was given for an integer product, whose sums are exact in any order and
+/// whose accumulator is the result.
 void check_integer(const GemmOptions& o) {
   const bool plain = o.promote_every.empty() && o.partial.empty() && o.splits.empty() &&
                      o.bias.empty() && o.epilogue_format.empty() && o.out_format.empty() &&
                      o.alpha == 1 && o.beta == 1 && !o.saturate;
   if (plain) return;
   throw Error(
-      "an integer product has no promotion, split, epilogue or other output than s32; "
-      "leave those options out");
+      "an integer product has no promotion, split, epilogue or other output than s32; leave those "
+      "options out");
 }
 
 }  // namespace
 
 void add_gemm_options(App app, GemmOptions& o) {
-  app.add_option(
-         "A", o.files.a,
-         "(M, K): .npy, .safetensors, .npz or torch's .pt; FILE:NAME where it holds several")
+  app.add_option("A", o.files.a,
+                 "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, "
+                 "written FILE:NAME if the file holds several arrays")
       .required();
-  app.add_option("B", o.files.b, "(K, N), likewise").required();
-  app.add_option("C", o.c, "(M, N), likewise; without it 0");
-  app.add_option(
-         "--instruction", o.instruction,
-         "as mma.m16n8k16.f32.f16.f16.f32 (see binade architectures), or a chain of rounded "
-         "operations: fma.rn.f32.f16.f16.f32, mul_add.rn.f32.f32.f32.f32")
+  app.add_option("B", o.files.b, "file of the matrix B, of shape (K, N)").required();
+  app.add_option("C", o.c, "file of the matrix C, of shape (M, N) (default: zeros)");
+  app.add_option("--instruction", o.instruction,
+                 "the instruction that multiplies: one of `binade architectures --names`, such as "
+                 "mma.m16n8k16.f32.f16.f16.f32; or a chain of operations that round each time, "
+                 "such as fma.rn.f32.f16.f16.f32 or mul_add.rn.f32.f32.f32.f32")
       .required();
-  app.add_option("--arch", o.architecture, architecture_range() + "; a chain has none");
-  app.add_flag("--transpose-a", o.files.transposed_a, "A is (K, M)");
-  app.add_flag("--transpose-b", o.files.transposed_b, "B is (N, K)");
-  app.add_flag(
-      "--round", o.files.round,
-      "round operands to the instruction's types, to nearest, as cuBLAS does for tf32; else "
-      "hardware ignores a tf32 operand's low bits");
+  app.add_option("--arch", o.architecture,
+                 "architecture of the GPU whose instruction it is, " + architecture_range() +
+                     "; required, except for a chain of rounded operations, which has none");
+  app.add_flag("--transpose-a", o.files.transposed_a, "the file of A holds its transpose, (K, M)");
+  app.add_flag("--transpose-b", o.files.transposed_b, "the file of B holds its transpose, (N, K)");
+  app.add_flag("--round", o.files.round,
+               "round operands to the instruction's types, to nearest, as cuBLAS does for tf32. "
+               "Without it a value that is no number of the type is refused, except that the low "
+               "13 bits of a tf32 operand are ignored, as by the hardware");
   const char* const order = "The order of the sum";
-  app.add_option(
-         "--k-order", o.k_order,
-         "ascending or descending; with :GROUPxWIDTH, GROUP instructions take WIDTH k in turn")
+  app.add_option("--k-order", o.k_order,
+                 "in which order instructions take the positions in K: ascending or descending. "
+                 "With :GROUPxWIDTH behind it, such as ascending:2x4, each of GROUP instructions "
+                 "in a row takes WIDTH of their positions in turn")
       .capture_default_str()
       .group(order);
-  app.add_option(
-         "--promote-every", o.promote_every,
-         "N[:FORMAT]: after N instructions the accumulator is added to a register (f32) and "
-         "begins again at 0; CUTLASS 2xAcc and DeepSeek-V3: 128 products")
+  app.add_option("--promote-every", o.promote_every,
+                 "N or N:FORMAT: after every N instructions the accumulator is added to a register "
+                 "of this format (default: f32) and begins again at 0. CUTLASS's 2xAcc and "
+                 "DeepSeek-V3 do so after 128 products (default: there is no such register)")
       .group(order);
   app.add_option(
          "--split", o.splits,
-         "PARTS[:RUN|:tileN][:REDUCTION][:tail]: K in parts of whole instructions, or tiles of N "
-         "k, that are added at the end; with RUN, runs "
-         "of so many k go to them in turn; REDUCTION ascending, descending, pairs or halves; "
-         "tail: what is left over follows the sum. Up to three times, outermost first")
+         "PARTS[:RUN|:tileN][:REDUCTION][:tail], such as 4, 2:16, 3:tile64 or 8:1:pairs:tail: K is "
+         "divided into PARTS that are summed one by one and then added. Each part is a run of "
+         "whole instructions, or of whole tiles of N positions; with RUN, runs of so many "
+         "positions go to the parts in turn. REDUCTION is the order in which parts are added: "
+         "ascending (the default), descending, pairs or halves. tail: positions left over by the "
+         "runs are added to the finished sum. Given up to three times, splits lie in each other, "
+         "the outermost first (default: K is not divided)")
       .allow_extra_args(false)
       .group(order);
-  app.add_option("--partial", o.partial,
-                 "format in which parts are kept and added; the accumulator's")
+  app.add_option(
+         "--partial", o.partial,
+         "format in which the parts of --split are kept and added (default: the accumulator's)")
       .group(order);
-  app.add_flag("--c-first", o.c_first, "sums begin with C; else C comes in the epilogue")
+  app.add_flag("--c-first", o.c_first,
+               "sums begin with C (default: they begin with 0, and the epilogue adds C)")
       .group(order);
   const char* const epilogue = "The epilogue: D = alpha·sum + beta·C + bias";
-  app.add_option("--alpha", o.alpha, "times the sum").capture_default_str().group(epilogue);
-  app.add_option("--beta", o.beta, "0: C is not read").capture_default_str().group(epilogue);
-  app.add_option("--bias", o.bias, "(N,)").group(epilogue);
+  app.add_option("--alpha", o.alpha, "factor of the sum").capture_default_str().group(epilogue);
+  app.add_option("--beta", o.beta, "factor of C; with 0, C is not read")
+      .capture_default_str()
+      .group(epilogue);
+  app.add_option("--bias", o.bias,
+                 "file of the bias, of shape (N,), which is added to each row (default: none)")
+      .group(epilogue);
   app.add_option("--fused", o.fused,
-                 "alpha: fma(alpha, sum, beta·C) + bias; beta: fma(beta, C, fma(alpha, sum, bias))")
+                 "which product is fused with the addition: alpha gives fma(alpha, sum, beta·C) + "
+                 "bias, beta gives fma(beta, C, fma(alpha, sum, bias))")
       .one_of({"alpha", "beta"})
       .capture_default_str()
       .group(epilogue);
-  app.add_option("--epilogue-format", o.epilogue_format, "what it computes in; the accumulator's")
+  app.add_option("--epilogue-format", o.epilogue_format,
+                 "format in which the epilogue computes (default: the accumulator's)")
       .group(epilogue);
-  app.add_option("--out-format", o.out_format, "of D; the accumulator's").group(epilogue);
+  app.add_option("--out-format", o.out_format, "format of D (default: the accumulator's)")
+      .group(epilogue);
   app.add_flag("--saturate", o.saturate,
-               "D overflows to the largest finite number, as PTX .satfinite")
+               "what overflows in D becomes the largest finite number, as with PTX's .satfinite "
+               "(default: infinity)")
       .group(epilogue);
   add_rule_options(app, o.rules);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that say which product is meant: matrices, instruction, order, epilogue. Shared by the
-// commands that compute, validate and explain one.
+// The options that name a matrix product: the files of its matrices, its instruction, the order of its sums and its
+// epilogue. The commands that compute, validate and explain a product share them.
 #pragma once
 
 #include <string>
@@ -16,10 +16,11 @@
 
 namespace binade {
 
+/// The options as the user gives them; empty: not given.
 struct GemmOptions {
   std::string architecture, instruction;
   GemmFiles files;
-  std::string c, bias;
+  std::string c, bias;  ///< files of C and of the bias
   std::string k_order = "ascending", promote_every, partial;
   std::vector<std::string> splits;
   bool c_first = false;
@@ -29,27 +30,30 @@ struct GemmOptions {
   RuleChoice rules;
 };
 
-/// Positionals A B [C] and everything else.
+/// Declares the positionals A, B and C and all options. `options` must live as long as the command.
 void add_gemm_options(App app, GemmOptions& options);
 
-/// Error: what of the options does not go together.
+/// The model that the options name. Throws Error if an option is wrong, or two of them do not go together.
 NamedGemm model_of(const GemmOptions& options);
 
-/// A kernel's D that has a floating dtype says what the output format is, where no option does.
+/// Sets the model's output format to that of the file `d`, which a kernel wrote, if it has a floating dtype and no option
+/// names the format.
 void adopt_output(const GemmOptions& options, const std::string& d, GemmModel& model);
 
-/// Their files.
+/// The files of A, B, C and the bias, each with the name of its option.
 std::vector<InputPath> inputs_of(const GemmOptions& options);
 
-/// The matrices; the model learns the formats of C and the bias.
+/// Reads the matrices, and sets the formats of C and of the bias in the model. Throws Error if a file cannot be read or a
+/// shape does not fit.
 GemmOperands operands_of(const GemmOptions& options, GemmModel& model);
 
-/// "sm_90 mma.m16n8k16.f32.f16.f16.f32", a chain's name alone, and the rules that were chosen.
+/// The product in a line: "sm_90 mma.m16n8k16.f32.f16.f16.f32", or the name of a chain without an architecture, and behind it
+/// the rules that were chosen.
 std::string headline(const NamedGemm& named);
 
-/// Error where rules were chosen of which an account cannot tell.
+/// Throws Error if --zero-raises was given, of which an account of losses cannot tell.
 void check_has_account(const GemmOptions& options);
-/// What its account is called.
+/// The heading of the product's account of losses.
 GemmTitle title_of(const GemmOptions& options, const NamedGemm& named);
 
 }  // namespace binade

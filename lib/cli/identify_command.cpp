@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade identify`: which instruction, order and epilogue explain every bit of what a kernel gave.
+// `binade identify`: searches the models (instruction, order and epilogue) that give every bit of what a kernel gave.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -68,53 +68,74 @@ void define_identify(App app, int& status) {
     return app.add_option(name, list, help).expected(1).take_all().allow_extra_args(false);
   };
   file("--a", files.a,
-       "(M, K): .npy, .safetensors, .npz or torch's .pt; FILE:NAME where it holds several. Once "
-       "for each run of "
-       "the kernel, as the others")
+       "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, written "
+       "FILE:NAME if the file holds several arrays. With several runs of the kernel this option "
+       "and those below are repeated, once for each run")
       .required();
-  file("--b", files.b, "(K, N); or rows for dots: A and B (rows, K), D (rows,)").required();
-  file("--d", files.d, "(M, N): what the kernel gave").required();
-  file("--c", files.c, "(M, N), if it was added");
-  file("--bias", files.bias, "(N,), if there was one");
-  app.add_flag("--transpose-a", files.transposed_a, "A is (K, M)");
-  app.add_flag("--transpose-b", files.transposed_b, "B is (N, K)");
+  file("--b", files.b,
+       "file of the matrix B, of shape (K, N). If A and B are both of shape (rows, K) and D is of "
+       "shape (rows,), D holds the dot products of their rows")
+      .required();
+  file("--d", files.d, "file of what the kernel gave, of shape (M, N)").required();
+  file("--c", files.c, "file of the matrix C, of shape (M, N), if the kernel added one");
+  file("--bias", files.bias, "file of the bias, of shape (N,), if the kernel added one");
+  app.add_flag("--transpose-a", files.transposed_a, "the file of A holds its transpose, (K, M)");
+  app.add_flag("--transpose-b", files.transposed_b, "the file of B holds its transpose, (N, K)");
   app.add_option("--types", files.types,
-                 "of d, a, b and c, as f32.bf16.bf16.f32, where files hold bare bits");
-  app.add_option("--alpha", options->epilogue.alpha, "D = alpha·sum + beta·C + bias")
+                 "types of D, A, B and C, such as f32.bf16.bf16.f32, if files hold bits as "
+                 "unsigned integers (default: the dtypes of the files)");
+  app.add_option("--alpha", options->epilogue.alpha,
+                 "factor of the sum in D = alpha·sum + beta·C + bias, as the kernel was called")
       .capture_default_str();
-  app.add_option("--beta", options->epilogue.beta, "").capture_default_str();
+  app.add_option("--beta", options->epilogue.beta, "factor of C, as the kernel was called")
+      .capture_default_str();
   const Option architectures =
       app.add_option("--arch", options->architectures,
-                     "a GPU's: of Tensor Cores those of " + architecture_range() +
-                         " alone, before chains; sm_90,sm_100")
+                     "the kernel ran on a GPU of one of these architectures (" +
+                         architecture_range() +
+                         "), such as sm_90 or sm_90,sm_100: only their Tensor Core instructions "
+                         "are tried, and are listed before chains")
           .delimiter(',');
-  const Option chains = app.add_flag("--chains", options->chains,
-                                     "chains of rounded operations alone, no Tensor Cores");
-  app.add_flag("--cpu", options->cpu, "a CPU's: chains alone, binary32 operands not as tf32")
+  const Option chains = app.add_flag(
+      "--chains", options->chains,
+      "try only chains of operations that round each time, no Tensor Core instructions");
+  app.add_flag("--cpu", options->cpu,
+               "the kernel ran on a CPU: try only chains, and take no binary32 operand as tf32")
       .excludes(architectures)
       .excludes(chains);
   chains.excludes(architectures);
-  app.add_option("--show", options->show, "how many models, and how many of the rejected, to show")
+  app.add_option(
+         "--show", options->show,
+         "how many of the models that explain every bit to show, and as many of those that do not")
       .capture_default_str();
-  app.add_flag("--all", options->all, "show every model, each with its first contradiction");
+  app.add_flag("--all", options->all,
+               "show every model that was tried, and where it does not explain D the first element "
+               "that differs");
   app.add_output("--propose", options->propose,
-                 "write inputs (.npz) on which the models that explain every bit differ");
-  app.add_option("--seed", options->seed, "of the proposed inputs").capture_default_str();
-  app.add_flag("--json", options->json, "as JSON");
+                 "write operands to this file (.npz) on which the models that explain every bit "
+                 "give different results: run the kernel on them, and identify both runs together");
+  app.add_option("--seed", options->seed, "seed of the operands that --propose writes")
+      .capture_default_str();
+  app.add_flag("--json", options->json, "print JSON instead of text");
   app.footer(
-      "\nOperands of binary32 are also tried as tf32, and where nothing explains D, rounded to it "
-      "as cuBLAS does. "
-      "Every element of D is compared bit for bit. "
-      "Of models that "
-      "are\nequally simple, chains come first, unless --arch or bits that look like a GPU's say "
-      "that one was at work."
-      "\nExit status: 0 some model explains every bit, 1 none does, 2 files that do not fit.");
+      "\nEvery element of D is compared bit for bit. Operands of binary32 are also tried as tf32, "
+      "and, if then nothing\nexplains D, rounded to tf32 as cuBLAS does. Among models that are "
+      "equally simple, chains come first, unless --arch\nor the bits of D show that a Tensor Core "
+      "was at work.\n\n"
+      "Exit status: 0 a model explains every bit, 1 none does, 2 an argument or a file cannot be "
+      "used.\n\n"
+      "Examples:\n"
+      "  binade identify --a a.npy --b b.npy --d d.npy --arch sm_90\n"
+      "  binade identify --a a.npy --b b.npy --d d.npy --propose next.npz");
   app.callback([&status, options] { status = run_identify(*options); });
 }
 
 }  // namespace
 
 const Command identify_command{"identify", "find the models that explain a kernel's bits",
+                               "Searches for the models (instruction, order of the sum, epilogue) "
+                               "that give every bit of what a kernel of matrix products gave, and "
+                               "prints them, the simplest first, as options of `binade gemm`.",
                                &define_identify};
 
 }  // namespace binade

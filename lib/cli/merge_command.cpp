@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade merge: one report from the parts that several processes have counted.
+// `binade merge`: makes one report of the parts that several processes have counted with `binade report --part`.
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,15 +40,18 @@ void run_merge(const MergeArguments& arguments) {
 
 void define_merge(App app, int&) {
   const auto a = std::make_shared<MergeArguments>();
-  app.add_option("PART", a->inputs, "files that binade report --part wrote, or globs").required();
+  app.add_option("PART", a->inputs, "files that `binade report --part` wrote, or globs of them")
+      .required();
   add_report_outputs(app, a->outputs);
   add_text_options(app, a->outputs);
   app.add_flag("--partial", a->partial,
-               "report on the parts that are there, and say which are not");
+               "report on the parts that are there although others are missing, and name those "
+               "(default: a missing part is an error)");
   app.footer(
-      "\nThe same bytes as of one binade report on all inputs. Parts are of one report: the same "
-      "options, the same\nversion, and the same inputs by name, size and time of modification (cp "
-      "-p keeps it).\n\n"
+      "\nThe outputs have the same bytes as those of one `binade report` on all inputs. All parts "
+      "must come from the same\noptions, the same version of binade, and the same inputs by name, "
+      "size and time of modification (cp -p keeps it).\n\n"
+      "Exit status: 0 the report was made, 2 an argument or a part cannot be used.\n\n"
       "Examples:\n"
       "  binade merge part*.bin -o run.html --json run.json\n"
       "Slurm, eight tasks and then one:\n"
@@ -63,7 +66,10 @@ void define_merge(App app, int&) {
 
 }  // namespace
 
-const Command merge_command{"merge", "one report from the parts of binade report --part",
-                            &define_merge};
+const Command merge_command{
+    "merge", "make one report of the parts that binade report --part wrote",
+    "Merges the parts of a report that several processes have counted, each with `binade report "
+    "--part`, into the report on all of their tensors.",
+    &define_merge};
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line's parser by CLI11, whose header only this file reads.
+// The parser of the command line by means of CLI11, whose header only this file includes.
 #include "lib/cli/options.h"
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 
@@ -61,7 +62,8 @@ struct OneOf<std::optional<T>> : OneOf<T> {};
 template <typename T>
 struct OneOf<std::vector<T>> : OneOf<T> {};
 
-/// CLI11 takes -1 and what is above it for the largest unsigned number.
+/// Why the text is no std::uint64_t; empty if it is one. CLI11 would read -1, and numbers from 2^64 on, as the largest
+/// unsigned number.
 std::string refuse_beyond(const std::string& text) {
   if (text.starts_with('-')) return "Value " + text + " is negative";
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
@@ -72,13 +74,42 @@ std::string refuse_beyond(const std::string& text) {
   return read.ec == std::errc::result_out_of_range ? "Value " + text + " is above 2^64 - 1" : "";
 }
 
-/// CLI11 reads 010 as 8.
+/// Why the text begins with zeros, which CLI11 would read as octal (010 as 8); empty if it does not.
 std::string refuse_octal(const std::string& text) {
   const std::size_t digit = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
   const bool zeros = text.size() > digit + 1 && text[digit] == '0' &&
                      text.find_first_not_of("0123456789", digit) == std::string::npos;
   return zeros ? "Value " + text + " begins with 0; write it without" : "";
 }
+
+/// CLI11 has one description for a command: we store the summary as its first line, the paragraph about it behind that.
+std::string description_of(const std::string& summary, const std::string& about) {
+  return summary + "\n" + about;
+}
+
+/// CLI11's help, except that a list of commands shows their summaries, a command's own help begins with the paragraph about
+/// it, and the texts of options are broken into lines.
+class HelpLayout : public CLI::Formatter {
+ public:
+  std::string make_description(const CLI::App* app) const override {
+    const std::string text = app->get_description();
+    return wrapped(text.substr(text.find('\n') + 1), 0, columns) + "\n";
+  }
+  std::string make_subcommand(const CLI::App* app) const override {
+    const std::string text = app->get_description();
+    return "  " + left_aligned(app->get_name(), get_column_width() - 2) +
+           text.substr(0, text.find('\n')) + "\n";
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    if (option->get_description().empty()) return "";
+    std::string text = wrapped(option->get_description(), 0, columns - get_column_width());
+    text.pop_back();  // the last end of line, which CLI11 writes
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t columns = 110;
+};
 
 }  // namespace
 
@@ -118,8 +149,9 @@ Option App::add_flag(const std::string& name, bool& value, const std::string& he
   return Option(app_->add_flag(name, value, help));
 }
 
-App App::add_subcommand(const std::string& name, const std::string& summary) const {
-  return App(app_->add_subcommand(name, summary));
+App App::add_subcommand(const std::string& name, const std::string& summary,
+                        const std::string& about) const {
+  return App(app_->add_subcommand(name, description_of(summary, about)));
 }
 
 void App::require_subcommand(std::size_t least, std::size_t most) const {
@@ -148,8 +180,9 @@ std::string App::chosen_subcommand() const {
 
 Program::Program(const std::string& description, const std::string& name,
                  const std::string& version)
-    : App(nullptr), owned_(std::make_unique<CLI::App>(description, name)) {
+    : App(nullptr), owned_(std::make_unique<CLI::App>(description_of("", description), name)) {
   app_ = owned_.get();
+  app_->formatter(std::make_shared<HelpLayout>());
   app_->set_version_flag("--version", name + " " + version);
   app_->require_subcommand(1, 1);
 }

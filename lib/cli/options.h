@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line's parser, with CLI11's words for everything, and without CLI11: only options.cpp reads
-// that header, which costs more to compile than a command does. App and Option are handles, copied freely;
-// what they point to lives as long as the Program.
+// The parser of the command line. Its classes have the names and functions of CLI11's, whose header only options.cpp
+// includes, because that costs more to compile than a command does. App and Option are handles, which are copied
+// freely; what they point to lives as long as the Program.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,14 @@ class Option;
 
 namespace binade {
 
-/// What an option is held to; each returns the option again.
+/// An option or a positional argument of a command. Each function adds a condition on its values, or a property of its
+/// help, and returns the option again.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
   Option required() const;
-  Option capture_default_str() const;  ///< --help shows the value that the variable has now
+  Option capture_default_str() const;  ///< --help shows the variable's present value as the default
   Option group(const std::string& name) const;
   Option type_name(const std::string& name) const;
   Option delimiter(char between) const;
@@ -47,29 +48,33 @@ class Option {
   CLI::Option* option_;
 };
 
-/// A command or a command of a command.
+/// The program, a command, or a command of a command (`binade validate dots`).
 class App {
  public:
   explicit App(CLI::App* app) : app_(app) {}
 
-  /// `value` is written when the command line is parsed. options.cpp lists the types.
+  /// Declares an option ("-r,--rounding") or a positional ("FILE"). `value` is written when the command line is parsed,
+  /// so it must live until then. options.cpp lists the types that T may be.
   template <typename T>
   Option add_option(const std::string& name, T& value, const std::string& help = "") const;
-  /// A file or folder that the command writes: --help calls it OUT, and a test wants it to have been tried by
-  /// prepare_outputs.
+  /// Declares an option whose value names a file or a folder that the command writes. --help shows its type as OUT, by
+  /// which a test finds it and checks that the command passes it to prepare_outputs.
   Option add_output(const std::string& name, std::string& value, const std::string& help) const;
   Option add_flag(const std::string& name, bool& value, const std::string& help = "") const;
-  App add_subcommand(const std::string& name, const std::string& summary) const;
+  /// `summary` is a phrase for the list of commands; `about` is the paragraph with which the command's own help begins.
+  App add_subcommand(const std::string& name, const std::string& summary,
+                     const std::string& about = "") const;
   void require_subcommand(std::size_t least, std::size_t most) const;
+  /// The text with which --help ends. Commands that are added later inherit it.
   void footer(const std::string& text) const;
-  void allow_extras() const;
-  /// Called once everything is parsed; may throw.
+  void allow_extras() const;  ///< words that no option took are kept for remaining()
+  /// `act` is called once everything is parsed; it may throw.
   void callback(std::function<void()> act) const;
 
-  std::size_t count(const std::string& option) const;  ///< how often it was given
-  std::vector<std::string> remaining() const;          ///< words that no option took
-  std::vector<std::string> long_names() const;         ///< of all options, each with its --
-  std::string chosen_subcommand() const;               ///< empty: none
+  std::size_t count(const std::string& option) const;  ///< how often the option was given
+  std::vector<std::string> remaining() const;   ///< words that no option took, after allow_extras
+  std::vector<std::string> long_names() const;  ///< names of all options: --help, --out …
+  std::string chosen_subcommand() const;        ///< its name; empty if none was given
 
  protected:
   CLI::App* app_;
@@ -83,8 +88,8 @@ class Program : public App {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Parses, and calls the callbacks; or prints what --help and --version ask for. Error where the
-  /// arguments are wrong.
+  /// Parses the command line and calls the callbacks of the commands in it; or prints what --help or --version asks for.
+  /// Throws Error if the arguments are wrong.
   void parse(int argc, const char* const* argv) const;
 
  private:

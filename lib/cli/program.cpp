@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program's subcommands as a table, and the one place where an Error becomes a line and a status.
+// The program's commands as a table, and the one place where an exception becomes a line on standard error and an exit
+// status.
 #include "lib/cli/program.h"
 
 #include <fcntl.h>
@@ -26,10 +27,25 @@
 namespace {
 
 constexpr const char* description =
-    "binade: what becomes of numbers in FP16, BF16, TF32 and FP8.\n"
-    "Start with: binade report GRADIENTS.safetensors -o report.html";
+    "binade tells what becomes of numbers in FP16, BF16, TF32 and FP8, and computes what Tensor "
+    "Cores compute, bit for bit. Start with `binade report GRADIENTS.safetensors -o report.html`; "
+    "`binade COMMAND --help` explains a command.";
 
-/// CLI11 takes an unknown first word for a missing one; we say what was meant.
+constexpr const char* statuses_and_environment =
+    "Exit status of every command: 0 it did its work, 1 things that it compared differ, 2 an "
+    "argument or a file\n"
+    "cannot be used (a line on standard error says what, where and what to do), 77 there is no "
+    "GPU, or data are\n"
+    "missing. Each command's help says what these mean for it.\n\n"
+    "Environment: BINADE_THREADS is the number of threads (default: one for each processor). "
+    "BINADE_ISA is the most\n"
+    "that kernels may use: reference, portable, avx2 or avx512 (default: what the machine has); "
+    "results are the\n"
+    "same. BINADE_DATA is the folder of the experiments' data. NO_COLOR, if it is set, switches "
+    "colours off.";
+
+/// Throws Error if the first argument is no command, with the name that is spelled nearest. CLI11 itself would say that a
+/// command is missing.
 void check_first_word(int argc, const char* const* argv,
                       std::span<const binade::Command* const> commands) {
   if (argc < 2 || argv[1][0] == '-') return;
@@ -41,7 +57,7 @@ void check_first_word(int argc, const char* const* argv,
                       binade::listed(names));
 }
 
-/// A file that is opened later must not take the place of a standard stream that the caller closed.
+/// Opens /dev/null for each standard stream that the caller closed, so that no file that is opened later takes its place.
 void fill_standard_streams() {
   for (int descriptor = open("/dev/null", O_RDWR); descriptor >= 0; descriptor = dup(descriptor)) {
     if (descriptor <= STDERR_FILENO) continue;
@@ -73,8 +89,10 @@ int binade::run_program(int argc, const char* const* argv,
   try {
     const binade::Program program(description, "binade", binade::version);
     for (const binade::Command* command : commands) {
-      command->define(program.add_subcommand(command->name, command->summary), status);
+      command->define(program.add_subcommand(command->name, command->summary, command->about),
+                      status);
     }
+    program.footer(statuses_and_environment);
     check_first_word(argc, argv, commands);
     program.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush()) {

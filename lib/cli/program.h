@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole program as a function, for `main` and for the Python module's command.
+// The whole program as a function, for `main` and for binade.main() of the Python module.
 #pragma once
 
 #include <functional>
 
 namespace binade {
 
-/// Runs the command that the arguments name, argv[0] aside; what is wrong becomes a line on standard error. Returns the
-/// exit status. on_exception is called, if it is given, in the handler of one that is not the program's, and may throw it on.
+/// Runs the command that argv[1] names and returns its exit status. An exception becomes a line on standard error and status
+/// 2. If the exception is neither an Error nor one of the system's, `on_exception` is called first, if it is given, inside the
+/// handler, and may rethrow the exception to the caller.
 int run_program(int argc, const char* const* argv, const std::function<void()>& on_exception = {});
 
 }  // namespace binade

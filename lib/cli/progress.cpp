@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ten updates a second at most, from half a second on.
+// Writes lines of progress to a terminal, at most ten times a second, from half a second after the start on.
 #include "lib/cli/progress.h"
 
 #include <fmt/format.h>
@@ -87,7 +87,7 @@ std::string step_words(std::string_view label, double done, std::string_view wha
                        std::size_t columns) {
   done = std::clamp(done, 0.0, 1.0);
   const std::string head = fmt::format("{}  {:.0f} %", label, std::floor(100 * done));
-  // The first hundredth tells too little of the rest.
+  // Before a hundredth is done, no time is estimated.
   const std::string tail =
       done < 0.01 ? "" : fmt::format("  {} left", duration_words(elapsed * (1 - done) / done));
   std::string text = head;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade quantize: every floating tensor of a file onto the grid of a format, with counts.
+// `binade quantize`: rounds every floating-point tensor of a file to a format and counts what happened to its values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ bool ends_with(const std::string& text, const char* end) {
   return text.size() >= std::strlen(end) && text.ends_with(end);
 }
 
-/// Error where nothing of any file could go to a device.
+/// Throws Error if the options ask for what a device does not do: encodings, or a format that binary32 does not hold.
 void check_quantize_for_device(const QuantizeArguments& a, const Quantizer& to) {
   if (a.encode) {
     throw Error(
@@ -162,34 +162,55 @@ int run_quantize(const QuantizeArguments& a) {
 
 void define_quantize(App app, int& status) {
   const auto a = std::make_shared<QuantizeArguments>();
-  app.add_option(
-         "IN", a->in,
-         ".safetensors, .npy, .npz or torch's, as binade report reads; - for standard input")
+  app.add_option("IN", a->in,
+                 "file of the tensors: .safetensors, .npy, .npz or torch's, as `binade report` "
+                 "reads, or - for standard input")
       .required();
-  app.add_option("OUT", a->out, ".safetensors, or .npy for a single array").required();
-  app.add_option("--format", a->format, "format to quantize to; see binade formats").required();
+  app.add_option("OUT", a->out,
+                 "file of the rounded tensors: .safetensors, or .npy for a single array")
+      .required();
+  app.add_option("--format", a->format,
+                 "format to which values are rounded: a name from `binade formats`, or your own, "
+                 "such as e5m7")
+      .required();
   add_rounding(app, a->attributes);
   add_saturation(app, a->attributes);
   add_nan(app, a->attributes);
   add_flush_results(app, a->attributes);
   add_flush_operands(app, a->attributes);
-  app.add_option("--seed", a->seed, "seed of stochastic rounding; tensor n draws stream n")
+  app.add_option("--seed", a->seed,
+                 "seed of stochastic rounding, from 0 to 2^64 - 1; the n-th tensor of the file, "
+                 "from 0, draws from stream n of the random numbers")
       .capture_default_str();
   add_random_bits(app, a->attributes);
-  app.add_flag("--encode", a->encode,
-               "write encodings (F16, BF16, F8_…, else U8, U16, U32, U64) "
-               "instead of values in F32 or F64");
-  app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold");
+  app.add_flag(
+      "--encode", a->encode,
+      "write encodings, in the dtype of the format (F16, BF16, F8_…) or in U8, U16, U32 or U64 if "
+      "it has none (default: values in F32, or in F64 if F32 does not hold them)");
+  app.add_option("--dtype", a->dtype,
+                 "dtype of the elements of a .npy file that holds raw bytes (V1, V2), such as "
+                 "bfloat16 or float8_e4m3fn");
   add_on_device_options(app, a->device,
-                        "tensors of F32 are quantized there, others here; values only, to formats "
-                        "that F32 holds");
+                        "tensors of F32 are rounded there, others on this machine; the format must "
+                        "be one that F32 holds, and --encode does not apply");
+  app.footer(
+      "\nTensors of integers and of complex numbers are named and not written.\n"
+      "Exit status: 0 the file was written, 2 an argument or a file cannot be used, 77 there is no "
+      "GPU (--device).\n\n"
+      "Examples:\n"
+      "  binade quantize weights.safetensors weights_e4m3.safetensors --format e4m3 --saturation "
+      "finite\n"
+      "  binade quantize a.npy a_bits.npy --format bfloat16 --encode");
   app.callback([a, &status] { status = run_quantize(*a); });
 }
 
 }  // namespace
 
-const Command quantize_command{"quantize",
-                               "round every value of a file to a format and count what happened",
-                               &define_quantize};
+const Command quantize_command{
+    "quantize", "round every value of a file to a format and count what happened",
+    "Rounds every floating-point value of a file to a format and writes the results to another "
+    "file. Prints for each tensor how many values became zero, subnormal or infinite, were "
+    "saturated or inexact.",
+    &define_quantize};
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade record`: what the GPU gives, kept in files, so that machines without one can hold the emulator
-// against it. Scalar instructions are compared on the way, since their hashes take every case.
+// `binade record`: writes to files what the instructions of a GPU give, so that machines without a GPU can compare the
+// emulator with it. Scalar instructions are compared while they are recorded, since every case goes into their hashes.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -33,9 +33,9 @@ namespace fs = std::filesystem;
 
 struct RecordArguments {
   std::string folder, words;
-  std::string dots;     ///< all, open
-  bool scalar = false;  ///< and no dots: scalar instructions alone
-  RuleChoice rules;     ///< of the emulator in the GPU's place
+  std::string dots;     ///< "all", "open", or empty if --dots was not given
+  bool scalar = false;  ///< --scalar; without --dots only scalar instructions are recorded
+  RuleChoice rules;     ///< rules of the emulator in the GPU's place
   bool resume = false;
   std::uint64_t seed = 1, cases = 0, samples = default_samples;
   DeviceOption device;
@@ -44,7 +44,7 @@ struct RecordArguments {
 struct Totals {
   std::uint64_t files = 0, kept = 0, skipped = 0, results = 0, bytes = 0;
   bool different = false;
-  std::string why_skipped;  ///< the first
+  std::string why_skipped;  ///< why the first skipped instruction was skipped
 
   void skip(const std::string& instruction, const std::string& why) {
     if (skipped++ == 0) why_skipped = why;
@@ -58,7 +58,7 @@ struct Totals {
   }
 };
 
-/// The folder, made where it is not there.
+/// The path of the folder `name` in `parent`, which is made if it is not there.
 std::string folder_for(const std::string& parent, const char* name) {
   const fs::path folder = fs::path(parent) / name;
   std::error_code failed;
@@ -146,8 +146,7 @@ int run_record(const RecordArguments& a) {
   if (totals.files + totals.kept + totals.skipped == 0 && a.dots == "open" && !both && any_named) {
     fmt::print(
         "{}: nothing is open: recorded rows exclude every other rule for what was asked; see "
-        "binade "
-        "architectures --arch sm_{} --evidence\n",
+        "binade architectures --arch sm_{} --evidence\n",
         name, opened.device->info().compute_capability);
     return 0;
   }
@@ -168,32 +167,44 @@ int run_record(const RecordArguments& a) {
 
 void define_record(App app, int& status) {
   const auto a = std::make_shared<RecordArguments>();
-  app.add_output("-o,--out", a->folder, "the folder for the files, made if need be").required();
-  app.add_option("--dots", a->dots,
-                 "Tensor Core instructions only; open: at most 64 rows of each, which settle what "
-                 "no recorded row has decided yet")
+  app.add_output("-o,--out", a->folder,
+                 "folder to write the recordings to; it is made if it is not there")
+      .required();
+  app.add_option(
+         "--dots", a->dots,
+         "record only Tensor Core instructions: all their rows, or with open at most 64 rows of "
+         "each, chosen to decide between rules that no recorded row has decided yet")
       .expected(0, 1)
       .type_name("[all|open]");
-  app.add_flag("--scalar", a->scalar, "conversions, arithmetic and approximations only");
-  app.add_option("--only", a->words, "instructions with this in their name");
-  app.add_option("--seed", a->seed, "of the operands").capture_default_str();
-  app.add_flag("--resume", a->resume, "leave files alone that are there already");
+  app.add_flag("--scalar", a->scalar,
+               "record only scalar instructions: conversions, arithmetic and approximations");
   app.add_option(
-         "--cases", a->cases,
-         "of each scalar instruction at most; without it all, or 10^10 and 10^9 where there "
-         "are too many")
+      "--only", a->words,
+      "record only instructions whose name contains this text, such as wgmma (default: all)");
+  app.add_option("--seed", a->seed, "seed of the operands").capture_default_str();
+  app.add_flag("--resume", a->resume,
+               "keep the files that are there already, and record only what is missing");
+  app.add_option("--cases", a->cases,
+                 "run at most so many cases of each scalar instruction (default: every case, or of "
+                 "instructions with more than 2^32 cases 10^10 or 10^9)")
       .positive();
-  app.add_option("--samples", a->samples,
-                 "results that are kept of a scalar instruction, besides a hash of all")
+  app.add_option(
+         "--samples", a->samples,
+         "how many results of a scalar instruction to keep in its file, beside a hash of all")
       .within(std::uint64_t{1}, most_samples)
       .capture_default_str();
   add_device_option(app, a->device);
   add_rule_options(app, a->rules);
   app.footer(
-      "\nbinade validate --replay FOLDER compares them with the emulator, on any machine; with\n"
-      "--evidence it says which rule the GPU follows. The rules are for --emulated.\n"
-      "Exit status: 0 recorded, 1 recorded and different from the emulator, 2 files that cannot\n"
-      "be written, 77 no GPU.");
+      "\n`binade validate --replay FOLDER` compares the recordings with the emulator, on any "
+      "machine; with --evidence it\ntells which rules the GPU follows. The rules above can only be "
+      "chosen with --emulated.\n\n"
+      "Exit status: 0 all was recorded, 1 recorded results differ from the emulator's, 2 an "
+      "argument is wrong or a file\ncannot be written, 77 there is no GPU, or it has none of the "
+      "instructions.\n\n"
+      "Examples:\n"
+      "  binade record -o h100\n"
+      "  binade record -o h100 --dots open --only wgmma");
   app.callback([app, a, &status] {
     if (app.count("--dots") > 0 && a->dots.empty()) a->dots = "all";
     if (!a->dots.empty() && a->dots != "all" && a->dots != "open") {
@@ -216,7 +227,11 @@ void define_record(App app, int& status) {
 
 }  // namespace
 
-const Command record_command{"record", "keep what the GPU's instructions give (status 77: no GPU)",
+const Command record_command{"record", "record what the GPU's instructions give",
+                             "Runs the instructions of this machine's GPU on generated operands "
+                             "and writes what they give to "
+                             "files, a file for each instruction; files of Tensor Core "
+                             "instructions hold the operands, too. Prints a line for each file.",
                              &define_record};
 
 }  // namespace binade

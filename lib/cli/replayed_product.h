@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recording of a whole product, held against the emulator: a .safetensors file with a (M, K), b (K, N) and d (M, N), and c
-// and bias where there were any, whose metadata's `command` are the options of `binade gemm` that say what the kernel does.
+// Compares a recording of a whole product with the emulator. The recording is a .safetensors file with the tensors a (M, K),
+// b (K, N) and d (M, N), and c (M, N) and bias (N,) if the kernel had them. `command` in its metadata holds the options of
+// `binade gemm` that describe the kernel.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ struct ReplayedProduct {
   GemmValidation validation;
 };
 
-/// Error with the file and what of it does not fit. Fused sums follow `rules` where there are any.
+/// Reads the recording and compares every element; `show` is how many differences are kept. Fused sums follow `rules` if any
+/// was chosen. Throws Error, which names the file, if something in it does not fit.
 ReplayedProduct replayed_product(const std::string& path, std::size_t show,
                                  const RuleChoice& rules);
 

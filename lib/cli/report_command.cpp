@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade report: what dies in which format, how much of the norm, and which loss scale saves it.
+// `binade report`: which values of tensors become zero, subnormal or infinite in which format, how much of the norm that is,
+// and which loss scale prevents it.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -34,7 +35,7 @@ struct ReportArguments {
   DeviceOption device;
 };
 
-/// "2/8"
+/// The part that "2/8" means, the second of eight. Throws Error for other texts.
 PartOf parse_part(const std::string& text) {
   const auto number = [](std::string_view digits) {
     std::uint64_t out = 0;
@@ -115,84 +116,93 @@ int compare(const ReportArguments& arguments) {
 
 void define_report(App app, int& status) {
   const auto a = std::make_shared<ReportArguments>();
-  app.add_option(
-         "FILE", a->inputs,
-         ".safetensors, .npy, .npz, torch.save's .pt, a sharded model's .index.json, a folder of "
-         "torch.distributed.checkpoint, a watched run's .binade, or globs; - for standard input")
+  app.add_option("FILE", a->inputs,
+                 "files of tensors: .safetensors, .npy, .npz, torch.save's .pt, a sharded model's "
+                 ".index.json, a folder of torch.distributed.checkpoint, or a watched run's "
+                 ".binade; globs of them; or - for standard input")
       .required();
   add_report_outputs(app, a->outputs);
-  app.add_option("--headroom", a->words.headroom,
-                 "binades kept free below overflow when choosing a scale")
+  app.add_option(
+         "--headroom", a->words.headroom,
+         "how many binades a loss scale leaves free between the largest gradient and overflow")
       .capture_default_str()
       .within(0, most_headroom);
   app.add_option("--target-loss", a->words.target_loss,
-                 "largest acceptable lost l2 of a tensor, a share")
+                 "the largest share of a tensor's l2 norm that may become zero at the loss scale, "
+                 "from 0 to below 1")
       .capture_default_str();
-  app.add_option("--prefer", a->words.prefer,
-                 "which end of the interval of loss scales to recommend")
+  app.add_option(
+         "--prefer", a->words.prefer,
+         "which end of the interval of good loss scales to recommend, the largest or the smallest")
       .capture_default_str()
       .one_of({"s_max", "s_min"});
-  app.add_option("--formats", a->words.formats, "only these of binary16,bfloat16,tf32,e5m2,e4m3")
+  app.add_option("--formats", a->words.formats,
+                 "report only on these formats, separated by commas (default: "
+                 "binary16,bfloat16,tf32,e5m2,e4m3)")
       .delimiter(',');
   app.add_option("--sqnr-scale", a->words.scales,
-                 "log2 of scales at which SQNR is measured, besides 0: --sqnr-scale 8,16")
+                 "log2 of loss scales, such as 8,16, at which the signal-to-quantization-noise "
+                 "ratio (SQNR) is measured, beside 0")
       .delimiter(',')
       .within(lowest_scale_log2, highest_scale_log2);
   app.add_option("--dtype", a->words.dtype,
-                 "what raw .npy arrays (V1, V2) hold: bfloat16, float8_e4m3fn, …");
+                 "dtype of the elements of .npy files that hold raw bytes (V1, V2), such as "
+                 "bfloat16 or float8_e4m3fn");
   app.add_option("--role", a->words.roles,
-                 "ROLE=REGEX: names in which the extended regular expression is found have the "
-                 "role; the first that "
-                 "fits, before what names tell by themselves")
+                 "a rule ROLE=REGEX: a tensor in whose name the extended regular expression is "
+                 "found has the role, whatever its name tells otherwise; may be repeated, and the "
+                 "first rule that fits counts")
       .expected(1)
       .take_all()
       .allow_extra_args(false);
   add_text_options(app, a->outputs);
-  const Option part = app.add_option("--part", a->part,
-                                     "I/N: count only the I-th of N shares of the tensors, into "
-                                     "the file of -o: a part for binade merge");
+  const Option part =
+      app.add_option("--part", a->part,
+                     "I/N, such as 2/8: count only the I-th of N shares of the tensors, and write "
+                     "a part for `binade merge` to the file of -o");
   for (const char* other : {"--json", "--csv", "--tensors"}) part.excludes(std::string(other));
-  add_on_device_options(app, a->device, "tensors of F32 are counted there, others here");
+  add_on_device_options(app, a->device,
+                        "it counts the tensors of F32; this machine counts the others");
   const Option diff = app.add_flag(
       "--diff", a->diff,
-      "compare two reports in JSON, or watched runs, on the terminal; exits 1 if they differ");
+      "compare two files, each a report in JSON or a watched run, and print what differs");
   for (const char* other : {"--html", "--json", "--csv", "--headroom", "--target-loss", "--prefer",
                             "--formats", "--sqnr-scale", "--dtype", "--role", "--tensors",
                             "--quiet", "--part", "--device", "--emulated"}) {
     diff.excludes(std::string(other));
   }
   app.footer(
-      "\nNames tell what a tensor is, by their parts between / . : and by a part's end; gradients "
-      "alone set the "
-      "loss scale:\n"
+      "\nThe name of a tensor tells its role, by its parts between / . : and by how a part ends. "
+      "Only gradients set\nthe loss scale.\n"
       "  dW      fc1.weight.grad, fc1/dW, fc1_weight_grad, grads/fc1.bias, wgrad, grad_weight\n"
       "  dAct    fc1.act.grad, fc1/dAct, logits.grad, dgrad, grad_input, grad_output\n"
       "  grad    a gradient of something else: fc1.grad, gradients/fc1, fc1.main_grad\n"
       "  weight  weight, bias, kernel, param     act     act, activation, input, output, hidden, "
       "logits\n"
       "  state   exp_avg, momentum_buffer, …     update  update, subtracted from the weight\n"
-      "  other   what tells nothing\n"
-      "Where a file is named grads, gradients, … and no name in it tells a gradient, all its "
-      "weights, activations\n"
-      "and others are gradients. Where nothing tells one, all tensors are taken as if they were, "
-      "which the report says.\n\n"
-      "Files of torch's: of a .pt, .pth, .bin or .ckpt nothing is run. Dicts and lists give names "
+      "  other   a name that tells no role\n"
+      "If a file is named grads, gradients, … and no name in it tells a gradient, all its weights, "
+      "activations and\n"
+      "others count as gradients. If no name and no file tells a gradient, all tensors count as "
+      "gradients, and the report\nsays so.\n\n"
+      "Files of torch: nothing in a .pt, .pth, .bin or .ckpt is run. Names in dicts and lists are "
       "joined by dots\n"
-      "(optimizer.state.0.exp_avg); numbers, texts, argparse.Namespace and NumPy's arrays beside "
-      "tensors are passed over,\n"
-      "other objects refused by name. An index (model.safetensors.index.json, "
-      "pytorch_model.bin.index.json) stands for\n"
-      "all its shards, a folder with .metadata for its tensors, whole.\n\n"
-      "Time: names step<digits>/… of two steps or more, in one file or many, give figures over the "
-      "steps, by role and\n"
-      "layer: step000440/fc1/dW (layer fc1), step440/fc1.weight.grad (layer fc1.weight); a weight "
-      "and its update are\n"
-      "held against each other. binade train --dump writes such files.\n\n"
-      "Watched runs: a run.binade of binade.torch.watch holds what was counted while a run went "
-      "on, "
-      "by window of steps,\n"
-      "layer and role, which it tells itself: --role does not apply. It has SQNR where it was "
+      "(optimizer.state.0.exp_avg). Numbers, texts, argparse.Namespace and NumPy arrays beside the "
+      "tensors are passed\n"
+      "over; any other object is refused by name. An index (model.safetensors.index.json, "
+      "pytorch_model.bin.index.json)\n"
+      "stands for all its shards, and a folder with a .metadata for all its tensors.\n\n"
+      "Time: if names begin with step<digits>/ for two steps or more, in one file or many, the "
+      "report has figures over the\n"
+      "steps, by role and layer: step000440/fc1/dW is of layer fc1, step440/fc1.weight.grad of "
+      "layer fc1.weight. A weight\n"
+      "and its update are compared. `binade train --dump` writes such files.\n\n"
+      "Watched runs: a run.binade of binade.torch.watch holds what was counted while a training "
+      "ran, by window of steps,\n"
+      "layer and role. It tells the roles itself, so --role does not apply. It has SQNR if it was "
       "watched with sqnr=True.\n\n"
+      "Exit status: 0 the report was made (with --diff: the reports are alike), 1 the reports of "
+      "--diff differ, 2 an\nargument or a file cannot be used, 77 there is no GPU (--device).\n\n"
       "Examples:\n"
       "  binade report grads.safetensors -o report.html\n"
       "  binade report dump.npz --role 'grad=^g[.]' --role 'other=^debug'\n"
@@ -200,6 +210,7 @@ void define_report(App app, int& status) {
       "  binade report run.binade -o run.html\n"
       "  binade report run/*.safetensors --part 2/8 -o part2.bin   (binade merge part*.bin -o "
       "run.html)\n"
+      "  binade report --diff before.json after.json\n"
       "  zcat grads.npy.gz | binade report -");
   app.callback([a, &status] { status = a->diff ? compare(*a) : make(*a); });
 }
@@ -207,6 +218,10 @@ void define_report(App app, int& status) {
 }  // namespace
 
 const Command report_command{
-    "report", "what dies in FP16, BF16, FP8, and which loss scale saves it", &define_report};
+    "report", "count which values are lost in FP16, BF16 and FP8, and choose the loss scale",
+    "Counts which values of tensors become zero, subnormal or infinite in FP16, BF16, TF32 and "
+    "FP8, and how much of each tensor's norm is lost; from the gradients it chooses the loss scale "
+    "with which FP16 loses least. Prints tables, and writes a page, JSON or CSV.",
+    &define_report};
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words to what they mean, each held to what its option can be.
+// Parses the values of a report's options and checks each against the range of its option.
 #include "lib/cli/report_options.h"
 
 #include <fmt/format.h>

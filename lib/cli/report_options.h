@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that decide what a report says, from words as the command line and Python give them.
+// Makes the options of a report of texts and numbers, as the command line and Python give them.
 #pragma once
 
 #include <string>
@@ -10,15 +10,16 @@
 
 namespace binade {
 
+/// The values of the options of `binade report` that have the same names; `scales` is --sqnr-scale.
 struct ReportWords {
-  std::vector<std::string> formats, roles;
+  std::vector<std::string> formats, roles;  ///< no formats: all
   std::vector<int> scales{0};
   int headroom = 1;
   double target_loss = 1e-3;
   std::string prefer = "s_max", dtype;
 };
 
-/// Error where a word is none of its option's.
+/// The options that the values mean. Throws Error, which names the option, if a value is not one of its own.
 ReportOptions report_options(const ReportWords& words);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines of tensors wait in spools, beside the files that they end up in, until the report's head is known.
+// Writes the outputs of a report. The lines of tensors are kept in temporary files, beside the files that they end up in,
+// until the head of the report is known.
 #include "lib/cli/report_outputs.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,8 @@
 namespace binade {
 namespace {
 
-/// Where an output's spool lies: in its folder, unless it is none of the file system's.
+/// The folder for the temporary file of an output: that of the output. Empty if the output is standard output or no regular
+/// file.
 std::string spool_folder(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -33,7 +35,8 @@ std::string spool_folder(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
-/// Text to a file, or to standard output where the path is "-"; nowhere where it is empty.
+/// Calls `write` with a function that takes pieces of text, and puts them into the file `path`, or on standard output if path
+/// is "-". Does nothing if path is empty.
 template <class Write>
 void deliver(const std::string& path, const Write& write) {
   if (path == "-") {
@@ -68,17 +71,20 @@ struct ReportWriter::Spools {
 };
 
 void add_report_outputs(App app, ReportOutputs& outputs) {
-  app.add_output("-o,--html", outputs.html, "write the report as one self-contained page");
-  app.add_output("--json", outputs.json, "write the report as JSON; - for standard output");
-  app.add_output("--csv", outputs.csv,
-                 "write a row of figures a tensor, as CSV; - for standard output");
+  app.add_output("-o,--html", outputs.html,
+                 "write the report to this file, as a page (HTML) that needs no other file");
+  app.add_output("--json", outputs.json,
+                 "write the report to this file, as JSON; - for standard output");
+  app.add_output(
+      "--csv", outputs.csv,
+      "write a row of figures for each tensor to this file, as CSV; - for standard output");
 }
 
 void add_text_options(App app, ReportOutputs& outputs) {
   app.add_option("--tensors", outputs.tensors,
-                 "rows of the tensor table on the terminal; 0 for all")
+                 "how many rows the printed table of tensors has; 0 for all")
       .capture_default_str();
-  app.add_flag("-q,--quiet", outputs.quiet, "no text on standard output");
+  app.add_flag("-q,--quiet", outputs.quiet, "print no text on standard output");
 }
 
 void refuse_two_on_stdout(const ReportOutputs& outputs) {

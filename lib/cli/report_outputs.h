@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a report: text on the terminal, a page, JSON, a table of its tensors. Of the last two each tensor is
-// written when it is known, so a report need not fit into memory.
+// Writes a report: as text to the terminal, as a page, as JSON, and as a CSV table of its tensors. JSON and CSV take each
+// tensor as soon as it is counted, so a report need not fit into memory.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,23 @@
 namespace binade {
 
 struct ReportOutputs {
-  std::string html, json, csv;
-  std::size_t tensors = 20;
+  std::string html, json, csv;  ///< files; empty: not wanted; "-": standard output (json and csv)
+  std::size_t tensors = 20;     ///< rows of the text's table of tensors; 0: all
   bool quiet = false;
 };
 
+/// Declares --html, --json and --csv. `outputs` must live as long as the command.
 void add_report_outputs(App app, ReportOutputs& outputs);
+/// Declares --tensors and --quiet. `outputs` must live as long as the command.
 void add_text_options(App app, ReportOutputs& outputs);
 
-/// Error where standard output would get two of them.
+/// Throws Error if both JSON and CSV would go to standard output.
 void refuse_two_on_stdout(const ReportOutputs& outputs);
 
+/// Throws Error if an output cannot be written, or is one of the files `read`.
 void prepare_report_outputs(const ReportOutputs& outputs, std::span<const InputPath> read);
 
+/// Writes one report. `outputs` and `options` must outlive it.
 class ReportWriter {
  public:
   ReportWriter(const ReportOutputs& outputs, const ReportOptions& options);
@@ -36,8 +40,9 @@ class ReportWriter {
   ReportWriter(const ReportWriter&) = delete;
   ReportWriter& operator=(const ReportWriter&) = delete;
 
+  /// Takes the next tensor of the report, in the report's order.
   void add(const TensorReport& tensor);
-  /// All outputs. `note` follows the text.
+  /// Writes all outputs, after add() took every tensor. `note` is printed after the text.
   void write(const Report& report, const std::string& note = "");
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options --zero-raises, --floor and --cut-to-zero, and back to words.
+// Declares the options --zero-raises, --floor and --cut-to-zero, applies them to a model, and turns them back into words.
 #include "lib/cli/rule_options.h"
 
 #include "lib/text/error.h"
@@ -10,18 +10,20 @@ namespace binade {
 void add_rule_options(App app, RuleChoice& rules) {
   const char* const group = "Rules of fused sums, in place of the table's";
   app.add_option("--zero-raises", rules.zero_raises,
-                 "whether a product of zero counts towards the largest exponent: never; single, a "
-                 "zero's own exponent being -126 (MMA-Sim, arXiv 2511.10909v1); emin, its format's")
+                 "whether a product that is zero counts when the terms of a sum are aligned to "
+                 "their largest exponent: never; single: it does, and a factor of zero has the "
+                 "exponent -126 (MMA-Sim, arXiv 2511.10909v1); emin: it does, and a factor of zero "
+                 "has the least exponent of its format")
       .type_name("RULE")
       .group(group);
-  app.add_option(
-         "--floor", rules.floor,
-         "the exponent that the largest is at least: -600 to 300 (-126: MMA-Sim v1), or none")
+  app.add_option("--floor", rules.floor,
+                 "the least exponent to which terms are aligned, should all of theirs be smaller: "
+                 "-600 to 300 (MMA-Sim v1 has -126), or none")
       .type_name("E")
       .group(group);
   app.add_option("--cut-to-zero", rules.cut_to_zero,
-                 "the sign of a zero that a negative sum is rounded to (not of what alignment cut "
-                 "before): positive; negative (MATLAB-tensor-core)")
+                 "the sign of the zero to which a negative sum is rounded or flushed: positive, or "
+                 "negative (MATLAB-tensor-core); what alignment has cut to zero before has no sign")
       .type_name("SIGN")
       .group(group);
 }

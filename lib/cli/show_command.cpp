@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade show`: one value in one format, bit by bit, and what rounding did to it.
+// `binade show`: single values in formats, bit by bit, and what rounding did to them.
 #include <array>
 #include <cstdint>
 #include <iostream>
@@ -32,8 +32,8 @@ Error unknown_word(std::string_view what, std::string_view name,
                (hint.empty() ? "; " : " ") + "known are " + listed(known));
 }
 
-/// A value that begins with a minus and a letter looks like an option to the parser, which hands it
-/// back; everything else it hands back is a mistake.
+/// Adds words that the parser took for unknown options but which are values with a minus, such as -inf. Throws Error for any
+/// other word that it did not know.
 void take_back_negative_words(App app, ShowOptions& options) {
   const std::vector<std::string> names = app.long_names();
   for (const std::string& word : app.remaining()) {
@@ -56,9 +56,11 @@ void show_values(const ShowOptions& options) {
 
 void define_show(App app, int& status) {
   const auto options = std::make_shared<ShowOptions>();
-  app.add_option("value", options->question.values, "numbers or encodings, see below");
+  app.add_option("value", options->question.values,
+                 "numbers or encodings; their spelling is explained below");
   app.add_option("-f,--format", options->question.formats,
-                 "format (repeat it, or separate with commas)")
+                 "format in which to show the values: a name or a specification, explained below. "
+                 "Several are separated by commas, or the option is repeated")
       .delimiter(',')
       .allow_extra_args(false);
   add_rounding(app, options->question.attributes);
@@ -66,15 +68,17 @@ void define_show(App app, int& status) {
   add_flush_results(app, options->question.attributes);
   add_nan(app, options->question.attributes);
   add_random_bits(app, options->question.attributes);
-  app.add_option("--random", options->question.random,
-                 "stochastic: the random number r, below 2^n");
-  app.add_flag("--json", options->json, "the same as JSON, every number exact");
+  app.add_option(
+      "--random", options->question.random,
+      "the random number that --rounding stochastic adds, below 2^n where n is --random-bits");
+  app.add_flag("--json", options->json, "print JSON instead of text, every number exact");
   app.footer("\n" + std::string(literal_help) + "\n\n" + format_spec_help +
              "\n\nExamples:\n"
              "  binade show 0.1 --format binary16\n"
              "  binade show 2^-25 65520 --format binary16,bfloat16\n"
              "  binade show 465 --format e4m3 --saturation finite\n"
-             "  binade show bits:0x7f --format e4m3");
+             "  binade show bits:0x7f --format e4m3\n\n"
+             "Exit status: 0 the values were shown, 2 a value, a format or an option is wrong.");
   app.allow_extras();
   app.callback([app, &status, options] {
     take_back_negative_words(app, *options);
@@ -86,6 +90,9 @@ void define_show(App app, int& status) {
 }  // namespace
 
 const Command show_command{
-    "show", "one value in a format: bits, fields, neighbours, and what rounding did", define_show};
+    "show", "show values in a format: bits, fields, neighbours, and what rounding did",
+    "Shows values in a format: the bits and fields of the encoding, its exact value, the "
+    "neighbours, and, if the value had to be rounded, what that changed.",
+    define_show};
 
 }  // namespace binade

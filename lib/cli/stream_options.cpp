@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common options of `check` and `cases`.
+// Declares the options that `binade check` and `binade cases` share, and reads them.
 #include "lib/cli/stream_options.h"
 
 #include "lib/text/error.h"
@@ -11,7 +11,8 @@ void add_stream_options(App app, StreamOptions& options) {
   add_rounding(app, options.attributes);
   add_tininess(app, options.attributes);
   app.add_flag("--exact,!--notexact", options.exact,
-               "rounding to an integer raises inexact (default: --notexact)");
+               "whether rounding to an integer raises the flag inexact if the value changes "
+               "(default: --notexact)");
   add_saturation(app, options.attributes);
   add_flush_results(app, options.attributes);
   add_flush_operands(app, options.attributes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `check` and `cases` have in common: the function, and the settings under which it is run.
+// What `binade check` and `binade cases` have in common: a function of Berkeley TestFloat or PTX, and the attributes under
+// which it is evaluated.
 #pragma once
 
 #include <string>
@@ -13,13 +14,15 @@ namespace binade {
 struct StreamOptions {
   std::string function;
   AttributeOptions attributes;
-  bool exact = false;
+  bool exact = false;  ///< rounding to an integer raises the flag inexact
 };
 
-/// --rounding, --tininess, --exact, --notexact, --saturation, --ftz, --daz, --nan.
+/// Declares --rounding, --tininess, --exact, --notexact, --saturation, --ftz, --daz and --nan. `options` must live as long as
+/// the command.
 void add_stream_options(App app, StreamOptions& options);
 
-/// Error where an option makes no sense for the function.
+/// The settings that the options say. Throws Error for stochastic rounding, and if an option was given beside a PTX
+/// instruction, whose name says everything.
 TestSettings settings_of(App app, const StreamOptions& options, const TestFunction& function);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade sweep: trains once for every combination of settings, keeps a line per run, and shows them as
-// a table and as a page of plots. Interrupted, the same command goes on where it was.
+// `binade sweep`: trains once for every combination of settings, writes a line for each run, and shows the results as a
+// table and as a page of plots. If it was interrupted, the same command continues it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct SweepArguments {
   std::vector<std::string> chosen;
 };
 
-/// SPEC.json → SPEC.jsonl, beside it.
+/// The file of the results: that of -o, else that of the spec with .jsonl in the place of its ending.
 std::string results_path(const SweepArguments& a) {
   if (!a.results.empty()) return a.results;
   return std::filesystem::path(a.spec).replace_extension(".jsonl").string();
@@ -63,10 +63,18 @@ std::string help() {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", key.name);
   }
   return fmt::format(
-      "Settings are those of `binade train` (binade train --help), as JSON: numbers, true, false,\n"
-      "texts. Results that are not finite are null in JSON and NaN/inf in the table; a training\n"
-      "that diverged or gave up is a result like any other (not_finite, gave_up), exit status 0.\n"
-      "Results shown: {}; by --result also\n{}.",
+      "Settings are those of `binade train` (see binade train --help), as JSON: numbers, true, "
+      "false, texts.\n"
+      "Results that are not finite are null in JSON and NaN or inf in the table. A training that "
+      "diverged or\n"
+      "gave up is a result like any other (not_finite, gave_up).\n"
+      "Results shown: {}; by --result also\n{}.\n\n"
+      "Exit status: 0 all runs are done, 2 an argument, the spec or a file cannot be used.\n\n"
+      "Example, for a file lr.json of\n"
+      "{{\"name\": \"lr\", \"base\": {{\"workload\": \"digits_mlp\"}}, \"grid\": {{\"lr\": [0.05, "
+      "0.1], \"seed\": [1, "
+      "2]}}}}\n"
+      "  binade sweep lr.json --html lr.html",
       usual, others);
 }
 
@@ -81,7 +89,7 @@ void run_sweep(const SweepArguments& a) {
   StepLine line;
   line.begin(printable(spec.name));
   std::optional<std::size_t>
-      first;  // runs before it were in the file and tell nothing of the time left
+      first;  // the first run of this call: earlier ones were in the file and took no time
   const auto progress = [&](std::size_t i, double done) {
     if (!first) first = i;
     line.update(
@@ -105,26 +113,31 @@ void define_sweep(App app, int&) {
   app.footer(help());
   app.add_option(
          "SPEC", a->spec,
-         R"(what to run: {"name": "...", "base": {settings}, "grid": {"key": [values], ...}})")
+         R"(JSON file of what to run: {"name": "...", "base": {settings}, "grid": {"key": [values], ...}})")
       .required();
-  app.add_output("-o,--output", a->results,
-                 "the results, a JSON line per run (default: SPEC with .jsonl). A sweep that was "
-                 "interrupted goes on from there");
+  app.add_output(
+      "-o,--output", a->results,
+      "file of the results, a line of JSON for each run (default: SPEC with the ending .jsonl). "
+      "Runs that it holds already are not run again, so a sweep that was interrupted goes on");
   app.add_option("--result", a->chosen,
-                 "results to show instead of the usual ones, in this order: a,b")
+                 "names of the results to show instead of the usual ones, separated by commas, in "
+                 "this order")
       .delimiter(',')
       .allow_extra_args(false);
-  app.add_output("--json", a->json,
-                 "write the table as JSON to this file; what is not finite is null");
-  app.add_output("--html", a->html, "write a page with a plot of each result to this file");
-  app.add_option("--x", a->x, "key of the grid to plot over (default: the one with most numbers)");
+  app.add_output("--json", a->json, "write the table to this file, as JSON");
+  app.add_output("--html", a->html, "write a page (HTML) with a plot of each result to this file");
+  app.add_option("--x", a->x,
+                 "key of the grid over which to plot (default: the one that has most numbers)");
   add_data_option(app, a->data);
   app.callback([a] { run_sweep(*a); });
 }
 
 }  // namespace
 
-const Command sweep_command{"sweep", "train with every combination of settings; resumable",
-                            &define_sweep};
+const Command sweep_command{
+    "sweep", "train with every combination of settings; an interrupted sweep goes on",
+    "Trains a network once for every combination of the settings in a grid, writes a "
+    "line of results for each run, and prints them as a table.",
+    &define_sweep};
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training from its settings to text and JSON.
+// Runs one training from its settings, and puts its results into text and JSON.
 #include "lib/cli/train_answer.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ void check_dump(const TrainQuestion& a) {
   }
 }
 
-/// printf's %g, and NaN without the sign that it may carry.
+/// The number with so many significant digits, as printf's %g; a NaN without its sign.
 std::string shown(double x, int digits) {
   return std::isnan(x) ? "NaN" : fmt::format("{:.{}g}", x, digits);
 }
@@ -74,8 +74,8 @@ std::string rows_text(const TrainingLog& log) {
   std::uint64_t mac = 0;
   for (const std::uint64_t n : log.tally.multiply_adds) mac += n;
   std::string text = fmt::format(
-      "parameters      {}\nsteps           {}, {} skipped\nloss            {} at first, {} "
-      "in the last tenth\ntest            {} of {} rows right, loss {}\n",
+      "parameters      {}\nsteps           {}, {} skipped\nloss            {} at first, {} in the "
+      "last tenth\ntest            {} of {} rows right, loss {}\n",
       log.parameters, log.steps.size(), log.skipped, shown(log.steps.front().loss, 4),
       shown(log.final_loss(), 4), percent(log.test_accuracy), log.test_rows,
       shown(log.test_loss, 4));

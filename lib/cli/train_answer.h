@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `binade train` is asked and what it answers.
+// One training, from the arguments of `binade train` to its text and JSON.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@
 
 namespace binade {
 
+/// The arguments of `binade train`.
 struct TrainQuestion {
-  nlohmann::json settings = nlohmann::json::object();
-  std::string dump = {}, data = {};     ///< --dump, --data; empty: not given
-  std::optional<std::int64_t> every{};  ///< steps between two dumps
-  bool flow = false;
+  nlohmann::json settings = nlohmann::json::object();  ///< setting's name: value
+  std::string dump = {}, data = {};     ///< folders of --dump and --data; empty: not given
+  std::optional<std::int64_t> every{};  ///< steps between two dumps; none: a twentieth of all steps
+  bool flow = false;                    ///< tell which op ran in which dtype
 };
 
 struct TrainAnswer {
@@ -29,15 +30,16 @@ struct TrainAnswer {
   nlohmann::ordered_json json;
 };
 
-/// Told after each step what it gave; may throw, to end the training.
+/// Is called after each step with its log, the number of steps done and that of all; may throw, which ends the training.
 using StepTold = std::function<void(const StepLog& step, std::int64_t done, std::int64_t of)>;
 
-/// Trains, and dumps where asked. Error where settings, data or paths cannot be used, before the first step. `prepare` is
-/// called when all but the paths that are written is known to be good: it tries these.
+/// Trains, and writes tensors to question.dump if it names a folder. Throws Error before the first step if settings, data or
+/// paths cannot be used. `prepare` is called when all but the paths of the outputs is known to be good, and checks these;
+/// `told` is called after each step if it is given.
 TrainAnswer train_answer(const TrainQuestion& question, const std::function<void()>& prepare,
                          const StepTold& told = {});
 
-/// Names in lines of at most 100 columns, `indent` before each but the first.
+/// The names, separated by commas, in lines of at most 100 columns; every line but the first is indented by `indent` blanks.
 std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent);
 
 }  // namespace binade

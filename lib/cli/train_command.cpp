@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade train: one training by settings, its figures, and where asked its tensors step by step and the
-// dtypes its ops ran in.
+// `binade train`: one training by settings, and its figures; on request also its tensors, step by step, and the dtypes in
+// which its ops ran.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ void run_train(const TrainArguments& a) {
   if (!a.json.empty()) write_file(a.json, answer.json.dump(1) + "\n");
 }
 
-/// "of sgd " for an option that not all take.
+/// "of sgd " for a setting that not every optimizer takes; empty for one that every optimizer takes.
 std::string of_optimizers(std::string_view option) {
   const std::vector<std::string_view> names = optimizers_with(option);
   return names.size() == optimizers().size() ? "" : fmt::format("of {} ", listed(names));
@@ -95,86 +95,107 @@ std::string of_optimizers(std::string_view option) {
 std::string settings_text() {
   const TrainingRecipe usual;
   std::string text =
-      "Settings, key=value; all but workload have a default, which is in brackets:\n";
+      "Settings, each written key=value; all but workload have a default, which is in brackets:\n";
   const auto line = [&text](std::string_view key, std::string_view what) {
     text += fmt::format("  {:<24} {}\n", key, what);
   };
-  line("workload", "a network and its data, with [optimizer, lr, batch] of its own:");
+  line("workload", "the network and its data; each has defaults of [optimizer, lr, batch]:");
   for (const WorkloadRow& row : workload_rows) {
     text += fmt::format("    {:<23}{} [{}, {:g}, {}]\n", row.name, row.what, row.optimizer, row.lr,
                         row.batch);
   }
-  line("format", fmt::format("what products are computed in [{}]:", usual.products.format));
+  line("format",
+       fmt::format("the format in which products are computed [{}]:", usual.products.format));
   for (const TrainingFormat& format : training_formats) {
     text += fmt::format("    {:<23}{}\n", format.name, format.what);
   }
-  line("level",
-       fmt::format("what is cast, who has masters, with it the scaler [{}]:", usual.level));
+  line("level", fmt::format("what is cast and whether weights have masters [{}]:", usual.level));
   for (const OptLevel& level : opt_levels()) {
     text += fmt::format("    {:<23}{}\n", level.name, level.what);
   }
-  line("arch", fmt::format("whose instructions, as sm_80 [sm_{}]", usual.products.sm));
-  line("accumulator",
-       fmt::format("f32, f16, reference (sums in float) [{}]", usual.products.accumulator));
-  line("promote_every", fmt::format("instructions between two promotions to float, 0: none [{}]",
-                                    usual.products.promote_every));
-  line("fprop dgrad wgrad", "the instruction of each pass by name [the architecture's]");
+  line("arch", fmt::format("architecture whose instructions multiply, such as sm_80 [sm_{}]",
+                           usual.products.sm));
+  line("accumulator", fmt::format("of the products: f32, f16, or reference (sums in float) [{}]",
+                                  usual.products.accumulator));
+  line("promote_every",
+       fmt::format("number of instructions between two promotions to float, 0: none [{}]",
+                   usual.products.promote_every));
+  line("fprop dgrad wgrad",
+       "names of the instructions of the three products of a layer [the architecture's]");
   line("attention",
-       fmt::format("where FP16 and BF16 attention rounds [{}]:",
+       fmt::format("which kernel's roundings attention in FP16 and BF16 has [{}]:",
                    attentions[static_cast<std::size_t>(usual.products.attention)].name));
   for (const AttentionRow& row : attentions) {
     text += fmt::format("    {:<23}{}\n", row.name, row.what);
   }
-  line("autoswitch", "true: FP8 products whose operands lose too much run in BF16 [false]");
-  line("  autoswitch_underflow", fmt::format("percent of an operand's values that become 0 [{}]",
-                                             AutoswitchOptions().underflow_percent));
+  line("autoswitch", "true: an FP8 product whose operands lose too much runs in BF16 [false]");
+  line("  autoswitch_underflow",
+       fmt::format("it switches above this percentage of an operand's values that become 0 [{}]",
+                   AutoswitchOptions().underflow_percent));
   line("  autoswitch_mse",
-       fmt::format("mean square of an operand's rounding errors [{}]", AutoswitchOptions().mse));
-  line("scaler", fmt::format("of the loss, [the level's for binary16, else none], one of\n{:27}{}",
-                             "", wrapped_names(step_scaler_names(), 27)));
-  line("scaler's parameters", "those that it takes [its framework's]:");
+       fmt::format("it switches above this mean square of an operand's rounding errors [{}]",
+                   AutoswitchOptions().mse));
+  line("scaler",
+       fmt::format(
+           "what sets the scale of the loss [the level's for binary16, else none], one of\n{:27}{}",
+           "", wrapped_names(step_scaler_names(), 27)));
+  line("scaler's parameters", "a scaler takes some of these [the defaults of its framework]:");
   for (const ScalerParameter& p : scaler_parameters()) line("  " + std::string(p.name), p.what);
   line("skip_overflow",
-       "true: a fixed scale skips overflowed steps, too; histogram never does [false]");
+       "true: a fixed scale, too, skips steps that overflowed (histogram never) [false]");
   line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
   line("optimizer", fmt::format("{} [the workload's]", listed(names_of(optimizers()))));
-  line("lr", "[the workload's]");
-  line("momentum", of_optimizers("momentum") + "[0.9]");
-  line("weight_decay", of_optimizers("weight_decay") + "[0]");
-  line("master_weights", "true, false [the level's]");
-  line("update", fmt::format("{}: how a weight without a master is rounded [nearest]",
+  line("lr", "learning rate [the workload's]");
+  line("momentum", "momentum " + of_optimizers("momentum") + "[0.9]");
+  line("weight_decay", "weight decay " + of_optimizers("weight_decay") + "[0]");
+  line("master_weights", "true, false: whether weights have binary32 masters [the level's]");
+  line("update", fmt::format("{}: rounding of a weight without a master [nearest]",
                              listed(update_rule_names)));
-  line("clip_norm", "of all gradients together, 0: none [0]");
-  line("steps", fmt::format("[{}]", usual.steps));
-  line("batch", "rows of a step [the workload's]");
-  line("seed", fmt::format("[{}]", usual.seed));
+  line("clip_norm", "largest norm of all gradients together, 0: they are not clipped [0]");
+  line("steps", fmt::format("number of steps [{}]", usual.steps));
+  line("batch", "rows of data in a step [the workload's]");
+  line("seed",
+       fmt::format("seed of the initial weights and of the order of the data [{}]", usual.seed));
   return text +
-         "A training that diverged or whose scaler gave up is a result, exit status 0: the text "
-         "says\n"
-         "so in a line \"diverged\" or \"gave up\", the JSON in not_finite and gave_up.";
+         "A training that diverged, or whose scaler gave up, is a result with exit status 0: the "
+         "text says so in\na line \"diverged\" or \"gave up\", the JSON in not_finite and gave_up. "
+         "Exit status 2: a setting or a file\ncannot be used.\n\n"
+         "Examples:\n"
+         "  binade train workload=digits_mlp format=binary16 scaler=static:1024\n"
+         "  binade train workload=fashion_cnn format=e4m3 steps=100 --dump run\n"
+         "  binade report run/*.safetensors -o run.html";
 }
 
 void define_train(App app, int&) {
   const auto a = std::make_shared<TrainArguments>();
   app.footer(settings_text());
   app.add_option("SETTING", a->settings,
-                 "key=value, as workload=digits_mlp format=binary16 loss_shift=14")
+                 "settings of the training, such as workload=digits_mlp format=binary16 "
+                 "loss_shift=14; all are explained below")
       .required();
-  app.add_output(
-      "--json", a->json,
-      "write figures and every step's loss and scale to this file; what is not finite is null");
-  app.add_output(
-      "--dump", a->dump,
-      "write gradients, activations, weights and updates of some steps into this folder, "
-      "for binade report");
-  app.add_option("--dump-every", a->every, "steps between two dumps (default: a twentieth of all)");
-  app.add_flag("--flow", a->flow, "tell which op ran in which dtype, and silent promotions");
+  app.add_output("--json", a->json,
+                 "write the figures, and loss and scale of every step, to this file, as JSON; a "
+                 "number that is not finite is null");
+  app.add_output("--dump", a->dump,
+                 "write gradients, activations, weights and updates of some steps to this folder, "
+                 "for `binade report`");
+  app.add_option(
+      "--dump-every", a->every,
+      "number of steps between two that --dump writes (default: a twentieth of all steps)");
+  app.add_flag("--flow", a->flow,
+               "print also which op ran in which dtype, and which ops on no list of autocast ran "
+               "wider than their narrowest input");
   add_data_option(app, a->data);
   app.callback([a] { run_train(*a); });
 }
 
 }  // namespace
 
-const Command train_command{"train", "train a network in emulated precision", &define_train};
+const Command train_command{
+    "train", "train a network in emulated precision",
+    "Trains a small network whose products are computed bit for bit as Tensor Cores compute them, "
+    "with the format, casts, loss scale and optimizer of the settings. Prints losses, skipped "
+    "steps, lost updates and the accuracy on test data.",
+    &define_train};
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade validate`: bits of real kernels and real GPUs held against the emulator.
+// `binade validate`: compares what real GPUs and real kernels gave with the emulator, bit for bit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@
 namespace binade {
 namespace {
 
-/// Sets from recordings or from a device.
+/// The arguments of `binade validate` itself: sets of rows from recordings or from a device.
 struct SetOptions {
   std::vector<std::string> replay;
   std::string seen;
@@ -51,7 +51,7 @@ struct SetOptions {
   bool json = false;
 };
 
-/// Prints sets as they come, or gathers them for JSON.
+/// Prints each set as soon as it is compared, or gathers all sets for JSON.
 class SetOutput {
  public:
   explicit SetOutput(const SetOptions& options) : options_(options), json_(options.json) {}
@@ -107,10 +107,9 @@ class SetOutput {
   void finish(const char* schema, const std::string& device, const SetTotals& totals) {
     if (!options_.seen.empty()) {
       if (totals.different > 0) {
-        throw Error(
-            fmt::format("--seen: {} rows are not what the emulator gives; what they exclude is "
-                        "not known",
-                        totals.different));
+        throw Error(fmt::format(
+            "--seen: {} rows are not what the emulator gives; what they exclude is not known",
+            totals.different));
       }
       if (seen_.empty()) throw Error("--seen: no set of dot products is among what was replayed");
       std::ranges::sort(seen_);
@@ -137,7 +136,7 @@ class SetOutput {
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   }
 
-  /// Why the first of the skipped instructions was; empty if none.
+  /// Why the first skipped instruction was skipped; empty if none was.
   const std::string& why_skipped() const { return why_skipped_; }
 
  private:
@@ -265,32 +264,43 @@ void define_validate(App app, int& status) {
   app.require_subcommand(0, 1);
   const Option from_files = app.add_option(
       "--replay", options->replay,
-      "recordings (.safetensors) of instructions and of whole products, folders of them, folders "
-      "with a sets.json");
+      "compare recordings with the emulator: .safetensors files of instructions (`binade record`) "
+      "or of whole products, folders of them, or folders with a sets.json");
   const Option from_device =
       app.add_flag("--device", options->device,
-                   "run every instruction on the GPU that is here, on generated operands");
+                   "run every Tensor Core instruction of this machine's GPU on generated operands, "
+                   "and compare the results with the emulator");
   from_device.excludes(from_files);
   add_device_option(app, options->device_option);
-  app.add_option("--rows", options->rows, "at most, of each set; without it full recordings")
+  app.add_option(
+         "--rows", options->rows,
+         "compare at most so many rows of each set (default: as many as `binade record` writes)")
       .needs(from_device)
       .positive();
-  app.add_option("--seed", options->of_device.seed, "of the operands")
+  app.add_option("--seed", options->of_device.seed, "seed of the operands")
       .needs(from_device)
       .capture_default_str();
   app.add_option("--generator", options->generator,
-                 "one of " + listed(names_of(dot_generators())) + "; without it all")
+                 "generator of the operands, one of " + listed(names_of(dot_generators())) +
+                     " (default: all that suit the instruction)")
       .needs(from_device);
-  app.add_option("--show", options->show, "how many differences of a set to show")
+  app.add_option("--show", options->show, "how many of the rows that differ in each set to show")
       .capture_default_str();
   app.add_flag("--evidence", options->evidence, evidence_help);
-  app.add_output(
-         "--seen", options->seen,
-         "what the rows of each set saw, a line a set: ranges, and which rivals they exclude")
+  app.add_output("--seen", options->seen,
+                 "write to this file, as a line for each set, the ranges of its operands and "
+                 "results and how many of its rows exclude which rival rule")
       .needs(from_files);
-  app.add_flag("--json", options->json, "as JSON");
+  app.add_flag("--json", options->json, "print JSON instead of text");
   add_rule_options(app, options->rules);
-  app.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit, 77 no GPU.");
+  app.footer(
+      "\nExit status: 0 all rows are equal, 1 some differ, 2 an argument or a file cannot be used, "
+      "77 there is no GPU.\n\n"
+      "Examples:\n"
+      "  binade validate --replay h100/\n"
+      "  binade validate --device --rows 10000\n"
+      "  binade validate gemm a.npy b.npy --d d.npy --arch sm_90 --instruction "
+      "wgmma.m64n8k16.f32.f16.f16");
   app.callback([app, &status, options] {
     if (!app.chosen_subcommand().empty()) return;
     if (options->replay.empty() && !options->device) {
@@ -308,7 +318,11 @@ void define_validate(App app, int& status) {
 
 }  // namespace
 
-const Command validate_command{"validate", "hold bits of real kernels against the emulator",
-                               &define_validate};
+const Command validate_command{
+    "validate", "compare what real GPUs and kernels gave with the emulator, bit for bit",
+    "Compares what Tensor Cores gave with what the emulator gives, bit for bit: recordings "
+    "(--replay), this machine's GPU (--device), or with one of the commands below arrays in files. "
+    "Prints how many rows are equal, and shows the first that differ.",
+    &define_validate};
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade validate crossed`: every Tensor Core instruction of the GPU on whole tiles, compared with the
-// emulator there.
+// Runs every Tensor Core instruction of a GPU on whole tiles, compares each element with the emulator on the GPU, and
+// reports the results as text and JSON.
 #include "lib/cli/validate_crossed.h"
 
 #include <fmt/format.h>
@@ -99,16 +99,30 @@ int run_validate_crossed(const ValidateCrossedArguments& a) {
 void define_validate_crossed(App validate, int& status) {
   const auto a = std::make_shared<ValidateCrossedArguments>();
   const App crossed = validate.add_subcommand(
-      "crossed", "whole tiles on the GPU, rows of every generator crossed, compared there");
-  crossed.add_option("--dots", a->what.dots, "of all instructions together, at least")
+      "crossed", "whole tiles of generated rows and columns, computed and compared on the GPU",
+      "Runs every Tensor Core instruction of this machine's GPU on whole tiles, in which each "
+      "generated row of a meets each generated column of b, and compares every element with the "
+      "emulator, on the GPU itself. Prints for each instruction how many dot products were "
+      "compared and how many differ.");
+  crossed
+      .add_option("--dots", a->what.dots,
+                  "how many dot products to compare at least, of all instructions together")
       .positive()
       .capture_default_str();
-  crossed.add_option("--only", a->what.words, "instructions with this in their name");
-  crossed.add_option("--seed", a->what.seed, "of the operands and of the crossing")
+  crossed.add_option(
+      "--only", a->what.words,
+      "compare only instructions whose name contains this text, such as wgmma (default: all)");
+  crossed
+      .add_option("--seed", a->what.seed,
+                  "seed of the operands, and of which rows meet which columns")
       .capture_default_str();
   add_device_option(crossed, a->device);
-  crossed.add_flag("--json", a->json, "as JSON");
-  crossed.footer("\nExit status: 0 all equal, 1 differences, 77 no GPU.");
+  crossed.add_flag("--json", a->json, "print JSON instead of text");
+  crossed.footer(
+      "\nExit status: 0 all are equal, 1 some differ, 2 an argument is wrong, 77 there is no "
+      "GPU.\n\n"
+      "Example:\n"
+      "  binade validate crossed --dots 100000000 --only mma.m16n8k16");
   crossed.callback([a, &status] { status = run_validate_crossed(*a); });
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subcommand `crossed` of `binade validate`.
+// `binade validate crossed`: every Tensor Core instruction of a GPU on whole tiles, compared with the emulator on the GPU
+// itself.
 #pragma once
 
 #include "lib/cli/options.h"
 
 namespace binade {
 
+/// Adds the command `crossed` to `validate`; running it sets `status` to the exit status.
 void define_validate_crossed(App validate, int& status);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What differs in rows of dot products, as text and JSON.
+// Compares rows of dot products with the emulator, and reports what differs as text and JSON.
 #include "lib/cli/validate_dots.h"
 
 #include <fmt/format.h>
@@ -110,16 +110,26 @@ std::string dot_validation_text(const DotValidation& x, const CheckedDots& optio
 
 void define_validate_dots(App app, int& status) {
   const auto options = std::make_shared<CheckedDots>();
-  const App dots = app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b");
+  const App dots =
+      app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b",
+                         "Compares recorded dot products, d = c + sum of a·b, one of each row of "
+                         "the arrays, with what the emulator gives for an instruction, bit for "
+                         "bit. Prints how many rows are equal, and shows the first that differ.");
   const DotOptionNames names = add_dot_options(dots, options->dots);
   for (const Option& needed : {names.architecture, names.instruction, names.a, names.b, names.d}) {
     needed.required();
   }
-  dots.add_option("--show", options->show, "how many differences to show").capture_default_str();
+  dots.add_option("--show", options->show, "how many of the rows that differ to show")
+      .capture_default_str();
   dots.add_flag("--evidence", options->evidence, evidence_help);
-  dots.add_flag("--json", options->json, "as JSON");
+  dots.add_flag("--json", options->json, "print JSON instead of text");
   add_rule_options(dots, options->rules);
-  dots.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
+  dots.footer(
+      "\nExit status: 0 all rows are equal, 1 some differ, 2 an argument or a file cannot be "
+      "used.\n\n"
+      "Example:\n"
+      "  binade validate dots --arch sm_90 --instruction mma.m16n8k16.f32.f16.f16.f32 --a a.npy "
+      "--b b.npy --d d.npy");
   dots.callback([&status, options] {
     const DotValidation x = validated(*options);
     if (options->json) {

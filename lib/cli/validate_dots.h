@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade validate dots`: recorded dot products against the emulator.
+// `binade validate dots`: compares recorded dot products with the emulator.
 #pragma once
 
 #include <cstdint>
@@ -16,34 +16,39 @@
 
 namespace binade {
 
+/// The arguments of `binade validate dots`.
 struct CheckedDots {
   DotOptions dots;
   RuleChoice rules;
-  std::size_t show = 5;
+  std::size_t show = 5;  ///< how many differences are kept
   bool evidence = false, json = false;
 };
 
-/// What was compared, and how it came out.
+/// The rows that were compared, and the result of the comparison.
 struct DotValidation {
   Instruction instruction;
   Dots dots;
   DotCheck check;
 };
 
+/// Reads the arrays and compares every row. Throws Error if an argument or a file cannot be used.
 DotValidation validated(const CheckedDots& options);
+/// The first differences, the evidence for the model, and the counts, as text.
 std::string dot_validation_text(const DotValidation& x, const CheckedDots& options);
-/// Schema binade.validate_dots/1.
+/// The same as JSON of the schema binade.validate_dots/1.
 nlohmann::ordered_json dot_validation_json(const DotValidation& x, const CheckedDots& options);
 
-/// What a compared set says of itself and of its first differences.
+/// The JSON of a set of rows that was compared: instruction, evidence, counts, and the first differences.
 nlohmann::ordered_json dot_check_json(const DotCheck& check, const Dots& dots,
                                       const Instruction& how);
-/// The command that tells a row step by step.
+/// A line with the command `binade explain dots` that explains a row step by step; `words` are its options but --row.
 std::string row_explained(std::vector<std::string> words, std::uint64_t row);
 
 inline constexpr const char* evidence_help =
-    "every rival rule: how many rows tell it from ours, and which of the two they follow";
+    "print for every rival rule (another published rule) how many rows distinguish it from ours, "
+    "and which of the two they follow";
 
+/// Adds the command `dots` to `app`; running it sets `status` to the exit status.
 void define_validate_dots(App app, int& status);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What differs in a product, as text and JSON: how far, where, how wrong, and the first element.
+// Compares a kernel's D with the emulated product, and reports as text and JSON what differs: how far, where, whether within
+// the error bounds, and the first element.
 #include "lib/cli/validate_gemm.h"
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ namespace {
 constexpr std::size_t map_rows = 16;
 constexpr std::size_t map_columns = 64;
 
-/// "17..19, 40": at most a few runs of neighbours.
+/// The indices whose count is not 0, as runs: "17..19, 40"; after six runs "…".
 std::string runs_text(const std::vector<std::uint64_t>& counts) {
   constexpr std::size_t most = 6;
   std::vector<std::string> runs;
@@ -57,10 +58,10 @@ std::string lines_text(const char* noun, const std::vector<std::uint64_t>& count
 
 constexpr const char* levels[]{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-/// The level of a share, so that the smallest shows.
+/// The bar for `count` of `all`, of eight heights; any count above 0 has a bar.
 const char* level(std::uint64_t count, std::uint64_t all) { return levels[(8 * count - 1) / all]; }
 
-/// A character a cell, by the share of its elements.
+/// The map of the differences: a character for each cell, by the share of its elements that differ.
 std::string map_text(const GemmCheck& check, const DifferenceMap& map) {
   std::string out;
   for (std::size_t i = 0; i < map.rows; ++i) {
@@ -78,7 +79,7 @@ std::string map_text(const GemmCheck& check, const DifferenceMap& map) {
                      map.cell_rows, map.cell_columns);
 }
 
-/// A histogram of one line, from 1 ulp up by powers of two.
+/// A histogram in one line of the distances in ulp, by powers of two from 1 up.
 std::string distances_text(const GemmCheck& check) {
   std::size_t last = 0;
   std::uint64_t most = 0;
@@ -118,7 +119,7 @@ std::string element_text(const GemmDifference& x, const Format& f) {
                      distance ? fmt::format("{} ulp", *distance) : std::string("NaN"));
 }
 
-/// A command line that a shell reads back.
+/// The word as a shell reads it back, in quotes if need be.
 std::string quoted(const std::string& word) {
   const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -147,7 +148,8 @@ std::string explain_command(const ValidateGemmOptions& options, const NamedGemm&
   return out + fmt::format(" --d {} --element {} {}", quoted(options.d), x.row, x.column);
 }
 
-/// The first element: what its model loses and by which rule, and what its bits look like if far off.
+/// About the first element that differs: what its model loses by which rule, the error bound, and, if it is far off, which
+/// mistake its bits look like.
 std::string first_text(const GemmDifference& x, const NamedGemm& named,
                        const GemmOperands& operands) {
   Explanation explanation = explain_element(named, operands.element(x.row, x.column));
@@ -294,13 +296,26 @@ nlohmann::ordered_json gemm_validation_json(const GemmValidation& x,
 
 void define_validate_gemm(App app, int& status) {
   const auto options = std::make_shared<ValidateGemmOptions>();
-  const App gemm = app.add_subcommand("gemm", "a kernel's whole product: D = alpha·A·B + beta·C");
+  const App gemm =
+      app.add_subcommand("gemm", "a kernel's whole product: D = alpha·A·B + beta·C",
+                         "Compares the result D of a kernel of matrix products with the product "
+                         "that `binade gemm` computes with the same arguments, bit for bit. Prints "
+                         "how many elements are equal and, if some differ, where they lie, how far "
+                         "they are off, and whether they are within the error bounds.");
   add_gemm_options(gemm, options->product);
-  gemm.add_option("--d", options->d, "(M, N): what the kernel gave; its dtype is the output format")
+  gemm.add_option("--d", options->d,
+                  "file of what the kernel gave, of shape (M, N); its dtype is the format of D "
+                  "unless --out-format names one")
       .required();
-  gemm.add_option("--show", options->show, "how many differences to show").capture_default_str();
-  gemm.add_flag("--json", options->json, "as JSON");
-  gemm.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
+  gemm.add_option("--show", options->show, "how many of the elements that differ to show")
+      .capture_default_str();
+  gemm.add_flag("--json", options->json, "print JSON instead of text");
+  gemm.footer(
+      "\nExit status: 0 all elements are equal, 1 some differ, 2 an argument or a file cannot be "
+      "used.\n\n"
+      "Example:\n"
+      "  binade validate gemm a.npy b.npy --d d.npy --arch sm_90 --instruction "
+      "wgmma.m64n8k32.f32.e4m3.e4m3 \\\n      --promote-every 4");
   gemm.callback([&status, options] {
     const GemmValidation x = [&] {
       ProgressLine line("GMAC");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types of arguments that take what people give, and no more.
+// Types of arguments of the Python functions: whole numbers and truth values, from Python's own objects and from NumPy's,
+// but from nothing that merely converts to them.
 #pragma once
 
 #include <concepts>
@@ -13,25 +14,27 @@ namespace binade::python {
 
 namespace nb = nanobind;
 
-/// A whole number in the range of T: of Python, or what has __index__, as NumPy's; neither text nor 2.0.
+/// A whole number in the range of T: an int, or an object with __index__, such as NumPy's integers; not True, text or 2.0,
+/// which Python refuses with TypeError.
 template <std::integral T>
 struct Whole {
   T value = 0;
   operator T() const { return value; }  // NOLINT(google-explicit-constructor)
 };
 
-/// True or False, or NumPy's.
+/// A truth value: True, False, or a numpy.bool_.
 struct Truth {
   bool value = false;
   operator bool() const { return value; }  // NOLINT(google-explicit-constructor)
 };
-/// Whether it is one.
+/// Whether x is a truth value.
 inline bool is_truth_value(nb::handle x) {
   const std::string_view type = Py_TYPE(x.ptr())->tp_name;
   return PyBool_Check(x.ptr()) || type == "numpy.bool_" || type == "numpy.bool";
 }
 
-/// The C++ value of an object of T's class; null of others. TypeError where its class forgot to call __init__.
+/// The C++ value of an object of T's class; null if x is of another class. Raises TypeError if a class derived in Python did
+/// not call __init__.
 template <class T>
 T* held(nb::handle x) {
   if (!nb::isinstance<T>(x)) return nullptr;
@@ -40,7 +43,7 @@ T* held(nb::handle x) {
       "an object whose __init__ was not called; its class must call super().__init__()");
 }
 
-/// 0 + x, with which Python's sum() begins; of another number NotImplemented.
+/// __radd__ for Python's sum(), which begins with 0 + x: a copy of x, or NotImplemented if the number is not 0.
 template <class T>
 nb::object added_to_zero(const T& x, Whole<int> zero) {
   return zero == 0 ? nb::cast(T(x)) : nb::borrow(nb::handle(Py_NotImplemented));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers of NumPy's arrays directly, everything else through _foreign.py.
+// Reads the buffers of NumPy arrays directly, and arrays of all other libraries through _foreign.py.
 #include "lib/python/arrays.h"
 
 #include <algorithm>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Refusals of arguments in one line.
+// Makes wrong arguments raise TypeError with one line.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 namespace binade::python {
 
-/// From now on the functions and the methods of the classes of m refuse arguments as _calls.py words it.
+/// From this call on, the functions of m and the methods of its classes raise TypeError with the one line of _calls.py if
+/// arguments do not fit, in the place of nanobind's many.
 void refuse_in_one_line(nanobind::module_& m);
 
 }  // namespace binade::python

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs that are counted while they run, for binade.torch.watch: what it has counted becomes a report or a file.
+// For binade.torch.watch: makes a report, or a file run.binade, of what was counted while a training ran.
 #include <algorithm>
 #include <array>
 #include <bit>

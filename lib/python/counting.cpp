@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters wait from call to call.
+// Keeps counters from call to call, because making one costs more than counting a small array.
 #include "lib/python/counting.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace binade::python {
 namespace {
 
-/// Counters that wait for work: what one needs to begin with costs more than a small array.
+/// Counters that are not in use. They are kept because making one costs more than counting a small array.
 class CounterPool {
  public:
   std::unique_ptr<RangeCounter> take(const std::vector<ErrorColumn>& columns) {
@@ -26,7 +26,7 @@ class CounterPool {
     }
     return std::make_unique<RangeCounter>(columns);
   }
-  /// Of one that is finished; one that was interrupted is not given back.
+  /// Takes back a counter that is finished; one that was interrupted must not be given back.
   void give_back(const std::vector<ErrorColumn>& columns, std::unique_ptr<RangeCounter> counter) {
     constexpr std::size_t most = 4;
     const std::lock_guard lock(mutex_);
@@ -40,7 +40,7 @@ class CounterPool {
   std::vector<Waiting> waiting_;
 };
 
-/// Never freed: threads may still count when the interpreter ends.
+/// It is never freed, since threads may still count when the interpreter ends.
 CounterPool* counters = new CounterPool;
 
 }  // namespace

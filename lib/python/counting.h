@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way in which Python's arrays become range summaries.
+// Counts arrays into range summaries, by counters that are kept from call to call.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace binade::python {
 
-/// What `count` adds to a counter of these columns, as a summary.
+/// The summary of what `count` adds to a counter whose squared rounding errors are those of `columns`.
 RangeSummary counted(const std::vector<ErrorColumn>& columns,
                      const std::function<void(RangeCounter& counter)>& count);
 
-/// In a forked child: another thread may have been at the counters that wait.
+/// Drops the counters that are kept. A forked child must call it, since another thread of its parent may have been using them.
 void forget_counters();
 
 }  // namespace binade::python

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON to Python and back, and the making of documents.
+// Converts JSON to Python objects and back, and makes documents.
 #include "lib/python/documents.h"
 
 #include <nlohmann/json.hpp>

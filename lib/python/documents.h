@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the program prints as text or JSON, as one Python object: str(x) is the text, x.to_json() the JSON, byte for byte.
+// Documents: Python objects of what the program prints. str(x) is its text and x.to_json() its JSON, byte for byte.
 #pragma once
 
 #include <string>
@@ -13,15 +13,16 @@ namespace binade::python {
 
 namespace nb = nanobind;
 
-/// JSON as dict, list, str, int, float, bool and None.
+/// The JSON as Python's dict, list, str, int, float, bool and None.
 nb::object python_of(const nlohmann::ordered_json& json);
-/// The same way back. TypeError for what JSON does not have.
+/// Python's objects as JSON. Raises TypeError for an object that JSON does not have.
 nlohmann::ordered_json json_of_python(nb::handle x);
 
-/// What is not UTF-8 is replaced.
+/// The text as a str; bytes that are not UTF-8 are replaced.
 nb::object text_object(std::string_view text);
 
-/// Objects of the package's own classes in Python, as signatures name them.
+/// Declares a type for objects of a class that one of the package's Python modules defines, so that the signatures of
+/// functions name that class.
 #define BINADE_DOCUMENT(Type, module)                                              \
   class Type##Object : public nb::object {                                         \
     NB_OBJECT(Type##Object, nb::object, "binade." module "." #Type, is_any_object) \
@@ -42,7 +43,7 @@ BINADE_DOCUMENT(Sweep, "_training");
 BINADE_DOCUMENT(ExperimentAnswer, "_training");
 #undef BINADE_DOCUMENT
 
-/// A document of the class binade.<name>, which _documents.py defines.
+/// A document with this text and JSON, of the class `name`, which _documents.py defines.
 nb::object document(const char* name, std::string_view text, const nlohmann::ordered_json& json);
 
 }  // namespace binade::python

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formats as objects, and single numbers in them.
+// The class binade.Format, and the functions formats(), format_table() and show().
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -90,13 +90,15 @@ void add_formats(nb::module_& m) {
   nb::class_<NamedOrCustom> format(m, "Format",
                                    R"(A binary floating-point format.
 
-    Made of a name of formats() or a specification: "e5m7" (5 exponent bits, 7 fraction bits), "ue5m3" (unsigned),
-    "e4m3:specials=ieee:bias=8". Equal where every number is; hashable.
+    format: a name of formats(), a dtype, or a specification: "e5m7" (5 exponent bits, 7 fraction bits), "ue5m3" (without a
+    sign), "e4m3:specials=ieee:bias=8"; `binade formats --help` explains it. Raises ValueError for other text. Two formats are
+    equal if they encode the same numbers alike; a format can be a key of a dict.
 
-    Attributes, numbers exact (text where binary64 does not hold them): name, source, bits, padding_bits, storage_bits,
+    The attributes hold exact numbers, as text if binary64 does not hold them: name, source, bits, padding_bits, storage_bits,
     exponent_bits, precision (significand bits with the hidden one), bias, emin, emax, has_sign, has_zero, has_subnormals,
-    has_infinity, has_nan, specials, max, min_normal, min_subnormal, min_positive, epsilon, to_zero_at_most, overflow_from,
-    overflow_from_included, overflow_to.
+    has_infinity, has_nan, specials, max, min_normal, min_subnormal, min_positive, epsilon, to_zero_at_most (the largest magnitude
+    that rounds to zero), overflow_from (the magnitude from which values overflow), overflow_from_included (whether that one
+    does), overflow_to (what they become).
 
     >>> Format("e4m3").max
     448.0
@@ -119,7 +121,7 @@ void add_formats(nb::module_& m) {
   }
   format.def(
       "to_dict", [](const NamedOrCustom& self) { return python_of(row_of(self)); },
-      "All attributes, as `binade formats --json` has them.");
+      "Returns a new dict of all attributes, as `binade formats --json` has them.");
   format.def("__repr__", [](const NamedOrCustom& self) { return "Format('" + self.name + "')"; });
   format.def("__str__", [](const NamedOrCustom& self) { return self.name; });
   format.def(
@@ -139,7 +141,7 @@ void add_formats(nb::module_& m) {
     return called_back(nb::object(table_of({self}).attr("_repr_html_")));
   });
 
-  m.def("formats", &named, R"(All formats that have a name, as a list of Format.
+  m.def("formats", &named, R"(Returns all formats that have a name, as a list of Format.
 
     >>> [f.name for f in formats() if f.bits == 8][:3]
     ['e4m3', 'e5m2', 'e4m3fnuz']
@@ -151,7 +153,11 @@ void add_formats(nb::module_& m) {
         for (const nb::object& one : in_list(names)) chosen.push_back(format_of(one));
         return table_of(chosen);
       },
-      "formats"_a, R"(The table of `binade formats` of one format or a list of them.
+      "formats"_a,
+      R"(Returns the table of `binade formats`, for one format or a list of them, as a document.
+
+    formats: names, specifications or Formats. str() of the document is the program's text, to_dict() its JSON. Raises ValueError
+    for a name that is no format.
 
     >>> [row["max"] for row in format_table(["e5m2", "e4m3"]).to_dict()["formats"]]
     [57344.0, 448.0]
@@ -159,11 +165,13 @@ void add_formats(nb::module_& m) {
   m.def("show", &show_numbers, "values"_a, "formats"_a, nb::kw_only(),
         "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
         "flush"_a = "none", "random_bits"_a = 32, "random"_a = nb::none(),
-        R"(Single numbers in formats: bits, fields, neighbours, and what rounding did.
+        R"(Shows single numbers in formats: bits, fields, neighbours, and what rounding changed.
 
-    values: a number, or text as `binade show` reads it ("0.1", "2^-25", "bits:0x7f"), or a list of them; a number is taken
-    exactly as it is, one of decimal.Decimal and fractions.Fraction too where it has a finite decimal. formats: one, or a list. random: the number that stochastic rounding draws. Returns a document: str()
-    is the program's text, to_dict() its JSON.
+    values: a number, text as `binade show` reads it ("0.1", "2^-25", "bits:0x7f"), or a list of these. A number is taken
+    exactly as it is; a decimal.Decimal or a fractions.Fraction must have a finite decimal. formats: a name, specification or
+    Format, or a list of them. rounding, saturation, nan, flush, random_bits: as for quantize(). random: the number, below
+    2^random_bits, that stochastic rounding adds. Returns a document: str() is the program's text, to_dict() its JSON. Raises
+    ValueError for text that is no number, format or option.
 
     >>> show(0.1, "binary16").to_dict()["values"][0]["bits"]
     '0x2e66'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options by name, by tables; and the class.
+// The class binade.GemmModel. Tables say which keyword arguments there are and which options of the program they set.
 #include "lib/python/gemm_model.h"
 
 #include <algorithm>
@@ -254,17 +254,20 @@ GemmOptions product_of(nb::handle model, const nb::kwargs& given, const char* fu
 void add_gemm_model(nb::module_& m) {
   nb::class_<ModelObject> model(
       m, "GemmModel",
-      R"(What a kernel of matrix products does: the options of `binade gemm`.
+      R"(Describes what a kernel of matrix products does, by the options of `binade gemm`.
 
-    instruction: any of `binade architectures`, as mma.m16n8k16.f32.f16.f16.f32, with arch, as sm_90; or a chain of
-    rounded operations, as fma.rn.f32.f16.f16.f32, which has no arch.
-    k_order: "ascending", "descending", with ":GROUPxWIDTH". promote_every: N or "N:FORMAT". split: "PARTS[:RUN|:tileN]
-    [:REDUCTION][:tail]", or up to three, outermost first. partial: the format of parts. c_first: sums begin with C.
-    alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: D = alpha·sum + beta·C + bias.
-    zero_raises, floor, cut_to_zero: other rules of fused sums than the table's. round: operands are rounded first.
+    instruction: one of `binade architectures --names`, such as "mma.m16n8k16.f32.f16.f16.f32", with arch, such as "sm_90"; or a
+        chain of operations that round each time, such as "fma.rn.f32.f16.f16.f32", which has no arch.
+    k_order: "ascending" or "descending"; with ":GROUPxWIDTH" behind it, GROUP instructions take WIDTH positions of K in turn.
+    promote_every: N or "N:FORMAT": after N instructions the accumulator is added to a register and begins again at 0.
+    split: "PARTS[:RUN|:tileN][:REDUCTION][:tail]": K is summed in parts, which are then added; or up to three, outermost first.
+    partial: format of the parts. c_first: sums begin with C.
+    alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.
+    zero_raises, floor, cut_to_zero: rules of fused sums in the place of the table's. round: operands are rounded first.
 
-    Equal where they mean the same, however they are spelled; hashable; can be pickled. str() gives the words of the
-    program.
+    `binade gemm --help` explains each in full. Two models are equal if they mean the same, however they are spelled; a model
+    can be a key of a dict and can be pickled. str() gives the words of the program. Raises ValueError if an option is wrong or
+    two do not go together.
 
     >>> GemmModel("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90", promote_every=4)
     GemmModel('wgmma.m64n8k32.f32.e4m3.e4m3', 'sm_90', promote_every=4)
@@ -278,24 +281,28 @@ void add_gemm_model(nb::module_& m) {
         new (self) ModelObject(new_model(instruction, arch, given));
       },
       "instruction"_a, "arch"_a = nb::none(), "options"_a, nb::sig(signature.c_str()));
-  model.def_prop_ro("instruction", [](const ModelObject& x) { return x.named.instruction; });
+  model.def_prop_ro(
+      "instruction", [](const ModelObject& x) { return x.named.instruction; },
+      "The full name of the instruction or chain.");
   model.def_prop_ro(
       "arch",
       [](const ModelObject& x) {
         return x.named.sm == 0 ? std::optional<std::string>() : "sm_" + std::to_string(x.named.sm);
       },
-      "sm_90; None of a chain.");
+      "The architecture, such as 'sm_90'; None for a chain.");
   model.def_prop_ro(
       "options", [](const ModelObject& x) { return options_of(x.named.model); },
       "The options of order and epilogue, as the program takes them; empty for the plain order.");
   model.def_prop_ro(
       "order", [](const ModelObject& x) { return order_text(x.named.model); },
       "The order of the sum, in words.");
-  model.def_prop_ro("round", [](const ModelObject& x) { return x.options.files.round; });
+  model.def_prop_ro(
+      "round", [](const ModelObject& x) { return x.options.files.round; },
+      "Whether operands are rounded to the instruction's types first.");
   model.def_prop_ro(
       "evidence",
       [](const ModelObject& x) { return std::string(evidence_name(x.named.known.evidence)); },
-      "How anyone knows what the instruction computes.");
+      "How it is known what the instruction computes, in the words of `binade architectures`.");
   model.def("__repr__", &shown_model);
   model.def("__str__", [](const ModelObject& x) { return words_of(x); });
   model.def(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GemmModel: what a kernel of matrix products does, made of the options of `binade gemm`.
+// The class binade.GemmModel, which describes what a kernel of matrix products does by the options of `binade gemm`, and the
+// arguments of the functions that take such a model or its options.
 #pragma once
 
 #include <string>
@@ -15,30 +16,33 @@ namespace binade::python {
 
 namespace nb = nanobind;
 
-/// What a kernel does, as options and as what they mean.
+/// The value of a GemmModel: the options, and the model that they mean.
 struct ModelObject {
-  GemmOptions options;  ///< without files; files.round counts
+  GemmOptions options;  ///< names no files; of options.files only `round` is used
   NamedGemm named;
 };
 
-/// Of options without files. Error where they do not go together.
+/// The model of options that name no files. Throws Error if they do not go together.
 ModelObject model_object(GemmOptions options);
-/// Of the program's words, "--arch sm_90 --instruction … --split 2:16 --c-first".
+/// The model of the program's words, such as "--arch sm_90 --instruction … --split 2:16 --c-first".
 ModelObject model_of_words(std::string_view words);
 
-/// The arguments of a call of `function` that say what the kernel does: a GemmModel, or its options by name.
+/// The options of a product from the arguments of `function`: a GemmModel, beside which only `round` may be given, or None and
+/// the options by keyword. Raises TypeError for other keywords; throws Error if there is neither a model nor an instruction.
 GemmOptions product_of(nb::handle model, const nb::kwargs& given, const char* function);
 
-/// The parameters of a signature that are the options of order, epilogue and rules: GemmModel has them, and each function
-/// that takes them in a model's place.
+/// The text of the parameters of order, epilogue and rules for the signature of GemmModel, and of each function that takes
+/// them in the place of a model.
 std::string order_parameters();
-/// Those that name an instruction, and the rules of its sums; of a function that takes a model in their place.
+/// The text of the parameters that name an instruction, and of those that set the rules of its sums, for the signature of a
+/// function that takes a model or these.
 std::string instruction_parameters();
 std::string rule_parameters();
 
-/// Text, a whole number or a Format as the program's word; "" of None.
+/// The value of the argument `key` (text, a whole number or a Format) as a word of the command line; "" for None. Raises
+/// TypeError for another type.
 std::string word_of(std::string_view key, nb::handle x);
-/// One or several of these.
+/// The same for one value or a list of them.
 std::vector<std::string> words_in(std::string_view key, nb::handle x);
 
 }  // namespace binade::python

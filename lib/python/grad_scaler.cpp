@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorch's GradScaler over any policy, on gradients that are changed in place.
+// The class binade.GradScaler: PyTorch's GradScaler with any policy, on arrays of gradients that are changed in place.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -250,11 +250,13 @@ nb::object grad_state(const GradScalerObject& self) {
 void add_grad_scaler(nb::module_& m) {
   nb::class_<GradScalerObject> scaler(
       m, "GradScaler", nb::type_slots(grad_scaler_slots),
-      R"(torch.amp.GradScaler to the letter, over any policy of loss_scalers() that does not look at gradients.
+      R"(A scaler of losses and gradients that behaves exactly as torch.amp.GradScaler, with any policy.
 
-    Where PyTorch's takes an optimizer, this one takes its gradients, arrays that it changes in place, and `optimizer`, any
-    hashable name that tells several apart. Errors are ValueError with PyTorch's texts. Parameters: init_scale,
-    growth_factor, backoff_factor, growth_interval; of other policies those that they have.
+    policy: a name of loss_scalers() that does not look at gradients. enabled: if False, all methods do nothing, as PyTorch's.
+    parameters: those of the policy, by keyword: init_scale, growth_factor, backoff_factor and growth_interval of "torch".
+
+    In the place of an optimizer this class takes its gradients, arrays that it changes in place, and `optimizer`, any hashable
+    name, which is needed only if there are several. Raises ValueError, with PyTorch's texts, where PyTorch raises.
 
     >>> import numpy as np
     >>> scaler, weights = GradScaler(init_scale=8.0), np.ones(2, np.float32)
@@ -273,11 +275,12 @@ void add_grad_scaler(nb::module_& m) {
                                     .scaler = made_grad_scaler(policy, given, enabled)};
       },
       nb::kw_only(), "enabled"_a = true, "policy"_a = "torch", "parameters"_a);
-  scaler.def_ro("policy", &GradScalerObject::policy);
+  scaler.def_ro("policy", &GradScalerObject::policy, "The policy, as it was named.");
   scaler.def("scale", &scaled, "outputs"_a,
-             "A loss, a float32 array or a list of them, times the scale in binary32; a tensor of "
-             "torch as torch does it, in its "
-             "graph.");
+             "Returns a loss, or a list of losses, times the scale.\n\n"
+             "    outputs: numbers and float32 arrays, which are multiplied in binary32, or "
+             "tensors of torch, "
+             "which torch multiplies\n    in their graph.\n");
   scaler.def(
       "unscale_",
       [](GradScalerObject& self, nb::handle gradients, nb::handle optimizer) {
@@ -293,10 +296,10 @@ void add_grad_scaler(nb::module_& m) {
         all.write_back();
       },
       "gradients"_a, nb::kw_only(), "optimizer"_a = 0,
-      R"(Divides the gradients by the scale, in place, and records whether one was infinite or NaN before.
+      R"(Divides the gradients by the scale, in place, and records whether one of them held an infinity or a NaN.
 
-    gradients: an array or a list of arrays of float32 or bfloat16, of any order of memory; None for a parameter without
-    one. Others are refused: ValueError.
+    gradients: an array or a list of arrays of float32 or bfloat16, in any order of memory; None for a parameter without a
+    gradient. Raises ValueError for other arrays, and if it was called before for this optimizer and iteration.
 )");
   scaler.def(
       "step",
@@ -321,9 +324,10 @@ void add_grad_scaler(nb::module_& m) {
         return stepped;
       },
       "step"_a = nb::none(), "gradients"_a = nb::none(), nb::kw_only(), "optimizer"_a = 0,
-      R"(Calls `step`, the optimizer's, unless a gradient was infinite or NaN; True where it was (to be) called.
+      R"(Calls the function `step`, the optimizer's, unless a gradient held an infinity or a NaN.
 
-    gradients: as for unscale_, which is done first where it was not called.
+    step: a function without arguments, or None. gradients: as for unscale_(), which is done first unless it was called in this
+    iteration. Returns True if step was called, or was to be called if it is None.
 )");
   scaler.def(
       "update",
@@ -334,27 +338,42 @@ void add_grad_scaler(nb::module_& m) {
         self.idle().update(new_scale);
         self.optimizers = nb::dict();  // PyTorch forgets them, too
       },
-      "new_scale"_a = nb::none(), "Ends the iteration: the policy's next scale, or the given one.");
-  scaler.def("get_scale", [](const GradScalerObject& self) { return self.idle().get_scale(); });
-  scaler.def("is_enabled", [](const GradScalerObject& self) { return self.idle().is_enabled(); });
-  scaler.def("get_growth_tracker",
-             [](const GradScalerObject& self) { return self.idle().get_growth_tracker(); });
-  scaler.def("get_growth_factor",
-             [](const GradScalerObject& self) { return self.idle().get_growth_factor(); });
-  scaler.def("get_backoff_factor",
-             [](const GradScalerObject& self) { return self.idle().get_backoff_factor(); });
-  scaler.def("get_growth_interval",
-             [](const GradScalerObject& self) { return self.idle().get_growth_interval(); });
+      "new_scale"_a = nb::none(),
+      "Ends the iteration: sets the scale that the policy gives next, or new_scale.");
+  scaler.def(
+      "get_scale", [](const GradScalerObject& self) { return self.idle().get_scale(); },
+      "Returns the scale; 1.0 if the scaler is disabled.");
+  scaler.def(
+      "is_enabled", [](const GradScalerObject& self) { return self.idle().is_enabled(); },
+      "Whether the scaler is enabled.");
+  scaler.def(
+      "get_growth_tracker",
+      [](const GradScalerObject& self) { return self.idle().get_growth_tracker(); },
+      "Returns how many steps in a row had no infinity or NaN since the scale changed.");
+  scaler.def(
+      "get_growth_factor",
+      [](const GradScalerObject& self) { return self.idle().get_growth_factor(); },
+      "Returns the factor by which the scale grows.");
+  scaler.def(
+      "get_backoff_factor",
+      [](const GradScalerObject& self) { return self.idle().get_backoff_factor(); },
+      "Returns the factor, below 1, by which an infinity or a NaN multiplies the scale.");
+  scaler.def(
+      "get_growth_interval",
+      [](const GradScalerObject& self) { return self.idle().get_growth_interval(); },
+      "Returns after how many steps without an infinity or a NaN the scale grows.");
   scaler.def(
       "set_growth_factor",
-      [](GradScalerObject& self, double x) { self.idle().set_growth_factor(x); }, "new_factor"_a);
+      [](GradScalerObject& self, double x) { self.idle().set_growth_factor(x); }, "new_factor"_a,
+      "Sets the factor by which the scale grows.");
   scaler.def(
       "set_backoff_factor",
-      [](GradScalerObject& self, double x) { self.idle().set_backoff_factor(x); }, "new_factor"_a);
+      [](GradScalerObject& self, double x) { self.idle().set_backoff_factor(x); }, "new_factor"_a,
+      "Sets the factor by which an infinity or a NaN multiplies the scale.");
   scaler.def(
       "set_growth_interval",
       [](GradScalerObject& self, Whole<std::int64_t> x) { self.idle().set_growth_interval(x); },
-      "new_interval"_a);
+      "new_interval"_a, "Sets after how many steps without an infinity or a NaN the scale grows.");
   scaler.def(
       "found_inf",
       [](const GradScalerObject& self, nb::handle optimizer) {
@@ -362,8 +381,9 @@ void add_grad_scaler(nb::module_& m) {
         return known ? self.idle().found_inf(*known) : std::nullopt;
       },
       nb::kw_only(), "optimizer"_a = 0,
-      "Whether this iteration's gradients held an infinity or a NaN; None before they were "
-      "unscaled.");
+      "Whether this iteration's gradients held an infinity or a NaN; None if they were not "
+      "unscaled "
+      "yet.");
   scaler.def_prop_ro(
       "first_found_inf",
       [](const GradScalerObject& self) -> nb::object {
@@ -371,17 +391,20 @@ void add_grad_scaler(nb::module_& m) {
         if (!first) return nb::none();
         return nb::make_tuple(first->gradient, first->element, first->value);
       },
-      "Who made a step be skipped: (gradient's index, element's, its scaled value), or None.");
+      "The first infinity or NaN that made a step be skipped, (index of the gradient, index of the "
+      "element, its scaled value), or None.");
   scaler.def(
       "state_dict", &grad_state,
-      "PyTorch's: scale, growth_factor, backoff_factor, growth_interval, _growth_tracker; {} where "
-      "disabled. Other policies add policy and state.");
+      "Returns the state as PyTorch's: scale, growth_factor, backoff_factor, growth_interval and "
+      "_growth_tracker; {} if the scaler is disabled. Other policies add policy and state.");
   scaler.def(
       "load_state_dict",
       [](GradScalerObject& self, const nb::dict& state) {
         self.idle().load_state_dict(nlohmann::json(json_of_python(state)));
       },
-      "state_dict"_a, "Takes PyTorch's, too; ValueError for what is none.");
+      "state_dict"_a,
+      "Sets the state that state_dict() returned, or PyTorch's. Raises ValueError for anything "
+      "else.");
   scaler.def("__getstate__", [](const GradScalerObject& self) {
     if (!self.idle().is_between_iterations()) {
       throw Error(

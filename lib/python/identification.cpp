@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which models explain a kernel's bits, and which inputs would tell them apart.
+// The functions identify(), which finds the models that explain a kernel's bits, and propose(), which finds inputs on which
+// these models differ.
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -125,17 +126,23 @@ ProposalObject proposal_of(nb::handle identification, Whole<std::uint64_t> seed)
 
 void add_identification(nb::module_& m) {
   const nb::class_<Found> found(m, "_Found");
-  m.def("identify", &identification_of, "a"_a, "b"_a, "d"_a, "c"_a = nb::none(),
-        "bias"_a = nb::none(), nb::kw_only(), "types"_a = "", "alpha"_a = 1.0, "beta"_a = 1.0,
-        "arch"_a = nb::none(), "chains"_a = false, "cpu"_a = false, "transpose_a"_a = false,
-        "transpose_b"_a = false, "show"_a = 5, "all"_a = false,
-        R"(Which instruction, order and epilogue explain every bit of what a kernel gave.
+  m.def(
+      "identify", &identification_of, "a"_a, "b"_a, "d"_a, "c"_a = nb::none(),
+      "bias"_a = nb::none(), nb::kw_only(), "types"_a = "", "alpha"_a = 1.0, "beta"_a = 1.0,
+      "arch"_a = nb::none(), "chains"_a = false, "cpu"_a = false, "transpose_a"_a = false,
+      "transpose_b"_a = false, "show"_a = 5, "all"_a = false,
+      R"(Finds the models (instruction, order, epilogue) that explain every bit of what a kernel gave.
 
-    a (M, K), b (K, N), d (M, N), and c (M, N) and bias (N,) where there were any; or dots: a and b (rows, K), d
-    (rows,). A list holds one of each for every run of the kernel. types: of d, a, b and c, as "f32.bf16.bf16.f32",
-    where arrays hold bare bits. alpha, beta: of D = alpha·sum + beta·C + bias. arch: a GPU's, one or several; chains:
-    chains of rounded operations alone; cpu: a CPU's. show: so many models and so many of the rejected are told; all:
-    every one. Returns a document; .models are GemmModels, simplest first, .conclusion is "none", "unique" or "several".
+    a, b, d: arrays of shape (M, K), (K, N) and (M, N); or, for dot products, (rows, K), (rows, K) and (rows,). c, bias: arrays
+    of shape (M, N) and (N,), or None if the kernel added none. A list in the place of an array holds one for every run of the
+    kernel. transpose_a, transpose_b: a is (K, M), b is (N, K).
+    types: of d, a, b and c, such as "f32.bf16.bf16.f32", if arrays hold bits as unsigned integers.
+    alpha, beta: factors in D = alpha·sum + beta·C + bias.
+    arch: "sm_90", or a list: the kernel ran on such a GPU. chains=True: try only chains of operations that round each time.
+    cpu=True: the kernel ran on a CPU; try only chains, and no operand as tf32.
+    show: how many models, and how many of those rejected, the document shows; all=True: every one.
+    Returns a document: .models are the GemmModels that explain every bit, simplest first; .conclusion is "none", "unique" or
+    "several". Raises ValueError if arrays or options do not fit.
 
     >>> import numpy as np
     >>> a, b = np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]])
@@ -144,11 +151,12 @@ void add_identification(nb::module_& m) {
 )");
   m.def(
       "propose", &proposal_of, "identification"_a, nb::kw_only(), "seed"_a = 1,
-      R"(Inputs on which the models that explain every bit differ: give them to the kernel, and identify both runs.
+      R"(Makes inputs on which the models that explain every bit differ: run the kernel on them, and identify both runs.
 
-    identification: what identify returned, of several models. Returns a dict of arrays a, b, and c and bias where the
-    first run had them, of its shapes; .models, .pairs and .inseparable say what they tell apart. Depends on the seed
-    alone.
+    identification: what identify() returned, with several models. seed: the result depends on nothing else. Returns a dict of
+    the arrays a, b, and c and bias if the first run had them, of its shapes. Its attributes models (how many were held against
+    each other), pairs (how many pairs these are) and inseparable (the pairs that no input distinguishes) say what it achieves.
+    Raises ValueError if fewer than two models are left.
 
     >>> import numpy as np
     >>> found = identify(np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]]), np.float32([[32]]), cpu=True)

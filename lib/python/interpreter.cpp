@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Taking the lock also from an interpreter that ends, and asking it for signals.
+// Takes the interpreter's lock, also if the interpreter is ending, and lets it handle signals.
 #include "lib/python/interpreter.h"
 
 #include <cxxabi.h>

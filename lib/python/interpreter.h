@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interpreter around C++: its lock, its exceptions on their way through, its limit of recursion.
+// What C++ code needs from the Python interpreter around it: its lock, its exceptions, calls of Python functions, and its limit
+// of recursion.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,8 +10,8 @@
 
 namespace binade::python {
 
-/// While it lives, other Python threads run, and Ctrl-C ends the loops of this one within milliseconds, as
-/// KeyboardInterrupt or whatever the handler of the signal raises.
+/// Gives the interpreter's lock away while it lives, so that other Python threads run. Ctrl-C then ends the loops of this
+/// thread within milliseconds, by KeyboardInterrupt or whatever the handler of the signal raises.
 class Released {
  public:
   Released();
@@ -23,7 +24,7 @@ class Released {
   Polled polled_;
 };
 
-/// While it lives, this thread has the lock: of callbacks inside a Released.
+/// Holds the interpreter's lock while it lives, for callbacks within a Released.
 class Acquired {
  public:
   Acquired();
@@ -35,32 +36,33 @@ class Acquired {
   PyGILState_STATE state_;
 };
 
-/// What a callback of Python's gives, called with the lock; for whatever runs Python while C++ waits for it. A thread that the
-/// interpreter's end overtakes there stays, and what C++ holds above it with it.
+/// The result of a Python function. The caller has the lock. Every call from C++ into Python code goes through this, because
+/// the interpreter may end meanwhile: then the thread stops there for ever, and what C++ holds on its stack is never freed.
 nanobind::object called_back(nanobind::handle function, const nanobind::tuple& arguments = {});
 
-/// A module of Python's, imported likewise.
+/// A Python module, imported with the same care as called_back.
 nanobind::object imported(const char* module);
 
-/// To be called where exceptions are kept: throws on the one that is handled, if it is Python's.
+/// To be called inside a handler of C++ exceptions: rethrows the exception that is being handled if it came from Python.
 void pass_python_on();
 
-/// Who is inside an object whose methods give the lock away; read and written with the lock alone.
+/// Marks which thread is inside a method of an object whose methods give the lock away. It is read and written only by a
+/// thread that has the lock.
 struct Occupied {
   const void* by = nullptr;
 
-  /// Error, with the object's name, where somebody is.
+  /// Throws Error, with the name of the object, if a thread is inside.
   void check(const char* object) const;
 };
 
-/// While it lives, this call is inside; Error where another thread is.
+/// Marks this thread as inside while it lives. The constructor throws Error if another thread is.
 class Inside {
  public:
   Inside(Occupied& place, const char* object);
   ~Inside();
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
-  /// For what is called back and may use the object; and back again, which is an Error where another thread came in.
+  /// leave() lets a callback use the object; come_back() ends that, and throws Error if another thread is inside then.
   void leave() { place_.by = nullptr; }
   void come_back();
 
@@ -69,7 +71,8 @@ class Inside {
   const char* object_;
 };
 
-/// A function that calls itself while it lives: RecursionError where Python itself would raise it.
+/// A level of recursion while it lives, for C++ functions that call themselves. The constructor raises RecursionError at the
+/// depth at which Python itself would.
 class Deeper {
  public:
   Deeper();

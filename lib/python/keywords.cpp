@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Python's words, lists and paths as the program's.
+// Reads Python's texts, lists and paths into the values of the program's options.
 #include "lib/python/keywords.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments that many functions have, as the program takes them.
+// Reads arguments that many functions have (attributes, paths, texts, lists) into the values that the program's options have.
 #pragma once
 
 #include <string>
@@ -16,31 +16,33 @@ namespace binade::python {
 
 namespace nb = nanobind;
 
-/// `flush`: none, results (FTZ), operands (DAZ) or both; Error for another word.
+/// The attributes that these words name. `flush` is none, results (FTZ), operands (DAZ) or both; throws Error for another word.
 AttributeOptions attribute_options(std::string_view rounding, std::string_view saturation,
                                    std::string_view nan, std::string_view flush, int random_bits);
 
-/// Whether it names a file: a str, or what has __fspath__.
+/// Whether x names a file: it is a str, or has __fspath__.
 bool is_path(nb::handle x);
-/// That name. TypeError for what names none.
+/// The name of the file. Raises TypeError if x names none.
 std::string path_of(nb::handle x);
 
-/// A str as UTF-8. ValueError for surrogates, which UTF-8 does not have.
+/// The str as UTF-8. Raises ValueError if it holds surrogates, which UTF-8 does not have.
 std::string utf8_of(nb::handle x);
-/// The same of an argument. TypeError for what is no text, with the argument's name.
+/// The same for the argument `key`, which the message names. Raises TypeError if x is no str.
 std::string argument_text(std::string_view key, nb::handle x);
 
-/// TypeError: which argument, what is wanted, what was given.
+/// Raises TypeError, which says the argument, what is wanted and the type of x.
 [[noreturn]] void wrong_type(std::string_view key, const char* wanted, nb::handle x);
-/// A number of an argument as binary64. TypeError for what is none, ValueError for an integer beyond its range.
+/// The number that the argument `key` is, as binary64. Raises TypeError if x is no number, and ValueError if it is an integer
+/// beyond the range of binary64.
 double number_of(std::string_view key, nb::handle x);
 
-bool is_list(nb::handle x);  ///< or a tuple
-/// One, or the members of a list or a tuple; none of None.
+/// Whether x is a list or a tuple.
+bool is_list(nb::handle x);
+/// The members of a list or a tuple; x itself if it is neither; nothing for None.
 std::vector<nb::object> in_list(nb::handle x);
 
-/// Values of an option of which there may be one or several. TypeError for what cannot be cast to T: what it is, and the
-/// kind that is wanted.
+/// The values of an option that takes one value or a list of them. `what` names the option and `kind` its values for the
+/// TypeError that is raised if one cannot be cast to T.
 template <class T>
 std::vector<T> values_of_option(const char* what, const char* kind, nb::handle x) {
   std::vector<T> out;
@@ -54,9 +56,9 @@ std::vector<T> values_of_option(const char* what, const char* kind, nb::handle x
   return out;
 }
 
-/// Of a report: "binary16", "binary16,e4m3", or a list of names and Formats.
+/// The names of a report's formats, from "binary16", "binary16,e4m3", or a list of names and Formats.
 std::vector<std::string> report_format_names(nb::handle x);
-/// Of a report: the log2 of a scale, or of several.
+/// The log2 of a report's scales, from one whole number or a list of them.
 std::vector<int> sqnr_scales_of(nb::handle x);
 
 }  // namespace binade::python

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What hooks in a running training ask of memory that they know the address of: a summary of the values, and whether one
-// is a NaN or an infinity; the summary also of what lies on a GPU. Their names are private: an address is believed.
+// Private functions for the hooks of binade.torch.watch, which pass addresses of memory: a summary of the values there, on a GPU
+// as well, and whether one of them is a NaN or an infinity. They are private because they trust the address that they get.
 #include <pthread.h>
 
 #include <array>

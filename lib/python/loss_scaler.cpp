@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loss scalers as objects: every policy of lib/amp.
+// The class binade.LossScaler, with every policy of lib/amp, and the function loss_scalers().
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -435,10 +435,11 @@ nb::list scaler_rows() {
 
 void add_loss_scaler(nb::module_& m) {
   nb::class_<ScalerObject> scaler(m, "LossScaler",
-                                  R"(A loss scale, step by step, as a framework would set it.
+                                  R"(A loss scale that is set step by step, as a framework sets it.
 
-    policy: of loss_scalers() (torch, apex, deepspeed, megatron, …), "static:1024", log_max, histogram or adaptive;
-    parameters are that policy's, with its framework's defaults. ValueError for a policy or a parameter that there is not.
+    policy: a name of loss_scalers() ("torch", "apex", "deepspeed", "megatron", …), "static:1024", "log_max", "histogram" or
+    "adaptive". parameters: those of the policy, by keyword; their defaults are the framework's. Raises ValueError for a policy or
+    a parameter that there is not.
 
     >>> scaler = LossScaler("torch", init_scale=1024, growth_interval=2)
     >>> [(scaler.update(found_inf), scaler.scale) for found_inf in (True, False, False)]
@@ -450,17 +451,18 @@ void add_loss_scaler(nb::module_& m) {
         new (self) ScalerObject(made_scaler(policy, parameters));
       },
       "policy"_a = "torch", "parameters"_a);
-  scaler.def_ro("policy", &ScalerObject::policy, "As it was named.");
+  scaler.def_ro("policy", &ScalerObject::policy, "The policy, as it was named.");
   scaler.def_prop_ro(
       "parameters", [](const ScalerObject& self) { return self.parameters.attr("copy")(); },
-      "Those that were given: a new dict.");
-  scaler.def_prop_ro("scale", &scale_of, "What the loss of the next step is multiplied by.");
+      "A new dict of the parameters that were given.");
+  scaler.def_prop_ro("scale", &scale_of,
+                     "The factor by which the loss of the next step is to be multiplied.");
   scaler.def("update", &update_scaler, "seen"_a,
-             R"(Ends a step; True where the optimizer is to step.
+             R"(Ends a step, and returns True if the optimizer is to step.
 
-    seen: whether a gradient held an infinity or a NaN, a truth value; or the scaled gradients themselves, an array or a
-    list of arrays of dtypes that binary32 holds (None: no gradient). log_max, histogram and adaptive look at them, so they want the arrays.
-    ValueError where the policy gives up: DeepSpeed and fairseq at their least scale.
+    seen: True or False, whether a gradient held an infinity or a NaN; or the scaled gradients themselves, an array or a list of
+    arrays of dtypes whose values float32 holds (None for a parameter without a gradient). The policies log_max, histogram and
+    adaptive need the arrays. Raises ValueError if the policy gives up, as DeepSpeed's and fairseq's do at their least scale.
 )");
   scaler.def(
       "layer_scale",
@@ -474,10 +476,11 @@ void add_loss_scaler(nb::module_& m) {
         return layers.next(layer, of_loss.values(), of_layer.values(), terms, product);
       },
       "layer"_a, "gradient"_a, "weights"_a, "terms"_a, "product"_a = 1.0F,
-      R"(Of adaptive: the factor, a power of two, of the gradient on its way through a layer to the layer's input.
+      R"(With the policy adaptive: returns the power of two by which a layer's gradient is multiplied on its way to the input.
 
-    gradient: that meets the layer's weights, carrying `product` times the loss's scale; weights: the layer's; terms: the
-    length of the sums of gradient and weights.
+    layer: the layer's name. gradient: the gradient of the layer's output, which carries `product` times the scale of the loss.
+    weights: the layer's weights. terms: how many products each sum of gradient and weights has. Raises ValueError with other
+    policies.
 )");
   scaler.def_prop_ro(
       "layer_scales",
@@ -488,11 +491,14 @@ void add_loss_scaler(nb::module_& m) {
         }
         return out;
       },
-      "Of adaptive: (layer, its last scale, product of all scales from the loss on), in the order "
-      "of the backward pass.");
-  scaler.def("state_dict", &state_dict, "What it remembers, for a checkpoint.");
+      "With the policy adaptive: a list of (layer, its last scale, product of all scales from the "
+      "loss "
+      "on), in the order of the backward pass.");
+  scaler.def("state_dict", &state_dict, "Returns the state as a dict, for a checkpoint.");
   scaler.def("load_state_dict", &load_state_dict, "state"_a,
-             "Takes what state_dict() of a scaler of the same policy gave; ValueError for others.");
+             "Sets the state that state_dict() of a scaler of the same policy returned. Raises "
+             "ValueError for "
+             "any other.");
   scaler.def("__getstate__", [](const ScalerObject& self) {
     return nb::make_tuple(self.policy, self.parameters, state_dict(self));
   });
@@ -521,11 +527,13 @@ void add_loss_scaler(nb::module_& m) {
     }
     return out + "), scale " + nb::cast<std::string>(nb::repr(nb::float_(scale_of(self))));
   });
-  m.def("loss_scalers", &scaler_rows,
-        R"(All policies of LossScaler: a list of (name, source, parameters, looks_at_gradients).
+  m.def(
+      "loss_scalers", &scaler_rows,
+      R"(Returns all policies of LossScaler, as a list of (name, source, parameters, looks_at_gradients).
 
-    parameters: what can be set, with its framework's default; None: there is no such end. source: where the original is
-    defined. A static scale can be written "static:1024", too.
+    parameters: a dict of what can be set, with the framework's defaults; None for a limit that the framework does not have.
+    source: where the original is defined. looks_at_gradients: whether update() needs the gradients. A static scale can also be
+    written "static:1024".
 
     >>> {row.name: row.parameters["growth_interval"] for row in loss_scalers() if row.name.startswith("deepspeed")}
     {'deepspeed': 1000, 'deepspeed_class': 1000}

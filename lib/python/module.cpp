@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The extension: errors, events of the process, and the parts put together.
+// The extension module: puts its parts together, translates C++ exceptions to Python's, and handles fork and exit.
 #include "lib/python/module.h"
 
 #include <nanobind/stl/string.h>
@@ -106,23 +106,39 @@ void find_data() {
 }
 
 void add_counts(nb::module_& m) {
-  nb::class_<EventCounts> counts(m, "Counts",
-                                 R"(What happened to the elements of an array that were rounded.
+  nb::class_<EventCounts> counts(
+      m, "Counts",
+      R"(Counts of what happened to the elements of an array that were rounded.
 
-    values: all elements. nan_in, inf_in: with a NaN or an infinite operand, in no other count but invalid and values.
-    invalid: Inf - Inf, 0 · Inf, 0 / 0. to_zero: not zero before, zero after. subnormal: not zero, subnormal after.
-    overflow: beyond the largest finite number once rounded as if the exponent had no end, whatever was delivered;
-    saturated: of these, delivered as that number because of saturation="finite". inexact: of another magnitude than
-    before. Counts of parts add up.
+    Functions that round return them with counts=True. The counts of parts of an array add up to those of the whole.
+
+    >>> import numpy as np
+    >>> _, counts = binade.quantize(np.float32([1e-9, 0.1, 1e9]), "binary16", counts=True)
+    >>> counts.to_zero, counts.overflow, counts.inexact
+    (1, 1, 3)
 )");
   counts.def(nb::init<>());
-  static constexpr std::pair<const char*, std::uint64_t EventCounts::*> fields[] = {
-      {"values", &EventCounts::values},     {"nan_in", &EventCounts::nan_in},
-      {"inf_in", &EventCounts::inf_in},     {"invalid", &EventCounts::invalid},
-      {"to_zero", &EventCounts::to_zero},   {"subnormal", &EventCounts::subnormal},
-      {"overflow", &EventCounts::overflow}, {"saturated", &EventCounts::saturated},
-      {"inexact", &EventCounts::inexact}};
-  for (const auto& [name, field] : fields) counts.def_ro(name, field);
+  struct Field {
+    const char* name;
+    std::uint64_t EventCounts::*field;
+    const char* about;
+  };
+  static constexpr Field fields[] = {
+      {"values", &EventCounts::values, "Number of all elements."},
+      {"nan_in", &EventCounts::nan_in,
+       "Elements with a NaN operand, which count elsewhere only in values and invalid."},
+      {"inf_in", &EventCounts::inf_in,
+       "Elements with an infinite operand, which count elsewhere only in values and invalid."},
+      {"invalid", &EventCounts::invalid, "Invalid operations: Inf - Inf, 0 * Inf, 0 / 0."},
+      {"to_zero", &EventCounts::to_zero, "Results that were not zero and were rounded to zero."},
+      {"subnormal", &EventCounts::subnormal, "Results that are subnormal after rounding."},
+      {"overflow", &EventCounts::overflow,
+       "Results beyond the largest finite number, rounded as if the exponent had no end, whatever "
+       "was delivered."},
+      {"saturated", &EventCounts::saturated,
+       "Overflows delivered as the largest finite number because of saturation=\"finite\"."},
+      {"inexact", &EventCounts::inexact, "Results whose magnitude rounding changed."}};
+  for (const auto& [name, field, about] : fields) counts.def_ro(name, field, about);
   counts.def(
       "__eq__",
       [](const EventCounts& a, nb::handle b) {
@@ -135,33 +151,32 @@ void add_counts(nb::module_& m) {
       "__add__", [](EventCounts a, const EventCounts& b) { return a += b; }, nb::is_operator());
   counts.def("__radd__", &added_to_zero<EventCounts>, nb::is_operator(),
              nb::sig("def __radd__(self, zero: int) -> Counts"),
-             "0 + counts, with which sum() begins.");
-  counts.def("to_dict", [](nb::handle self) {
-    nb::dict out;
-    for (const auto& [name, field] : fields) {
-      static_cast<void>(field);
-      out[name] = self.attr(name);
-    }
-    return out;
-  });
+             "Returns 0 + counts, with which Python's sum() begins.");
+  counts.def(
+      "to_dict",
+      [](nb::handle self) {
+        nb::dict out;
+        for (const Field& field : fields) out[field.name] = self.attr(field.name);
+        return out;
+      },
+      "Returns a new dict of all counts by name.");
   counts.def("__repr__", [](nb::handle self) {
     std::string out = "Counts(";
-    for (const auto& [name, field] : fields) {
-      static_cast<void>(field);
-      out += std::string(out.back() == '(' ? "" : ", ") + name + "=" +
-             nb::cast<std::string>(nb::str(nb::object(self.attr(name))));
+    for (const Field& field : fields) {
+      out += std::string(out.back() == '(' ? "" : ", ") + field.name + "=" +
+             nb::cast<std::string>(nb::str(nb::object(self.attr(field.name))));
     }
     return out + ")";
   });
   counts.def("__getstate__", [](const EventCounts& x) {
     std::vector<std::uint64_t> out;
-    for (const auto& [name, field] : fields) out.push_back(x.*field);
+    for (const Field& field : fields) out.push_back(x.*field.field);
     return out;
   });
   counts.def("__setstate__", [](EventCounts& x, const std::vector<std::uint64_t>& state) {
     new (&x) EventCounts();
     for (std::size_t i = 0; i < std::size(fields) && i < state.size(); ++i) {
-      x.*fields[i].second = state[i];
+      x.*fields[i].field = state[i];
     }
   });
 }
@@ -180,7 +195,10 @@ NB_MODULE(_binade_parts, m) {
   m.attr("__version__") = binade::version;
   m.def("main", &run, nanobind::arg("arguments"),
         nanobind::sig("def main(arguments: list[str] | tuple[str, ...]) -> int"),
-        "Run the program `binade` with these arguments; returns its exit status.");
+        "Runs the program `binade` with these arguments and returns its exit status.\n\n"
+        "    What is wrong is printed as a line on standard error, and the status is 2.\n\n"
+        "    >>> main([\"formats\", \"no_such_format\"])\n"
+        "    2\n");
   m.def("_write_whole", &write_whole);
   add_counts(m);
   add_formats(m);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operands of products and dots: arrays under names that messages have, and files; and what is made of results.
+// The operands of matrix products and dot products, which are arrays or paths of files, and the making of results. The program
+// reads operands from files; an array stands in the place of a file under a name that messages show.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ namespace binade::python {
 /// The operands of a call: arrays under names, and files.
 class Operands {
  public:
-  /// What stands where a path goes; "" of None.
+  /// Takes the operand `name`, an array or a path, and returns the text that stands where the program expects a path: the
+  /// name of the array, or the path; "" for None.
   std::string add(nb::handle x, const std::string& name) {
     if (x.is_none()) return "";
     if (is_path(x)) return file_of(x);
@@ -32,7 +34,7 @@ class Operands {
     arrays_.push_back(std::move(array));
     return name;
   }
-  /// A vector is one row.
+  /// As add, but takes a vector as a matrix of one row.
   std::string add_rows(nb::handle x, const std::string& name) {
     std::string out = add(x, name);
     if (x.is_none() || is_path(x)) return out;
@@ -40,7 +42,7 @@ class Operands {
     if (shape.size() == 1) shape.insert(shape.begin(), 1);
     return out;
   }
-  /// A number is a column of one.
+  /// As add, but takes a single number as a vector of one element.
   std::string add_column(nb::handle x, const std::string& name) {
     std::string out = add(x, name);
     if (x.is_none() || is_path(x)) return out;
@@ -48,6 +50,7 @@ class Operands {
     if (shape.empty()) shape.push_back(1);
     return out;
   }
+  /// Takes the operands of a product and enters them into its options.
   void set(GemmOptions& o, nb::handle a, nb::handle b, nb::handle c, nb::handle bias) {
     o.files.a = add(a, "a");
     o.files.b = add(b, "b");
@@ -55,7 +58,8 @@ class Operands {
     o.bias = add(bias, "bias");
   }
 
-  /// A path as it is told apart from the names of arrays.
+  /// The path, written such that it is not mistaken for the name of an array: ./a for a file named a. Throws Error if it is
+  /// empty.
   static std::string file_of(nb::handle x) {
     const std::string out = path_of(x);
     if (out.empty()) throw Error("a file of no name; give a path, or an array");
@@ -64,11 +68,11 @@ class Operands {
   }
 
   std::vector<FileOfArrays> files() const { return files_; }
-  /// Whose library results are for.
+  /// An operand whose library the results are made for: the first that is not NumPy's, if there is one.
   const Array& like() const { return like_; }
 
  private:
-  /// Names of arrays are no names of files.
+  /// Whether the path looks like the name of an array.
   static bool is_name(std::string_view path) {
     constexpr std::array<std::string_view, 5> names{"a", "b", "c", "bias", "d"};
     return std::ranges::find(names, path.substr(0, path.find_first_of("[:"))) != names.end();
@@ -79,7 +83,7 @@ class Operands {
   Array like_{{}, {}, nb::none()};
 };
 
-/// work() with the operands in the place of files, while other Python threads run.
+/// Returns work(), in which the operands' arrays stand in the place of files, while other Python threads run.
 template <class Work>
 auto on(const Operands& operands, const Work& work) {
   const NamedArrays arrays(operands.files());
@@ -87,7 +91,7 @@ auto on(const Operands& operands, const Work& work) {
   return work();
 }
 
-/// Encodings as an array of the caller's.
+/// The encodings as an array of this dtype and shape of the library of `like`, or in `out` if it is not None.
 inline nb::object array_from(std::span<const std::uint64_t> elements, const Dtype& dtype,
                              std::span<const std::uint64_t> shape, const Array& like,
                              nb::handle out) {
@@ -99,7 +103,7 @@ inline nb::object array_from(std::span<const std::uint64_t> elements, const Dtyp
   return target.finished(like);
 }
 
-/// One of _products.py's documents: its text, its JSON, and what else it holds.
+/// A document of the class `name` of _products.py, from its text, its JSON, and further arguments of the class.
 template <class Made, class... More>
 Made product_document(const char* name, const std::string& text, const std::string& json,
                       const More&... more) {

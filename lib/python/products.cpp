@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of Tensor Cores and rows of dots: computed, accounted for, validated and explained.
+// The functions gemm(), account(), dot(), validate() and explain(): matrix products and rows of dot products of Tensor Cores.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -271,10 +271,13 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
 }
 
 constexpr const char* product_help = R"(
-    a: (M, K), or (K, M) with transpose_a. b: (K, N), or (N, K) with transpose_b. c: (M, N), if it is added. bias: (N,).
-    Unsigned integers of the type's width are its bits; floats count by their values, each of which must be a number of
-    the instruction's type, unless round=True rounds them to nearest. Files' names stand for arrays as well.
-    model: a GemmModel; or its options by name, as instruction=, arch=, promote_every=.
+    a: matrix of shape (M, K), or (K, M) with transpose_a=True. b: matrix of shape (K, N), or (N, K) with transpose_b=True.
+    c: matrix of shape (M, N) to add, or None. bias: vector of shape (N,) to add to each row, or None. Each is an array or the
+    path of a file. Unsigned integers of the width of the instruction's type are its bits. Floats count by their values, each
+    of which must be a number of that type, unless round=True rounds them to nearest.
+    model: a GemmModel that says what the kernel does; or, in its place, the arguments of GemmModel by keyword.
+
+    Raises ValueError if shapes, values or options do not fit, TypeError for a wrong dtype, OSError for a file.
 )";
 
 std::string with_product(const char* before, const char* after) {
@@ -292,10 +295,10 @@ std::string product_signature(const char* name, const char* operands, const char
 
 void add_products(nb::module_& m) {
   static const std::string gemm_help = with_product(
-      "A whole matrix product as a kernel of Tensor Core instructions gives it: D = alpha·A·B + "
-      "beta·C + bias.\n",
-      R"(    Returns D, (M, N), of the library of a: of the dtype that has the output format, else unsigned integers of
-    its bits; int32 of integer products. out= takes it.
+      "Computes D = alpha·A·B + beta·C + bias, every bit as a kernel of Tensor Core instructions "
+      "does.\n",
+      R"(    Returns D, an array of shape (M, N) of the library of a. Its dtype is that of the output format, or, if there is none,
+    unsigned integers that hold the bits; for integer products int32. out: an array for the result.
 
     >>> import numpy as np
     >>> a = np.float16([[2**-11, 2**-23]])
@@ -310,9 +313,11 @@ void add_products(nb::module_& m) {
         "model"_a = nb::none(), "transpose_a"_a = false, "transpose_b"_a = false,
         "out"_a = nb::none(), "options"_a, nb::sig(gemm_signature.c_str()), gemm_help.c_str());
   static const std::string account_help = with_product(
-      "The loss account of a product: what each rule of the Tensor Core cost, by k, exactly.\n",
-      R"(    Returns a document: str() is the program's text, to_json() and to_html() what --account writes, save()
-    writes them.
+      "Returns the account of a product's losses: which error each rule of the Tensor Core made, "
+      "by "
+      "position in K.\n",
+      R"(    Returns a document: str() is the text of `binade gemm --account`, to_json() and to_html() are what that option
+    writes, and save(path) writes one of them.
 
     >>> import numpy as np
     >>> x = account(np.ones((2, 32), np.float16), np.ones((32, 2), np.float16),
@@ -334,11 +339,13 @@ void add_products(nb::module_& m) {
       ", out: object | None = None) -> object";
   m.def("dot", &dots_emulated, "a"_a, "b"_a, "c"_a = nb::none(), nb::kw_only(),
         "model"_a = nb::none(), "out"_a = nb::none(), "options"_a, nb::sig(dot_signature.c_str()),
-        R"(Rows of dot products, a single instruction each: d = c + sum of a·b.
+        R"(Computes dot products, d = c + sum of a·b, each as a single instruction does.
 
-    a, b: (rows, K), or (K,) of one dot; K at most the instruction's, what is missing is +0. c: (rows,), or +0.
-    Elements as gemm takes them, never rounded. instruction, arch: which; zero_raises, floor, cut_to_zero: other rules
-    than the table's; or a model without an order. Returns d, (rows,), or () of one, as gemm does.
+    a, b: arrays of shape (rows, K), or (K,) for one dot product. A K below the instruction's is padded with +0. c: array of
+    shape (rows,), or None for +0. Elements are read as gemm() reads them, and are never rounded. instruction, arch: which
+    instruction, such as "mma.m16n8k16.f32.f16.f16.f32" of "sm_90". zero_raises, floor, cut_to_zero: as for GemmModel. model: in
+    the place of these, a GemmModel of the plain order. Returns d, an array of shape (rows,), or () for one, of the dtypes
+    that gemm() returns. out: an array for the result. Raises as gemm() does.
 
     >>> import numpy as np
     >>> dot(np.float16([2**-11, 2**-23]), np.float16([2**-14, 2**-23]), instruction="mma.m16n8k16.f32.f16.f16.f32",
@@ -346,13 +353,15 @@ void add_products(nb::module_& m) {
     array(2.9802337e-08, dtype=float32)
 )");
   static const std::string validate_help = with_product(
-      R"(What a kernel gave, bit for bit against the model: a whole product, or rows of dots.
+      R"(Compares what a kernel gave with what a model gives, bit for bit: a whole product, or rows of dot products.
 
-    d: (M, N), what the kernel gave for a, b, c and bias; or (rows,), for dots of the rows of a and b, (rows, K). Of a
-    product, the dtype of d is the output format unless out_format names one: results of the model are rounded to it.
+    d: array of shape (M, N), what the kernel gave for a, b, c and bias; or of shape (rows,), the dot products of the rows of a
+    and b, which are then both of shape (rows, K). For a product the dtype of d is the output format, to which the model's
+    results are rounded, unless out_format names one.
 )",
-      R"(    show: so many differences are told. evidence: of dots, which rival rules the rows tell from ours, too.
-    Returns a document with .equal, True where every element is; .elements, .different, .differences.
+      R"(    show: how many differences the document shows. evidence: for dot products, whether it also says which rival rules the
+    rows distinguish from ours.
+    Returns a document: .equal is True if every element is equal, .elements and .different are counts, .differences is a list.
 
     >>> import numpy as np
     >>> model = GemmModel("mma.m16n8k16.f32.f16.f16.f32", "sm_90")
@@ -371,13 +380,15 @@ void add_products(nb::module_& m) {
         "show"_a = 5, "evidence"_a = false, "options"_a, nb::sig(validate_signature.c_str()),
         validate_help.c_str());
   static const std::string explain_help = with_product(
-      R"(One sum, step by step: what was cut, by which rule, and what it cost.
+      R"(Explains one sum step by step: what was cut, by which rule, and what error that made.
 
-    Of a whole product the element (i, j): element=(i, j), or row= and column=. Of dots, a and b (rows, K): row=; or
-    terms, products as text ("2^-11*2^-14, 2^-23*2^-23") with addend; or a recording, a file's name.
+    element: (i, j), row and column of D, counted from 0, for an element of a whole product; or row= and column=. For dot
+    products, a and b of shape (rows, K), row= says which. Or terms: the products of one dot product as text
+    ("2^-11*2^-14, 2^-23*2^-23"), with addend, a number or text. Or recording: the path of a recording, with row=.
 )",
-      R"(    d: what the hardware gave, (M, N) or (rows,). all: every block in full; block: this one, from 1.
-    Returns a document: str() is the program's text, to_json() its JSON, to_svg() its drawing of block, or of the block
+      R"(    d: what the hardware gave, of shape (M, N) or (rows,), to compare the result with. all: show every block of the sum in
+    full. block: show this block in full, counted from 1.
+    Returns a document: str() is the program's text, to_json() its JSON, to_svg() a drawing of block, or else of the block
     that loses most.
 
     >>> x = explain(terms="2^-11*2^-14, 2^-23*2^-23", instruction="mma.m16n8k16.f16.f16.f16.f16", arch="sm_90")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the values of arrays lie: range summaries.
+// The class binade.RangeSummary, which counts in which binades the values of arrays lie.
 #include <pthread.h>
 
 #include <algorithm>
@@ -167,19 +167,17 @@ std::string repr_of(const RangeSummary& s) {
 
 void add_range_summary(nb::module_& m) {
   pthread_atfork(nullptr, nullptr, &forget_counters);
-  nb::class_<RangeSummary> summary(m, "RangeSummary",
-                                   R"(Where the values of arrays lie, in integers alone.
+  nb::class_<RangeSummary> summary(
+      m, "RangeSummary",
+      R"(Counts in which binades the values of arrays lie, by integers alone.
 
-    formats, sqnr_scale: of the report's formats (binary16, bfloat16, tf32, e5m2, e4m3), and the log2 of the scales, for
-    which squared rounding errors are summed; report wants a summary with those that it is to tell of. None: all formats.
-    []: no errors are summed, and a report of such summaries has no SQNR.
+    formats: formats of a report (binary16, bfloat16, tf32, e5m2, e4m3), one or a list, for which squared rounding errors are
+    summed; None: all of them; []: none, and a report of such a summary has no SQNR. sqnr_scale: the log2 of the scale at which
+    they are summed, from -126 to 127, or a list of them. report() needs those of which it is to tell.
 
-    One pass over an array says all that report says of it, at every power-of-two scale. Summaries add up exactly: any
-    split of the values over calls, threads, processes and files gives equal summaries and equal bytes. 2 MB at most.
-
-    Attributes, counts of values: values, zeros, nan, inf, negative (sign bit set, NaN not), nonzero (finite and not zero).
-    smallest, largest: magnitudes of these, exact, or None. exponents, counts: NumPy arrays of equal length, the binades
-    [2^e, 2^(e + 1)) that hold magnitudes and how many, rising. columns: (format, log2 of a scale) of the squared errors.
+    One pass over an array gives all that report() says of it, at every power-of-two scale. Summaries add up exactly: every
+    split of the values over calls, threads, processes and files gives equal summaries and equal bytes. A summary takes 2 MB at
+    most.
 
     >>> import numpy as np
     >>> a = RangeSummary().add(np.array([1, -3, 0, np.inf], "f"))
@@ -201,12 +199,12 @@ void add_range_summary(nb::module_& m) {
         new (self) RangeSummary(empty_summary(error_columns(options)));
       },
       nb::kw_only(), "formats"_a = nb::none(), "sqnr_scale"_a = 0);
-  summary.def(
-      "add", &add_to_summary, "x"_a, nb::sig("def add(self, x: object) -> RangeSummary"),
-      R"(Counts the values of an array, on all threads and without a copy where it is contiguous; returns self.
+  summary.def("add", &add_to_summary, "x"_a, nb::sig("def add(self, x: object) -> RangeSummary"),
+              R"(Counts the values of an array and returns self.
 
-    x: an array of any shape and floating dtype, or the name of a file: "grads.npy", "grads.safetensors:fc1.weight". Nothing
-    is counted if it raises. TypeError for other dtypes.
+    x: an array of any shape and floating dtype, which is read without a copy if it is contiguous; or the path of a file:
+    "grads.npy", "grads.safetensors:fc1.weight". Raises TypeError for other dtypes and OSError for files; nothing is counted
+    then.
 )");
   summary.def(
       "__add__",
@@ -218,7 +216,7 @@ void add_range_summary(nb::module_& m) {
       nb::is_operator());
   summary.def("__radd__", &added_to_zero<RangeSummary>, nb::is_operator(),
               nb::sig("def __radd__(self, zero: int) -> RangeSummary"),
-              "0 + summary, with which sum() begins.");
+              "Returns 0 + summary, with which Python's sum() begins.");
   summary.def(
       "__iadd__",
       [](nb::object self, const RangeSummary& b) {
@@ -239,10 +237,10 @@ void add_range_summary(nb::module_& m) {
   summary.def(
       "scaled", [](const RangeSummary& self, Whole<int> log2) { return scaled(self, log2); },
       "log2"_a,
-      R"(The summary of the values times 2^log2, exactly: of gradients as they are from those of a scaled loss.
+      R"(Returns the summary of the values times 2^log2, exactly; for example of gradients, from those of a scaled loss.
 
-    Squared errors at a scale of 2^s become those at 2^(s - log2): what is rounded is the same. ValueError where a binade
-    would leave those of binary64, or such an s the exponents from -126 to 127.
+    The squared errors at a scale of 2^s become those at 2^(s - log2), at which the same numbers are rounded. Raises ValueError
+    if a binade would leave the range of binary64, or s - log2 the range from -126 to 127.
 
     >>> import numpy as np
     >>> binade.RangeSummary().add(np.array([3.0, 0.5])).scaled(-4)
@@ -251,12 +249,13 @@ void add_range_summary(nb::module_& m) {
   summary.def(
       "becomes", &becomes, "format"_a, "scale_log2"_a = 0,
       nb::sig("def becomes(self, format: object, scale_log2: int = 0) -> dict[str, typing.Any]"),
-      R"(What becomes of the values times 2^scale_log2 in a format: binary16, bfloat16, tf32, e5m2 or e4m3.
+      R"(Tells what becomes of the values times 2^scale_log2 in a format: binary16, bfloat16, tf32, e5m2 or e4m3.
 
-    Keys are those of a report's JSON for a format. to_zero, subnormal, overflow: of the finite values that are not zero,
-    {"count", "of_values", "of_nonzero"}; the last two are shares of all values and of these. lost_l1, lost_l2: the share of
-    the norm that becomes zero, sum of magnitudes or root of the sum of squares. clipped_l1: by how much magnitudes exceed the
-    largest number, as a share of their sum. These three are None where no value is finite and not zero.
+    Returns a dict with the keys of a report's JSON for a format. to_zero, subnormal, overflow: {"count", "of_values",
+    "of_nonzero"}, how many finite values that are not zero become so, and which share this is of all values and of the finite
+    values that are not zero. lost_l1, lost_l2: the share of the norm (sum of magnitudes, root of the sum of squares) that becomes
+    zero. clipped_l1: by how much magnitudes exceed the largest number, as a share of the sum of magnitudes. These three are None
+    if no value is finite and not zero.
 
     >>> import numpy as np
     >>> found = binade.RangeSummary().add(np.array([1, 2**-26, 2**-16, 2**17])).becomes("binary16")
@@ -265,12 +264,13 @@ void add_range_summary(nb::module_& m) {
     >>> found["overflow"]["count"], binade.RangeSummary().becomes("e4m3", -3)["lost_l1"]
     (1, None)
 )");
-  summary.def("to_bytes", &summary_bytes,
-              "All of it, exactly: equal summaries give equal bytes, on every machine and in every "
-              "process.");
-  summary.def_static(
-      "from_bytes", &summary_of_bytes, "data"_a,
-      "The summary that gave the bytes. ValueError, one line, for bytes that none gave.");
+  summary.def(
+      "to_bytes", &summary_bytes,
+      "Returns the whole summary as bytes. Equal summaries give equal bytes, on every machine and "
+      "in every process.");
+  summary.def_static("from_bytes", &summary_of_bytes, "data"_a,
+                     "Returns the summary of which to_bytes() gave these bytes. Raises ValueError "
+                     "for any others.");
   summary.def("__getstate__", &summary_bytes);
   summary.def("__setstate__", [](RangeSummary& self, nb::handle data) {
     new (&self) RangeSummary(summary_of_bytes(data));
@@ -278,30 +278,45 @@ void add_range_summary(nb::module_& m) {
   summary.def("__copy__", [](const RangeSummary& self) { return RangeSummary(self); });
   summary.def("__deepcopy__",
               [](const RangeSummary& self, nb::handle) { return RangeSummary(self); });
-  for (const auto& [name, count] :
-       {std::pair("values", &RangeSummary::values), std::pair("zeros", &RangeSummary::zeros),
-        std::pair("nan", &RangeSummary::nan), std::pair("inf", &RangeSummary::inf),
-        std::pair("negative", &RangeSummary::negative)}) {
-    summary.def_ro(name, count);
-  }
-  summary.def_prop_ro("nonzero", &RangeSummary::nonzero);
-  summary.def_prop_ro("smallest", [](const RangeSummary& s) { return magnitude(s.smallest); });
-  summary.def_prop_ro("largest", [](const RangeSummary& s) { return magnitude(s.largest); });
-  summary.def_prop_ro("exponents", [](const RangeSummary& s) {
-    return per_binade("I64", s,
-                      [](int exponent, const BinadeRow&) { return std::int64_t{exponent}; });
-  });
-  summary.def_prop_ro("counts", [](const RangeSummary& s) {
-    return per_binade("U64", s, [](int, const BinadeRow& row) { return row.total(); });
-  });
-  summary.def_prop_ro("columns", [](const RangeSummary& s) {
-    nb::list out;
-    for (const auto& [format, scale] : s.columns) {
-      const auto* row = std::ranges::find(report_formats, format, &NamedFormat::format);
-      out.append(nb::make_tuple(nb::str(row->name.data(), row->name.size()), scale));
-    }
-    return out;
-  });
+  summary.def_ro("values", &RangeSummary::values, "Number of all values.");
+  summary.def_ro("zeros", &RangeSummary::zeros, "Number of zeros.");
+  summary.def_ro("nan", &RangeSummary::nan, "Number of NaNs.");
+  summary.def_ro("inf", &RangeSummary::inf, "Number of infinities.");
+  summary.def_ro("negative", &RangeSummary::negative,
+                 "Number of values whose sign bit is set, NaNs not included.");
+  summary.def_prop_ro("nonzero", &RangeSummary::nonzero,
+                      "Number of values that are finite and not zero.");
+  summary.def_prop_ro(
+      "smallest", [](const RangeSummary& s) { return magnitude(s.smallest); },
+      "The smallest magnitude of a finite value that is not zero, exactly; None without one.");
+  summary.def_prop_ro(
+      "largest", [](const RangeSummary& s) { return magnitude(s.largest); },
+      "The largest magnitude of a finite value that is not zero, exactly; None without one.");
+  summary.def_prop_ro(
+      "exponents",
+      [](const RangeSummary& s) {
+        return per_binade("I64", s,
+                          [](int exponent, const BinadeRow&) { return std::int64_t{exponent}; });
+      },
+      "A NumPy array of int64: e of every binade [2^e, 2^(e + 1)) that holds magnitudes, rising.");
+  summary.def_prop_ro(
+      "counts",
+      [](const RangeSummary& s) {
+        return per_binade("U64", s, [](int, const BinadeRow& row) { return row.total(); });
+      },
+      "A NumPy array of uint64: how many magnitudes lie in each binade of exponents.");
+  summary.def_prop_ro(
+      "columns",
+      [](const RangeSummary& s) {
+        nb::list out;
+        for (const auto& [format, scale] : s.columns) {
+          const auto* row = std::ranges::find(report_formats, format, &NamedFormat::format);
+          out.append(nb::make_tuple(nb::str(row->name.data(), row->name.size()), scale));
+        }
+        return out;
+      },
+      "The (format, log2 of a scale) pairs for which squared rounding errors are summed, as a "
+      "list.");
   summary.def("__repr__", &repr_of);
   summary.def("_repr_html_",
               [](nb::handle self) { return python_call("_report", "summary_html", self); });

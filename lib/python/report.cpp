@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of values: reports and loss scales, of files, arrays or summaries.
+// The functions report() and loss_scale(), of files, arrays or summaries.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -233,23 +233,26 @@ nb::object table_of_report(const std::string& json) {
 }
 
 constexpr const char* report_docstring =
-    R"(What becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
+    R"(Reports what becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
 
-    source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz, torch.save's .pt, the
-        index of a sharded model, a folder of torch.distributed.checkpoint, a watched run's .binade); a dict {name: RangeSummary};
-        a list of (name, array), as list(model.named_parameters()); or one array. Arrays have any shape and floating
-        dtype; integers, truth values and complex numbers are named in the report and skipped, None is passed over. Names
-        tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
-        set the loss scale (binade report --help).
-    headroom: binades kept free below overflow when a scale is chosen. target_loss: the largest share of a tensor's L2
-    norm that may become zero. prefer: "s_max" or "s_min", the end of the interval of scales to recommend.
-    formats: some of binary16, bfloat16, tf32, e5m2, e4m3; None for all. sqnr_scale: log2 of scales at which SQNR is
-    measured besides 0. dtype: what unsigned integers or raw arrays hold ("bfloat16"). role: rules "ROLE=REGEX" that come
-    before what names tell. tensors: rows of the text's table, 0 for all. device, emulated: where float32 is counted.
+    source: a dict {name: array} or {name: RangeSummary}; a list of (name, array), such as list(model.named_parameters()); one
+        array; or a path, a glob or a list of them (.safetensors, .npy, .npz, torch.save's .pt, the index of a sharded model, a
+        folder of torch.distributed.checkpoint, a watched run's .binade). Arrays have any shape and floating dtype; arrays of
+        integers, truth values and complex numbers are named in the report and skipped, None is passed over. The name of a
+        tensor tells its role: "fc1.weight.grad" is a gradient, and only gradients set the loss scale (binade report --help).
+    headroom: how many binades a loss scale leaves free below overflow, 0 to 100.
+    target_loss: the largest share of a tensor's L2 norm that may become zero, from 0 to below 1.
+    prefer: "s_max" or "s_min", the end of the interval of good scales to recommend.
+    formats: names of binary16, bfloat16, tf32, e5m2 and e4m3 to report on; None for all.
+    sqnr_scale: log2 of the scales at which SQNR is measured beside 0, from -126 to 127, one or a list.
+    dtype: dtype of the elements of arrays of raw bytes or unsigned integers, such as "bfloat16".
+    role: rules "ROLE=REGEX", one or a list: a name in which the expression is found has that role.
+    tensors: how many rows the text's table has, 0 for all.
+    device: whether a GPU counts the float32 tensors. emulated: an architecture, such as "sm_90", whose emulator does.
 
     Returns a Report: str() is the text of `binade report`, to_json() its JSON, save(path) writes .html, .json or .csv,
-    to_pandas() gives a row a tensor. ValueError for what options cannot be, TypeError for what is no array, OSError for
-    files that cannot be read.
+    to_pandas() gives a row for each tensor. Raises ValueError for a wrong option, TypeError for a source that is no array, and
+    OSError for a file that cannot be read.
 
     >>> import numpy as np
     >>> r = report({"fc1.weight.grad": np.float32([1e-8, 1e-3, 0])})
@@ -301,12 +304,12 @@ void add_report(nb::module_& m) {
   m.def(
       "loss_scale", &loss_scale, "source"_a, nb::kw_only(), "headroom"_a = 1,
       "target_loss"_a = 1e-3, "prefer"_a = "s_max", "dtype"_a = "", "role"_a = nb::none(),
-      R"(The power-of-two loss scale for gradients in FP16, and why: "loss_scale" of a report's JSON, as a dict.
+      R"(Returns the power-of-two loss scale for gradients in FP16, and why: "loss_scale" of a report's JSON, as a dict.
 
-    source and options as those of report; of summaries none of its squared errors is needed. Keys: status ("ok",
-    "empty interval", …), s_min_log2 and s_max_log2 (between these nothing overflows and no tensor loses more than
+    source and options are those of report(); summaries need no squared errors. Keys: status ("ok", "empty interval", …),
+    s_min_log2 and s_max_log2 (at scales from 2^s_min_log2 to 2^s_max_log2 nothing overflows and no tensor loses more than
     target_loss of its L2 norm), recommended_log2, lost_l2_at_recommended (a share), binding_min and binding_max (the
-    tensors that set the ends), reason and basis (sentences).
+    tensors that set the ends), reason and basis (sentences). Raises as report() does.
 
     >>> import numpy as np
     >>> found = loss_scale({"a.grad": np.float32([1e-7, 1e-3]), "b.grad": np.float32([60000.0])})

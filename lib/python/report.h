@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports as Python has them, of whatever is counted.
+// Makes binade.Report objects, of files, arrays, summaries or watched runs.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@
 
 namespace binade::python {
 
-/// The keywords of a report, as words. `formats`, `scales`, `role`: one or several, or None.
+/// The options of a report from the keyword arguments of report() and loss_scale(). `formats`, `scales` and `role` are one value,
+/// a list, or None.
 ReportWords report_words_of(int headroom, double target_loss, std::string_view prefer,
                             nb::handle formats, nb::handle scales, std::string_view dtype,
                             nb::handle role);
 
-/// What read(on_tensor) gives for the inputs, as an object; without the interpreter's lock. `told` follows the text, of
-/// which `tensors` are the rows of its table.
+/// A Report of the inputs that `open` opens. `read` counts them, passes each tensor to its sink, and may set `told`, which
+/// follows the text. Both are called without the interpreter's lock. The text's table has `tensors` rows, or all if it is 0.
 ReportObject report_object(
     const std::function<ReportInputs()>& open, std::size_t tensors,
     const std::function<Report(const ReportInputs&, const TensorSink&, std::string& told)>& read);

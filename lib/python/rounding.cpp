@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise work on arrays: quantize, encode, decode, arithmetic and PTX's conversions.
+// The functions on elements of arrays: quantize(), encode(), decode(), arith() and cvt(), PTX's conversions; and the class
+// binade.Counts.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -311,12 +312,17 @@ nb::object convert_by_ptx(std::string_view name, const nb::args& arrays) {
 }
 
 constexpr const char* rules_help = R"(
-    rounding: ties_to_even, ties_to_away, toward_zero, toward_positive, toward_negative, to_odd or stochastic; PTX's
-        rn, rz, … are known too.
-    saturation: "none", or "finite": overflow and infinity give the largest finite number.
-    nan: "quiet", "nvidia" or "propagate".
-    flush: "none", "results" (FTZ), "operands" (DAZ: what is subnormal in the dtype of its array counts as zero) or "both".
-    seed, random_bits: of stochastic rounding; element i, in C order, draws word i of Philox stream 0.
+    rounding: "ties_to_even", "ties_to_away", "toward_zero", "toward_positive", "toward_negative", "to_odd" or "stochastic"; PTX's
+        names ("rn", "rz", …) are understood, too.
+    saturation: "none" (an overflow becomes infinity, or what the format has in its place) or "finite" (an overflow or an
+        infinity becomes the largest finite number).
+    nan: which NaN a result is: "quiet" (0x7E00 in binary16), "nvidia" (0x7FFF) or "propagate" (sign and payload of the operand).
+    flush: "none", "results" (FTZ: a subnormal result becomes zero), "operands" (DAZ: an operand that is subnormal in the dtype
+        of its array counts as zero) or "both".
+    seed: seed of stochastic rounding, from 0 to 2^64 - 1; element i, in C order, draws word i of Philox stream 0.
+    random_bits: how many bits of that word stochastic rounding uses, 1 to 32.
+
+    Raises ValueError for a format or an option that there is not, and TypeError for an array of another dtype.
 )";
 
 std::string with_rules(const char* text, const char* example) {
@@ -327,11 +333,12 @@ std::string with_rules(const char* text, const char* example) {
 
 void add_rounding(nb::module_& m) {
   static const std::string quantize_help = with_rules(
-      R"(Round every element to a format.
+      R"(Rounds every element of an array to a format and returns the values.
 
     x: an array of any shape and floating dtype. format: a name such as "e4m3", a specification such as "e5m7", or a Format.
-    Returns an array of x's library, shape and dtype; where the dtype does not hold the format, of float32, else float64.
-    With counts=True also the Counts of what happened; out= takes the result, and may be x.
+    Returns an array of x's library, shape and dtype; if the dtype does not hold every number of the format, of float32, or else
+    of float64. With counts=True the result is a pair of the array and the Counts of what happened. out: an array for the
+    result, which may be x.
 )",
       R"(    >>> quantize(np.array([0.1, 1000.0], "f"), "e4m3", saturation="finite")
     array([1.015625e-01, 4.480000e+02], dtype=float32)
@@ -341,13 +348,13 @@ void add_rounding(nb::module_& m) {
         "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
         "out"_a = nb::none(), quantize_help.c_str());
   static const std::string encode_help = with_rules(
-      R"(Round every element to a format, and give its encodings.
+      R"(Rounds every element of an array to a format and returns the encodings.
 
-    As quantize, but returns unsigned integers of the format's container (8 to 64 bits), right-aligned but for
-    tf32's, which are the 19 high bits of 32 as in a register. With as_dtype=True the dtype that has this format instead,
-    where there is one: NumPy's float16 to float64; ml_dtypes', or torch's for tensors, bfloat16, float8_e4m3fn,
-    float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz and float8_e8m0fnu.
-    torch before 2.3 has no unsigned integers of 16 bits and more: the bits stand in signed ones there.
+    x, format, counts, out: as for quantize(). Returns unsigned integers of the format's storage_bits (8 to 64), which hold the
+    bits right-aligned; only those of tf32 are the 19 high bits of 32, as in a register. With as_dtype=True the result is an
+    array of the dtype that has this format, if there is one: NumPy's float16 to float64, or bfloat16, float8_e4m3fn,
+    float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz and float8_e8m0fnu of ml_dtypes (of torch for tensors). torch before 2.3 has
+    no unsigned integers of 16 bits and more, so signed integers hold the bits there.
 )",
       R"(    >>> encode(np.array([0.1, 1.0], "f"), "binary16")
     array([11878, 15360], dtype=uint16)
@@ -357,21 +364,23 @@ void add_rounding(nb::module_& m) {
         "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
         "as_dtype"_a = false, "out"_a = nb::none(), encode_help.c_str());
   m.def("decode", &decode_array, "codes"_a.none(), "format"_a, nb::kw_only(), "out"_a = nb::none(),
-        R"(The values of encodings, exactly.
+        R"(Returns the exact values of encodings.
 
-    codes: integers of the format's container width, any shape; or an array of the dtype that has the format.
-    Returns float32 where that holds the format, else float64.
+    codes: an array of any shape of integers of the format's storage_bits, or of the dtype that has the format. format: as for
+    quantize(). Returns an array of that shape of float32 if it holds every number of the format, else of float64. out: an
+    array for the result. Raises ValueError or TypeError if codes are not of that width or dtype.
 
     >>> import numpy as np
     >>> decode(np.array([0x2E66, 0x3C00], np.uint16), "binary16")
     array([0.09997559, 1.        ], dtype=float32)
 )");
   static const std::string arith_help = with_rules(
-      R"(An arithmetic operation on every element, exact before it is rounded once to a format.
+      R"(Computes an arithmetic operation on every element, exactly, and rounds each result once to a format.
 
-    operation: add, subtract, multiply, divide, remainder, square_root, multiply_add, minimum, maximum, minimum_number or
-    maximum_number; sub, mul, div, rem, sqrt, fma, min and max too. arrays: as many as it has operands, of one shape, or of
-    one element, which is taken for every other. Returns as quantize does, for the array of most elements.
+    operation: "add", "subtract", "multiply", "divide", "remainder", "square_root", "multiply_add", "minimum", "maximum",
+    "minimum_number" or "maximum_number"; or, for short, "sub", "mul", "div", "rem", "sqrt", "fma", "min" and "max". arrays: as
+    many arrays of floating dtypes as it has operands, all of one shape; one of a single element is used for every element.
+    format, counts, out: as for quantize(). Returns what quantize() returns for the operand that has most elements.
 )",
       R"(    >>> arith("fma", np.float32([3, 7]), np.float32([5, 9]), np.float32([1, 2]), format="e4m3")
     array([16., 64.], dtype=float32)
@@ -381,11 +390,13 @@ void add_rounding(nb::module_& m) {
         "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
         "out"_a = nb::none(), arith_help.c_str());
   m.def("cvt", &convert_by_ptx, "instruction"_a, "operands"_a,
-        R"(A scalar or packed instruction of PTX on every element, by its full name.
+        R"(Runs a scalar or packed instruction of PTX, by its full name, on every element.
 
-    operands: as many as PTX gives it, of one shape, or of one element: integers of the operand's width, as NumPy's uint32, are its bits, floats
-    are taken by value where the operand is one number. Returns floats where the result is a number of a dtype, else
-    unsigned integers of the result's bits.
+    operands: as many arrays as the instruction has operands, of one shape; one of a single element is used for every element.
+    Integers of the operand's width, such as numpy.uint32, are its bits. Floats are taken by their values, which is possible if
+    the operand is a single number. Returns an array of floats if the result is a number that a dtype has, else of unsigned
+    integers that hold the bits of the result. Raises ValueError for an instruction that there is not, or with the wrong number
+    of operands.
 
     >>> import numpy as np
     >>> cvt("cvt.rn.satfinite.e4m3x2.f32", np.float32([1.0]), np.float32([2.0]))

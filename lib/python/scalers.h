@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the objects of loss scalers share: parameters by name, and states.
+// What the Python classes of loss scalers share: parameters by name, and states as dicts.
 #pragma once
 
 #include <string_view>
@@ -12,10 +12,10 @@
 
 namespace binade::python {
 
-/// Parameters of a policy by name; Error for those that it does not have.
+/// The parameters of a policy from keyword arguments. Throws Error for one that the policy does not have.
 ScalerParameters given_parameters(std::string_view policy, const nanobind::dict& given);
 
-/// A state as dict, its scales as numbers, of which JSON has neither infinity nor NaN.
+/// The state as a dict in which scales are floats, also if they are infinite or NaN, for which JSON has no numbers.
 nanobind::object with_numbers(const nlohmann::ordered_json& state);
 
 }  // namespace binade::python

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mixed precision's decisions and what is trained with them: autocast, advice, trainings, sweeps, experiments.
+// The functions about mixed precision and training: autocast(), autocast_dtype(), advise(), train(), sweep(), experiments() and
+// experiment().
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -275,11 +276,12 @@ void add_training(nb::module_& m) {
   m.def(
       "autocast_dtype", &cast_to, "op"_a, "inputs"_a, "device"_a = "cuda", "dtype"_a = nb::none(),
       "list"_a = "pytorch",
-      R"(The format that autocast casts an op's inputs to, by name, or None where they stay as they are.
+      R"(Returns the name of the format to which autocast casts an op's inputs, or None if they stay as they are.
 
-    op: as in ATen, or as people write it ("torch.nn.functional.linear"). inputs: formats of the call's inputs, a list or
-    text between commas. device: cuda, cpu, xpu or mps. dtype: the scope's format (None: the device's). list: pytorch
-    (torch.autocast) or apex (amp's O1). ValueError for an op that autocast refuses.
+    op: a name as in ATen, or as it is written in Python ("torch.nn.functional.linear"). inputs: formats of the inputs of the
+    call, as a list or as text separated by commas. device: "cuda", "cpu", "xpu" or "mps". dtype: format to which autocast
+    casts (None: the device's). list: "pytorch" (torch.autocast) or "apex" (O1 of its amp). Raises ValueError for an op that
+    autocast refuses.
 
     >>> autocast_dtype("addmm", ["binary32", "binary32", "binary32"]), autocast_dtype("relu", ["binary32"])
     ('binary16', None)
@@ -287,10 +289,11 @@ void add_training(nb::module_& m) {
   m.def(
       "autocast", &tell_autocast, "ops"_a = nb::none(), nb::kw_only(), "inputs"_a = nb::none(),
       "device"_a = nb::none(), "dtype"_a = nb::none(), "list"_a = "pytorch",
-      R"(In which dtype ops run under autocast, by which rule, from which list: `binade autocast` as a document.
+      R"(Tells in which dtype ops run under autocast, by which rule and list: `binade autocast` as a document.
 
-    ops: a name or several (None: the whole list). inputs: formats of a call's inputs (None: all of the scope's, all
-    binary32, both). The rest is as for autocast_dtype.
+    ops: a name or a list of names (None: the whole list). inputs: formats of the inputs of the call (None: three cases, all of
+    dtype, all binary32, and both). device, dtype, list: as for autocast_dtype(). Returns a document: str() is the program's
+    text, to_dict() its JSON. Raises ValueError for wrong options.
 
     >>> autocast("softmax", inputs="binary16").to_dict()["ops"][0]["cases"][0]["runs_in"]
     'binary32'
@@ -300,13 +303,17 @@ void add_training(nb::module_& m) {
       "conv"_a = nb::none(), "params"_a = nb::none(), "optimizer"_a = "adamw",
       "fp32_moments"_a = false, "activations_per_sample"_a = nb::none(), "batch"_a = nb::none(),
       "memory"_a = nb::none(), "format"_a = "binary16", "arch"_a = "sm_90",
-      R"(What training modes cost in memory, and layers' sizes on Tensor Cores: `binade advise` as a document.
+      R"(Tells how much memory training modes take, and how layers fit Tensor Cores: `binade advise` as a document.
 
     layers: a list of dicts, {"kind": "linear", "tokens", "in", "out"} or {"kind": "conv2d", "batch", "channels", "height",
     "width", "filters", "rows", "columns", "stride", "padding"}, each with a "name" if it has one; or a JSON file of them.
-    linear, conv: layers in the words of the program, one or a list. params: parameters (None: the layers' weights).
-    memory: what there is, in bytes or text such as "80GB": what fits? activations_per_sample: values that a sample's
-    forward pass keeps. All sizes in JSON are bytes. ValueError for what is no size.
+    linear, conv: layers as text, one or a list, such as "4096x4096x50257" (`binade advise --help`). params: number of parameters
+    (None: the layers' weights). optimizer: "sgd", "momentum", "adam" or "adamw". fp32_moments: moments take 4 bytes in every mode.
+    activations_per_sample: how many values the forward pass of a sample keeps. batch: samples in a batch. memory: memory of
+    the GPU, in bytes or as text such as "80GB", for which the largest model that fits is told. format: of the operands of the
+    layers' products. arch: architecture whose Tensor Cores run them.
+    Returns a document: str() is the program's text, to_dict() its JSON, in which all sizes are bytes. Raises ValueError for what
+    is no size or no layer.
 
     >>> advise(params=7e9, optimizer="adamw").to_dict()["modes"][0]["bytes_per_parameter"]["all"]
     16
@@ -315,10 +322,12 @@ void add_training(nb::module_& m) {
         "data"_a = nb::none(), "dump"_a = nb::none(), "dump_every"_a = nb::none(), "flow"_a = false,
         R"(Trains a network in emulated precision: `binade train` as a document.
 
-    settings: those of `binade train --help` as a dict, or a JSON file of one. on_step: called after each step with a Step
-    of step (from 1), of, loss, scale, skipped, updates_lost, updates_not_shown; what it raises ends the training. data:
-    folder of the data (None: BINADE_DATA, else the one binade was built from). dump: folder for tensors of every
-    dump_every-th step. flow: which op ran in which dtype, too. ValueError for settings that are wrong, OSError for files.
+    settings: a dict of the settings that `binade train --help` explains, or the path of a JSON file of one. on_step: is called
+    after each step with a Step, whose attributes are step (from 1), of (all steps), loss, scale, skipped, updates_lost and
+    updates_not_shown; if it raises, the training ends. data: folder of the data (None: the variable BINADE_DATA, else that
+    which came with binade). dump: folder to which the tensors of every dump_every-th step are written. flow: whether the
+    document also tells which op ran in which dtype. Returns a document: str() is the program's text, to_dict() its JSON. Raises
+    ValueError for wrong settings, OSError for files.
 
     >>> settings = {"workload": "digits_mlp", "format": "binary16", "steps": 2, "batch": 8}
     >>> train(settings).to_dict()["result"]["steps_done"]
@@ -327,12 +336,14 @@ void add_training(nb::module_& m) {
   m.def(
       "sweep", &sweep_settings, "spec"_a, "path"_a, nb::kw_only(), "on_run"_a = nb::none(),
       "progress"_a = nb::none(), "result"_a = nb::none(), "data"_a = nb::none(),
-      R"(A training for every combination of settings, a line a run in a file: `binade sweep` as a document of its table.
+      R"(Trains once for every combination of settings, and returns the table of `binade sweep` as a document.
 
-    spec: {"name": …, "base": {settings}, "grid": {key: [values], …}}, or a JSON file of it. path: the file of results; what
-    it holds already is not run again, so a sweep that was interrupted goes on. on_run: called with (run from 1, of,
-    settings, result) after each run whose line was written now. progress: called with (share done, what). result: the
-    results to show, a name or a list (None: the usual ones). ValueError for a wrong spec, OSError for files.
+    spec: {"name": …, "base": {settings}, "grid": {key: [values], …}}, or the path of a JSON file of it. path: file of the
+    results, a line of JSON for each run; runs that it holds already are not run again, so a sweep that was interrupted goes
+    on. on_run: is called as on_run(number, of, settings, result), with the number of the run from 1 and that of all, after
+    each run of this call. progress: is called as progress(share, what), with the share that is done, from 0 to 1. result: names of
+    the results to show, one or a list (None: the usual ones). data: as for train(). Raises ValueError for a wrong spec, OSError
+    for files.
 
     >>> import tempfile, os
     >>> spec = {"name": "lr", "base": {"workload": "digits_mlp", "steps": 1, "batch": 8}, "grid": {"lr": [0.1, 0.2]}}
@@ -340,8 +351,9 @@ void add_training(nb::module_& m) {
     ...     len(sweep(spec, os.path.join(folder, "lr.jsonl")).to_dict()["rows"])
     2
 )");
-  m.def("experiments", &list_experiments,
-        R"(The questions that experiment() answers: a list of (name, question, hypothesis).
+  m.def(
+      "experiments", &list_experiments,
+      R"(Returns the questions that experiment() answers, as a list of (name, question, hypothesis).
 
     >>> [row.name for row in experiments()][0]
     'boundary_atlas'
@@ -351,9 +363,11 @@ void add_training(nb::module_& m) {
       "data"_a = nb::none(), "progress"_a = nb::none(), "dump"_a = nb::none(),
       R"(Runs an experiment: `binade experiment run` as a document of text, figures, tables and plots.
 
-    name: of experiments(). quick: a smaller run that answers the same question. data: folder of the data. progress: called
-    with (share done, what is being run) by those that train networks; what it raises ends the experiment. dump: folder for its trainings' tensors.
-    ValueError for a name that there is not and for an experiment that failed.
+    name: one of those of experiments(). quick: whether to make a smaller run that answers the same question. data: as for
+    train(). progress: is called as progress(share, what) by experiments that train networks, with the share that is done, from
+    0 to 1; if it raises, the experiment ends. dump: folder to which the tensors of its trainings are written. Returns a
+    document: str() is the program's text, to_dict() its JSON. Raises ValueError for an unknown name and for an experiment that
+    failed.
 
     >>> experiment("boundary_atlas", quick=True).to_dict()["results"][0]["status"]
     'as_expected'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a framework's emulated products ask of matrices in memory that they know the address of: a model's products of
-// numbers, prepared once for a length of K, and exact ones. Their names are private: an address is believed.
+// Private functions for the emulated products of binade.torch.tensor_cores, which pass addresses of matrices: products by a model
+// that is prepared once for a length of K, and exact products. They are private because they trust the addresses they get.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""binade: what becomes of numbers in FP16, BF16, TF32 and FP8.
+"""binade tells what becomes of numbers in FP16, BF16, TF32 and FP8, and computes what Tensor Cores compute, bit for bit.
 
 Formats     formats, Format, format_table, show
 Rounding    quantize, encode, decode, arith, cvt, Counts
@@ -10,10 +10,11 @@ Training    train, sweep, experiments, experiment, advise
 Live        binade.torch, which imports torch: watch
 Program     main
 
-Arrays are NumPy's, torch's (on the CPU), jax's, or whatever has DLPack or the buffer protocol, ml_dtypes' types included;
-results are of the caller's library. Contiguous arrays are read without a copy. Every function gives the bytes of the command
-of the same name, raises ValueError or TypeError with one line where an argument is wrong and OSError where a file cannot be
-used, lets other threads run, and ends within milliseconds of Ctrl-C. BINADE_THREADS and BINADE_ISA are those of the program.
+Arrays may be those of NumPy, of torch (on the CPU), of jax, or any that have DLPack or the buffer protocol, ml_dtypes' types
+included; results are arrays of the same library. Contiguous arrays are read without a copy. Every function gives the bytes of
+the command of the same name. It raises ValueError or TypeError with a message of one line if an argument is wrong, and OSError
+if a file cannot be used. It lets other threads run, and ends within milliseconds of Ctrl-C. The variables BINADE_THREADS and
+BINADE_ISA have the meaning that `binade --help` gives them.
 """
 import copyreg
 import importlib
@@ -28,7 +29,7 @@ from ._report import Report
 
 if not typing.TYPE_CHECKING:  # which would take any name to be there
     def __getattr__(name):
-        """binade.torch, imported when it is asked for."""
+        """Imports binade.torch when it is first used, so that `import binade` does not import torch."""
         if name == "torch":
             return importlib.import_module("binade.torch")
         raise AttributeError(f"module 'binade' has no attribute '{name}'")

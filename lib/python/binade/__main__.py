@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program `binade`, and `python -m binade`."""
+"""Runs the program `binade` as `python -m binade` and as the script of the package."""
 import signal
 import sys
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that a function refuses, in one line: which one, what is wanted, what was given; and numbers as text."""
+"""Makes the message of one line for wrong arguments: which one, what is wanted, what was given. Also writes numbers as
+exact text.
+"""
 import ast
 import difflib
 import re
@@ -9,7 +11,7 @@ WORDS = {"str": "text", "int": "a whole number", "bool": "True or False", "float
 
 
 def refusal(told, given, named):
-    """The exception to raise for what nanobind told, of arguments by place and by name."""
+    """Returns the exception to raise in the place of nanobind's message `told`; given and named are the arguments of the call."""
     name = told.partition("(")[0]
     signature = re.search(r"^    1\. (.*)$", told, re.MULTILINE)
     try:
@@ -70,7 +72,7 @@ def wrong_type(name, parameters, values):
 
 
 def exact_text(x):
-    """A number that has as_integer_ratio() as text that says it exactly."""
+    """Returns exact text of a number that has as_integer_ratio(). Raises ValueError if it has no finite decimal."""
     try:
         numerator, denominator = x.as_integer_ratio()
     except (ValueError, OverflowError):  # NaN and infinities

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print, as objects: text in a terminal, a table in a notebook, a dict for programs."""
+"""Documents: objects of what commands print, shown as text in a terminal and as a table in a notebook, and read as a dict."""
 import html
 import json
 
@@ -19,7 +19,7 @@ def text(x):
 
 
 def table(columns, rows, caption="", most=400):
-    """rows: lists of cells, text; so many of them at most."""
+    """Returns an HTML table. rows: a list of lists of cells; at most `most` of them are shown."""
     head = "".join(f"<th>{text(x)}</th>" for x in columns)
     rows, more = rows[:most], len(rows) - most
     body = "".join("<tr>" + "".join(f"<td>{text(x)}</td>" for x in row) + "</tr>" for row in rows)
@@ -33,7 +33,7 @@ MOST_CHARACTERS = 60_000  # of a text in a view
 
 
 def clipped(x):
-    """A text that a notebook can hold; print() has the whole."""
+    """Returns the text, cut to the length that a notebook shows."""
     if len(x) <= MOST_CHARACTERS:
         return x
     return x[:x.rfind("\n", 0, MOST_CHARACTERS)] + "\n… print() tells all of it"
@@ -44,7 +44,7 @@ def page(*parts):
 
 
 class Document:
-    """What a command of the program says: str() is its text, to_json() its JSON, byte for byte; to_dict() the same as dict."""
+    """What a command of the program prints: str() is its text, to_json() its JSON, byte for byte, to_dict() a dict."""
 
     def __init__(self, text, json):
         self._text, self._json = text, json
@@ -56,11 +56,11 @@ class Document:
         return self._text.rstrip("\n")
 
     def to_json(self):
-        """The JSON that the program writes, text."""
+        """Returns the JSON that the program writes, as text."""
         return self._json
 
     def to_dict(self):
-        """The same, read: a new dict each time."""
+        """Returns the JSON as a new dict."""
         return json.loads(self._json)
 
     def __eq__(self, other):
@@ -74,7 +74,7 @@ class Document:
 
 
 class FormatTable(Document):
-    """Formats side by side."""
+    """The table of `binade formats`; format_table() makes it."""
 
     COLUMNS = {"name": "format", "bits": "bits", "exponent_bits": "exponent bits", "precision": "precision", "emin": "emin",
                "emax": "emax", "max": "largest", "min_normal": "least normal", "min_subnormal": "least subnormal",
@@ -86,7 +86,7 @@ class FormatTable(Document):
 
 
 class Shown(Document):
-    """Numbers in formats, bit by bit."""
+    """Numbers in formats, bit by bit; show() makes it."""
 
 
 def cell(x):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of other libraries as NumPy arrays of the same memory, and NumPy arrays as theirs.
+"""Turns arrays of other libraries into NumPy arrays of the same memory, and NumPy arrays into arrays of those libraries.
 
-A dtype that NumPy lacks travels as unsigned integers of its bits, with the name that safetensors gives it.
+An array of a dtype that NumPy lacks becomes unsigned integers that hold its bits, with the name that safetensors gives the dtype.
 """
 import sys
 
@@ -23,8 +23,8 @@ SIGNED_BITS = {"uint8": "uint8", "uint16": "int16", "uint32": "int32", "uint64":
 
 
 def to_numpy(x):
-    """(array, name, wrap): an array of NumPy's own dtypes in C order, the dtype that it stands for ("" for its own), and
-    a function of (array, dtype name) that makes of a result what the caller's library has, or None."""
+    """Returns (array, name, wrap): an array of a dtype of NumPy in C order, the name of the dtype that it stands for ("" for its
+    own), and a function of (array, dtype name) that makes an array of the caller's library of a result, or None for NumPy."""
     library = type(x).__module__.partition(".")[0]
     if library == "torch" or is_tensor(x):
         return as_told("that torch gives no values of", of_torch, x)
@@ -43,7 +43,7 @@ def to_numpy(x):
 
 
 def as_told(why, make, x):
-    """make(x); whatever it raises as TypeError in one line, but a line of NumPy's own as it is."""
+    """Returns make(x). What it raises becomes a TypeError of one line, unless it is an error of one line already."""
     try:
         return make(x)
     except MemoryError:
@@ -56,14 +56,14 @@ def as_told(why, make, x):
 
 
 def bits_of_raw(x, has_dtype):
-    """What NumPy reads of a .npy file of a dtype that it does not know, as integers where the caller says what they hold."""
+    """Returns an array of raw bytes, as NumPy reads a dtype that it does not know, as integers if the caller names their dtype."""
     if has_dtype and isinstance(x, np.ndarray) and x.dtype.kind == "V" and x.dtype.names is None and x.itemsize in (1, 2):
         return np.require(x, requirements=["C", "A"]).view(BITS[x.itemsize])
     return x
 
 
 def name_of_dtype(x):
-    """Of NumPy's, ml_dtypes' and torch's: "float8_e4m3fn"."""
+    """Returns the name of a dtype of NumPy, ml_dtypes or torch: "float8_e4m3fn"."""
     if "torch" in sys.modules and isinstance(x, sys.modules["torch"].dtype):
         return str(x).removeprefix("torch.")
     if isinstance(x, np.dtype | type):
@@ -98,7 +98,7 @@ def is_tensor(x):
 
 
 def scaled_tensor(x, scale):
-    """As torch.amp.GradScaler does it: the scale is a tensor of float32 without axes, which promotes half ones like it."""
+    """Multiplies as torch.amp.GradScaler does: by a float32 tensor without axes, so that torch promotes as it does there."""
     import torch
 
     return x * torch.full((), scale, dtype=torch.float32, device=x.device)
@@ -147,7 +147,7 @@ def of_torch(x):
 
 
 def why_not_in_place(array, x):
-    """None where what is written into `array`, which to_numpy made of x, is seen in x; else why it is not."""
+    """Returns None if what is written into `array`, which to_numpy made of x, is seen in x; else why it is not, as text."""
     if is_tensor(x):
         if x.requires_grad:
             return "a tensor that requires grad; give x.detach()"
@@ -160,12 +160,12 @@ def why_not_in_place(array, x):
 
 
 def can_put(x):
-    """Whether values can be put into x, in whatever order its memory is."""
+    """Whether values can be written into x, whatever the order of its memory is."""
     return not x.requires_grad if is_tensor(x) else isinstance(x, np.ndarray) and x.flags.writeable
 
 
 def put(x, array, name):
-    """The values of an array of the bits of a dtype into x, of that dtype."""
+    """Copies the values of an array, which holds the bits of a dtype, into x, which is of that dtype."""
     if is_tensor(x):
         x.copy_(to_torch(array, name))
     else:
@@ -173,7 +173,8 @@ def put(x, array, name):
 
 
 def tell_written(x):
-    """Memory of x was written to: a graph of torch that needs what was there is told by its version."""
+    """Raises the version of a tensor x whose memory was written to, so that torch notices if a graph still needs the
+    old values."""
     if is_tensor(x):
         graph = sys.modules["torch"].autograd.graph
         if hasattr(graph, "increment_version"):  # torch 2.1

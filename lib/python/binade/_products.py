@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of products: accounts, validations, explanations, identifications, proposals."""
+"""The documents of the functions about matrix products: accounts, validations, explanations, identifications and proposals."""
 import os
 
 from . import _binade
@@ -7,7 +7,7 @@ from ._documents import Document, clipped, page, table, text
 
 
 def share(x):
-    """0.0012 as "0.12 %"."""
+    """Returns a share as text: "0.12 %" for 0.0012."""
     return "–" if x is None else "0" if x == 0 else f"{100 * x:.3g} %"
 
 
@@ -16,7 +16,7 @@ def whole_text(x, title="as text"):
 
 
 def written(path, kinds):
-    """Writes what the ending of the path names: kinds is {ending: function that gives the text}."""
+    """Writes a file of the kind that the ending of its path names. kinds: {ending: function that returns the text}."""
     name = os.fsdecode(path)
     ending = os.path.splitext(name)[1].lower()
     if ending not in kinds:
@@ -25,14 +25,14 @@ def written(path, kinds):
 
 
 class GemmAccount(Document):
-    """The loss account of a product: what each rule of the Tensor Core cost."""
+    """The account of a product's losses: which error each rule of the Tensor Core made; account() makes it."""
 
     def to_html(self):
-        """The page that `--account x.html` writes: one file, no external request."""
+        """Returns the page that `binade gemm --account x.html` writes, which loads nothing else."""
         return _binade._account_html(self._json)
 
     def save(self, path):
-        """As .html, .json or .txt, by the ending."""
+        """Writes the account as .html, .json or .txt, by the ending of the path. Raises ValueError for other endings."""
         written(path, {".html": self.to_html, ".json": self.to_json, ".txt": self.__str__})
 
     def _repr_html_(self):
@@ -50,28 +50,28 @@ class GemmAccount(Document):
 
 
 class Validation(Document):
-    """A kernel's bits held against the model: of a whole product, or of rows of dots."""
+    """The comparison of a kernel's bits with a model's, for a whole product or rows of dot products; validate() makes it."""
 
     @property
     def elements(self):
-        """How many were compared: elements of D, or rows."""
+        """How many elements of D, or rows, were compared."""
         x = self.to_dict()
         return x["elements"] if "elements" in x else x["rows"]
 
     @property
     def different(self):
-        """How many of them are not equal."""
+        """How many of the compared elements differ."""
         x = self.to_dict()["different"]
         return x["count"] if isinstance(x, dict) else x
 
     @property
     def equal(self):
-        """Whether every bit is."""
+        """Whether every bit of every element is equal."""
         return self.different == 0
 
     @property
     def differences(self):
-        """The first that differ, dicts: where, the bits given and emulated, the distance in ulp."""
+        """The first elements that differ, as dicts: where they are, the bits given and emulated, and the distance in ulp."""
         x = self.to_dict()
         return x["different"]["first"] if isinstance(x["different"], dict) else x["differences"]
 
@@ -90,20 +90,20 @@ class Validation(Document):
 
 
 class Explanation(Document):
-    """One sum, step by step."""
+    """One sum, step by step; explain() makes it."""
 
     def __init__(self, text, json, svg, no_svg):
         super().__init__(text, json)
         self._svg, self._no_svg = svg, no_svg
 
     def to_svg(self):
-        """The drawing of the block that was asked for, or of the one that loses most; ValueError without one."""
+        """Returns a drawing (SVG) of the requested block, or of the one that loses most. Raises ValueError if the sum has none."""
         if not self._svg:
             raise ValueError(self._no_svg)
         return self._svg
 
     def save(self, path):
-        """As .svg, .json or .txt, by the ending."""
+        """Writes the explanation as .svg, .json or .txt, by the ending of the path. Raises ValueError for other endings."""
         written(path, {".svg": self.to_svg, ".json": self.to_json, ".txt": self.__str__})
 
     def _repr_svg_(self):
@@ -139,7 +139,7 @@ def approximate(value):
 
 
 class Identification(Document):
-    """The models that explain every bit of what a kernel gave."""
+    """The models that explain every bit of what a kernel gave; identify() makes it."""
 
     def __init__(self, text, json, models, found):
         super().__init__(text, json)
@@ -147,12 +147,12 @@ class Identification(Document):
 
     @property
     def models(self):
-        """GemmModels, the simplest first."""
+        """The models as a list of GemmModels, the simplest first."""
         return list(self._models)
 
     @property
     def conclusion(self):
-        """"none", "unique" or "several"."""
+        """How many models explain every bit: "none", "unique" or "several"."""
         return self.to_dict()["conclusion"]
 
     def __copy__(self):
@@ -191,8 +191,11 @@ def model_row(row):
 
 
 class Proposal(dict):
-    """The arrays of the next run, by name; .models: so many are held against each other, .pairs: of them,
-    .inseparable: pairs, places in .models of the identification, that these arrays do not tell apart."""
+    """The arrays of the next run of a kernel, by name; propose() makes it.
+
+    models: how many models were held against each other. pairs: how many pairs of models these are. inseparable: the pairs that
+    these arrays do not distinguish, as places in .models of the identification.
+    """
 
     def __init__(self, arrays, models, pairs, inseparable):
         super().__init__(arrays)

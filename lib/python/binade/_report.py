@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports and range summaries as notebooks show them, and as data frames."""
+"""The class Report, and how notebooks show reports and range summaries."""
 from . import _binade
 from ._documents import Document, page, table, text
 
@@ -11,7 +11,7 @@ SHOWN = 40  # rows of a table in a notebook
 
 
 def histogram(exponents, counts):
-    """Shares of the finite non-zero values over their binades, as SVG; FP16's limits marked."""
+    """Returns an SVG of how the finite values that are not zero spread over binades, in which FP16's limits are marked."""
     if not exponents:
         return '<p class="dim">No finite value but zero.</p>'
     first, last = min(min(exponents), -26), max(max(exponents), -12)
@@ -58,7 +58,7 @@ def summary_html(s):
 
 
 def share_cell(x, shade=True):
-    """A share as text, the redder the larger."""
+    """Returns a cell of a share, which is the redder the larger the share is."""
     if x is None:
         return "<td>–</td>"
     tint = f' style="background:rgba(217,83,79,{min(0.6, 0.12 + 0.5 * x):.2f})"' if shade and x > 1e-3 else ""
@@ -85,9 +85,9 @@ def worst_first(tensors, name):
 
 
 class Report(Document):
-    """What becomes of the values of tensors in narrow formats, and which loss scale saves them; report() makes it.
+    """A report on what becomes of the values of tensors in narrow formats, and which loss scale saves them; report() makes it.
 
-    str() is the text of `binade report`, to_json() its JSON, to_dict() the same as dict.
+    str() is the text of `binade report`, to_json() its JSON, and to_dict() the JSON as a dict.
     """
 
     def __init__(self, text, json, page):
@@ -96,27 +96,28 @@ class Report(Document):
 
     @property
     def tensors(self):
-        """A dict a tensor, as in the JSON."""
+        """A list with a dict for each tensor, as in the JSON."""
         return self.to_dict()["tensors"]
 
     @property
     def loss_scale(self):
-        """The loss scale for all gradients, and why: a dict, as in the JSON."""
+        """The loss scale for all gradients, and why, as a dict, as in the JSON."""
         return self.to_dict()["loss_scale"]
 
     def save(self, path):
-        """Writes the report whole or not at all: .html, the program's page; .json; .csv, a row a tensor.
+        """Writes the report to a file: the program's page (.html), its JSON (.json), or a row for each tensor (.csv).
 
-        ValueError for other endings, OSError where the file cannot be written.
+        The file is written whole or not at all. Raises ValueError for other endings, OSError if the file cannot be written.
         """
         if path is None:
             raise TypeError("path: text or os.PathLike")
         _binade._save_report(self._json, self._page, path)
 
     def to_pandas(self):
-        """A row a tensor, the columns of `binade report --csv`: units stand at the end of their names, shares are from 0 to 1.
+        """Returns a pandas.DataFrame with a row for each tensor and the columns of `binade report --csv`.
 
-        Integers are of pandas' Int64, which can be missing. ImportError without pandas.
+        The names of columns end with the unit; shares are from 0 to 1. Columns of integers are of pandas' Int64, in which a value
+        can be missing. Raises ImportError if pandas is not installed.
         """
         try:
             import pandas  # type: ignore

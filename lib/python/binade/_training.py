@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers about training as objects: trainings, sweeps, experiments, autocast, advice."""
+"""The documents of the functions about training: trainings, sweeps, experiments, autocast and advice."""
 import math
 from typing import NamedTuple
 
@@ -9,7 +9,12 @@ MOST_ROWS = 400  # of all tables of a page
 
 
 class Step(NamedTuple):
-    """What a step of a training gave. Updates: of weights, those that changed nothing that is kept, or nothing shown."""
+    """What a step of a training gave, as on_step of train() gets it.
+
+    step: its number from 1. of: the number of all steps. loss, scale: loss and loss scale of the step. skipped: whether the
+    optimizer did not step. updates_lost: how many weights' updates changed nothing that is kept of the weight. updates_not_shown:
+    how many are only in a master weight or Kahan's sum, while the model's weight did not change.
+    """
 
     step: int
     of: int
@@ -21,7 +26,7 @@ class Step(NamedTuple):
 
 
 class ExperimentRow(NamedTuple):
-    """An experiment by name, what it asks and what is expected of it."""
+    """An experiment: its name, the question that it asks, and what is expected as the answer."""
 
     name: str
     question: str
@@ -29,7 +34,8 @@ class ExperimentRow(NamedTuple):
 
 
 class LossScalerRow(NamedTuple):
-    """A policy of LossScaler. parameters: what can be set, with its default; None: it has no such end."""
+    """A policy of LossScaler. parameters: what can be set, with the defaults; None for a limit that the framework
+    does not have."""
 
     name: str
     source: str
@@ -38,7 +44,7 @@ class LossScalerRow(NamedTuple):
 
 
 def curve(title, values, logarithmic=False):
-    """A line of numbers over the steps, as SVG; what is not finite is a gap."""
+    """Returns an SVG of numbers over the steps, with gaps where a number is not finite."""
     shown = [math.log2(y) if logarithmic and y else y for y in (x if x is None or x > 0 or not logarithmic else None
                                                                 for x in values)]
     finite = [y for y in shown if y is not None]
@@ -67,7 +73,7 @@ def shown_cell(x):
 
 
 class Training(Document):
-    """A training: its settings, what came out, and every step."""
+    """A training: its settings, its results, and every step; train() makes it."""
 
     def _repr_html_(self):
         data = self.to_dict()
@@ -79,7 +85,7 @@ class Training(Document):
 
 
 class Sweep(Document):
-    """A sweep as a table: a row a run, the settings that vary, then the results that are shown."""
+    """The table of a sweep: a row for each run, with the settings that vary and then the results; sweep() makes it."""
 
     def _repr_html_(self):
         data = self.to_dict()
@@ -88,7 +94,7 @@ class Sweep(Document):
 
 
 class ExperimentAnswer(Document):
-    """An experiment: what was asked, expected and measured."""
+    """An experiment: what it asked, what was expected, and what it measured; experiment() makes it."""
 
     def _repr_html_(self):
         run = self.to_dict()["results"][0]
@@ -103,7 +109,7 @@ class ExperimentAnswer(Document):
 
 
 class AutocastTable(Document):
-    """In which dtype ops run under autocast."""
+    """In which dtype ops run under autocast; autocast() makes it."""
 
     def _repr_html_(self):
         data = self.to_dict()
@@ -121,7 +127,7 @@ class AutocastTable(Document):
 
 
 class Advice(Document):
-    """Memory of training modes, and sizes of layers on Tensor Cores."""
+    """Memory of training modes, and sizes of layers on Tensor Cores; advise() makes it."""
 
     def _repr_html_(self):
         data = self.to_dict()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""binade.torch: what happens to the numbers of a PyTorch model while it trains.
+"""binade.torch shows what happens to the numbers of a PyTorch model while it trains, and runs models as Tensor Cores do.
 
 Watching    watch, Watch, Run, Window
 Findings    Alert, NonFinite, Advice

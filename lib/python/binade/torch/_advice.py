@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a watched run suggests: a loss scale, a format a layer, layers to keep in FP32, and what autocast's casts cost."""
+"""What a watched run suggests: a loss scale, a format for each layer, layers to keep in FP32, and what autocast's casts lose."""
 import html
 import json
 import re
@@ -14,14 +14,19 @@ HALVES = {"F16": "binary16", "BF16": "bfloat16"}
 
 
 class Advice(Document):
-    """What follows from a run; str() is for people, to_dict() for programs.
+    """Advice that follows from a watched run; Run.advise() makes it. str() is text for people, to_dict() for programs.
 
-    Keys: loss_scale (as in the report's JSON: the interval, what binds it, the recommended one; used_log2, the last in use, or
-    None), formats (a dict a layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range serves, with
-    s_min_log2 and s_max_log2, between which a scale of its own must lie, and text; status "ok", "all zero" or "no finite value"),
-    keep_fp32 (layers that FP16 harms even at the recommended loss scale, with reasons), autocast (layers whose output has
-    another dtype than their weight: dtype, and what the weight's cast to it loses), states (of the optimizer: what binary16 would
-    lose of each, as it is), already_zero (of gradients that the run had in FP16, the share that is zero: what died is not seen).
+    The keys of the dict are:
+
+    loss_scale    as in a report's JSON: the interval, which tensors set its ends, the recommended scale; used_log2: log2 of the
+                  last scale in use, or None
+    formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
+                  the values; s_min_log2 and s_max_log2, between which a scale for this layer must lie; text; and status: "ok",
+                  "all zero" or "no finite value"
+    keep_fp32     the layers that FP16 harms even at the recommended loss scale, with reasons
+    autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
+    states        what binary16 would lose of each state of the optimizer, unscaled
+    already_zero  the share of zeros in gradients that the run had in FP16, since what had become zero before is not seen
     """
 
     @property
@@ -30,13 +35,13 @@ class Advice(Document):
 
     @property
     def recommended_scale(self):
-        """The loss scale to take, a number; None where there is none."""
+        """The recommended loss scale as a number; None if there is none."""
         best = self.loss_scale["recommended_log2"]
         return None if best is None else 2.0**best
 
     @property
     def keep_fp32(self):
-        """Names of layers."""
+        """The names of the layers to keep in FP32, as a list."""
         return [row["layer"] for row in self.to_dict()["keep_fp32"]]
 
     def _repr_html_(self):
@@ -47,7 +52,7 @@ class Advice(Document):
 
 
 def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
-    """The Advice of a Run."""
+    """Returns the Advice of a Run."""
     options = {"headroom": headroom, "target_loss": target_loss, "prefer": prefer}
     report = run.report(**options).to_dict()
     layers = run.of_one_scale()
@@ -75,7 +80,7 @@ def formats_of(merged, options):
 
 
 def kept(merged, scale_log2, target):
-    """Layers that binary16 does not serve: their gradients at the loss scale, everything else as it is."""
+    """Returns the layers that lose too much in binary16, with their gradients at the loss scale and everything else unscaled."""
     reasons = {}
     for (layer, role), summary in merged.items():
         if not summary.nonzero:
@@ -90,7 +95,8 @@ def kept(merged, scale_log2, target):
 
 
 def casts(layers, merged):
-    """Layers that gave 16 bits although their weight has more: what the weight loses when it is cast."""
+    """Returns what the weight of each layer loses when it is cast, for layers whose output has 16 bits and whose
+    weight has more."""
     out = []
     for (layer, role), of in layers.items():
         weight = layers.get((layer, "weight"))
@@ -113,7 +119,7 @@ def states(run, layers):
 
 
 def already_zero(layers, merged):
-    """Of the gradients of FP16 together; None where there are none."""
+    """Returns the share of zeros in all gradients of FP16 together; None without any."""
     halves = [merged[key] for key in merged if key[1] in GRADIENTS and layers[key].dtype == "F16"]
     values = sum(summary.values for summary in halves)
     return sum(summary.zeros for summary in halves) / values if values else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How hooks get into a training loop, and out of it again."""
+"""Attaches hooks to the optimizers and scalers of a training loop, and removes them again."""
 import functools
 import gc
 import sys
@@ -13,30 +13,30 @@ graph_task = getattr(torch._C, "_current_graph_task_id", None)  # -1 outside of 
 
 
 def living(kind):
-    """Objects of a class, and of classes derived from it, that the process holds."""
+    """Returns the objects in the process that are of a class, or of classes derived from it."""
     return [x for x in gc.get_objects() if issubclass(type(x), kind)]
 
 
 def living_scalers():
-    """Enabled GradScalers of torch."""
+    """Returns the enabled GradScalers in the process."""
     kinds = [kind for kind in (getattr(getattr(torch, "amp", None), "GradScaler", None), torch.cuda.amp.GradScaler) if kind]
     return list({id(x): x for kind in kinds for x in living(kind) if x.is_enabled()}.values())
 
 
 def optimizers_in(x):
-    """That an object holds as attributes."""
+    """Returns the optimizers that an object holds as attributes."""
     return [y for y in getattr(x, "__dict__", {}).values() if isinstance(y, torch.optim.Optimizer)]
 
 
 def unwrapped_optimizer(optimizer):
-    """The optimizer inside of what only looks like one, as accelerate's does, which has no state of its own."""
+    """Returns the optimizer inside of a wrapper that has no state of its own, such as accelerate's."""
     while isinstance(optimizer, torch.optim.Optimizer) and "state" not in vars(optimizer) and (inner := optimizers_in(optimizer)):
         optimizer = inner[0]
     return optimizer
 
 
 def living_optimizers(parameters):
-    """Optimizers that hold some of the parameters, by their ids; of those that work with another one, these alone."""
+    """Returns the optimizers that hold some of the parameters (a set of ids); an optimizer inside of another one is left out."""
     found = [x for x in living(torch.optim.Optimizer) if unwrapped_optimizer(x) is x
              and any(id(p) in parameters for group in x.param_groups for p in group["params"])]
     inner = {id(y) for x in found for y in optimizers_in(x)}
@@ -44,9 +44,10 @@ def living_optimizers(parameters):
 
 
 def wrap(owner, name, around):
-    """owner.name(…) becomes around(its function, …). Returns a function that ends this, or None where it cannot be.
+    """Makes owner.name(…) call around(the function that was there, …). Returns a function that undoes this, or None if it
+    cannot be done.
 
-    A copy of the owner, which has the wrapper, too, calls what it would call without it.
+    A copy of the owner has the wrapper, too, but calls the function directly.
     """
     inner = getattr(owner, name, None)
     if not callable(inner) or not hasattr(owner, "__dict__"):
@@ -82,16 +83,15 @@ def wrap(owner, name, around):
 
 
 def passes_by():
-    """Whether modules are traced, compiled or transformed now, so that there are no values to be counted."""
+    """Whether modules are being traced, compiled or transformed, so that there are no values to count."""
     return (is_compiling() or torch._C._get_tracing_state() is not None
             or (functorch_level is not None and functorch_level() is not None))
 
 
 def repeats():
-    """Whether this forward pass only repeats one that was seen, for a backward pass that needs what it saved.
+    """Whether this forward pass only repeats an earlier one, for a backward pass that needs its saved tensors.
 
-    Activation checkpointing without reentry unpacks saved tensors so. With reentry, the first pass runs under no_grad, and
-    the second is the one that counts.
+    Activation checkpointing without reentry does so. With reentry the first pass runs under no_grad, and the second one counts.
     """
     if graph_task is not None and graph_task() == -1:
         return False
@@ -110,9 +110,10 @@ def takes_closure(args, kwargs):
 
 
 def outer_of(optimizers):
-    """The one of the optimizers inside of whose step an optimizer's step calls its hooks now: one of its own class's parent,
-    or of an optimizer that works with it; None outside."""
-    frame = sys._getframe(2)  # what torch puts around each step
+    """Returns the optimizer of the given ones within whose step() this optimizer's step() calls its hooks now; None if there is none.
+
+    It is the optimizer itself, whose class calls its parent's step(), or one that works with it."""
+    frame = sys._getframe(2)  # frame of the function that torch wraps around each step
     code, frame = frame.f_code, frame.f_back
     while frame is not None:
         if frame.f_code is code:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention as a Flash-Attention-2 kernel on Tensor Cores computes it, made of products that the caller gives: what torch's
-_scaled_dot_product_flash_attention_for_cpu and its backward return, with every rounding stated.
+"""Computes attention as a FlashAttention-2 kernel on Tensor Cores does, from products that the caller makes. The results are
+those of torch's _scaled_dot_product_flash_attention_for_cpu and its backward; this text states every rounding.
 
 multiply(a, b) is the batched product of a (N, m, k) and b (N, k, n), both of q's dtype and of any strides: the sums, float32,
 (N, m, n). Everything else is float32, each operation rounded, but for what is said to be rounded to q's dtype.
@@ -39,8 +39,8 @@ import math
 
 import torch
 
-TILE = 128  # keys
-THREADS = 4  # that hold a row of the accumulator of an MMA, two elements side by side of every eight
+TILE = 128  # keys in a tile
+THREADS = 4  # threads that hold a row of an MMA's accumulator: each has two neighbours of every eight elements
 
 
 def rounded_exp(x):
@@ -48,23 +48,23 @@ def rounded_exp(x):
 
 
 def product(multiply, a, b):
-    """multiply, of tensors with a batch and heads before the matrices."""
+    """Returns multiply(a, b) for tensors that have axes of batch and heads before those of the matrices."""
     return multiply(a.flatten(0, 1), b.flatten(0, 1)).reshape(*a.shape[:3], b.shape[3])
 
 
 def for_heads(x, heads):
-    """Keys or values of as many heads as the queries have, which share them in runs."""
+    """Returns keys or values with as many heads as the queries have; runs of query heads share one head."""
     return x.repeat_interleave(heads // x.shape[1], 1)
 
 
 def of_shared_heads(x, heads):
-    """A gradient of for_heads' tensor summed for the heads that were shared."""
+    """Returns the gradient of for_heads' argument: the sum of the gradients of the heads that shared it."""
     first, *rest = x.reshape(x.shape[0], heads, -1, *x.shape[2:]).unbind(2)
     return sum(rest, first)
 
 
 def with_rows(sums, x):
-    """The threads' sums (…, THREADS) after they have added the rows of x (…, n)."""
+    """Returns the sums of the threads (…, THREADS) after each has added its elements of the rows of x (…, n)."""
     of_eight = torch.nn.functional.pad(x, (0, -x.shape[-1] % 8)).reshape(*x.shape[:-1], -1, THREADS, 2)
     for pair in of_eight.unbind(-3):
         sums = sums + pair[..., 0] + pair[..., 1]
@@ -72,18 +72,18 @@ def with_rows(sums, x):
 
 
 def over_threads(sums):
-    """Of a row's four sums, one: (…, 1)."""
+    """Adds the four sums of a row and returns (…, 1)."""
     halves = sums[..., :2] + sums[..., 2:]
     return halves[..., :1] + halves[..., 1:]
 
 
 def laid_out(x, dtype):
-    """x in the dtype, laid out as torch's op lays out what it makes: batch, length, heads, whatever the axes' order is."""
+    """Returns x in the dtype, in memory as torch's op lays out its results: batch, length, heads, whatever the order of axes."""
     return torch.empty(x.transpose(1, 2).shape, dtype=dtype).transpose(1, 2).copy_(x)
 
 
 def tiles(multiply, q, k, is_causal, attn_mask, scale):
-    """Of each tile: the queries that take part and the keys, as slices, and their scores."""
+    """Yields for each tile the queries that take part and the keys, as slices, and their scores."""
     queries, keys = q.shape[2], k.shape[2]
     if attn_mask is not None:
         attn_mask = attn_mask.expand(*q.shape[:3], keys)
@@ -99,14 +99,14 @@ def tiles(multiply, q, k, is_causal, attn_mask, scale):
 
 
 def scale_of(q, dropout_p, scale):
-    """What scores are multiplied with, once it is known that nothing is to be dropped."""
+    """Returns the factor of the scores. Raises an error if dropout is requested."""
     if dropout_p:
         raise NotImplementedError(f"attention with dropout_p={dropout_p}: torch's op for the CPU takes 0 only; set dropout to 0")
     return 1 / math.sqrt(q.shape[3]) if scale is None else scale
 
 
 def flash_forward(multiply, q, k, v, *, dropout_p, is_causal, attn_mask, scale):
-    """(out, logsumexp), as the module's description says; out in q's layout, logsumexp laid out (batch, length, heads)."""
+    """Returns (out, logsumexp) as this module describes; out in q's layout, logsumexp laid out (batch, length, heads)."""
     scale = scale_of(q, dropout_p, scale)
     k, v = for_heads(k, q.shape[1]), for_heads(v, q.shape[1])
     acc = q.new_zeros(q.shape, dtype=torch.float32)
@@ -128,7 +128,7 @@ def flash_forward(multiply, q, k, v, *, dropout_p, is_causal, attn_mask, scale):
 
 
 def flash_backward(multiply, grad_out, q, k, v, out, logsumexp, *, dropout_p, is_causal, attn_mask, scale):
-    """(dQ, dK, dV), as the module's description says; each laid out (batch, length, heads, head_dim)."""
+    """Returns (dQ, dK, dV) as this module describes, each laid out (batch, length, heads, head_dim)."""
     scale = scale_of(q, dropout_p, scale)
     dq, dk, dv = (x.new_zeros(x.shape, dtype=torch.float32) for x in (q, k, v))
     k, v = for_heads(k, q.shape[1]), for_heads(v, q.shape[1])
@@ -144,7 +144,7 @@ def flash_backward(multiply, grad_out, q, k, v, out, logsumexp, *, dropout_p, is
 
 
 def probabilities(multiply, q, k, *, dropout_p, is_causal, attn_mask, scale):
-    """The low-precision function's q', scale, P and logsumexp."""
+    """Returns q', scale, P and logsumexp of the low-precision function."""
     scale = scale_of(q, dropout_p, scale)
     scaled = (q.float() * scale).to(q.dtype)
     scores = product(multiply, scaled, k.transpose(2, 3)).float()
@@ -163,14 +163,14 @@ def probabilities(multiply, q, k, *, dropout_p, is_causal, attn_mask, scale):
 
 
 def low_precision_forward(multiply, q, k, v, **how):
-    """(out, logsumexp), as flash_forward's."""
+    """Returns (out, logsumexp) as flash_forward does, by the low-precision function."""
     k, v = for_heads(k, q.shape[1]), for_heads(v, q.shape[1])
     _, _, p, logsumexp = probabilities(multiply, q, k, **how)
     return torch.empty_like(q).copy_(product(multiply, p, v)), laid_out(logsumexp, torch.float32)
 
 
 def low_precision_backward(multiply, grad_out, q, k, v, **how):
-    """(dQ, dK, dV), as flash_backward's."""
+    """Returns (dQ, dK, dV) as flash_backward does, by the low-precision function."""
     dtype, shared = q.dtype, k.shape[1]
     k, v = for_heads(k, q.shape[1]), for_heads(v, q.shape[1])
     scaled, scale, p, _ = probabilities(multiply, q, k, **how)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bits of tensors: compared, counted in ulps, and as hashes of 64 bits that say whether two runs gave the same."""
+"""Compares tensors by their bits, counts differences in ulps, and hashes tensors to 64 bits, to see whether two runs
+gave the same."""
 import torch
 
 from ._tensors import PLAIN, is_dense
 
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 PIECE = 1 << 14  # elements that are hashed at a time: they fit a cache, and are fewer than torch starts threads for
-FACTORS = 0x9E3779B97F4A7C15 - 2**64, 0xBF58476D1CE4E5B9 - 2**64  # of splitmix64, as int64
+FACTORS = 0x9E3779B97F4A7C15 - 2**64, 0xBF58476D1CE4E5B9 - 2**64  # factors of splitmix64, as int64
 
 
 def has_bits(x):
@@ -16,7 +17,7 @@ def has_bits(x):
 
 
 def bits_of(x):
-    """Integers of the elements' width; complex numbers have an axis more."""
+    """Returns the bits as integers of the elements' width; for complex numbers with one more axis."""
     unseen = torch._C._DisableTorchDispatch()  # while it lives, no mode that is open sees what runs here
     x = x.detach().resolve_conj().resolve_neg()
     x = torch.view_as_real(x) if x.is_complex() else x
@@ -30,12 +31,12 @@ def same_bits(x, y):
 
 
 def differing(x, y):
-    """Where bits of two floating tensors of a dtype and shape differ; a NaN is a NaN."""
+    """Returns a mask of where the bits of two floating tensors of one dtype and shape differ; all NaNs count as equal."""
     return (bits_of(x) != bits_of(y)) & ~(x.isnan() & y.isnan())
 
 
 def mixed(z):
-    """Of int64, which is overwritten: a bijection without structure."""
+    """Mixes the bits of an int64 tensor, which is overwritten, by a bijection (that of splitmix64)."""
     for factor, shift in zip(FACTORS, (29, 32)):
         z *= factor
         z ^= z >> shift
@@ -43,7 +44,8 @@ def mixed(z):
 
 
 def row_hashes(x, axis):
-    """A hash of each index of an axis, int64, over all elements with that index and their order; one of all with axis None."""
+    """Returns an int64 hash for each index of an axis, of all elements with that index in order; with axis None one
+    hash of all."""
     x = bits_of(x)
     rows = x.reshape(1, -1) if axis is None else x.movedim(axis, 0).unsqueeze(-1).flatten(1)
     out = torch.zeros(len(rows), dtype=torch.int64, device=x.device)
@@ -58,7 +60,7 @@ def row_hashes(x, axis):
 
 
 def value_hash(x):
-    """The same of tensors of one dtype that have the same elements, each as often, however their axes lie."""
+    """Returns a hash that is equal for tensors of one dtype that have the same elements, each as often, in any order."""
     flat = bits_of(x)
     flat = flat.as_strided((flat.numel(),), (1,)) if is_dense(flat) else flat.reshape(-1)
     total = sum(int(mixed(flat[at:at + PIECE].to(torch.int64, copy=True) + 1).sum()) for at in range(0, len(flat), PIECE))
@@ -66,8 +68,8 @@ def value_hash(x):
 
 
 def difference(x, y):
-    """What two tensors of one shape differ in, a dict: elements, different; ulps and largest, None where there is no such
-    number."""
+    """Returns how two tensors of one shape differ, as a dict: elements, different, ulps and largest; the last two are None if they
+    are not known."""
     out = {"elements": x.numel(), "different": 0, "ulps": None, "largest": None}
     if x.dtype == y.dtype:
         differ = bits_of(x) != bits_of(y)
@@ -89,7 +91,7 @@ def difference(x, y):
 
 
 def place_of(bits, width):
-    """Of a floating-point number, given by its bits, among all in order."""
+    """Returns the place of each floating-point number, given by its bits, in the order of all numbers."""
     bits %= 2**width
     magnitude = bits % 2**(width - 1)
     return magnitude if bits == magnitude else -magnitude

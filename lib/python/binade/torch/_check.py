@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model's products, made by PyTorch as always, held against their emulation bit for bit."""
+"""Compares the products of a model, which PyTorch makes as always, with their emulation, bit for bit."""
 import contextlib
 import dataclasses
 import threading
@@ -18,21 +18,21 @@ from ._models import REFERENCE, product_key
 from ._products import ChosenProducts
 from ._tensor_cores import Ran, TensorCores
 
-# Of an op's arguments, the names of what it gives; None: nothing, or no product. Others give one product.
+# Names of an op's results; None: no result, or one that is no product. Ops that are not listed give one product.
 PARTS = {
     "convolution_backward": lambda args: tuple(part if wanted else None for part, wanted in zip(("dx", "dw"), args[10])),
     "_scaled_dot_product_flash_attention_for_cpu": lambda args: ("out", "logsumexp"),
     "_scaled_dot_product_flash_attention_for_cpu_backward": lambda args: ("dq", "dk", "dv"),
 }
-TOLD = 3  # elements that differ, of each product
-# What an op is usually given beside tensors; None as well.
+TOLD = 3  # how many differing elements of each product are shown
+# Arguments that an op usually has beside tensors; so is None.
 USUAL = {"stride": 1, "padding": 0, "dilation": 1, "transposed": False, "output_padding": 0, "groups": 1, "beta": 1, "alpha": 1,
          "dropout_p": 0, "is_causal": False}
 UNTOLD = "bias_sizes", "output_mask"
 
 
 def words_of(func, args, kwargs):
-    """What else an op was given beside tensors, for people."""
+    """Returns text of what an op was given beside tensors."""
     out = []
     for name, x in {**dict(zip((x.name for x in func._schema.arguments), args)), **kwargs}.items():
         several = x if isinstance(x, list | tuple) else [x]
@@ -42,7 +42,7 @@ def words_of(func, args, kwargs):
 
 
 class Check(TensorCores):
-    """The mode; tensor_cores(check=True), whose options it takes, makes it."""
+    """The mode that tensor_cores(check=True) makes; it takes the same options."""
 
     answers = False
     devices = {"cpu": "the CPU", "cuda": "a GPU"}
@@ -59,7 +59,7 @@ class Check(TensorCores):
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0):
             raise ValueError(f"seconds {seconds!r}: a number of 0 or more is wanted, or None")
         self._calls, self._looks_left, self._seconds_left = calls, kinds, float("inf") if seconds is None else seconds
-        self._seconds_of_k = 0  # that a search took for each product of a sum, the dearest so far
+        self._seconds_of_k = 0  # the most seconds that a search took so far, divided by the products of a sum
         self._rows, self._kinds, self._orders = {}, {}, {}
         self._places, self._recordings = Places(), None if save is None else Recordings(save)
         self._devices, self._lock = {}, threading.Lock()  # a device's backward passes run in threads of their own
@@ -70,17 +70,17 @@ class Check(TensorCores):
 
     @property
     def account(self):
-        """What was found so far, an Account."""
+        """The Account of what was found so far."""
         with self._lock:
             products = [dataclasses.replace(x) for x in self._rows.values()]
             return Account(f"sm_{self._models.sm}", products, self.uncovered(), self._orders.values(), self._devices)
 
     def covered(self):
-        """What was compared."""
+        """Returns which ops were compared."""
         return [Ran(row.op, row.usual, row.compared) for row in self._rows.values() if row.compared]
 
     def _product(self, name, func, kind, function, operands, args, kwargs):
-        """PyTorch's own, compared."""
+        """Returns PyTorch's own result of an op, which it compares with the emulation."""
         if operands[0].is_cuda and torch.cuda.is_current_stream_capturing():
             return self._leave(name, "it is captured into a CUDA graph", func, args, kwargs)
         place = self._places.now()
@@ -109,7 +109,7 @@ class Check(TensorCores):
 
     @contextlib.contextmanager
     def _comparing(self, rows):
-        """Alone, and on the clock; what fails is noted, and the model goes on."""
+        """Runs a comparison in one thread at a time and counts its seconds. If it fails, that is noted and the model goes on."""
         with self._lock:
             begun = time.monotonic()
             try:
@@ -153,7 +153,7 @@ class Check(TensorCores):
             self._follow(key, sums, True)
 
     def _explain(self, row, what, kind, differs, device, low):
-        """What explains products that differ, and a recording of them."""
+        """Looks for what explains products that differ, and records them."""
         key = product_key(kind, low.a.dtype, low.a, low.b)
         usual = self._models.of_product(kind, low.a.dtype, low.a, low.b).model
         model = whole_model(usual, low)
@@ -180,7 +180,7 @@ class Check(TensorCores):
             row.recording = self._recordings.keep(what, low, model, row, self._devices[str(device)]) or row.recording
 
     def _follow(self, key, sums, k_as_emulated):
-        """Keeps the GemmModel of sums for order=account; why not, text, or "". sums: None where they begin with C."""
+        """Keeps the GemmModel of the sums for order=account, and returns "", or why it cannot. sums: None if they begin with C."""
         if sums is None:
             return "order=account does not take this order, since its sums begin with C"
         if not k_as_emulated:
@@ -200,6 +200,6 @@ class Check(TensorCores):
 
 
 def on_cpu(x, copy):
-    """A tensor's numbers on the CPU, of its own strides; copy: although they are there."""
+    """Returns the tensor on the CPU with its own strides. copy: whether it is copied even if it is there."""
     x = x.detach()
     return x.clone() if copy and x.is_cpu else x.cpu()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check found: which of a model's products are explained bit for bit, and by what."""
+"""The class Account: which of a model's products a check explained bit for bit, and by what."""
 import collections
 import dataclasses
 import json
@@ -62,7 +62,7 @@ class Row:
         return " ".join(filter(None, (self.op, self.part, self.dtype, shapes, f"[{self.words}]" if self.words else "")))
 
     def add(self, different, given, emulated, usual, told):
-        """A call's outcome: a mask, what PyTorch gave and what is emulated. Whether they differ."""
+        """Adds the outcome of a call: a mask of elements, PyTorch's values and the emulated ones. Returns whether they differ."""
         count = int(different.sum())
         self.compared += 1
         self.elements += different.numel()
@@ -75,7 +75,7 @@ class Row:
         return count > 0
 
     def explain(self, explaining):
-        """What explains the call that was added last, an Explaining."""
+        """Enters what explains the call that was added last, an Explaining."""
         self.explained += explaining.model is not None
         vars(self).update(explaining.to_dict())
 
@@ -89,9 +89,11 @@ class Order(collections.namedtuple("Order", "key words")):
 
 
 class Account(Document):
-    """What a check found. str() is its text, to_json() its JSON, save_html(path) a page; verdicts are "equal" (to the usual
-    instruction), "explained" (by another order or instruction), "different" and "unseen". tensor_cores(order=account) takes the
-    orders that were found, in this process or, by Account.load("account.json"), in another one.
+    """What tensor_cores(check=True) found, product by product. str() is its text, to_json() its JSON, save_html(path) a page.
+
+    The verdict of a product is "equal" (it has the bits of the usual instruction), "explained" (it has those of another order or
+    instruction), "different" (no model explains it) or "unseen" (it was not compared). tensor_cores(order=account) emulates by the
+    orders that were found, in this process or in another one that reads them by Account.load("account.json").
 
     >>> import torch
     >>> import binade.torch
@@ -113,7 +115,7 @@ class Account(Document):
 
     @classmethod
     def load(cls, path):
-        """An account that save_json wrote. ValueError where the file is none."""
+        """Returns the account that save_json() wrote to the file. Raises ValueError if the file holds none."""
         out = cls.__new__(cls)
         with open(path, encoding="utf-8") as file:
             try:
@@ -126,25 +128,26 @@ class Account(Document):
         return out
 
     def order_of(self, key):
-        """The GemmModel that explains the sums of a product, or None where the usual one does or nothing is known."""
+        """Returns the GemmModel that explains the sums of a product; None if the usual one does, or nothing is known of it."""
         return self._orders.get(tuple(key))
 
     @property
     def all_explained(self):
-        """Whether something was compared, and every product that was is given bit for bit by a model. What was not looked at, and
-        what is not taken apart, are no part of it: of("unseen"), to_dict()["not_compared"]."""
+        """Whether something was compared, and a model gives every bit of every product that was compared.
+
+        Products that were not compared do not count; of("unseen") and to_dict()["not_compared"] name them."""
         count = counts(self.to_dict())
         return count["different"] == 0 and count["equal"] + count["explained"] > 0
 
     def of(self, verdict):
-        """The products of a verdict, dicts."""
+        """Returns the products with this verdict, as a list of dicts."""
         return [row for row in self.to_dict()["products"] if row["verdict"] == verdict]
 
     def save_json(self, path):
         _binade._write_whole(path, self.to_json())
 
     def save_html(self, path):
-        """A page of its own, which asks the network for nothing."""
+        """Writes the account as a page (HTML), which loads nothing else."""
         _binade._write_whole(path, page_of(self.to_dict(), counts(self.to_dict()), VERDICTS))
 
 

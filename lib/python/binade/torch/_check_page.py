@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account of a check as one page, in the looks of the other pages: no script, no request."""
+"""Writes the account of a check as one page (HTML) in the style of the other pages, without scripts and requests."""
 import collections
 import os
 import string
@@ -138,7 +138,7 @@ def tables_of(x, meanings):
 
 
 def page_of(x, count, meanings):
-    """x: an account's dict; count and meanings of each verdict."""
+    """Returns the page. x: the dict of an account. count, meanings: how many products each verdict has, and what it means."""
     compared = sum(count.values()) - count["unseen"]
     explained = count["equal"] + count["explained"]
     many = (f"<strong>{explained:,} of {compared:,}</strong> products that were compared are given bit for bit by a model."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a product comes from: the line of the user's code, the module, and of a backward pass those of the forward pass."""
+"""Finds where a product comes from: the line of the user's code and the module; in a backward pass those of the forward pass."""
 import dataclasses
 import os
 import sys
@@ -14,14 +14,17 @@ CALLS_A_MODULE = torch.nn.Module._call_impl.__code__
 BACKWARD = os.path.join("torch", "autograd", "__init__.py"), os.path.join("torch", "autograd", "graph.py")
 KEPT = 1 << 16  # forward products whose backward may still come
 
-next_number = getattr(torch.autograd, "_get_sequence_nr", None)  # of the next node of autograd; since torch 2.1
+next_number = getattr(torch.autograd, "_get_sequence_nr", None)  # number of the next node of autograd; torch has it since 2.1
 current_node = getattr(torch._C, "_current_autograd_node", None)
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """site: "train.py:12", of a file below the working directory, or "" where no line of the user's is known; module:
-    "blocks.0.fc1 (Linear)", or "" outside of modules; backward: whether it is of a backward pass."""
+    """Where a product comes from.
+
+    site: "train.py:12", a line of a file below the working directory, or "" if none is known. module: "blocks.0.fc1 (Linear)", or ""
+    outside of modules. backward: whether the product belongs to a backward pass.
+    """
 
     site: str
     module: str
@@ -37,11 +40,11 @@ def site_of(file, line):
 
 
 class Places:
-    """Tells places while ops are dispatched."""
+    """Finds the Place of each op while it is dispatched."""
 
     def __init__(self):
-        self._names = weakref.WeakKeyDictionary()  # of a model its modules' names, by their ids
-        self._forward = {}  # number of a node of autograd: the place that made it
+        self._names = weakref.WeakKeyDictionary()  # for each model, the names of its modules by their ids
+        self._forward = {}  # {number of a node of autograd: the Place that made it}
 
     def now(self):
         site, modules, backward = "", [], False
@@ -67,7 +70,7 @@ class Places:
         return place
 
     def _name(self, modules):
-        """Of the innermost module, within the outermost one."""
+        """Returns the name of the innermost running module within the outermost one."""
         inner, model = modules[0], modules[-1]
         if id(inner) not in self._names.get(model, ()):
             self._names[model] = {id(x): name for name, x in model.named_modules()}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of products: a few rows, columns and where they meet, which `binade validate --replay FOLDER` holds against the
-emulator on any machine. What no model explains is kept beside them as .tensors, which replaying leaves alone."""
+"""Writes recordings of products: a few rows of A, columns of B and the elements of D where they meet, which `binade validate
+--replay FOLDER` compares with the emulator on any machine. Products that no model explains are kept beside them in files named
+.tensors, which that command does not read."""
 import datetime
 import json
 import os
@@ -17,7 +18,7 @@ DTYPES = {torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
 
 
 def tensors_file(tensors, metadata):
-    """The bytes of a .safetensors file."""
+    """Returns the bytes of a .safetensors file."""
     header, parts, at = {"__metadata__": metadata}, [], 0
     for name, x in tensors.items():
         parts.append(x.contiguous().view(torch.uint8).numpy().tobytes())
@@ -29,7 +30,7 @@ def tensors_file(tensors, metadata):
 
 
 class Recordings:
-    """Files of a folder, one for each kind of product and each model that explains it."""
+    """The files in a folder of recordings, one for each kind of product and each model that explains it."""
 
     def __init__(self, folder):
         self._folder, self._kept = os.fspath(folder), {}
@@ -38,7 +39,7 @@ class Recordings:
             raise ValueError(f"save {self._folder!r}: recordings lie there already; name another folder")
 
     def keep(self, what, low, model, row, device):
-        """Returns the file's name."""
+        """Writes a recording and returns the name of its file."""
         key = what, str(model)
         if key not in self._kept:
             self._kept[key] = self._write(what, low, model, row, device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two implementations of one thing: the first ops whose bits part."""
+"""Finds the first ops whose bits differ in two implementations of the same function."""
 import collections
 import functools
 import itertools
@@ -17,48 +17,54 @@ from ._recorder import Recorder, again, copied
 from ._variance_text import comparison_text
 
 CANDIDATES = 8  # values of each side that may be each other's
-MOST_AXES = 5  # of a tensor whose axes may lie in another order
+MOST_AXES = 5  # a tensor with more axes is only compared in their own order
 
 
 class Comparison(Document):
-    """What compare() found; str() is for people, to_dict() for programs.
+    """What compare() found. str() is text for people, to_dict() is for programs.
 
-    Keys: equal; results (a dict a tensor that the functions give: elements, different, ulps, largest, and why where they are not
-    alike); first (None, or a dict: shape, elements, different, ulps, largest, and a and b, the two ops); a and b (ops: how many
-    compute something; common: of how many the other has the result; first: the first of which it has not); notes. Each of first's
-    ops has op, module, site, inputs, outputs, dtypes; through: ops between the common values and it; foreign_inputs: which of
-    what it got were neither computed nor are found in the other run; orders, as Invariance has them, and orders_of: the product
-    that they explain, the op itself or one that led to it.
+    The keys of the dict are:
+
+    equal    whether all results have the same bits
+    results  a dict for each tensor that the functions return: elements, different, ulps, largest, and why, if they are not alike
+    first    None, or a dict of the first two ops that differ: shape, elements, different, ulps, largest, and a and b, the ops. Each
+             op has op, module, site, inputs, outputs and dtypes; through: the ops between common values and it; foreign_inputs:
+             which of its inputs were neither computed nor found in the other run; orders, as in Invariance; and orders_of: the
+             product that these explain, the op itself or one that led to it
+    a, b     for each run, ops: how many ops compute something; common: of how many the other run has the result; first: the
+             first op of which it does not have it
+    notes    texts
     """
 
     @property
     def equal(self):
-        """Whether all that the functions give has the same bits."""
+        """Whether all that the functions return has the same bits."""
         return self.to_dict()["equal"]
 
     @property
     def first(self):
-        """The first two ops that part, a dict; None where none do."""
+        """The first two ops that differ, as a dict; None if none do."""
         return self.to_dict()["first"]
 
 
 def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
-    """The first op whose bits part in two implementations of one thing, as a trainer's and an inference engine's.
+    """Finds the first op whose bits differ in two implementations of the same function, such as a trainer's and an engine's.
 
     fn_a, fn_b: models or functions.
-    inputs: what both take, a tensor, or a tuple or dict of tensors (then by name).
-    seed: of torch before either.
-    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know
-        theirs.
+    inputs: the arguments of both: a tensor, a tuple of tensors, or a dict of tensors by name.
+    seed: seed of torch, which is set before each run.
+    arch: architecture of the GPU that was emulated, such as "sm_90", so that its orders are looked for, too; for tensors on a GPU
+        it is known.
 
-    How: below autograd every op's operands and results are seen. Values are the same where they have the same elements, bits of
-    one dtype, each as often, whatever their shape and the order of their axes: so a fused op is not lost beside what it is
-    fused of, nor a packed projection beside three. Of what has no counterpart, two values are each other's that come of the same
-    common values, have as many elements, and are the nearest to each other; the first of them in fn_a is told, with the ops that
-    gave them. Weights that are packed otherwise in either are passed over. Where the ops are products, the orders are told
-    that explain them. The functions may part and meet again (rounding hides it): .equal is of what they give, in its order.
+    Both functions are run, and every op's operands and results are seen below autograd. Two values count as common if they have
+    the same elements, bits of one dtype, each as often, whatever their shapes and the order of their axes; so a fused op is
+    matched with the ops that it fuses, and a packed projection with three. Among values without a counterpart, two belong together
+    if they come from the same common values, have as many elements, and are the nearest to each other; the first such pair, in
+    the order of fn_a, is reported with its ops. Weights that are packed differently are passed over. If the ops are products,
+    the orders that explain them are told. The functions may differ inside and still return the same bits, because rounding hides
+    the difference: .equal is about what they return.
 
-    Returns a Comparison. ValueError, one line, where neither gives a tensor.
+    Returns a Comparison. Raises ValueError, in one line, if neither function returns a tensor.
 
     >>> import torch
     >>> import binade.torch
@@ -86,8 +92,11 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
 
 
 class Node:
-    """A value of a run that the other does not have. op: index of the one that made it. at: ("result", op, which of its results),
-    or ("operand", op that got it, which of its operands) of a part of one. support: common values that it comes of."""
+    """A value of one run that the other run does not have.
+
+    op: index of the op that made it. at: ("result", op, which of its results), or, for a part of a value, ("operand", op that got it,
+    which of its operands). support: the common values from which it was computed.
+    """
 
     def __init__(self, op, at, key, support):
         self.op, self.at, self.key, self.support = op, at, key, support
@@ -98,7 +107,7 @@ class Node:
 
 
 class Side:
-    """A function's run. Filled by hold_to(): is_common, of each op; nodes; foreign."""
+    """The run of one function. hold_to() fills is_common (for each op), nodes and foreign."""
 
     def __init__(self, fn, inputs, seed):
         form = inputs if isinstance(inputs, dict) else tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
@@ -111,11 +120,11 @@ class Side:
         self.keys = {key for row in self.operands + self.results for key in row}
 
     def _before(self, index, args, kwargs):
-        del self.operands[index:]  # of an op that allocates
+        del self.operands[index:]  # an op that only allocates has no operands
         self.operands.append([value_hash(x) for _, x in tensors_in((args, kwargs)) if has_bits(x)])
 
     def hold_to(self, other):
-        parts = collections.defaultdict(list)  # of an op's results, as others get them: (op that gets it, which operand, key)
+        parts = collections.defaultdict(list)  # parts of an op's results that other ops get: (op that gets it, which operand, key)
         for op, keys in zip(self.ops, self.operands):
             for n, (key, source) in enumerate(zip(keys, op.sources)):
                 if source is not None and key not in self.results[source]:
@@ -138,7 +147,7 @@ class Side:
         return {"ops": len(self.is_common), "common": sum(self.is_common), "first": first}
 
     def through(self, index):
-        """Names of the ops, without counterparts, between common values and an op."""
+        """Returns the names of the ops without counterparts between common values and an op."""
         seen, wanted = [], [index]
         while wanted:
             new = {source for at in wanted for source in self.ops[at].sources
@@ -148,7 +157,7 @@ class Side:
         return [self.ops[at].name for at in sorted(seen)]
 
     def values(self, nodes):
-        """Of these nodes, by a second run."""
+        """Returns the values of these nodes, from a second run."""
         wanted, out = {node.at for node in nodes}, {}
 
         def keep(kind, index, tensors):
@@ -162,8 +171,8 @@ class Side:
         return [out[node.at] for node in nodes]
 
     def orders(self, index, arch):
-        """What explains the nearest product from which an op's result came, the op itself at first: (which op, see
-        explanations)."""
+        """Returns what explains the nearest product from which an op's result was computed, which may be the op itself:
+        (which op, as explanations() has it)."""
         while not is_product(self.ops[index].name):
             before = [x for x in self.ops[index].sources if x is not None and not self.is_common[x]]
             if not before:
@@ -185,8 +194,8 @@ class Side:
 
 
 def first_pair(one, other):
-    """The first node of one side whose value is nearest to one of the other's, and that one's to it: (node, node, difference);
-    None."""
+    """Returns the first node of one side, and the node of the other, that are nearest to each other: (node, node,
+    difference); None if there are none."""
     groups = collections.defaultdict(list)
     for node in other.nodes:
         groups[node.group].append(node)
@@ -207,7 +216,7 @@ def first_pair(one, other):
 
 
 def nearest_form(x, y):
-    """(distance, x in the shape of y): with its axes in the order in which it is nearest, or all of its elements in theirs."""
+    """Returns (distance, x in the shape of y), with the axes of x, or all of its elements, in the order in which it is nearest."""
     x = x.to(y.device)
     forms = [x.reshape(y.shape)]
     if 2 <= x.dim() <= MOST_AXES:
@@ -236,7 +245,7 @@ def pair_dict(sides, pair, arch):
 
 
 def result_differences(one, other):
-    """Of each tensor that the functions give."""
+    """Returns how each tensor that the functions return differs."""
     out = []
     for x, y in itertools.zip_longest(one.given, other.given):
         if x is None or y is None:

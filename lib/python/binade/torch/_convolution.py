@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions as the products that implicit GEMM makes of them, channels last.
+"""Computes convolutions by the matrix products that implicit GEMM makes of them, with channels last.
 
     fprop   y[n, p, f]    = Σ (r, c)     x[n, p·stride − padding + r·dilation, c] · w[f, r, c]
     dgrad   dx[n, h, c]   = Σ (r, f)     dy[n, p, f] · w[f, r, c]     where h = p·stride − padding + r·dilation
@@ -21,7 +21,7 @@ import torch.nn.functional as F
 
 @dataclasses.dataclass(frozen=True)
 class Geometry:
-    """Of an ordinary convolution: each a tuple of an entry an axis, but for the number of groups."""
+    """The parameters of an ordinary convolution: a tuple with an entry for each axis, except the number of groups."""
 
     kernel: tuple
     stride: tuple
@@ -30,12 +30,12 @@ class Geometry:
     groups: int
 
     def out_size(self, size):
-        """Of y, from that of x."""
+        """Returns the size of y from that of x."""
         return tuple((h + 2 * p - d * (r - 1) - 1) // s + 1
                      for h, r, s, p, d in zip(size, self.kernel, self.stride, self.padding, self.dilation))
 
     def in_size(self, size, extra):
-        """Of x, from that of y and the output padding."""
+        """Returns the size of x from that of y and the output padding."""
         extra = tuple(extra) * (len(size) if len(extra) == 1 else 1)
         if any(not 0 <= e < max(s, d) for e, s, d in zip(extra, self.stride, self.dilation)):
             raise RuntimeError(f"convolution: output padding {extra} is to be less than stride {self.stride} or "
@@ -48,7 +48,7 @@ class Geometry:
 
 
 def geometry(x, weight, stride, padding, dilation, groups, transposed):
-    """RuntimeError where a transposed or an ordinary convolution of x with the weight has none."""
+    """Returns the Geometry of a convolution, also a transposed one. Raises RuntimeError if x and the weight do not fit."""
     kernel = tuple(weight.shape[2:])
     channels = weight.shape[0] if transposed else weight.shape[1] * groups
     if x.dim() != weight.dim() or x.shape[1] != channels or weight.shape[0] % groups:
@@ -64,7 +64,7 @@ def geometry(x, weight, stride, padding, dilation, groups, transposed):
 
 
 def runs_channels_last(x):
-    """Whether torch takes a tensor to be channels last (is_channels_last_strides_2d and _3d in c10's MemoryFormat.h)."""
+    """Whether torch treats a tensor as channels last (is_channels_last_strides_2d and _3d in c10's MemoryFormat.h)."""
     least = 0
     for axis in (1, *range(x.dim() - 1, 1, -1), 0):
         if x.shape[axis] == 0 or x.stride(axis) < max(least, axis == 1) or (axis == 0 and least == x.stride(1)):
@@ -74,14 +74,15 @@ def runs_channels_last(x):
 
 
 def memory_format(x, w):
-    """In which cuDNN convolves x with a weight, and gives the result."""
+    """Returns the memory format in which cuDNN convolves x with a weight and returns the result."""
     if x.dim() < 4 or not (runs_channels_last(x) or runs_channels_last(w)):
         return torch.contiguous_format
     return torch.channels_last if x.dim() == 4 else torch.channels_last_3d
 
 
 def windows(x, kernel, count, stride, dilation):
-    """x (batch, channels, *size) → (batch, *count, *kernel, channels): what lies under each place of a kernel."""
+    """Returns a view of x (batch, channels, *size) as (batch, *count, *kernel, channels): what lies under each place
+    of the kernel."""
     x = x.movedim(1, -1)
     steps = x.stride()[1:-1]
     places, taps = (a * s for a, s in zip(steps, stride)), (a * d for a, d in zip(steps, dilation))
@@ -90,17 +91,17 @@ def windows(x, kernel, count, stride, dilation):
 
 
 def padded(x, before, after):
-    """By so many zeros an axis; where that is negative, so many fewer."""
+    """Returns x with so many zeros added at each side of an axis, or, for a negative number, so many elements removed."""
     return F.pad(x, [n for pair in reversed(list(zip(before, after))) for n in pair])
 
 
 def by_group(x, groups):
-    """(…, channels) → (groups, …, channels of a group)."""
+    """Returns x (…, channels) as (groups, …, channels of a group)."""
     return x.unflatten(-1, (groups, x.shape[-1] // groups)).movedim(-2, 0)
 
 
 def under_kernel(x, g, count):
-    """x as fprop and wgrad read it: (groups, batch, *places, *kernel, channels)."""
+    """Returns x as fprop and wgrad read it: (groups, batch, *places, *kernel, channels)."""
     if min(count) < 1:
         raise RuntimeError(f"convolution: the kernel {g.kernel} is larger than the padded input {tuple(x.shape[2:])}")
     need = [(q - 1) * s + d * (r - 1) + 1 for q, s, d, r in zip(count, g.stride, g.dilation, g.kernel)]
@@ -109,23 +110,24 @@ def under_kernel(x, g, count):
 
 
 def filters(w, groups):
-    """(filters, channels, *kernel) → (groups, filters of a group, *kernel, channels)."""
+    """Returns a weight (filters, channels, *kernel) as (groups, filters of a group, *kernel, channels)."""
     return w.unflatten(0, (groups, w.shape[0] // groups)).movedim(2, -1)
 
 
 def channels_first(x):
-    """(groups, batch, *places, channels of a group) → (batch, channels, *places)."""
+    """Returns (groups, batch, *places, channels of a group) as (batch, channels, *places)."""
     return x.movedim(0, -2).flatten(-2).movedim(-1, 1).contiguous()
 
 
 def fprop(multiply, x, w, g, count):
-    """What multiply gives, channels first. x: (batch, channels, *size). w: (filters, channels of a group, *kernel). count: y's
-    places."""
+    """Returns the sums of the forward pass by multiply, channels first.
+
+    x: (batch, channels, *size). w: (filters, channels of a group, *kernel). count: how many places y has along each axis."""
     return channels_first(multiply(under_kernel(x, g, count), filters(w, g.groups).movedim(1, -1), axes=1 + len(count)))
 
 
 def dgrad(multiply, dy, w, g, size):
-    """size: of x."""
+    """Returns the sums of the gradient of x by multiply, channels first. size: the size of x along each axis."""
     spread = dy.new_zeros(*dy.shape[:2], *((q - 1) * s + 1 if q else 0 for q, s in zip(dy.shape[2:], g.stride)))
     spread[(..., *(slice(None, None, s) for s in g.stride))] = dy
     reach = [d * (r - 1) for d, r in zip(g.dilation, g.kernel)]

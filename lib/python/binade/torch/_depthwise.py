@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Depthwise convolutions that torch computes on a GPU by kernels of its own, without cuDNN and without Tensor Cores (ATen's
-cuda/DepthwiseConv2d.cu and DepthwiseConv3d.cu; when, says Convolution.cpp: is_atens here).
+"""Computes the depthwise convolutions for which torch has GPU kernels of its own, without cuDNN and Tensor Cores (ATen's
+cuda/DepthwiseConv2d.cu and DepthwiseConv3d.cu; Convolution.cpp decides when they are used, which is_atens repeats).
 
-Chains of fused multiply-adds in binary32, whatever the dtype, each rounded to the dtype at its end. Of two axes, and of one,
-which torch takes for two:
+Sums are chains of fused multiply-adds in binary32, whatever the dtype, and are rounded to the dtype at their end. With two axes,
+or one, which torch treats as two:
 
     y    from the bias, or 0; over kernel rows, then columns; what lies outside of the image takes no part
-    dx   from 0; over the channel's filters, kernel rows, columns; likewise
+    dx   from 0; over the channel's filters, kernel rows, columns; what lies outside takes no part
     dw   an image n and its places, row after row, i: warp n mod 8, lane i mod 32 have them in a chain from 0, n, then i
          ascending; lanes are added in halves (16, 8, 4, 2, 1 apart), then warps (among 32, those that are not there 0)
 
-Of three axes the same but for this: y begins with 0, and the bias is added, and the sum rounded, at the end. In dx and dw zeros
+With three axes the same, except: y begins with 0, and the bias is added, and the sum rounded, at the end. In dx and dw zeros
 take part outside of the image, so that an infinity meets them, but in dw not outside of its first axis. In dw each frame of an
 image counts as n; the chains' ends are rounded to the dtype, then added in halves of all 256 (4, 2, 1 warps apart, then lanes),
 each sum rounded to the dtype.
@@ -25,7 +25,8 @@ WARPS, LANES = 8, 32
 
 
 def is_atens(x, w, stride, dilation, transposed, groups):
-    """Whether torch does not ask cuDNN for it. Of float16 images of two axes, not channels last, it weighs which is faster."""
+    """Whether torch computes the convolution without cuDNN. For float16 images of two axes, not channels last, it
+    estimates which is faster."""
     channels = x.shape[1]
     if transposed or channels != groups or groups < 2 or w.shape[0] % groups or x.numel() == 0:
         return False
@@ -47,7 +48,7 @@ def is_atens(x, w, stride, dilation, transposed, groups):
 
 
 def cudnn_is_faster(images, channels, height, width, kernel, stride):
-    """ATen's check_cudnn_depthwise_workload_with_filter."""
+    """Returns what ATen's check_cudnn_depthwise_workload_with_filter returns."""
     if height == 1 and stride == 1:
         return True
     if kernel[0] != kernel[1] or kernel[1] not in (1, 3, 5) or width < 7 or stride > 2:
@@ -67,13 +68,14 @@ def fma(a, b, c):
 
 
 def added_where(inside, a, b, c):
-    """c + a·b, and c where it takes no part."""
+    """Returns c + a·b, rounded once, and c for elements that take no part."""
     return fma(a, b, c) if inside.all() else torch.where(inside, fma(a, b, c), c)
 
 
 def taken(x, places):
-    """x (batch, channels, *size) at places, of which each axis has indices and whether they are any: (values, whether each place
-    is any); 0 where it is none."""
+    """Returns the values of x (batch, channels, *size) at places, and whether each place is inside of x; values outside are 0.
+
+    places: for each axis the indices, and whether each is inside."""
     for axis, (index, _) in enumerate(places):
         x = x.index_select(axis + 2, index.clamp(0, x.shape[axis + 2] - 1))
     inside = torch.ones((), dtype=torch.bool)
@@ -83,14 +85,15 @@ def taken(x, places):
 
 
 def seen(tap, size, count, g):
-    """Where each of the output's places sees the input, along each axis."""
+    """Returns for each axis the places of the input that each place of the output reads."""
     for t, n, q, s, p, d in zip(tap, size, count, g.stride, g.padding, g.dilation):
         index = torch.arange(q) * s - p + t * d
         yield index, (index >= 0) & (index < n)
 
 
 def seeing(tap, size, count, g):
-    """Which of the output's places sees each of the input's, along each axis; and whether one would in a larger output."""
+    """Returns for each axis the places of the output that read each place of the input, and whether one would in a
+    larger output."""
     for t, n, q, s, p, d in zip(tap, size, count, g.stride, g.padding, g.dilation):
         far = torch.arange(n) + p - t * d
         index, steps = far.div(s, rounding_mode="floor"), far % s == 0
@@ -102,12 +105,12 @@ def taps(g):
 
 
 def for_filters(x, w):
-    """x in binary32, a channel for each filter that reads it."""
+    """Returns x in binary32, with a channel for each filter that reads it."""
     return x.float().repeat_interleave(w.shape[0] // x.shape[1], 1)
 
 
 def of_channel(x, g):
-    """One number a filter or channel, beside places."""
+    """Returns one number for each filter or channel, shaped so that it broadcasts over places."""
     return x.float().reshape(-1, *(1,) * len(g.kernel))
 
 
@@ -142,7 +145,8 @@ def input_gradient(dy, x, w, g):
 
 
 def in_halves(x, axis, dtype):
-    """Its sum along an axis, a power of two long: those that are half of it apart, each rounded to the dtype."""
+    """Returns the sum of x along an axis whose length is a power of two, by adding elements half of it apart, each
+    sum rounded to the dtype."""
     while x.shape[axis] > 1:
         first, second = x.chunk(2, axis)
         x = (first + second).to(dtype).float()
@@ -150,7 +154,8 @@ def in_halves(x, axis, dtype):
 
 
 def in_threads(x, rest):
-    """(n, filters, i), rest more n and i appended to make them multiples → steps of (filters, WARPS, LANES)."""
+    """Yields the steps (filters, WARPS, LANES) of x (n, filters, i), to which `rest` is appended so that n and i
+    become multiples."""
     x = torch.nn.functional.pad(x, (0, -x.shape[2] % LANES, 0, 0, 0, -x.shape[0] % WARPS), value=rest)
     x = x.reshape(-1, WARPS, x.shape[1], x.shape[2] // LANES, LANES)
     return x.permute(0, 3, 2, 1, 4).reshape(-1, x.shape[2], WARPS, LANES)
@@ -160,7 +165,7 @@ def weight_gradient(dy, x, w, g):
     count, solid, dtype = tuple(dy.shape[2:]), len(dy.shape) == 5, w.dtype
 
     def as_items(x):
-        """(batch, filters, *places) → (n, filters, i)."""
+        """Returns x (batch, filters, *places) as (n, filters, i)."""
         return (x.transpose(1, 2).flatten(0, 1) if solid else x).flatten(2)
 
     images = for_filters(x, w)

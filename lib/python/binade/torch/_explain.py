@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which instruction, order and epilogue explain every bit of products that are not as the usual ones give them."""
+"""Looks for the instruction, order and epilogue that explain every bit of products which differ from the usual ones."""
 import ast
 import itertools
 
@@ -13,14 +13,15 @@ from ._products import FORMATS
 from ._tensor_cores import TensorCores
 
 SAMPLED = 48  # elements that an identification looks at
-FEWEST = 16  # of them, elements that do not differ included
+FEWEST = 16  # at least so many of them, filled up with elements that do not differ
 LONGEST = 1 << 14  # products of longer sums are not looked into: an identification's time grows with the length of K
 TRIED = 8  # models that are held against all elements
-NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first")  # of a GemmModel
+# Arguments of a GemmModel that are not about its sums.
+NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first")
 
 
 def arguments(model):
-    """What made a GemmModel, beside its instruction and architecture."""
+    """Returns the arguments of a GemmModel beside its instruction and architecture."""
     return {given.arg: ast.literal_eval(given.value) for given in ast.parse(repr(model), mode="eval").body.keywords}
 
 
@@ -31,7 +32,7 @@ def model_of_words(words):
 
 
 def sums_model(model):
-    """The GemmModel of a product's sums alone, in binary32; None where C comes first, which sums alone do not have."""
+    """Returns the GemmModel of only the sums of a product, in binary32; None if sums begin with C, which they then lack."""
     given = arguments(model)
     if given.get("c_first"):
         return None
@@ -40,8 +41,8 @@ def sums_model(model):
 
 
 def whole_model(sums, low):
-    """The GemmModel of products as ModelProducts makes them of sums: the epilogue in binary32, rounded once to the dtype, or, of
-    a convolution's bias, in the dtype."""
+    """Returns the GemmModel of whole products, as ModelProducts makes them of sums: with the epilogue in binary32, rounded once to
+    the dtype, or, for the bias of a convolution, in the dtype."""
     out = FORMATS[low.d.dtype]
     kept = {**arguments(sums), "alpha": low.alpha, "beta": low.beta, "epilogue_format": out if low.biased else "binary32",
             "out_format": out}
@@ -49,8 +50,10 @@ def whole_model(sums, low):
 
 
 def ways(device, arch):
-    """Arguments of identify, tried one after the other: of a GPU's products its own architecture's orders, where none is named;
-    of the CPU's a CPU's and those of the architecture, where one is named, which come first within an emulation."""
+    """Returns arguments of identify() to try one after the other.
+
+    For products of a GPU they are those of its own architecture, unless one is named; for products of the CPU those of a CPU, and
+    those of the architecture if one is named, which come first within an emulation."""
     if device.type == "cuda":
         return [{"arch": arch or "sm_{}{}".format(*torch.cuda.get_device_capability(device))}]
     found = [{"cpu": True}] + ([{"arch": arch}] if arch else [])
@@ -62,7 +65,7 @@ def validated(model, a, b, d, c):
 
 
 def contradiction(model, low):
-    """The first (product, row, column) whose bits a model does not give; None where it gives all."""
+    """Returns the first (product, row, column) whose bits a model does not give; None if it gives all."""
     for batch in range(len(low.a)):
         found = validated(model, *low.whole(batch))
         if not found.equal:
@@ -71,19 +74,23 @@ def contradiction(model, low):
 
 
 def evenly(x, most):
-    """At most so many rows of x, from the first to the last."""
+    """Returns at most so many rows of x, evenly spread from the first to the last."""
     return x if len(x) <= most else x[torch.linspace(0, len(x) - 1, most).long()]
 
 
 def sampled(different):
-    """Elements to look at, (product, row, column) each, of a mask of those that differ: they first, for they tell most."""
+    """Returns elements (product, row, column) to look at: first those in the mask of elements that differ, since
+    they rule out most."""
     out = evenly(different.nonzero(), SAMPLED)
     return out if len(out) >= FEWEST else torch.cat([out, evenly((~different).nonzero(), FEWEST - len(out))])
 
 
 class Explaining:
-    """What explains the products of one kind (op, shapes, dtype). model: a GemmModel, or None; k_runs_over: one of the k_orders;
-    conclusion: in words; sampled: the elements looked at last. ways: see there. usual: the instruction tried first, or None."""
+    """The search for what explains the products of one kind (op, shapes, dtype), and its result.
+
+    model: a GemmModel, or None. k_runs_over: one of the k_orders. conclusion: text. sampled: the elements that were looked at last.
+    ways: what ways() returned. usual: the instruction that is tried first, or None.
+    """
 
     def __init__(self, ways, usual=None):
         self.model, self.k_runs_over, self.conclusion, self.sampled = None, "", "", []
@@ -94,12 +101,12 @@ class Explaining:
         return {"by": by, "order": order, "k_runs_over": self.k_runs_over, "conclusion": self.conclusion, "sampled": self.sampled}
 
     def holds(self, low):
-        """Whether the model that was found explains these products, too."""
+        """Whether the model that was found also explains these products."""
         return self.model is not None and contradiction(self.model, low.k_order(self.k_runs_over)) is None
 
     def look(self, low, elements):
-        """Looks for a model of these and of all products before them; where there is none, for one of these alone: libraries may
-        choose another order each time. elements: of d, to begin with."""
+        """Looks for a model that explains these products and all products before them; if there is none, only these, since
+        libraries may choose another order each time. elements: the elements of d to begin with."""
         self.model, self.k_runs_over, self.sampled = None, "", []
         if low.a.shape[2] > LONGEST:
             self.conclusion = f"K of {low.a.shape[2]:,} is longer than the {LONGEST:,} that are looked into"
@@ -120,8 +127,9 @@ class Explaining:
             self.conclusion = f"none of {tried:,} models gives the {len(elements)} elements looked at"
 
     def _search(self, low, runs):
-        """Sets model and k_runs_over where a model of runs, by order of K, gives all of low. How many models were left by the runs,
-        held against all elements, and tried."""
+        """Sets model and k_runs_over if a model that explains the runs, for some order of K, gives all of `low`.
+
+        Returns how many models the runs left, how many were compared with all elements, and how many were tried."""
         left = whole = tried = 0
         for way, words in itertools.product(self._ways, low.k_orders):
             found = _binade.identify(*(None if x[0] is None else list(x) for x in zip(*runs[words])), alpha=low.alpha,
@@ -152,7 +160,8 @@ class Explaining:
 
 
 def explanations(name, args, kwargs, results, arch):
-    """Of each of an op's results, given the same operands, what explains it: a dict; or text, why nothing is looked for."""
+    """Returns what explains each of the results of an op on the same operands, as dicts; or text that says why
+    nothing is looked for."""
     try:
         low = lowered(name, args, kwargs)
         several = [low.of(x.cpu()) for x in results]
@@ -169,6 +178,6 @@ def explanations(name, args, kwargs, results, arch):
 
 
 def explained_text(x):
-    """What explains a product, of Explaining's dict: the order, how K runs, and the words of binade gemm."""
+    """Returns text of what explains a product, from Explaining's dict: the order, how K runs, and the options of `binade gemm`."""
     over = f", K over {x['k_runs_over']}" if x["k_runs_over"] else ""
     return f"{x['order']}{over} ({x['by'].replace('--instruction ', '')})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors that wait: those inside of a block are looked at only if what the block makes of them holds Inf or NaN."""
+"""Holds the tensors inside of a block, which are searched for Inf and NaN only if the output of the block holds some."""
 import collections
 
 from ._tensors import local
@@ -12,7 +12,8 @@ def version_of(x):
 
 
 class Held:
-    """look(layer, x, source) → whether x is finite; tells where it is not. source: what is known of the op that made it."""
+    """Tensors that are held. look(layer, x, source) returns whether x is finite, and reports it if not; source: the
+    op that made x."""
 
     def __init__(self, look):
         self._look, self._entries = look, collections.deque()
@@ -23,25 +24,25 @@ class Held:
             self._look_at(*self._entries.popleft())
 
     def drop(self, block=None):
-        """Those inside of a block, whose output is finite; None: all."""
+        """Drops the tensors inside of a block whose output is finite; with None all."""
         if block is None:
             self._entries.clear()
         else:
             self._entries = collections.deque(one for one in self._entries if not one[0].startswith(block + "."))
 
     def search(self):
-        """Looks at all of them, in order, up to the first that is not finite."""
+        """Searches the held tensors, in order, up to the first that is not finite."""
         while self._entries and self._look_at(*self._entries.popleft()):
             pass
         self.drop()
 
     def about_to_hide(self, x, is_finite):
-        """Of one that goes where its Inf would not be seen any more."""
+        """Looks at a tensor before an op after which its Inf would not be seen."""
         if any(held is x for _, held, *_ in self._entries) and not is_finite(x):
             self.search()
 
     def _look_at(self, layer, x, version, source):
         if version != version_of(x):
-            return True  # what it was is gone
+            return True  # its values are gone
         x = local(x)
         return x is None or self._look(layer, x, source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is hung into a training loop: it sees everything, and changes nothing.
+"""The hooks of a training loop, which see its tensors and change nothing.
 
     module's forward  ─▶ act, and a hook on each output for its gradient     ─▶ dAct
     optimizers and scalers (_optimizer_hooks.py) ─▶ everything else; where a step ends
@@ -24,10 +24,11 @@ SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtan
 
 
 class Hooks(OptimizerHooks):
-    """names: of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step.
+    """The hooks of one watched run.
 
-    Filled while the loop runs: layers, {(layer, role): Layer}; notes. Called: ended(Step), tell(NonFinite), drop(NonFinite)
-    where it did no harm.
+    names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
+    {(layer, role): Layer}, and notes are filled while the loop runs. ended(Step) is called at the end of a step, tell(NonFinite)
+    for the first Inf or NaN of a step, and drop(NonFinite) if that did no harm.
     """
 
     def __init__(self, names, plan, first, layers, notes, ended, tell, drop):
@@ -36,12 +37,12 @@ class Hooks(OptimizerHooks):
         self._myself = weakref.ref(self)
         self._undo = []  # functions that take hooks away
         self._own = set()  # ids of modules that have a hook of their own
-        self._optimizers = []  # that a step waits for
+        self._optimizers = []  # optimizers that must step before the step is over
         self._stepped = set()  # ids of those that have stepped
-        self._found = False  # they were not given
-        self._searches = 0  # for them, so many more
-        self._is_in_step = False  # of an optimizer, before torch 2.0
-        self._scaler = None  # one that is always in use
+        self._found = False  # whether the optimizers were found, not given
+        self._searches = 0  # how often optimizers are still to be looked for
+        self._is_in_step = False  # whether an optimizer's step runs, before torch 2.0
+        self._scaler = None  # a scaler that is always in use
         self._most_passes = 0  # forward, of the steps that are over
         self.by_hand = False  # steps end by end_step() alone
         self._begin_step(first)
@@ -61,7 +62,7 @@ class Hooks(OptimizerHooks):
         self._undo.append(torch.nn.modules.module.register_module_forward_hook(self._forward).remove)
 
     def detach(self, well):
-        """well: no exception has ended the loop."""
+        """Removes all hooks. well: whether the loop ended without an exception."""
         step = self._step
         stalled = step.passes > 2 * max(1, self._most_passes) or (step.passes > 1 and not self._most_passes)
         if stalled and well and not self.by_hand:
@@ -76,11 +77,12 @@ class Hooks(OptimizerHooks):
 
     @property
     def number(self):
-        """Of the step."""
+        """The number of the step."""
         return self._step.number
 
     def end_by_hand(self):
-        """Ends the step; the first time only if it has begun, since until then steps have ended by themselves, too."""
+        """Ends the step. At the first call it does so only if the step has begun, since until then steps ended by
+        themselves, too."""
         if self.by_hand or not self._step.is_empty:
             self.end_step()
         self.by_hand = True
@@ -108,7 +110,7 @@ class Hooks(OptimizerHooks):
         self._tell_of(event)
 
     def _loss_scale(self):
-        """The loss scale in use; None: there is none."""
+        """Returns the loss scale in use; None if there is none."""
         step = self._step
         if not step.scale_is_known:
             step.scale_is_known = True
@@ -148,7 +150,7 @@ class Hooks(OptimizerHooks):
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None
-        waits = not step.counted and with_grad  # what lies inside of a block
+        waits = not step.counted and with_grad  # whether tensors inside of a block are held
         is_block = id(module) in self._names.blocks
         if waits:
             if isinstance(module, SQUASHING) and args:
@@ -220,7 +222,7 @@ class Hooks(OptimizerHooks):
 
 
 def on_gradient(hooks, layer, is_block, gradient):
-    """Of a graph that may outlive what watches it."""
+    """Sees a gradient; the graph may outlive the object that watches it."""
     mine = hooks()
     if mine is not None:
         mine.see_gradient(layer, is_block, gradient)

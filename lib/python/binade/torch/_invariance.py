@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a row's result depends on the batch that it rides in, op by op."""
+"""Finds whether the result of a row depends on the batch in which it is computed, op by op."""
 import json
 
 from .._documents import Document
@@ -9,20 +9,24 @@ from ._riding import Batch, Runs
 from ._rows import Rows
 from ._variance_text import text_of
 
-# Of an op whose state is not the same in all sizes of batches the first of these.
+# If an op's status differs between sizes of batches, the first of these is reported.
 STATES = ("variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops", "same", "of the batch",
           "without the row")
 
 
 class Invariance(Document):
-    """What invariance() found; str() is for people, to_dict() for programs.
+    """What invariance() found. str() is text for people, to_dict() is for programs.
 
-    Keys: batches (a dict a size: batch, places, result: how the function's own result differs, or None), first (an op, or None),
-    ops (all of the row run alone, in order), made_rows (how many), notes. An op has op, module, site, inputs, outputs, dtypes,
-    status, and where it is variant differs (a dict a size: batch, places, of_places, elements, different, ulps, largest). first
-    has orders besides: why there are none, text, or a dict for each different result: batches ([] alone), by (what explains every
-    element, as options of `binade gemm`, or ""), order (the same in words), k_runs_over, conclusion, sampled (elements that were
-    looked at first).
+    The keys of the dict are:
+
+    batches    a dict for each size: batch, places, and result: how the function's own result differs, or None
+    ops        all ops of the run of the row by itself, in order. Each has op, module, site, inputs, outputs, dtypes and status, and,
+               if it is variant, differs: a dict for each size with batch, places, of_places, elements, different, ulps, largest
+    first      the first variant op, or None. It also has orders: text that says why there are none, or a dict for each different
+               result: batches ([] for the row by itself), by (what explains every element, as options of `binade gemm`, or ""),
+               order (the same in words), k_runs_over, conclusion, and sampled (the elements that were looked at first)
+    made_rows  how many rows were made
+    notes      texts
     """
 
     @property
@@ -32,53 +36,54 @@ class Invariance(Document):
 
     @property
     def first(self):
-        """The first such op, a dict; None where there is none."""
+        """The first variant op, as a dict; None if there is none."""
         return self.to_dict()["first"]
 
     @property
     def ops(self):
-        """Dicts, in the order in which they ran."""
+        """All ops, as a list of dicts in the order in which they ran."""
         return self.to_dict()["ops"]
 
 
 def invariance(fn, inputs, batches=(1, 2, 17, 128), *, row=0, seed=0, arch=None):
-    """Whether a row's bits depend on the batch that it rides in, and which op makes them.
+    """Finds whether the bits of a row depend on the batch in which it is computed, and which op makes them differ.
 
     fn: a model or a function.
-    inputs: what it takes, a tensor, or a tuple or dict of tensors (then by name), whose first axis is the batch. What the row
-        rides with are the other rows; where there are fewer than a batch wants, rows are made, each element drawn from the
-        elements of its tensor.
-    batches: their sizes. All are held to the row alone.
-    row: which of the inputs' rows.
-    seed: of the rows that are made, of the places in a batch (its first, middle and last, and two drawn), and of torch before
-        every run.
-    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know
-        theirs.
+    inputs: its arguments: a tensor, a tuple of tensors, or a dict of tensors by name, whose first axis is the batch. The row is
+        computed together with other rows of these; if a batch needs more rows than there are, rows are made whose elements
+        are drawn from the elements of their tensor.
+    batches: sizes of the batches. The row in each is compared with the row by itself.
+    row: which row of the inputs, from 0.
+    seed: seed of the made rows, of the places of the row in a batch (first, middle, last, and two that are drawn), and of torch
+        before every run.
+    arch: architecture of the GPU that was emulated, such as "sm_90", so that its orders are looked for, too; for tensors on a GPU
+        it is known.
 
-    How: below autograd every op's result is seen; views and copies, which compute nothing, are passed over. Where the row is in a
-    result is asked of the result: of a batch the axis is looked at that is so many times as long as alone. What changes when the
-    row alone is exchanged must lie within one row of that axis (of (batch), (batch, time), (time, batch), …), and must not change
-    when all others are exchanged. Bits of that part are then held to those of the run alone, and written over with them, so that
-    each op gets the row's bits of the run alone and answers for itself. What explains the results of the first op that differs
-    is looked for where it is a product (_explain.py).
+    Every op's result is seen below autograd; views and copies, which compute nothing, are passed over. Where the row lies in a
+    result is found from the result: the axis is the one that is as many times longer as the batch has rows. What changes when
+    only the row is exchanged must lie within one row of that axis ((batch), (batch, time), (time, batch), …), and must not
+    change when all other rows are exchanged. The bits of that part are compared with those of the row by itself, which are then
+    written over them, so that a difference of one op does not reach the next. If the first op that differs is a product, what
+    explains its results is looked for (_explain.py).
 
-    What an op's status may be:
+    The status of an op is one of these:
 
-        same               the row has the bits of the run alone
-        variant            it has others: this alone is a finding
+        same               the row has the bits of the run by itself
+        variant            it has other bits; only this is a finding
         mixes rows         an element changes with the row and with others: batch norm in training, a mean, a weight's gradient
-        of the batch       it does not change with the row, and yet is not what it is alone: a loss divided by the batch's size
-        after mixed rows   it differs, and comes of one of these two
+        of the batch       it does not change with the row, but differs from the run by itself: a loss divided by the batch's size
+        after mixed rows   it differs, and was computed from the result of an op with one of these two
         without the row    it does not change with the row
         row not followed   none of these fits
         unsteady           it was not the same in two equal runs
-        other ops          a batch computes it by other ops, of which the last is compared
+        other ops          the batch computes it by other ops, of which the last is compared
 
-    The function runs some ten times for each size; a model's buffers are put back after each, what else it keeps from run to run
-    (its parameters' .grad, a cache) is not. Modes and contexts around the call, as torch.no_grad(), autocast and tensor_cores(),
-    hold for every run.
+    The function runs some ten times for each size. The buffers of a model are restored after each run, but nothing else that it
+    keeps (its parameters' .grad, a cache). Modes and contexts around the call, such as torch.no_grad(), autocast and
+    tensor_cores(), hold for every run.
 
-    Returns an Invariance. ValueError, one line, for inputs that cannot be, and for a function that draws random numbers.
+    Returns an Invariance. Raises ValueError, in one line, for inputs that do not fit, and for a function that draws random
+    numbers.
 
     >>> import torch
     >>> import binade.torch
@@ -101,7 +106,7 @@ def sizes_of(batches):
 
 
 def told(runs, batches, arch):
-    """The Invariance."""
+    """Returns the Invariance of finished runs."""
     ops, notes = [], [note for batch in batches for note in batch.notes]
     for op in runs.ops:
         states = {batch.state.get(op.index, "other ops") for batch in batches}
@@ -125,7 +130,8 @@ def told(runs, batches, arch):
 
 
 def orders(runs, batches, index, arch):
-    """What explains each result of the first variant op: dicts with batches, [] of the row alone; or text why there is none."""
+    """Returns what explains each result of the first variant op: dicts with batches ([] for the row by itself), or text that
+    says why nothing does."""
     alone = runs.values[index][0]
     results = [([], alone)]
     for batch in batches:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loss scales of all frameworks with the interface of torch.amp.GradScaler.
+"""The class LossScaler: loss scales of all frameworks, with the interface of torch.amp.GradScaler.
 
     scale ─▶ backward ─▶ unscale_: looks at the gradients, divides them ─▶ step, or none ─▶ update: the engine's next scale
 
-The engine is binade.LossScaler; torch's own class has the order of calls, and one float32 of the engine's scale.
+The engine is binade.LossScaler, which sets the scale. torch's own class keeps the order of calls, and a float32 tensor of the
+engine's scale.
 """
 import collections.abc
 import math
@@ -25,25 +26,25 @@ DEFAULTS = {row.name: row.parameters for row in _binade.loss_scalers()}
 
 
 def changeable(name):
-    """A parameter as torch's GradScaler has it, under its private name."""
+    """Returns a property for a parameter that torch's GradScaler keeps under its private name."""
     return property(lambda self: self._parameter(name), lambda self, value: self._change({name: value}))
 
 
 class LossScaler(GradScaler):
-    """A loss scale of any framework's policy, in place of torch.amp.GradScaler: it is one, with its methods and errors.
+    """A loss scaler with any framework's policy. It is a torch.amp.GradScaler, with its methods and errors.
 
-    policy: a name of binade.loss_scalers(), which has each one's parameters and their defaults: torch (or "dynamic"), whose
-        scales, skipped steps and parameters are bit for bit those of torch.amp.GradScaler; apex, keras2, keras3, jmp, deepspeed,
-        deepspeed_class, megatron, fairseq, fairseq_class, openseq2seq_backoff, paddle, paddle_static, mxnet; log_max, which looks
-        at the largest gradient; histogram, which looks at the share of large ones; static, as "static:1024" for a fixed scale;
+    policy: a name of binade.loss_scalers(), which has the parameters of each and their defaults. "torch" (or "dynamic") has bit
+        for bit the scales, skipped steps and parameters of torch.amp.GradScaler. Others are apex, keras2, keras3, jmp, deepspeed,
+        deepspeed_class, megatron, fairseq, fairseq_class, openseq2seq_backoff, paddle, paddle_static and mxnet; log_max, which
+        looks at the largest gradient; histogram, which looks at the share of large ones; "static:1024", a fixed scale; and
         none. adaptive, a scale for each layer, is refused: README.md says why.
-    enabled: False: everything passes as it is.
-    allow_fp16: gradients may be float16, which GradScaler refuses.
-    parameters: the policy's, by name: init_scale, growth_factor, min_scale, hysteresis, … What is left out is as the framework
-        has it.
+    enabled: if False, losses and gradients are not changed.
+    allow_fp16: whether gradients may be float16, which GradScaler refuses.
+    parameters: those of the policy, by keyword: init_scale, growth_factor, min_scale, hysteresis, … The others have the
+        framework's defaults.
 
-    It works where the losses lie, on the CPU with torch 1.13, too. ValueError, one line, for a policy or a parameter that there
-    is not; in update() where a policy gives up: DeepSpeed and fairseq at their least scale.
+    It works on the device of the losses, on the CPU with torch 1.13 as well. Raises ValueError, in one line, for a policy or a
+    parameter that there is not, and in update() if a policy gives up, as DeepSpeed's and fairseq's do at their least scale.
 
     >>> import torch
     >>> import binade.torch
@@ -82,7 +83,7 @@ class LossScaler(GradScaler):
         return LOOKS.get(self.policy, LOOKS_NOT)
 
     def _made(self, parameters):
-        """An engine. Of torch's own policy with torch's assertions."""
+        """Returns an engine. For torch's own policy, parameters are checked by torch's assertions."""
         if self.policy == "torch" and parameters.get("growth_factor", 2) <= 1:
             raise AssertionError("The growth factor must be > 1.0.")
         if self.policy == "torch" and parameters.get("backoff_factor", 0.5) >= 1:
@@ -99,7 +100,7 @@ class LossScaler(GradScaler):
         return parameters[name]
 
     def _change(self, parameters, state=None):
-        """The engine with other parameters, and a state, or the one that it has."""
+        """Replaces the engine by one with other parameters, and with the given state, or else the present one."""
         given = self._given | parameters
         engine = self._made(given)
         engine.load_state_dict(self._engine.state_dict() if state is None else state)
@@ -110,7 +111,7 @@ class LossScaler(GradScaler):
         self._seen = self._look.nothing
 
     def _show(self):
-        """The engine's scale where torch's class keeps its own."""
+        """Copies the engine's scale to where torch's class keeps its own."""
         self._init_scale = self._engine.scale
         self._init_growth_tracker = self._engine.state_dict().get("growth_tracker", 0)
         if self._scale is not None:
@@ -122,7 +123,7 @@ class LossScaler(GradScaler):
         self._growth_tracker = torch.full((), self._init_growth_tracker, dtype=torch.int32, device=device)
 
     def scale(self, outputs):
-        """A loss times the scale, in its graph; of an iterable of losses, however nested, each."""
+        """Returns a loss times the scale, in its graph; for an iterable of losses, however nested, each of them so."""
         return self._scaled(outputs) if self._enabled else outputs
 
     def _scaled(self, outputs):
@@ -144,9 +145,10 @@ class LossScaler(GradScaler):
         return found if self._skips else {device: torch.zeros_like(x) for device, x in found.items()}
 
     def update(self, new_scale=None):
-        """Ends the iteration: the policy's next scale, or the given one, which leaves everything else that it remembers alone.
+        """Ends the iteration, and sets the policy's next scale.
 
-        new_scale: a number, or a tensor of one element without a graph.
+        new_scale: a number, or a tensor of one element without a graph, to set as the scale instead; nothing else that the policy
+        remembers changes then.
         """
         if not self._enabled:
             return
@@ -174,7 +176,7 @@ class LossScaler(GradScaler):
         self._engine.load_state_dict(state | {key: scale for key in ("scale", "next_scale") if key in state})
 
     def state_dict(self):
-        """GradScaler's; where the policy is another, or has parameters that GradScaler's has not, also "state", the engine's."""
+        """Returns GradScaler's state, and for other policies, or parameters that GradScaler lacks, also "state", the engine's."""
         if not self._enabled:
             return {}
         parameters = self._parameters()
@@ -184,7 +186,7 @@ class LossScaler(GradScaler):
         return out | {"state": self._engine.state_dict()} if own else out
 
     def load_state_dict(self, state_dict):
-        """Takes what state_dict() of a scaler of the same policy gave; "torch" takes GradScaler's, too."""
+        """Sets the state that state_dict() of a scaler of the same policy returned; "torch" takes GradScaler's, too."""
         if not self._enabled:
             return
         if not state_dict:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix products behind what an op gives: A, B and C, and where in the op's result each element of D lies."""
+"""Finds the matrix products behind the result of an op: A, B and C, and where in the result each element of D lies."""
 import dataclasses
 import math
 
@@ -10,24 +10,24 @@ from .. import _binade
 from ._product_ops import OPS
 from ._products import FORMATS, Products
 
-# Of ops that are no single product, why.
+# Why some ops are no single product.
 NO_PRODUCT = {
     "addbmm": "it is several products, one after the other",
     **dict.fromkeys((name for name in OPS if name.startswith("_scaled_dot_product")),
                     "attention is more than a product: its products are not seen apart"),
     **dict.fromkeys((name for name in OPS if name.startswith("_scaled_mm")), "products with scales are not explained"),
 }
-# What an op adds to its product, of its arguments, shaped so that it broadcasts to the result.
+# The argument that an op adds to its product, shaped so that it broadcasts to the result.
 ADDENDS = {
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), lambda args: args[0]),
     "convolution": lambda args: None if args[2] is None else args[2].reshape(-1, *(1,) * (args[0].dim() - 2)),
 }
-# The weight of a convolution whose K runs over its kernel, of the arguments and the number of the result.
+# The weight of a convolution whose K runs over its kernel, from the op's arguments and the number of the result.
 WEIGHTS = {
     "convolution": lambda args, number: args[1],
     "convolution_backward": lambda args, number: args[2] if number == 0 else None,
 }
-K_ORDERS = "kernel, channels", "channels, kernel"  # of such a convolution
+K_ORDERS = "kernel, channels", "channels, kernel"  # orders of K of a convolution with a kernel
 
 
 def is_product(name):
@@ -38,9 +38,12 @@ def is_product(name):
 
 @dataclasses.dataclass(frozen=True)
 class Lowered:
-    """A batch of products: a (batch, m, k), b (batch, k, n), c (batch, m, n) or None; places (batch, m, n): where each element of
-    D lies in the op's result, flattened. biased: c is added to what was rounded. taps: places of a convolution's kernel where K
-    runs over these and then channels; else 0. d (batch, m, n) once of() has taken it from a result."""
+    """A batch of products.
+
+    a: (batch, m, k). b: (batch, k, n). c: (batch, m, n) or None. places: (batch, m, n), where each element of D lies in the flattened
+    result of the op. biased: whether c is added to the rounded product. taps: for a convolution, number of places of the kernel,
+    over which K runs before it runs over channels; else 0. d: (batch, m, n), after of() has taken it from a result.
+    """
 
     a: torch.Tensor
     b: torch.Tensor
@@ -53,26 +56,26 @@ class Lowered:
     d: "torch.Tensor | None" = None
 
     def of(self, result):
-        """With the D of what the op gave."""
+        """Returns this with the D of a result of the op."""
         return dataclasses.replace(self, d=result.reshape(-1)[self.places])
 
     @property
     def k_orders(self):
-        """How K may run, in words; first as it is; "" where that is the one way."""
+        """Returns the orders in which K may run, as texts, the present one first; "" if there is only one."""
         return K_ORDERS if self.taps > 1 else ("",)
 
     def k_order(self, words):
-        """The Lowered whose K runs so."""
+        """Returns the Lowered whose K runs in this order."""
         if words != K_ORDERS[1]:
             return self
 
-        def turned(x):  # whose last axis is K
+        def turned(x):  # returns x with K as the last axis
             return x.unflatten(-1, (self.taps, -1)).transpose(-1, -2).flatten(-2)
 
         return dataclasses.replace(self, a=turned(self.a), b=turned(self.b.transpose(1, 2)).transpose(1, 2))
 
     def part(self, batch, rows, columns):
-        """(a, b, d, c or None) of a product's rows and columns, contiguous."""
+        """Returns (a, b, d, c or None) of some rows and columns of a product, contiguous."""
         def both(x):
             return None if x is None else x[batch][rows][:, columns].contiguous()
         return self.a[batch][rows].contiguous(), self.b[batch][:, columns].contiguous(), both(self.d), both(self.c)
@@ -81,20 +84,22 @@ class Lowered:
         return self.part(batch, slice(None), slice(None))
 
     def dots(self, elements):
-        """(a, b, d, c or None) with a row for each (product, row, column)."""
+        """Returns (a, b, d, c or None) with a row for each element (product, row, column)."""
         i, rows, columns = elements.unbind(1)
         a, b = self.a[i, rows], self.b.transpose(1, 2)[i, columns]
         return a.contiguous(), b.contiguous(), self.d[i, rows, columns], None if self.c is None else self.c[i, rows, columns]
 
     def as_given_by(self, model):
-        """D as a GemmModel gives it."""
+        """Returns D as a GemmModel computes it."""
         products = (self.whole(i) for i in range(len(self.a)))
         return torch.stack([_binade.gemm(a, b, c, model=model) for a, b, _, c in products])
 
 
 class NumberedProducts(Products):
-    """In the place of each sum a number of its own, ascending, in binary64, which rounds none of them. operands: what each
-    product was made of; begins: where its numbers begin, the end last."""
+    """Products that return in the place of each sum a number of its own, ascending, in binary64, which holds them exactly.
+
+    operands: the operands of each product. begins: the first number of each product, and at last the end.
+    """
 
     def __init__(self):
         super().__init__()
@@ -114,8 +119,9 @@ class NumberedProducts(Products):
 
 
 def lowered(name, args, kwargs, number=None):
-    """The Lowered of an op, named as torch dispatches it, and of result `number` where it gives several; None: of the first that
-    it gives. ValueError, why, where there is none."""
+    """Returns the Lowered of an op, named as torch dispatches it. number: which of several results; None: the first that it returns.
+
+    Raises ValueError, which says why, if there is none."""
     op = name.removesuffix("_")
     if op in NO_PRODUCT or op not in OPS:
         raise ValueError(NO_PRODUCT.get(op, "it is not taken apart into products"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which GemmModel makes a product: an architecture's usual one, or what an order says."""
+"""Chooses the GemmModel that makes a product: an architecture's usual one, or the one of the order that the user gave."""
 import functools
 import re
 
@@ -14,7 +14,7 @@ REFERENCE = "reference"  # an order: exact
 
 
 def flag(owner, name, otherwise):
-    """A switch of torch.backends; older versions, that lack it, raise AssertionError."""
+    """Returns a switch of torch.backends; torch raises AssertionError in versions that do not have it."""
     try:
         return getattr(owner, name)
     except (AttributeError, AssertionError):
@@ -22,8 +22,8 @@ def flag(owner, name, otherwise):
 
 
 def allows_tf32(kind):
-    """What torch would be told on a GPU: since torch 2.9 by fp32_precision, which knows allow_tf32, too. Of a matrix and a vector
-    never (NoTF32Guard in ATen's CUDABlas.cpp)."""
+    """Whether torch would use TF32 on a GPU, by fp32_precision since torch 2.9, which follows allow_tf32. Products of a
+    matrix and a vector never use it (NoTF32Guard in ATen's CUDABlas.cpp)."""
     if kind == "vector":
         return False
     backend = torch.backends.cuda.matmul if kind == "matmul" else torch.backends.cudnn
@@ -32,20 +32,20 @@ def allows_tf32(kind):
 
 
 def accumulates_in_half(kind):
-    """torch.backends.cuda.matmul.allow_fp16_accumulation, since torch 2.7; of convolutions there is no such flag."""
+    """Returns torch.backends.cuda.matmul.allow_fp16_accumulation, which exists since torch 2.7; convolutions have no such flag."""
     return kind in ("matmul", "vector") and flag(torch.backends.cuda.matmul, "allow_fp16_accumulation", False)
 
 
 @functools.lru_cache(maxsize=None)
 def chain_model(dtype):
-    """The GemmModel of a chain of fused multiply-adds in binary32."""
+    """Returns the GemmModel of a chain of fused multiply-adds in binary32."""
     return _binade.GemmModel(CHAINS[dtype])
 
 
 @functools.lru_cache(maxsize=None)
 def usual_model(sm, dtype, tf32, half):
-    """The GemmModel, D in binary32, of an architecture's products of a dtype: its usual instruction, or a chain where it has none
-    or TF32 is not allowed."""
+    """Returns the GemmModel, with D in binary32, of an architecture's products of a dtype: its usual instruction, or a chain if it
+    has none or TF32 is not allowed."""
     operands = "tf32" if tf32 else FORMATS[dtype]
     accumulator = "f16" if half and dtype == torch.float16 else "f32"
     instruction = _binade._usual_instruction(sm, operands, accumulator)
@@ -55,15 +55,15 @@ def usual_model(sm, dtype, tf32, half):
 
 
 def product_key(kind, dtype, a, b):
-    """What a library chooses an order by, of a (batch, m, k) and b (batch, k, n): sizes, and whether rows lie one after the
-    other."""
+    """Returns what a library chooses an order by, for a (batch, m, k) and b (batch, k, n): the sizes, and whether the rows of each
+    are contiguous."""
     layouts = ("rows" if x.shape[-1] == 1 or x.stride(-1) == 1 else "columns" for x in (a, b))
     return kind, FORMATS[dtype], *a.shape[:2], b.shape[2], a.shape[2], *layouts
 
 
 @functools.lru_cache(maxsize=None)
 def check_sums(model):
-    """ValueError where a GemmModel is one of more than sums in binary32: alpha, beta and all that follows them are the op's."""
+    """Raises ValueError if a GemmModel has more than sums in binary32, since alpha, beta and what follows belong to the op."""
     _binade._takes(model, "binary32")
     given = {word for word in str(model).split() if word.startswith("--")}
     ours = {"--alpha", "--beta", "--fused", "--saturate", "--c-first"} & given
@@ -72,8 +72,11 @@ def check_sums(model):
 
 
 class Models:
-    """Chooses Products. arch: as "sm_90". order: a GemmModel, for products whose operands it takes; "reference", exact ones;
-    a function (kind, dtype) → one of these, or None, the usual model; or what has order_of(product_key) → GemmModel or None."""
+    """Chooses the Products of each op.
+
+    arch: such as "sm_90". order: a GemmModel, for products whose operands it takes; "reference" for exact ones; a function
+    (kind, dtype) that returns one of these, or None for the usual model; or an object with order_of(product_key), which returns a
+    GemmModel or None."""
 
     def __init__(self, arch, order=None):
         found = re.fullmatch(r"sm_(\d{2,3})[af]?", arch) if isinstance(arch, str) else None
@@ -92,10 +95,10 @@ class Models:
             check_sums(order)
 
     def given(self, kind, dtype):
-        """What order says, whatever operands it takes: a GemmModel, "reference", or None, nothing."""
+        """Returns what the order says, whether or not it takes the operands: a GemmModel, "reference", or None."""
         try:
             given = self._order(kind, dtype) if callable(self._order) else self._order
-        except TypeError as error:  # of a @ b torch would say only that there is no such operator
+        except TypeError as error:  # torch would only say that a @ b has no such operator
             raise RuntimeError(f"order({kind!r}, {dtype}): {error}") from error
         if callable(self._order) and isinstance(given, _binade.GemmModel):
             check_sums(given)
@@ -104,18 +107,18 @@ class Models:
         return given
 
     def products(self, kind, dtype):
-        """The Products of an op."""
-        # Of a depthwise convolution there is nothing to be found: it has no products of matrices.
+        """Returns the Products of an op."""
+        # A depthwise convolution has no products of matrices, so no order is looked for.
         found = self._order_of is not None and kind != "depthwise"
         return ChosenProducts(functools.partial(self.of_product, kind, dtype)) if found else self.of(kind, dtype)
 
     def of_product(self, kind, dtype, a, b):
-        """The Products of a (batch, m, k) and b (batch, k, n)."""
+        """Returns the Products of a (batch, m, k) and b (batch, k, n)."""
         found = None if self._order_of is None else self._order_of(product_key(kind, dtype, a, b))
         return self.of(kind, dtype) if found is None else ModelProducts(found, kind)
 
     def of(self, kind, dtype):
-        """Products whatever the sizes. kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes;
+        """Returns Products for any sizes. kind: "matmul"; "vector", a matrix and a vector; "dot", which no Tensor Core computes;
         "convolution"; or "depthwise", a convolution that ATen computes itself."""
         given = self.given(kind, dtype)
         if isinstance(given, str):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person calls the layers of a model: names of modules, of what they give, and of their parameters."""
+"""Names the layers of a model: modules, their outputs and their parameters."""
 import collections.abc
 import dataclasses
 import re
@@ -14,7 +14,7 @@ WRAPPERS = {
     "CheckpointWrapper": "_checkpoint_wrapped_module",
     "OptimizedModule": "_orig_mod",
 }
-# Of modules that give several tensors, where each stands and what it is called.
+# For modules with several outputs, the place and the name of each.
 OUTPUTS = {
     torch.nn.LSTM: {(0,): "", (1, 0): "h_n", (1, 1): "c_n"},
     torch.nn.GRU: {(0,): "", (1,): "h_n"},
@@ -28,13 +28,13 @@ RNN_WORDS = {"ih": "input", "hh": "hidden", "hr": "projection"}
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A parameter, or rows of it, as the weight of a layer."""
+    """A parameter, or some of its rows, as the weight of a layer."""
 
     layer: str
     rows: "slice | None" = None
 
     def of(self, x):
-        """The part's rows of the parameter, or of what has its shape."""
+        """Returns the rows of this part of the parameter, or of a tensor of its shape."""
         return x if self.rows is None else x[self.rows]
 
 
@@ -43,7 +43,7 @@ def joined(name, child):
 
 
 def wrapped_by(module):
-    """The model inside a wrapper; None where the module is none."""
+    """Returns the model inside a wrapper; None if the module is no wrapper."""
     attribute = WRAPPERS.get(type(module).__name__)
     inner = None if attribute is None else getattr(module, attribute, None)
     return inner if isinstance(inner, torch.nn.Module) else None
@@ -56,12 +56,12 @@ def unwrapped(module):
 
 
 class Names:
-    """Of the modules and parameters of models, {prefix: model}; what is shared has the first of its names."""
+    """The names of the modules and parameters of models, {prefix: model}; a shared module has the first of its names."""
 
     def __init__(self, models):
         self.modules = {}  # id of a module: its name as a layer
         self.parts = {}  # id of a parameter: its Parts
-        self.held = []  # what the ids are of
+        self.held = []  # keeps the objects of the ids alive
         self.compiled = []  # names of models whose modules run compiled: no hook of theirs is called
         self.replicated = []  # names of models whose copies run in their place, for each GPU
         self.blocks = set()  # ids of modules that are made of others
@@ -115,7 +115,7 @@ class Names:
 
 
 def parts_of(module, own, parameter, name, shown):
-    """The Parts of a module's own parameter."""
+    """Returns the Parts of a module's own parameter."""
     if isinstance(module, torch.nn.MultiheadAttention) and own in ("in_proj_weight", "in_proj_bias"):
         third = module.embed_dim
         if not hasattr(parameter, "to_local") and parameter.dim() > 0 and parameter.shape[0] == 3 * third:
@@ -130,7 +130,7 @@ def parts_of(module, own, parameter, name, shown):
 
 
 def tensors_in(x, path=()):
-    """(where it stands, tensor) of every tensor in what a module took or gave."""
+    """Yields (its place, tensor) for every tensor in the arguments or the output of a module."""
     if isinstance(x, torch.Tensor):
         yield path, x
     elif isinstance(x, torch.nn.utils.rnn.PackedSequence):
@@ -147,7 +147,7 @@ def tensors_in(x, path=()):
 
 
 def outputs_of(module, name, out, layers):
-    """(layer, tensor) of what a module gave. layers: names that are others' already."""
+    """Yields (layer, tensor) for every output of a module. layers: names that other layers have already."""
     if isinstance(out, torch.Tensor):
         return [(name, out)]
     known = next((labels for kind, labels in OUTPUTS.items() if isinstance(module, kind)), {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of ordinary tensors in narrow formats: their operands scaled and rounded, gradients to a format of their own.
+"""Computes products of ordinary tensors in narrow formats: operands are scaled and rounded, gradients to a format of their own.
 
 An operand is multiplied by a power of two, the largest of 2^-126 to 2^126 that keeps its largest magnitude within the format's
 largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats
@@ -32,7 +32,7 @@ HOLDERS = ("binary16", "bfloat16", "tf32")
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """The settings of a product."""
+    """The settings of a product in narrow formats."""
 
     operands: str = None
     backward: str = None
@@ -58,11 +58,11 @@ class Recipe:
         _binade.GemmModel(CHAINS[torch.float32], promote_every=self.promote_every)  # says what is wrong with it
 
     def format(self, role):
-        """The name of an operand's format."""
+        """Returns the name of an operand's format."""
         return _binade.Format((self.backward if role == "d" else None) or self.operands).name
 
     def blocks(self, role, k):
-        """Rows and length along K that a scale has; None: the whole tensor."""
+        """Returns how many rows and positions of K share a scale; None: the whole tensor."""
         if self.scale in (None, "amax"):
             return None
         if self.scale == "row":
@@ -75,8 +75,8 @@ class Recipe:
 
 @functools.lru_cache(maxsize=None)
 def narrow_model(sm, a, b, promote_every):
-    """The GemmModel, D in binary32, of products of two formats' numbers: of the architecture's own instruction, or of the
-    narrowest that holds them."""
+    """Returns the GemmModel, with D in binary32, of products of two formats: that of the architecture's instruction for
+    them, or of the narrowest instruction that holds their numbers."""
     options = dict(promote_every=promote_every, epilogue_format="binary32", out_format="binary32")
     of_bytes = _binade._usual_instruction(sm, "e4m3", "f32")
     alike = [(x, x, _binade._usual_instruction(sm, x, "f32")) for x in HOLDERS]
@@ -88,8 +88,7 @@ def narrow_model(sm, a, b, promote_every):
 
 
 def products_of_formats(order, sm, a, b, promote_every):
-    """Products of two formats' numbers as they are: what an order says where it says anything and takes them; else
-    narrow_model's."""
+    """Returns Products of two formats, without scaling: by the order if it names a model that takes them, else by narrow_model."""
     if isinstance(order, str):
         return ExactProducts()
     fits = order is not None and _binade._takes(order, a) and _binade._takes(order, b)
@@ -97,13 +96,14 @@ def products_of_formats(order, sm, a, b, promote_every):
 
 
 def is_held(narrow, wide):
-    """Whether every number of a format is one of the other."""
+    """Whether every number of a format is one of another format."""
     x, y = _binade.Format(narrow), _binade.Format(wide)
     return x == y or x.precision <= y.precision and x.max <= y.max and x.min_positive >= y.min_positive
 
 
 def block_log2(x, format, rows, columns):
-    """Of x (batch, m, k) in blocks of rows × columns, the scales' exponents, each where its block's numbers are (batch, m, k)."""
+    """Returns the exponents of the scales of x (batch, m, k) in blocks of rows × columns, repeated for each number:
+    (batch, m, k)."""
     m, k = x.shape[1:]
     amax = torch.nn.functional.pad(x.abs().nan_to_num(0.0, math.inf), (0, -k % columns, 0, -m % rows))
     amax = amax.unflatten(2, (-1, columns)).unflatten(1, (-1, rows)).amax((2, 4))
@@ -113,7 +113,7 @@ def block_log2(x, format, rows, columns):
 
 
 def times(x, exponents):
-    """x·2^exponents in binary32, rounded once."""
+    """Returns x·2^exponents in binary32, rounded once."""
     return (x.double() * 2.0**exponents).float()
 
 
@@ -122,14 +122,16 @@ def rounded(x, format):
 
 
 def plus_scaled(so_far, part, exponents):
-    """so_far + part·2^exponents in binary32, rounded once: binary64 has so many digits that its own rounding shows in none."""
+    """Returns so_far + part·2^exponents in binary32, rounded once; the rounding to binary64 in between never changes
+    the result."""
     return (so_far.double() + part.double() * 2.0**exponents).float()
 
 
 class NarrowProducts(Products):
-    """By a recipe. roles: a letter for each operand, "d" a gradient, "x" an activation, "w" a weight. order: a GemmModel for
-    products whose operands it takes, "reference", or None. tensors: by role, whole operands, where a and b are what a product
-    reads of them."""
+    """Products by a recipe.
+
+    roles: a letter for each operand, "d" a gradient, "x" an activation, "w" a weight. order: a GemmModel for products whose operands
+    it takes, "reference", or None. tensors: the whole operands by role, if a and b are only what a product reads of them."""
 
     def __init__(self, sm, order, recipe, roles, tensors):
         super().__init__()
@@ -156,7 +158,7 @@ class NarrowProducts(Products):
         return out
 
     def _operand(self, x, format, role):
-        """Of (batch, rows, k): numbers of the format, and the exponents they are scaled by, one or as many."""
+        """Returns (batch, rows, k) as numbers of the format, and the exponents of their scales, one or as many as numbers."""
         x = x.float()
         blocks = self._recipe.blocks(role, x.shape[2])
         if self._recipe.scale is None or x.numel() == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Inf and NaN arise: the first tensor of a step that holds one, and what went into the op that made it."""
+"""The class NonFinite: the first tensor of a step that holds Inf or NaN, and the inputs of the op that made it."""
 import dataclasses
 import math
 
@@ -11,13 +11,13 @@ MOST_INPUTS = 16  # tensors that went into an op
 
 
 def scale_text(x):
-    """2^16 of a power of two, else its digits."""
+    """Returns a scale as text: "2^16" for a power of two, else its digits."""
     fraction, exponent = math.frexp(x)
     return f"2^{exponent - 1}" if fraction == 0.5 else f"{x:g}"
 
 
 def magnitudes(x):
-    """In words, of a row of NonFinite.inputs."""
+    """Returns the magnitudes of a row of NonFinite.inputs in words."""
     if x["smallest"] is None:
         words = "all zero" if not x["nan"] and not x["inf"] else "nothing finite but zero"
     else:
@@ -29,11 +29,11 @@ def magnitudes(x):
 class NonFinite:
     """The first tensor of a step that held Inf or NaN.
 
-    step, layer, role ("act", "dAct", "dW" or "weight"), phase ("forward", "backward" or "step"). found: {"nan": n, "inf": n};
-    empty where the tensor lay on a GPU, whose findings are read when the step is over. inputs: what the op got, a dict a
-    tensor with name, dtype, values, nan, inf, smallest, largest (magnitudes). arose: whether all of that was finite, so that it
-    arose there; None where that is not known.
-    loss_scale: that of the step. skipped: whether a GradScaler left the step out, as is usual while it looks for its scale.
+    step: number of the step. layer: name of the layer. role: "act", "dAct", "dW" or "weight". phase: "forward", "backward" or
+    "step". found: {"nan": n, "inf": n}, how many there were; empty if the tensor lay on a GPU, whose findings are read when the
+    step is over. inputs: a dict for each tensor that the op got, with name, dtype, values, nan, inf, smallest and largest
+    (magnitudes). arose: whether all inputs were finite, so that Inf or NaN arose in this op; None if that is not known.
+    loss_scale: loss scale of the step. skipped: whether a GradScaler skipped the step, as is usual while it looks for its scale.
     """
 
     step: int
@@ -51,7 +51,7 @@ class NonFinite:
 
     @property
     def text(self):
-        """In a line."""
+        """What was found, as text of one line."""
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
         line = f"step {self.step}: {what or 'Inf or NaN'} in {PLACES[self.role].format(self.layer)}"
         if self.loss_scale is not None and self.phase == "backward":
@@ -65,7 +65,7 @@ class NonFinite:
         return line
 
     def to_dict(self):
-        """As in the report's JSON."""
+        """Returns what was found as a dict, as in the report's JSON."""
         told = {"found": self.found or None, "arose": self.arose}
         return {"text": self.text, "step": self.step, "layer": self.layer, "role": self.role, "phase": self.phase,
                 **{key: x for key, x in told.items() if x is not None},

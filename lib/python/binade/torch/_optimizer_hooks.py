@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What optimizers and scalers are seen to do.
+"""The hooks in optimizers and scalers, and what they see.
 
     scaler.scale      ─▶ the loss scale is in use
     optimizer.step    ─▶ before: weight, dW, a copy of the weight; after: update, state
@@ -18,7 +18,7 @@ SEARCHES = 20  # for optimizers, where none is found
 
 
 def watching(method):
-    """What fails in our own counting is noted, and ends nobody's training."""
+    """Catches errors in counting and notes them, so that they do not end the training."""
     @functools.wraps(method)
     def guarded(self, *args):
         try:
@@ -31,15 +31,15 @@ def watching(method):
 
 
 def held_by(optimizer):
-    """Ids of its parameters."""
+    """Returns the ids of an optimizer's parameters."""
     return {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
 
 
 class OptimizerHooks:
-    """The half of Hooks that hangs in optimizers and scalers."""
+    """The part of Hooks that attaches to optimizers and scalers."""
 
     def attach_scaler(self, scaler):
-        """One whose scale() can be seen is in use from each call of it to the end of the step; any other always.
+        """Attaches hooks to a scaler. It is in use from each call of its scale() to the end of the step; always, if calls cannot be seen.
 
         Returns whether steps that it skips can be seen.
         """
@@ -50,7 +50,7 @@ class OptimizerHooks:
         return self._wrap(scaler, "step", self._scaler_step)
 
     def attach_optimizers(self, optimizers):
-        """Those given."""
+        """Attaches hooks to the given optimizers."""
         self._optimizers = list({id(one): one for one in optimizers}.values())
         for optimizer in self._optimizers:
             if hasattr(optimizer, "register_step_pre_hook"):
@@ -60,7 +60,7 @@ class OptimizerHooks:
                 self.note(f"steps of {type(optimizer).__name__} cannot be seen: call w.step()", warn=True)
 
     def find_optimizers(self):
-        """Those in the process that hold the models' parameters; sought again while there is none."""
+        """Looks for optimizers in the process that hold the models' parameters; repeated as long as there are none."""
         self._found = True
         found = living_optimizers(self._names.parts)
         self._searches = 0 if found else SEARCHES if not self._searches else self._searches - 1
@@ -79,7 +79,7 @@ class OptimizerHooks:
         return inner(*args, **kwargs)
 
     def _parameters(self, optimizer):
-        """(parameter, its values here, Parts) of what an optimizer holds of the models."""
+        """Yields (parameter, its values in this process, Parts) for the parameters of the models that an optimizer holds."""
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 parts = self._names.parts.get(id(parameter))
@@ -88,7 +88,7 @@ class OptimizerHooks:
                     yield parameter, values, parts
 
     def _weight_gradients(self, optimizer):
-        """(layer, gradient, parameter)."""
+        """Yields (layer, gradient, parameter) for the parameters of an optimizer."""
         of = self._names.parts
         for group in optimizer.param_groups:
             for parameter in group["params"]:
@@ -132,7 +132,7 @@ class OptimizerHooks:
                     self._step.count(part.layer, "weight", part.of(values), placement_of(parameter))
 
     def _see_skipped(self, optimizer):
-        """A step that a scaler left out."""
+        """Sees a step that a scaler skipped."""
         self._see_weights(optimizer)
         if self._step.event is not None:
             self._step.event.skipped = True
@@ -210,7 +210,7 @@ class OptimizerHooks:
         self._see_states(optimizer)
 
     def _inputs_of_step(self, optimizer, parameter):
-        """What an update is made of, by name."""
+        """Returns the tensors from which an update is computed, by name."""
         states = getattr(optimizer, "state", {}).get(parameter, {})
         states = {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
         return {"gradient": parameter.grad} | states
@@ -237,7 +237,7 @@ class OptimizerHooks:
                     continue
                 if x.shape == values.shape:
                     named = [(part.layer, part.of(x)) for part in parts]
-                else:  # of all parameters together, as L-BFGS has them; or of rows and columns
+                else:  # a state of all parameters together, as in L-BFGS, or of rows and columns
                     named = [(type(optimizer).__name__ if x.numel() > values.numel() else parts[0].layer, x)]
                 for layer, own in named:
                     self._step.count(f"{layer}.{key}", "state", own, placement_of(state))
@@ -248,7 +248,7 @@ class OptimizerHooks:
         again = id(optimizer) in step.ended
         step.ended.add(id(optimizer))
         if self._found and (again or id(optimizer) not in self._stepped):
-            # Of what was only found, what never steps beside the one that does is not waited for.
+            # An optimizer that was found, not given, and did not step while another did is not waited for.
             held = held_by(optimizer)
             self._optimizers = [one for one in self._optimizers if one is optimizer or id(one) in self._stepped
                                 or not (again or held & held_by(one))]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ATen's ops with products, each made of Products (_products.py).
+"""Computes ATen's ops with products, each by Products (_products.py).
 
-An op's function takes these and what the op takes, and gives what the op gives. Where it has several products it says with roles=
-what their operands are, a letter each (_narrow.py): "d" a gradient, "x" an activation, "w" a weight. multiply(a, b) in
-_convolution.py and _attention.py is one of the three ways in which Products are asked.
+The function of an op takes Products and the arguments of the op, and returns what the op returns. If the op has several products,
+its function says by roles= what their operands are, a letter for each (_narrow.py): "d" a gradient, "x" an activation, "w" a
+weight. multiply(a, b) in _convolution.py and _attention.py is one of the three calls that Products have.
 """
 import functools
 
@@ -17,7 +17,7 @@ from ._scaled_mm import scaled_mm, scaled_mm_v2
 
 
 def check_matrices(name, a, b, axes=2):
-    """That they are; whether their sizes fit each other is seen where they are multiplied."""
+    """Raises an error if tensors are no matrices. Whether their sizes fit is checked when they are multiplied."""
     if a.dim() != axes or b.dim() != axes:
         raise RuntimeError(f"{name}: tensors of {axes} axes are wanted, not of {a.dim()} and {b.dim()}")
 
@@ -43,7 +43,7 @@ def baddbmm(products, c, a, b, *, beta=1, alpha=1):
 
 
 def addbmm(products, c, a, b, *, beta=1, alpha=1):
-    """An addmm after the other, each rounded, as ATen has it on a GPU, too."""
+    """Computes one addmm after the other, each rounded, as ATen does on a GPU as well."""
     check_matrices("addbmm", a, b, 3)
     if len(a) != len(b):
         raise RuntimeError(f"addbmm: batches of {len(a)} and {len(b)} matrices")
@@ -115,14 +115,14 @@ def rounded_attention_backward(products, dy, q, k, v, out, logsumexp, dropout_p,
 
 
 def kind_of(name, kind, args):
-    """The kind that OPS says, but for a convolution that no library computes."""
+    """Returns the kind that OPS says, except for a convolution that ATen computes itself."""
     if kind != "convolution":
         return kind
     x, w, _, stride, _, dilation, transposed, _, groups = args[:9] if name == "convolution" else args[1:10]
     return "depthwise" if _depthwise.is_atens(x, w, stride, dilation, transposed, groups) else kind
 
 
-# Name of an op: its kind, which Models.of knows, and its function.
+# {name of an op: (its kind, as for Models.of, and its function)}
 OPS = {name: (kind, function) for kind, ops in {
     "matmul": {"mm": mm, "addmm": addmm, "bmm": bmm, "baddbmm": baddbmm, "addbmm": addbmm,
                "_scaled_dot_product_flash_attention_for_cpu": attention,
@@ -132,10 +132,10 @@ OPS = {name: (kind, function) for kind, ops in {
     "convolution": {"convolution": convolution, "convolution_backward": convolution_backward},
     "scaled": {"_scaled_mm": scaled_mm, "_scaled_mm_v2": scaled_mm_v2},
 }.items() for name, function in ops.items()}
-# Other functions of some of them, with attention="low_precision".
+# Functions that replace some of these with attention="low_precision".
 LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul", rounded_attention),
                  "_scaled_dot_product_flash_attention_for_cpu_backward": ("matmul", rounded_attention_backward)}
-# Ops with products inside that nobody takes apart.
+# Ops with products inside that are not emulated.
 WITH_PRODUCTS = frozenset((
     "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
     "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
@@ -149,6 +149,6 @@ WITH_PRODUCTS = frozenset((
     "slow_conv_transpose2d", "slow_conv_transpose3d", "slow_conv_dilated2d", "slow_conv_dilated3d", "thnn_conv2d",
     "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
 ))
-# Whose ops multiply nothing but what stands above; of all others nobody knows what is in them.
+# Namespaces whose only ops with products are listed above; ops of others may contain any products.
 KNOWN_NAMESPACES = frozenset(("aten", "prim", "prims", "c10d", "_c10d_functional", "c10d_functional", "profiler", "rngprims",
                               "debugprims"))

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices, as ops of torch are made of them (_product_ops.py): sums, and what is made of them.
+"""The products of matrices of which ops of torch are made (_product_ops.py): sums, and what follows on them.
 
-An object of Products is asked, for a (batch, *rows, *K) and b (batch, *K, *columns) of a dtype, where K has one axis, or axes=:
+An object of class Products has these calls, for a (batch, *rows, *K) and b (batch, *K, *columns) of a dtype, where K has one axis,
+or axes= of them:
 
-    products(a, b)                            the sums, in binary32: what more arithmetic follows on
+    products(a, b)                            the sums, in binary32, to which the caller applies further arithmetic
     products.product(a, b, c, alpha, beta)    alpha·A·B + beta·C in the dtype, C broadcast to it; not read where beta is 0
     products.biased(a, b, bias)               A·B + bias in the dtype as a convolution has it; bias None: none
 
-roles= says what a and b are, where an op has several products (_narrow.py).
+roles= says what a and b are, if an op has several products (_narrow.py).
 
     ModelProducts     operands as they are, sums as a GemmModel makes them
     ExactProducts     exact numbers, rounded once
@@ -32,19 +33,19 @@ def prepared(model, k):
 
 
 def filling(x):
-    """A batch of matrices, copied where the elements of each do not fill the memory from its first to its last."""
+    """Returns a batch of matrices, copied if the elements of each do not fill the memory from its first to its last."""
     reach = sum((n - 1) * stride for n, stride in zip(x.shape[1:], x.stride()[1:])) + 1
     return x if reach <= min(x.shape[1:].numel(), 2**31) else x.contiguous()
 
 
 def side(x, lines, along_k):
-    """What _ValueProduct takes: some of the axes are of rows or columns, some of K."""
+    """Returns an operand as _ValueProduct takes it: which axes are rows or columns, and which are K."""
     axes = list(zip(x.shape, x.stride()))
     return x.data_ptr(), FORMATS[x.dtype], x.stride(0), axes[lines], axes[along_k]
 
 
 def shape_of(a, b, axes):
-    """(batch, *rows, *columns) of a product. RuntimeError where the operands do not fit."""
+    """Returns the shape (batch, *rows, *columns) of a product. Raises RuntimeError if the operands do not fit."""
     if len(b) != len(a) or b.shape[1:1 + axes] != a.shape[a.dim() - axes:]:
         shapes = [" × ".join(map(str, x.shape[len(a) == 1 == len(b):])) for x in (a, b)]
         raise RuntimeError(f"shapes cannot be multiplied: {shapes[0]} and {shapes[1]}")
@@ -52,8 +53,8 @@ def shape_of(a, b, axes):
 
 
 def sums(model, a, b, axes=1):
-    """The batch's products before the epilogue: a (batch, *rows, *K), b (batch, *K, *columns), of K so many axes → float32
-    (batch, *rows, *columns)."""
+    """Returns the products of a batch before the epilogue, float32 (batch, *rows, *columns), of a (batch, *rows, *K) and b
+    (batch, *K, *columns); axes: how many axes K has."""
     out = torch.empty(shape_of(a, b, axes), dtype=torch.float32)
     k = a.shape[a.dim() - axes:].numel()
     if out.numel() == 0 or k == 0:
@@ -65,14 +66,14 @@ def sums(model, a, b, axes=1):
 
 
 def as_matrices(a, b, axes):
-    """Operands of several axes as (batch, m, k) and (batch, k, n)."""
+    """Returns operands with several axes as (batch, m, k) and (batch, k, n)."""
     k = b.shape[1:1 + axes].numel()
     return a.reshape(len(a), a.shape[1:a.dim() - axes].numel(), k), b.reshape(len(b), k, b.shape[1 + axes:].numel())
 
 
 class Products:
-    """What all are made of: of the sums alpha·sum + beta·C in binary32, rounded once. cuDNN adds no bias: torch does, to what was
-    rounded."""
+    """The base class: computes alpha·sum + beta·C in binary32 and rounds once. A convolution's bias is added to the rounded
+    result, since torch adds it, not cuDNN."""
 
     direct = False  # whether a depthwise convolution is summed up as ATen's own kernel does
 
@@ -95,7 +96,7 @@ class Products:
 
 
 class ModelProducts(Products):
-    """Of operands as they are, by a GemmModel. kind: as Models.of has it."""
+    """Products of operands as they are, by a GemmModel. kind: as for Models.of."""
 
     def __init__(self, model, kind, direct=False):
         self.model, self._kind, self.direct = model, kind, direct
@@ -111,7 +112,7 @@ class ModelProducts(Products):
 
 
 class ChosenProducts(Products):
-    """Each by the Products that `of` gives for its operands a (batch, m, k) and b (batch, k, n)."""
+    """Products each of which is made by the Products that of(a, b) returns, for a (batch, m, k) and b (batch, k, n)."""
 
     def __init__(self, of):
         super().__init__()
@@ -133,7 +134,7 @@ class ChosenProducts(Products):
 
 
 class ExactProducts(Products):
-    """The exact number, every term of it, alpha and beta as they are (binary64) and the bias among them, rounded once."""
+    """Products that are the exact sum of all terms, with alpha and beta in binary64 and with the bias, rounded once."""
 
     def __init__(self):
         self.used = {"exact sums, rounded once": None}
@@ -154,7 +155,7 @@ def words_of(model):
 
 
 def exact(a, b, axes, dtype, c=None, alpha=1, beta=1):
-    """c: broadcast to (batch, *rows, *columns)."""
+    """Returns the exact products, rounded once. c: broadcast to (batch, *rows, *columns)."""
     shape = shape_of(a, b, axes)
     left, right = as_matrices(a.float(), b.float(), axes)
     left, right = left.contiguous(), right.transpose(1, 2).contiguous()
@@ -167,11 +168,11 @@ def exact(a, b, axes, dtype, c=None, alpha=1, beta=1):
     if out.numel():
         _binade._exact_products(left.data_ptr(), right.data_ptr(), at, out.data_ptr(), m, n, k, batch, m * k, n * k, steps,
                                 float(alpha), float(beta), dtype != torch.float32)
-    return out.reshape(shape).to(dtype)  # from a number rounded to odd: that is the one rounding
+    return out.reshape(shape).to(dtype)  # exact values were rounded to odd, so this is the only rounding that shows
 
 
 def finished(x, dtype, c=None, alpha=1, beta=1):
-    """alpha·x + beta·c in binary32, rounded once to a dtype; c, which is broadcast, is not read where beta is 0."""
+    """Returns alpha·x + beta·c in binary32, rounded once to a dtype; c is broadcast, and is not read if beta is 0."""
     c = None if c is None or beta == 0 else c.to(torch.float32)
     if alpha == 1 and (c is None or beta == 1):
         x = x if c is None else x + c

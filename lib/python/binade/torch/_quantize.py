@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors rounded to a format inside of a model: forward rounds, backward lets gradients through."""
+"""quantize() and Quantized: round tensors inside of a model, and let gradients pass in the backward pass."""
 import dataclasses
 import math
 
@@ -12,14 +12,14 @@ HAS_SETUP_CONTEXT = hasattr(torch.autograd.Function, "setup_context")  # torch 2
 
 
 def amax_log2(x, format):
-    """The exponent of the power of two that brings the largest magnitude of x just under the format's largest number; NaN are
-    passed over."""
+    """Returns the exponent of the power of two that brings the largest magnitude of x just under the format's largest number. NaNs
+    do not count."""
     return _binade._amax_scale_log2(float(x.abs().nan_to_num(0.0, math.inf).amax()) if x.numel() else 0.0, format)
 
 
 @dataclasses.dataclass(frozen=True)
 class Rounding:
-    """What quantize() does to a tensor; options are binade.quantize's."""
+    """How quantize() rounds a tensor; options are those of binade.quantize."""
 
     format: object
     scale: object
@@ -27,7 +27,7 @@ class Rounding:
     options: tuple
 
     def of(self, x):
-        """x rounded, of its dtype."""
+        """Returns x rounded, in its dtype."""
         x = x.detach()
         on_cpu = x.cpu()
         factor = self._factor(on_cpu)
@@ -40,7 +40,7 @@ class Rounding:
         return (out / factor if factor != 1 else out).to(x.dtype).to(x.device)
 
     def drawn(self, call):
-        """With the seed of another call."""
+        """Returns the same with the seed of the given call."""
         options = tuple({**dict(self.options), "seed": dict(self.options).get("seed", 0) + call}.items())
         return dataclasses.replace(self, options=options, gradient=self.gradient and self.gradient.drawn(call))
 
@@ -53,7 +53,7 @@ class Rounding:
 
 
 class Straight(torch.autograd.Function):
-    """Rounding.of, and gradients as they come, or rounded to a format of their own."""
+    """Autograd's function: rounds forward, and passes the gradient as it is, or rounded to a format of its own."""
 
     if HAS_SETUP_CONTEXT:
         @staticmethod
@@ -91,23 +91,24 @@ def rounding_of(format, scale, gradient, options):
                         "random_bits")
     own = tuple(sorted(options.items()))
     how = Rounding(format, scale, None if gradient is None else Rounding(gradient, scale and "amax", None, own), own)
-    for one in filter(None, (how, how.gradient)):  # what cannot be is refused here
+    for one in filter(None, (how, how.gradient)):  # raises ValueError for options that are wrong
         _binade.quantize(np.zeros(1), one.format, **options)
     return how
 
 
 def quantize(x, format, *, gradient=None, scale=None, **options):
-    """Every element rounded to a format, in a model: the gradient of x is the gradient of the result, whatever was rounded.
+    """Rounds every element of a tensor to a format. In the backward pass the gradient of x is the gradient of the result.
 
-    x: a floating tensor of any shape; one of a GPU is copied to the CPU and back. format: a name such as "e4m3", a specification
-        such as "e5m7", or a binade.Format. gradient: a format that the gradient is rounded to; None: it passes as it is.
-    scale: elements are multiplied by it before they are rounded, and divided after. "amax": the power of two that brings the
-        tensor's largest magnitude just under the format's largest number, 1 where that is 0 or infinite; NaN are passed over.
-        The gradient has its own.
-    options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize.
+    x: a floating tensor of any shape; a tensor on a GPU is copied to the CPU and back.
+    format: a name such as "e4m3", a specification such as "e5m7", or a binade.Format.
+    gradient: a format to which the gradient is rounded; None: it is not.
+    scale: a factor by which elements are multiplied before they are rounded, and divided after. "amax": the power of two that
+        brings the tensor's largest magnitude just under the format's largest number, or 1 if that magnitude is 0 or infinite;
+        NaNs do not count. The gradient has a scale of its own.
+    options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize().
 
-    Returns a tensor of x's shape, dtype and device; rounded once, but for float16 and bfloat16 with a scale, which the quotient
-    is rounded to. ValueError, one line, where the dtype does not hold the format's numbers.
+    Returns a tensor of x's shape, dtype and device. It is rounded once, except in float16 and bfloat16 with a scale, where the
+    quotient is rounded to the dtype again. Raises ValueError, in one line, if the dtype does not hold the format's numbers.
 
     >>> import torch
     >>> import binade.torch
@@ -125,9 +126,9 @@ def quantize(x, format, *, gradient=None, scale=None, **options):
 
 
 class Quantized(torch.nn.Module):
-    """quantize() as a module, and as a parametrization: the parameter stays as it is, the layer computes with the rounded one.
+    """A module that applies quantize(), also as a parametrization: then a layer computes with the rounded parameter.
 
-    Takes what quantize() takes. With rounding="stochastic" each call draws with a seed of its own, from `seed` on.
+    It takes the arguments of quantize(). With rounding="stochastic" each call has a seed of its own, from `seed` on.
 
     >>> import torch
     >>> import binade.torch

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of several processes put together: the bytes of one process that had all their tensors."""
+"""Merges the runs of several processes into the bytes that one process with all their tensors would have."""
 from .. import _binade
 from ._run import Run, Window
 
 
 def gathered(x, group):
-    """x of every rank, in their order."""
+    """Returns x of every rank, in the order of ranks."""
     import torch.distributed as dist
 
     out = [None] * dist.get_world_size(group)
@@ -25,8 +25,9 @@ def must_agree(all_of, what):
 
 
 def merged(all_bytes, replicated, where, read):
-    """One dict of all ranks'. replicated(key): every rank must have the same, which counts once; None where only the bytes
-    tell."""
+    """Returns one dict of those of all ranks.
+
+    replicated(key): True if every rank must have the same, which counts once; None if only the bytes tell whether they have."""
     out = {}
     for key in dict.fromkeys(key for one in all_bytes for key in one):
         there = [one.get(key) for one in all_bytes]
@@ -45,7 +46,7 @@ def merged(all_bytes, replicated, where, read):
 
 
 def reduced(run, group, replicated):
-    """The Run of all ranks, the same on each. ValueError where they watched other steps, or replicas differ."""
+    """Returns the Run of all ranks, the same on each. Raises ValueError if they watched different steps, or replicas differ."""
     windows = []
     must_agree(gathered((run.every, [(w.first, w.last, w.steps) for w in run.windows]), group), "windows")
     for window in run.windows:  # one after the other: memory for one window of every rank

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which recipe (_narrow.py) a product has, and which of its operands are gradients.
+"""Finds which recipe (_narrow.py) a product has, and which of its operands are gradients.
 
-Below autograd nothing says which operand is a gradient. Convolutions' backward op does; of others an operand that no forward
-product has had is a gradient in a backward pass: the first operand of a forward product is its activation, the second its weight,
-and with these go the settings of the module that had them. Where several had them (one input of three layers, a tied weight), it
-is the one whose result autograd brought the latest gradient of. With create_graph=True a backward pass is a forward one of its
-own: its products have no gradients among their operands, but those of its own backward pass have.
+Below autograd nothing says which operand is a gradient, except in the backward op of convolutions. For other ops, the first operand
+of a forward product counts as its activation and the second as its weight; in a backward pass, an operand that no forward product
+had is a gradient. The other operand tells the module whose settings apply. If several modules had it (one input of three layers, a
+tied weight), it is the module for whose result autograd has computed a gradient last. With create_graph=True a backward pass is
+also a forward pass: its products have no gradients among their operands, but those of its own backward pass have.
 """
 import contextlib
 import dataclasses
@@ -27,7 +27,7 @@ FIRST_PRUNED_AT = 1024
 
 
 def recipe_of(base, changes):
-    """base with what a module has of its own; None: none at all."""
+    """Returns the recipe `base` with the settings of a module in the place of its own; None if operands stay as they are."""
     if changes is None:
         return Recipe()
     if not isinstance(changes, Mapping):
@@ -43,19 +43,19 @@ def storage_of(x):
 
 
 def is_in_backward():
-    """Whether what runs is a backward pass's own: neither a forward one, nor one that a checkpoint repeats."""
+    """Whether a backward pass is running, and not a forward pass that a checkpoint repeats within it."""
     if torch.is_grad_enabled():
         return False
     if graph_task is not None:
         return graph_task() != -1
-    with contextlib.suppress(RuntimeError):  # which torch 2.0 and before raise outside of a backward pass
+    with contextlib.suppress(RuntimeError):  # raised by torch up to 2.0 outside of a backward pass
         torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
         return True
     return False
 
 
 class Recipes:
-    """Which recipe a product has: that of the module it is of."""
+    """The recipes of all products, each that of its module."""
 
     def __init__(self, base, model=None, modules=None):
         self._base, self._model = base, model
@@ -81,8 +81,8 @@ class Recipes:
 
     @contextlib.contextmanager
     def attached(self):
-        """While it lasts, modules with recipes of their own say when they run: by hooks of all modules, since a model with hooks
-        of its own could be neither copied nor saved."""
+        """Follows, while it is entered, which modules with recipes of their own are running. The hooks are those of all
+        modules, since a model with hooks of its own could be neither copied nor saved."""
         handles = []
         if self._model is not None:
             handles = [register_module_forward_pre_hook(self._begin), register_module_forward_hook(self._end)]
@@ -105,20 +105,20 @@ class Recipes:
 
     @property
     def now(self):
-        """That of forward products."""
+        """Returns the recipe of the forward products that run now."""
         return self._now[-1] if self._now else self._base
 
     def gradient_came(self, recipe):
-        """Of the result of a product with this recipe."""
+        """Notes that autograd computed the gradient of the result of a product with this recipe."""
         self._latest = recipe
 
     def _whose(self, had):
-        """The recipe of a product in a backward pass; had: by role the recipes its operands had."""
+        """Returns the recipe of a product in a backward pass. had: the recipes that its operands had, by role."""
         recipes = next((had[role] for role in SAYS_WHOSE if had.get(role)), (self._base,))
         return self._latest if self._latest in recipes else recipes[-1]
 
     def of(self, op, args):
-        """(recipe, roles, operands by role) of a product; None where its operands stay as they are."""
+        """Returns (recipe, roles, operands by role) of a product; None if its operands stay as they are."""
         if not self.any or op not in OPERANDS:
             return None
         operands = [args[i] for i in OPERANDS[op]]
@@ -136,7 +136,7 @@ class Recipes:
         return recipe, roles, dict(zip(roles, operands)) if op in ROLES else {}
 
     def _known(self, x):
-        """The role it had in forward products, and their recipes."""
+        """Returns the role that an operand had in forward products, and the recipes of these."""
         reference, role, recipes = self._seen.get(storage_of(x)._cdata, (None, None, ()))
         return (role, recipes) if reference is not None and not reference.expired() else (None, ())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ops that a function runs, below autograd and one after the other: their names, where they were called, what they gave."""
+"""Records the ops that a function runs, below autograd and in order: their names, where they were called, and their results."""
 import contextlib
 import dataclasses
 import os
@@ -18,14 +18,15 @@ MOVES = frozenset(("clone", "contiguous", "lift_fresh", "lift_fresh_copy", "_uns
 UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
                        "resize"))
 OWN_FOLDERS = tuple(os.path.dirname(os.path.abspath(x)) + os.sep for x in (torch.__file__, __file__))
-CALLERS = frozenset(("_call_impl", "_slow_forward"))  # of torch.nn.Module
+CALLERS = frozenset(("_call_impl", "_slow_forward"))  # functions of torch.nn.Module that call forward
 RESULT = "the result"  # the name of what stands for what the function gave
 open_here = threading.local()  # .recorders, of this thread, the innermost last
 
 
 @dataclasses.dataclass
 class Op:
-    """index: of it among those that compute. site: file and line that called it. module: the innermost one's name."""
+    """An op. index: its number among the ops that compute something. site: file and line of the call. module: name
+    of the innermost."""
 
     index: int
     name: str
@@ -33,7 +34,7 @@ class Op:
     module: str
     inputs: list  # shapes
     outputs: list  # (shape, dtype)
-    sources: tuple  # of each input the index of the op that wrote it last, or None
+    sources: tuple  # for each input the index of the op that wrote it last, or None
     numbers: tuple  # floats among what it got
 
     @property
@@ -42,7 +43,7 @@ class Op:
 
     @property
     def place(self):
-        """In words."""
+        """Returns where the op was called, as text."""
         return ", ".join(filter(None, (self.name, self.module and f"of {self.module}", self.site)))
 
     def to_dict(self):
@@ -52,11 +53,10 @@ class Op:
 
 
 class Recorder:
-    """before(index, args, kwargs), without out=, is called before each op that is no view, after(op, outputs) after each that
-    computes something.
+    """Records ops, except views, copies and tensors that are only allocated.
 
-    Not recorded: views, copies, tensors that are only allocated. draws: (op name, site, module) of the first that drew random
-    numbers of torch's generator.
+    before(index, args, kwargs), without out=, is called before each op that is no view, and after(op, outputs) after each op that
+    computes something. draws: (op name, site, module) of the first op that drew random numbers from torch's generator.
     """
 
     def __init__(self, before=None, after=None):
@@ -67,7 +67,7 @@ class Recorder:
         self.ops, self.draws = [], None
 
     def run(self, call):
-        """call(), every op of it seen; what it gives."""
+        """Records every op of call() and returns its result."""
         recorders = open_here.__dict__.setdefault("recorders", [])
         recorders.append(self)
         try:
@@ -81,7 +81,7 @@ class Recorder:
         return out
 
     def dispatch(self, mode, func, args, kwargs):
-        if self._inside or not hasattr(func, "_schema"):  # of torch.cond and the like nothing is said
+        if self._inside or not hasattr(func, "_schema"):  # torch.cond and similar ops are not recorded
             return func(*args, **kwargs)
         if torch.is_inference_mode_enabled():  # ops arrive before torch has made others of them
             with mode:
@@ -134,7 +134,7 @@ class Recorder:
             self._after(op, results)
 
     def _pass_on(self, given, results, aliased):
-        """Copies and new tensors come from where what they were made of comes from."""
+        """Gives copies and new tensors the origin of the tensors from which they were made."""
         source = given[0][1] if given else None
         if any(aliased) and given and any(storage_of(x) == storage_of(given[0][0]) for x in results):
             return
@@ -146,7 +146,7 @@ class Recorder:
 
 
 class Recording(TorchDispatchMode):
-    """A Recorder's place among torch's modes. One that is entered within another mode sees an op first."""
+    """The torch mode of a Recorder. A mode that is entered within another one sees an op first."""
 
     supports_higher_order_operators = True
 
@@ -159,18 +159,18 @@ class Recording(TorchDispatchMode):
 
 
 def recording_above():
-    """For a mode that takes ops apart: what to enter after it, so that an open Recorder sees them whole."""
+    """Returns what a mode that replaces ops by others must enter after itself, so that an open Recorder sees the original ops."""
     recorders = getattr(open_here, "recorders", None)
     return Recording(recorders[-1]) if recorders else contextlib.nullcontext()
 
 
 def copied(x):
-    """Whatever an op got, its tensors cloned."""
+    """Returns the arguments of an op with their tensors cloned."""
     return tree_map(lambda y: y.detach().clone() if isinstance(y, torch.Tensor) else y, x)
 
 
 def random_states():
-    """Of torch's generators in use: the CPU's, and the current GPU's."""
+    """Returns the states of torch's generators in use: that of the CPU, and that of the current GPU."""
     return [torch.get_rng_state()] + ([torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else [])
 
 
@@ -179,8 +179,8 @@ def storage_of(x):
 
 
 def where(names):
-    """(file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: kept from
-    call to call."""
+    """Returns (file and line outside of torch and of this package, name of the innermost module) of the op that runs. names:
+    a dict that is kept from call to call."""
     frame, site, modules = sys._getframe(2), "", []
     while frame is not None:
         code = frame.f_code
@@ -198,14 +198,14 @@ def where(names):
 
 
 def shortened(path):
-    """As seen from the working directory, where it lies there."""
+    """Returns a path relative to the working directory if it lies in it."""
     here = os.getcwd() + os.sep
     return path.removeprefix(here)
 
 
 def again(fn, inputs, seed, recorder):
-    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they
-    were."""
+    """Runs fn(inputs), recorded, as if it had never run: with the same seed of torch, without weights that autocast has
+    cached, and with the buffers of a model as they were."""
     buffers = [(x, x.detach().clone()) for x in fn.buffers()] if isinstance(fn, torch.nn.Module) else []
     devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a function with a row alone and among others, and what becomes of the row in each op."""
+"""Runs a function with one row by itself and in batches, and compares the row in every op."""
 import difflib
 
 import torch
@@ -9,7 +9,7 @@ from ._recorder import RESULT, Recorder, again, copied
 from ._rows import axis_of, found, part
 
 BY_NATURE = frozenset(("mixes rows", "after mixed rows", "of the batch"))
-PLACES = frozenset(("nonzero", "nonzero_static"))  # which give the numbers of rows
+PLACES = frozenset(("nonzero", "nonzero_static"))  # ops whose results are numbers of rows
 SEEDED = 2  # places of a batch beside its first, middle and last
 
 
@@ -19,11 +19,11 @@ def places_of(size, seed):
 
 
 class Runs:
-    """Of the row alone, and of whatever batch."""
+    """Runs of the function with the row by itself, and with any batch."""
 
     def __init__(self, fn, rows, seed):
         self._fn, self._seed, self.rows = fn, seed, rows
-        self.values = []  # of each op alone, what it gave
+        self.values = []  # results of each op of the row by itself
         recorder = self.run(1, 0, after=lambda op, results: self.values.append([x.detach().clone() for x in results]))
         if recorder.draws is not None:
             name, site, module = recorder.draws
@@ -39,7 +39,7 @@ class Runs:
         return recorder
 
     def operands(self, index):
-        """(args, kwargs) of an op of the row alone, cloned."""
+        """Returns (args, kwargs) of an op of the row by itself, cloned."""
         kept = []
 
         def keep(at, args, kwargs):
@@ -51,7 +51,7 @@ class Runs:
 
 
 def partners(alone, batched):
-    """{index of an op of a batch: (index of its op alone, names of the ops that do its work)}."""
+    """Returns {index of an op of a batch: (index of the op of the row by itself, names of the ops that do its work)}."""
     out, one, other = {}, [op.key for op in alone], [op.key for op in batched]
     if one == other:
         return {at: (at, [op.name]) for at, op in enumerate(batched)}
@@ -64,8 +64,11 @@ def partners(alone, batched):
 
 
 class Batch:
-    """Batches of one size. Filled by look(): state, {index of an op alone: one of STATES}; differs, {the same index: a dict};
-    result, how the function's own differs, or None."""
+    """Batches of one size.
+
+    look() fills state, {index of an op of the row by itself: one of STATES}; differs, {the same index: a dict}; and result, how the
+    function's own result differs, or None.
+    """
 
     def __init__(self, runs, size, seed):
         self._runs, self.size, self.places = runs, size, places_of(size, seed)
@@ -102,11 +105,11 @@ class Batch:
         return out
 
     def kept(self, own):
-        """What the row got of an op where it differs; None where it does not."""
+        """Returns the row's part of an op's result if it differs, else None."""
         return self._kept[own][2] if self.state.get(own) == "variant" else None
 
     def _judge(self, first, second, others, row):
-        """Where the row is in each result."""
+        """Finds where the row is in each result."""
         self._found, self._unsteady, self._of_batch = {}, set(), set()
         for at, (op, *runs) in enumerate(zip(self._ops, first, second, others, row)):
             if any((name, len(hashes)) != (op.name, len(op.outputs)) for name, hashes in runs):
@@ -127,8 +130,10 @@ class Batch:
                               "compared from there")
 
     def _compare(self, place, hold, first=0):
-        """Holds the row's part to the run alone. hold: and writes that over it; else only what the function gave is counted.
-        first: of the other rows; with others than at first, a part that differs must be as it was there, or depends on them."""
+        """Compares the row's part with the run of the row by itself.
+
+        hold: whether that is then written over the part; else only the function's result is counted. first: the first of the
+        other rows; with other rows than at first, a part that differs must be as it was, or it depends on them."""
         def after(op, results):
             own = self._partners.get(op.index, (None,))[0]
             if own is None or op.index >= len(self._ops) or op.name != self._ops[op.index].name or op.index in self._unsteady:
@@ -172,7 +177,7 @@ class Batch:
         self.differs[own] = {**row, **worse(row if "different" in row else None, difference(x, alone))}
 
     def _name_states(self):
-        by_op = {}  # of the batch
+        by_op = {}  # {index of an op of the batch: its status}
         for at, op in enumerate(self._ops):
             own = self._partners.get(at, (None,))[0]
             kinds = {self._found[at, n][0] for n in range(len(op.outputs)) if (at, n) in self._found}
@@ -205,7 +210,7 @@ class Batch:
 
 
 def worse(x, y):
-    """Of two differences each figure's larger one."""
+    """Returns the larger of each figure of two differences."""
     if x is None:
         return y
     return {key: max((z for z in (x.get(key), y[key]) if z is not None), default=None) for key in y}

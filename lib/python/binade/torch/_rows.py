@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches in which one row rides among others, and where the row is in what an op makes of them."""
+"""Makes batches of one row and others, and finds where the row is in the result of an op."""
 import torch
 
 from ._bits import same_bits
 
 
 class Rows:
-    """Batches of a row among different ones. inputs: a tensor, or a tuple, list or dict of tensors, whose first axis is the
-    batch; what else is among them is handed on as it is. most: rows of the largest batch. Rows that lack are made (made: how
-    many): each element drawn, seeded, from the elements of its own tensor."""
+    """Makes batches of a row and others.
+
+    inputs: a tensor, or a tuple, list or dict of tensors, whose first axis is the batch; other objects among them are passed on.
+    most: rows of the largest batch. If there are fewer rows, others are made (made: how many), whose elements are drawn, by a seed,
+    from the elements of their tensor.
+    """
 
     def __init__(self, inputs, row, most, seed):
         self._form = dict if isinstance(inputs, dict) else tuple if isinstance(inputs, tuple | list) else None
@@ -30,7 +33,8 @@ class Rows:
             raise ValueError("inputs: every element of a tensor is the same, so no rows can be told apart; give rows that differ")
 
     def batch(self, size, place, first=0, another=False):
-        """The row at a place among others from `first` on; another: one of the others instead of it. As fn takes them."""
+        """Returns a batch, as arguments of fn, of the row at a place among others from `first` on; another: with one of the
+        others in its place."""
         out = {}
         for key, x in self._given.items():
             if key in self._row:
@@ -44,14 +48,14 @@ class Rows:
 
 
 def drawn(x, count, seed):
-    """So many rows like those of x, of its own elements."""
+    """Returns so many rows like those of x, whose elements are drawn from those of x."""
     at = torch.randint(x.numel(), (count, x[0].numel()), generator=torch.Generator().manual_seed(seed))
     return x.reshape(-1)[at.to(x.device)].reshape(count, *x.shape[1:])
 
 
 def axis_of(alone, batched, size):
-    """The axis of a result's shape in which there are `size` times as many as alone, all others being as alone, but for axes of
-    one element; None where there is no such axis, or more than one."""
+    """Returns the axis of a result's shape that is `size` times as long as for the row by itself, while all others are
+    equally long, except axes of one element; None if there is no such axis, or more than one."""
     if len(alone) == len(batched):
         differing = [at for at, (x, y) in enumerate(zip(alone, batched)) if x != y]
         return differing[0] if len(differing) == 1 and batched[differing[0]] == size * alone[differing[0]] else None
@@ -62,16 +66,16 @@ def axis_of(alone, batched, size):
 
 
 def part(x, axis, outer, size, place):
-    """A view of the elements of one row, of an axis that runs over outer · size · the rest."""
+    """Returns a view of the elements of one row, on an axis that runs over outer · size · the rest."""
     return x.unflatten(axis, (outer, size, x.shape[axis] // (outer * size))).select(axis + 1, place)
 
 
 def found(x, others, row, size, place):
-    """Where a row is, from the hashes of an axis: x of a batch, `others` of one with other rows beside the row, `row` of one with
-    another row in its place.
+    """Finds where a row is from hashes along an axis: x those of a batch, `others` those of a batch with other rows beside
+    the row, and `row` those of a batch with another row in its place.
 
-    ("row", outers): each of these `outer` of part() would hold all that depends on the row, and nothing of it depends on the
-    others; "without": nothing depends on it; "mixes": something depends on it and on others; "lost": none of these.
+    Returns ("row", outers), if for each of these `outer` part() holds all that depends on the row and nothing that depends on the
+    others; "without", if nothing depends on the row; "mixes", if something depends on it and on others; else "lost".
     """
     if others.shape != x.shape or row.shape != x.shape:
         return "lost", ()

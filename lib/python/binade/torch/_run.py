@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as it was counted: windows of steps, each with an exact summary a layer and role."""
+"""The class Run: a run as it was counted, in windows of steps, each with an exact summary for each layer and role."""
 import copy
 import dataclasses
 import json
@@ -15,8 +15,11 @@ SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the
 
 @dataclasses.dataclass
 class Window:
-    """Watched steps counted together: how many of them, from the first to the last; the loss scale in the first, the last of
-    several."""
+    """Watched steps that were counted together.
+
+    first, last: the numbers of the first and the last of them. steps: how many they are. loss_scale: the loss scale of the first
+    step, the last one if it had several, or None. summaries: {(layer, role): RangeSummary}.
+    """
 
     first: int
     last: int
@@ -26,12 +29,12 @@ class Window:
     updates: dict = dataclasses.field(default_factory=dict, repr=False)  # layer: what 16-bit weights would not see
 
     def copy(self):
-        """One that changes no more; its summaries belong to who gets it."""
+        """Returns a copy that the run no longer changes; its summaries belong to the caller."""
         return dataclasses.replace(self, summaries={key: copy.copy(x) for key, x in self.summaries.items()},
                                    updates=dict(self.updates))
 
     def add(self, other):
-        """The steps that follow these."""
+        """Adds the window of the steps that follow these."""
         self.last = other.last
         self.steps += other.steps
         add_to(self.summaries, other.summaries)
@@ -39,22 +42,22 @@ class Window:
 
 
 def add_to(sums, more):
-    """sums[key] + more[key], new objects, for others may hold the old ones; what is new is taken as it is."""
+    """Adds more[key] to sums[key]. Sums become new objects, since others may hold the old ones."""
     for key, x in more.items():
         sums[key] = sums[key] + x if key in sums else x
 
 
 class Windows:
-    """The windows of a run of any length, `most` of them or fewer.
+    """The windows of a run of any length, at most `most`.
 
-    Once there are so many, neighbours become one, and each new window takes twice as many steps.
+    When there are so many, each two neighbours are merged, and each new window takes twice as many steps.
     """
 
     def __init__(self, most):
         self.list, self.most, self.each = [], most, 1
 
     def add(self, window):
-        """One watched step. Returns the window that it completes, if it does."""
+        """Adds one watched step. Returns the window that it completes, or None."""
         if self.list and self.list[-1].steps < self.each:
             self.list[-1].add(window)
         else:
@@ -76,8 +79,11 @@ class Windows:
 
 @dataclasses.dataclass
 class Layer:
-    """What a layer's tensors of a role are: safetensors' name of the dtype, of several the widest; the shape, None where it
-    is not always the same; placement: "sharded" or "replicated", of DTensors."""
+    """What the tensors of a layer and role are.
+
+    dtype: safetensors' name, of several dtypes that of the widest. shape: None if it is not always the same. placement: "sharded" or
+    "replicated" for DTensors.
+    """
 
     dtype: str
     shape: "tuple | None"
@@ -91,7 +97,8 @@ class Layer:
 
 
 class Run:
-    """What watching has counted: reports, advice and files are made of it. Watch is one, and all_reduce() gives one."""
+    """What was counted of a run, from which reports, advice and files are made. A Watch is a Run; Watch.all_reduce()
+    returns one."""
 
     def __init__(self, every, windows, layers, notes=(), nonfinite=()):
         self.every = every
@@ -102,22 +109,23 @@ class Run:
 
     @property
     def layers(self):
-        """{(layer, role): Layer}, in the model's order."""
+        """A dict {(layer, role): Layer}, in the model's order."""
         return dict(self._layers)
 
     @property
     def windows(self):
-        """The Windows of the run so far, in order, copies."""
+        """The windows of the run so far, in order, as a list of copies."""
         return [window.copy() for window in self._windows]
 
     def summaries(self):
-        """{(step, layer, role): RangeSummary}; the step is the first of its window."""
+        """Returns a dict {(step, layer, role): RangeSummary}; step is the first of its window."""
         return {(window.first, layer, role): copy.copy(summary) for window in self._windows
                 for (layer, role), summary in window.summaries.items()}
 
     def summary(self, layer, role):
-        """The RangeSummary of a layer's tensors of a role, of all windows together; layer None: of all layers. KeyError where
-        there is none."""
+        """Returns the RangeSummary of the tensors of a layer and role, of all windows together; with layer None of all layers.
+
+        Raises KeyError if there is none."""
         found = [summary for window in self._windows for (name, of), summary in window.summaries.items()
                  if of == role and (name == layer if layer is not None else not name.endswith(SCALED))]
         if not found:
@@ -125,26 +133,27 @@ class Run:
         return sum(found[1:], copy.copy(found[0]))
 
     def first_nonfinite(self):
-        """The NonFinite that came first, or None."""
+        """The first NonFinite of the run, or None."""
         return self._nonfinite[0] if self._nonfinite else None
 
     def nonfinite(self):
-        """A NonFinite for each step that had Inf or NaN, the first hundred of them."""
+        """A list with a NonFinite for each step that had Inf or NaN, of the first hundred such steps."""
         return list(self._nonfinite)
 
     def report(self, **options):
-        """The range report of the run, as binade.report() makes it of files; options: headroom, target_loss, prefer, formats,
-        tensors. ValueError where no step was watched."""
+        """Returns the Report of the run, as binade.report() makes it of files.
+
+        options: headroom, target_loss, prefer, formats and tensors of binade.report(). Raises ValueError if no step was watched."""
         return self._counted().report(**options)
 
     def save(self, path):
-        """Writes the run, exactly, whole or not at all: a file that `binade report` reads, "run.binade"."""
+        """Writes the run, exactly, to a file that `binade report` reads, such as "run.binade"; whole or not at all."""
         self._counted().save(path)
 
     def advise(self, headroom=1, target_loss=1e-3, prefer="s_max"):
-        """The Advice that follows from the run: which loss scale, which format a layer, which layers to keep in FP32.
+        """Returns the Advice that follows from the run: a loss scale, a format for each layer, the layers to keep in FP32.
 
-        Options as those of report(). ValueError where no step was watched."""
+        options: as for report(). Raises ValueError if no step was watched."""
         return advice_of(self, headroom, target_loss, prefer)
 
     def __repr__(self):

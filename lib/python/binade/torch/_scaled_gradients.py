@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loss scaler does to the gradients of an optimizer: it looks at them, and divides them by the scale."""
+"""Looks at the gradients of an optimizer for a loss scaler, and divides them by the scale."""
 import collections
 import dataclasses
 import math
@@ -15,12 +15,12 @@ FP16_LARGEST = 65504.0
 
 
 def wide(x):
-    """Its values in a dtype that torch computes in."""
+    """Returns the values of a tensor in a dtype in which torch computes."""
     return x if x.dtype == torch.float64 else x.float()
 
 
 def check_and_unscale(gradients, found_inf, inv_scale):
-    """torch._amp_foreach_non_finite_check_and_unscale_, for the CPU."""
+    """Does on the CPU what torch._amp_foreach_non_finite_check_and_unscale_ does."""
     for x in gradients:
         if x.dtype not in FLOATING:
             raise NotImplementedError(f"gradients of {x.dtype} are not unscaled")
@@ -30,7 +30,7 @@ def check_and_unscale(gradients, found_inf, inv_scale):
 
 
 def scaled_gradients(optimizer, allow_fp16):
-    """Of its parameters; of sparse ones the values."""
+    """Returns the gradients of an optimizer's parameters; of sparse ones the values."""
     out = []
     for gradient, parameter in [(p.grad, p) for group in optimizer.param_groups for p in group["params"] if p.grad is not None]:
         if gradient.dtype == torch.float16 and not allow_fp16:
@@ -43,8 +43,11 @@ def scaled_gradients(optimizer, allow_fp16):
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """What a policy sees of the scaled gradients of an iteration: first nothing, more(seen, x, parameters) with each of them;
-    end(engine, seen, found) is its update."""
+    """What a policy sees of the scaled gradients of an iteration.
+
+    nothing: what it has seen at first. more(seen, x, parameters): the same after one more gradient x. end(engine, seen, found):
+    updates the engine.
+    """
 
     nothing: object
     more: object
@@ -52,7 +55,7 @@ class Look:
 
 
 def amax(x):
-    """Of the elements; infinite where one is not finite. On the CPU counted where they lie."""
+    """Returns the largest magnitude of the elements, or infinity if one is not finite."""
     if x.device.type != "cpu":
         return float(wide(x).abs().nan_to_num(math.inf, math.inf).amax()) if x.numel() else 0.0
     summary = COUNTER.count(x)
@@ -84,7 +87,7 @@ LOOKS_NOT = Look(None, None, lambda engine, seen, found: engine.update(found))
 
 
 def seen_by(policy, seen, x, parameters):
-    """What a policy has seen with one more gradient."""
+    """Returns what a policy has seen after one more gradient."""
     if placement_of(x) not in ("", "replicated"):
         raise ValueError(f"loss scaler {policy} looks at whole gradients, and this process has a part of them; take a policy "
                          "that does not look")
@@ -92,7 +95,7 @@ def seen_by(policy, seen, x, parameters):
 
 
 def unscale(gradients, found_inf, inv_scale):
-    """In place; whether one was not finite before, a tensor of each device."""
+    """Unscales gradients in place. Returns for each device a tensor of whether one of them was not finite."""
     found, groups = {}, collections.defaultdict(list)
     for x in gradients:
         groups[x.device, x.dtype].append(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch._scaled_mm and torch.nn.functional.scaled_mm: products of FP8 tensors with scales of their own.
+"""Computes torch._scaled_mm and torch.nn.functional.scaled_mm: products of FP8 tensors that have scales of their own.
 
 The sum is one chain of the architecture's FP8 instruction, K ascending. On sm_90 it is added to a register of binary32 after every
 128 of K unless use_fast_accum is set (CUTLASS's GmmaFP8Accumulation). Then, each operation rounded to binary32:
@@ -34,7 +34,7 @@ TOGETHER = [TENSOR, TENSOR], [ROW, ROW], [SQUARE, STRIP], [STRIP, SQUARE], [STRI
 
 
 def why_not(name, args):
-    """Why a call is not emulated; None where it is."""
+    """Returns why a call is not emulated; None if it is."""
     kinds = {x.dtype for x in args[:2]}
     if not kinds <= FP8.keys():
         return "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in kinds))
@@ -50,7 +50,7 @@ def why_not(name, args):
 
 
 def check(sm, a, b, bias, scale_result, out_dtype, kinds, fast):
-    """RuntimeError where torch refuses such sizes, dtypes and scales on such a GPU."""
+    """Raises RuntimeError if torch refuses these sizes, dtypes and scales on this GPU."""
     if sm < FIRST_SM:
         raise RuntimeError(f"_scaled_mm: sm_{sm} has no FP8; sm_{FIRST_SM} and later have it")
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
@@ -77,14 +77,14 @@ def check(sm, a, b, bias, scale_result, out_dtype, kinds, fast):
 
 
 def fits(scale, kind, rows, k):
-    """Whether a scale (rows, K) has the shape of a kind."""
+    """Whether a scale (rows, K) has the shape of a kind of scaling."""
     strips, squares = -(-k // BLOCK), -(-rows // BLOCK)
     shape = {ROW: (rows, 1), STRIP: (rows, strips), SQUARE: (squares, strips)}.get(kind)
     return scale.numel() == 1 if shape is None else tuple(scale.shape) == shape
 
 
 def scaled(products, a, b, scale_a, scale_b, kinds):
-    """Sums with their scales, (m, n) in binary32. Scales: (rows, K), of b's columns for b."""
+    """Returns the sums multiplied by their scales, (m, n) in binary32. The scales are (rows, K), those of b for its columns."""
     m, k, n = *a.shape, b.shape[1]
     if kinds == [TENSOR, TENSOR]:
         return products(a, b) * (scale_a.reshape(()) * scale_b.reshape(()))
@@ -136,7 +136,7 @@ def scaled_mm_v2(products, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b
         wrong = kind != TENSOR and scale.dim() != 2 or kind == STRIP and scale.shape != (rows, strips)
         if scale.numel() != sizes[kind] or wrong:
             raise ValueError(f"scaled_mm: {name} of {tuple(scale.shape)} has not the {sizes[kind]} numbers of recipe {kind}")
-        scales.append(scale.T[:, :strips] if kind == SQUARE else scale)  # whose K comes first, in fours
+        scales.append(scale.T[:, :strips] if kind == SQUARE else scale)  # K is the first axis, padded to a multiple of four
     return product(products.promoted(not use_fast_accum), a, b, *scales, kinds, bias, None, out_dtype or a.dtype)
 
 
@@ -147,7 +147,8 @@ def product(products, a, b, scale_a, scale_b, kinds, bias, scale_result, out_dty
 
 
 class ScaledProducts(Products):
-    """Sums, products(a, b), of FP8 matrices: their sums in binary32; .promoted(True): as without fast accumulation."""
+    """Products of FP8 matrices, of which only the sums are used, in binary32. promoted(True) returns those without
+    fast accumulation."""
 
     def __init__(self, sm, order):
         super().__init__()

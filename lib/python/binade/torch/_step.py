@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one step of a loop has shown so far."""
+"""The class Step: what the hooks have seen of one step so far."""
 import enum
 import weakref
 
@@ -16,17 +16,17 @@ class Seen(enum.Enum):
 
 
 class Step:
-    """number: of the step. layers: filled. tell(NonFinite): called once at most."""
+    """One step. number: its number. layers: a dict to fill. tell(NonFinite): is called at most once."""
 
     def __init__(self, number, plan, layers, tell):
         self.number = number
-        self.counted = number % plan.every == 0  # or only looked at
+        self.counted = number % plan.every == 0  # otherwise the step is only searched for Inf and NaN
         self.window = Window(number, number, 1)
         self.loss_scale, self.scale_is_known = None, False
         self.scaler = None  # the last one whose scale() was called
         self.is_empty = True  # no module and no optimizer has run
-        self.passes = 0  # of a model, forward and with gradients
-        self.handles = []  # of hooks on tensors that outlive the step
+        self.passes = 0  # forward passes of a model with gradients
+        self.handles = []  # handles of hooks on tensors that outlive the step
         self.ended = set()  # ids of optimizers that stepped, or were left out
         self.unscaled = set()  # ids of optimizers whose gradients were counted before they were unscaled
         self.left_out = set()  # ids of optimizers that leave the step out by themselves
@@ -37,12 +37,12 @@ class Step:
         self._seen = {}  # id of an output: itself, and how often it was written to
         self._flags = {}  # (layer, role): whether all was finite, on a device
         self._harmless, self._ruined, self._harm = plan.harmless, plan.ruined, False
-        self.waits = plan.nonfinite and not self.counted  # with what lies inside of a block
+        self.waits = plan.nonfinite and not self.counted  # whether tensors inside of a block are held
         self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source)))
         self.gradients = Held(lambda layer, x, source: self.look_at(layer, "dAct", x, None, lambda: gradient_by_name(source)))
 
     def seen(self, x):
-        """Whether a module's output was seen before in this step."""
+        """Returns whether an output of a module was seen before in this step."""
         version = version_of(x)
         before, of = self._seen.get(id(x), (None, None))
         if before is None or before() is not x:
@@ -58,7 +58,7 @@ class Step:
         self.handles = []
 
     def count(self, layer, role, x, placement=""):
-        """Counts a tensor; returns its summary."""
+        """Counts a tensor and returns its summary."""
         return self._add(layer, role, x, self._counter.count(x), placement)
 
     def _add(self, layer, role, x, summary, placement):
@@ -68,16 +68,18 @@ class Step:
         return summary
 
     def count_gradient(self, layer, role, x, scale, placement=""):
-        """Counts a gradient that is multiplied by a scale, or None, as the user asked for; returns one of its summaries."""
+        """Counts a gradient, scaled, unscaled or both as the user chose; returns one of its summaries. scale: its
+        scale, or None."""
         if scale is None or self._gradients == "scaled":
             return self.count(layer, role, x, placement)
         summary = self._add(layer, role, x, unscaled(self._counter, x, scale), placement)
         return self.count(layer + SCALED, role, x, placement) if self._gradients == "both" else summary
 
     def look_at(self, layer, role, x, summary=None, inputs=dict):
-        """Tells of Inf and NaN in a tensor. summary: its own where it was counted; inputs(): what its op got, by name.
+        """Looks for Inf and NaN in a tensor and reports them. summary: that of the tensor if it was counted. inputs(): the
+        tensors that its op got, by name.
 
-        Returns False where it holds some; True also of a tensor that is not on the CPU, which tells at the end of the step.
+        Returns False if it holds some. Returns True for a tensor that is not on the CPU, too, which is read at the end of the step.
         """
         if summary is None:
             finite = self._counter.finite(x)
@@ -88,7 +90,7 @@ class Step:
             if finite:
                 return True
             if role == "dW":
-                self.gradients.search()  # what it was made of comes first
+                self.gradients.search()  # earlier gradients are searched first
             summary = None if self._harm and self.event is not None else self._counter.count(x)
         elif not summary.nan and not summary.inf:
             return True
@@ -98,7 +100,8 @@ class Step:
         return False
 
     def look_at_block(self, held, role, layer, x, inputs, inside):
-        """At what a block gave, or its gradient: where that is ill, at what was held of its inside first."""
+        """Looks at the output of a block, or its gradient; if that holds Inf or NaN, first at the tensors that were
+        held inside of it."""
         if self._counter.finite(x):
             held.drop(inside)
             return True
@@ -106,7 +109,7 @@ class Step:
         return self.look_at(layer, role, x, None, inputs)
 
     def _ruined_before(self, layer, inputs):
-        """The parameter, as an event of the step before, that alone is ill among what an output was made of."""
+        """Returns the parameter, as an event of the step before, that is the only input of an output with Inf or NaN; or None."""
         ill = [x for x in inputs if x["nan"] or x["inf"]]
         if not ill or self.number == 0 or any(x["name"].split()[0] == "input" for x in ill):
             return None
@@ -133,11 +136,11 @@ class Step:
             self._tell(self.event)
 
     def harmless_event(self):
-        """An output that held Inf alone, in a step in which nothing else was ill; None where there was no such."""
+        """Returns the output that held Inf, but no NaN, in a step in which nothing else did; None if there is none."""
         return self.event if self.event is not None and not self._harm and not self.event.skipped else None
 
     def read_flags(self):
-        """Waits for what lies on other devices."""
+        """Reads the findings of tensors on other devices, for which it waits."""
         if self._flags and self.event is None:
             device = next(iter(self._flags.values())).device
             finite = torch.stack([flag.to(device) for flag in self._flags.values()]).tolist()
@@ -148,10 +151,10 @@ class Step:
 
 
 def inputs_of(module, args):
-    """What a module's forward works with, by name."""
+    """Returns the tensors from which a module's forward computes, by name."""
     return {"input": args[0] if len(args) == 1 else args} | dict(module.named_parameters(recurse=False))
 
 
 def gradient_by_name(of):
-    """Of a Step's finite_gradient."""
+    """Returns the last finite gradient of a Step, by name."""
     return {} if of is None else {f"gradient of {of[0]}": of[1]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches of torch that are off while products are emulated, since what they turn on cannot be looked into."""
+"""Turns off switches of torch while products are emulated, since the ops that they turn on show no products."""
 import contextlib
 import functools
 import threading
@@ -9,7 +9,7 @@ from torch.utils import checkpoint
 
 
 class Without:
-    """A switch of torch that is off while somebody wants it off, in whichever threads."""
+    """A switch of torch that is off as long as any thread needs it off."""
 
     def __init__(self, is_on, turn):
         self._is_on, self._turn = is_on, turn

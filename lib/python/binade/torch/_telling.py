@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told while a run goes on: alerts, and a writer of TensorBoard."""
+"""What is reported while a run goes on: alerts, and windows for TensorBoard."""
 import dataclasses
 import math
 
@@ -10,18 +10,21 @@ ROLES = ("act", "dAct", "weight", "dW", "update", "state")
 
 
 def log2_of(scale):
-    """The whole exponent of a loss scale; rounded where it is no power of two."""
+    """Returns log2 of a loss scale as a whole number, rounded if the scale is no power of two."""
     return 0 if scale is None else round(math.log2(scale))
 
 
 def scale_of(role, loss_scale):
-    """log2 of what a role's values are multiplied by in the loop: gradients by the loss scale."""
+    """Returns log2 of the factor that the values of a role have in the loop: that of the loss scale for gradients, else 0."""
     return log2_of(loss_scale) if role in GRADIENTS else 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Alert:
-    """More of a layer's non-zero values than wanted become zero in a format, at the loss scale in use."""
+    """A warning that more of the non-zero values of a layer and role than wanted become zero in a format.
+
+    share: the share that becomes zero, from 0 to 1, of gradients at the loss scale in use. Watch.alerts() says how to get them.
+    """
 
     step: int
     layer: str
@@ -43,7 +46,7 @@ class AlertRule:
     call: object
 
     def look(self, window):
-        """Calls with each Alert of a watched step."""
+        """Calls the caller's function with each Alert of a watched step."""
         for (layer, role), summary in window.summaries.items():
             if role not in self.roles or not summary.nonzero:
                 continue
@@ -53,7 +56,7 @@ class AlertRule:
 
 
 def write_window(writer, window, format):
-    """A window's shares and histograms, to a SummaryWriter of TensorBoard."""
+    """Writes the shares and histograms of a window to a SummaryWriter of TensorBoard."""
     for (layer, role), summary in window.summaries.items():
         tag = f"{role}/{layer}"
         fate = summary.becomes(format, scale_of(role, window.loss_scale))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's matrix products as a chosen GPU's Tensor Cores give them, on a machine without that GPU."""
+"""tensor_cores(): PyTorch's matrix products, bit for bit as a chosen GPU's Tensor Cores give them, without that GPU."""
 import collections
 import contextlib
 import dataclasses
@@ -24,14 +24,17 @@ from ._switches import without_early_stop, without_fused_attention, without_oned
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
-    """Products of one op: its name, the instruction, or why it ran as before, and how often."""
+    """Products of one op.
+
+    op: its name. how: the instruction that was emulated, or why the op ran as before. calls: how often it ran.
+    """
 
     op: str
     how: str
     calls: int
 
 
-# What is open meanwhile, and the ops.
+# The `with` blocks that are open, and the ops.
 ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_fused_attention, OPS),
               "low_precision": (contextlib.nullcontext, LOW_PRECISION)}
 
@@ -39,53 +42,53 @@ ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_fused_att
 def tensor_cores(arch, *, order=None, attention="flash", strict=False,
                  operands=None, backward=None, scale=None, promote_every=None, model=None, modules=None,
                  check=False, save=None, calls=3, kinds=32, seconds=None):
-    """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
+    """Emulates an architecture's Tensor Cores for every matrix product inside of the `with`, forward and backward.
 
-    arch: as "sm_90".
-    order: how sums are made. None: as below. A GemmModel with D in binary32: so, where it takes the operands. "reference": exact
-        numbers. A function (kind, dtype) → one of these; kind is "matmul", "vector" (a matrix and a vector), "dot",
-        "convolution", "depthwise" or "scaled" (_scaled_mm). The Account of a check: the orders that it found for products of such
-        sizes.
-    attention: how scaled_dot_product_attention is computed: "flash"; "low_precision", rounded at each step as PyTorch 1.13 did;
-        "math", torch's own way by matmuls.
-    strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
+    arch: the architecture, such as "sm_90".
+    order: how sums are made. None: as described below. A GemmModel with D in binary32: by it, if it takes the operands.
+        "reference": exactly. A function (kind, dtype) that returns one of these; kind is "matmul", "vector" (a matrix and a
+        vector), "dot", "convolution", "depthwise" or "scaled" (_scaled_mm). The Account of a check: by the orders that it found
+        for products of these sizes.
+    attention: how scaled_dot_product_attention is computed: "flash", as FlashAttention-2; "low_precision", rounded at each step
+        as in PyTorch 1.13; "math", by matmuls as in PyTorch.
+    strict: whether an op with products that is not emulated raises NotImplementedError instead of running as before.
 
     Narrow formats on ordinary models:
 
-    operands: a format, as "e4m3", that the operands of mm, addmm and convolutions, the products with a weight, are rounded to;
-        all others stay in their dtype. Formats that the architecture has no instruction of are multiplied by the narrowest that
-        holds them.
-    backward: a format of their own for gradients. None: the same.
-    scale: what operands are multiplied by before they are rounded, powers of two. None: nothing. "amax": one a tensor. "row": one
-        a row of A and a column of B. "1x128": one to 128 of K in each of these, or to as many as it says. "128x128": one to
-        128 × 128 of the weight, and "1x128" of all else.
-    promote_every: after so many instructions a sum is added to a register of binary32, and begins again. An FP8 instruction of
-        sm_90 has 32 of K: 4 of them are 128 of K.
-    model, modules: settings by name, {a module's name in the model, or a pattern as "blocks.*": a dict of operands, backward,
-        scale and promote_every, or None: operands stay in their dtype}. What a dict leaves out is as above; the first pattern
-        that fits a module counts, and of modules in each other the innermost that has one.
+    operands: a format, such as "e4m3", to which the operands of products with a weight (mm, addmm and convolutions) are rounded;
+        all other products keep their dtype. If the architecture has no instruction of the format, the narrowest one that holds
+        its numbers multiplies.
+    backward: the format of gradients among the operands. None: the same.
+    scale: which powers of two multiply operands before they are rounded. None: none. "amax": one for each tensor. "row": one for
+        each row of A and column of B. "1x128": one for each 128 positions of K (or another number) of these. "128x128": one for
+        each 128 × 128 block of the weight, and as "1x128" for all other operands.
+    promote_every: after so many instructions a sum is added to a register of binary32 and begins again. An FP8 instruction of
+        sm_90 takes 32 positions of K, so 4 of them take 128.
+    model, modules: settings for single modules of the model: {name or pattern such as "blocks.*": a dict of operands, backward,
+        scale and promote_every, or None, with which operands keep their dtype}. What a dict leaves out is as above. The first
+        pattern that fits a module counts, and of nested modules the innermost that has one.
 
     Checking a GPU:
 
-    check: the model goes on with PyTorch's own products, of the CPU or of a GPU. Each is held against its emulation bit for bit,
-        and .account has what was found, an Account.
-    save: a folder, which has none yet, for recordings of some rows and columns of each kind of product. None: none.
-    calls: so many calls of each product (op, dtype, sizes, place in the program) are compared; the others run alone.
-    kinds: so many times a model is looked for that explains products that differ.
-    seconds: after so many of comparing everything runs alone. None: no limit.
+    check: if True, the model computes with PyTorch's own products, on the CPU or on a GPU. Each is compared with its emulation,
+        bit for bit, and .account is the Account of what was found.
+    save: a folder, without recordings so far, to which some rows and columns of each kind of product are recorded. None: none.
+    calls: how many calls of each product (op, dtype, sizes, place in the program) are compared; the others only run.
+    kinds: how many times a model is looked for that explains products that differ.
+    seconds: how many seconds are spent on comparing; afterwards products only run. None: no limit.
 
-    The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
-    binary32, rounded once to the dtype; a convolution's bias is added to what was rounded, and rounded again, as torch does.
-    float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as TF32 where
-    torch.backends.cuda.matmul.allow_tf32, of convolutions torch.backends.cudnn.allow_tf32, says so, else by fused multiply-adds
-    in binary32, as are dots of all dtypes, float32 of a matrix and a vector, and depthwise convolutions that torch computes
-    without cuDNN. Convolutions and attention: _convolution.py, _depthwise.py and _attention.py say their sums. What no product
-    is stays torch's own.
+    The emulated model: one sum along K, ascending, by the architecture's usual instruction, not divided into parts; then
+    alpha·sum + beta·C in binary32, rounded once to the dtype. The bias of a convolution is added to the rounded result, which is
+    rounded again, as torch does. float16 and bfloat16 are multiplied as they are (bfloat16 before sm_80 by fused
+    multiply-adds). float32 is multiplied as TF32 if torch.backends.cuda.matmul.allow_tf32 is set, or for convolutions
+    torch.backends.cudnn.allow_tf32; else by fused multiply-adds in binary32. So are dots of all dtypes, a float32 matrix and a
+    vector, and depthwise convolutions that torch computes without cuDNN. _convolution.py, _depthwise.py and _attention.py
+    describe the sums of convolutions and attention. Everything that is no product is torch's own.
 
-    "reference": alpha·A·B + beta·C, or A·B and a convolution's bias, is the exact number of all its terms, alpha and beta being
-    what Python gave, rounded once to the dtype, ties to even; a sum of 0 is +0, infinities and NaNs are IEEE 754's. TF32 is not
-    looked at. Inside of attention products are exact numbers rounded to binary32 (of "low_precision" to the dtype), and addbmm
-    is an addmm after the other.
+    With order="reference", alpha·A·B + beta·C, or A·B and a convolution's bias, is the exact sum of all terms, alpha and beta being
+    Python's floats, rounded once to the dtype, ties to even. A sum of 0 is +0; infinities and NaNs are those of IEEE 754. TF32
+    is not used. Inside of attention, products are exact and rounded to binary32 (with "low_precision" to the dtype), and
+    addbmm is a sequence of addmms.
 
     >>> import torch
     >>> import binade.torch
@@ -95,8 +98,8 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False,
     >>> mode.covered()
     [Ran(op='mm', how='mma.m16n8k16.f32.f16.f16.f32 on sm_90', calls=1)]
 
-    Returns a TensorCores: .covered() and .uncovered() say what was emulated and what was not; with check also .account.
-    ValueError or TypeError, one line, for an architecture, an order or a format that cannot be.
+    Returns a TensorCores, whose .covered() and .uncovered() say which ops were emulated and which were not; with check it also has
+    .account. Raises ValueError or TypeError, in one line, for a wrong architecture, order or format.
     """
     if promote_every is not None and isinstance(order, _binade.GemmModel):
         raise ValueError("promote_every: the order says it, binade.GemmModel(…, promote_every=…)")
@@ -111,10 +114,10 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False,
 
 
 class TensorCores(TorchDispatchMode):
-    """The mode; tensor_cores() makes it."""
+    """The mode in which products are emulated, for `with`; tensor_cores() makes it."""
 
-    answers = True  # what runs within goes on with emulated products
-    devices = {"cpu": "the CPU"}  # whose tensors are looked at
+    answers = True  # the model goes on with the emulated products
+    devices = {"cpu": "the CPU"}  # device types whose tensors are emulated
 
     def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False):
         super().__init__()
@@ -123,7 +126,7 @@ class TensorCores(TorchDispatchMode):
         self._models, self.recipes, self._strict = Models(arch, order), recipes, bool(strict)
         self._attention, self._ops = ATTENTIONS[attention]
         self._ran, self._left = collections.Counter(), collections.Counter()
-        self._open = []  # of each `with` block what ends with it
+        self._open = []  # for each `with` block what ends with it
 
     def __repr__(self):
         return f"<tensor_cores of sm_{self._models.sm}: {self.products:,} products emulated, {sum(self._left.values()):,} left>"
@@ -133,11 +136,11 @@ class TensorCores(TorchDispatchMode):
         return bool(self._open)
 
     def covered(self):
-        """What was emulated."""
+        """Returns which ops were emulated, as a list of Ran."""
         return [Ran(*key, n) for key, n in self._ran.items()]
 
     def uncovered(self):
-        """What has products and ran as before, and why."""
+        """Returns which ops have products but ran as before, and why, as a list of Ran."""
         return [Ran(*key, n) for key, n in self._left.items()]
 
     def __enter__(self):
@@ -161,7 +164,7 @@ class TensorCores(TorchDispatchMode):
 
     @property
     def products(self):
-        """How many were emulated so far."""
+        """The number of calls that were emulated so far."""
         return sum(self._ran.values())
 
     supports_higher_order_operators = True  # torch.cond and the like: their branches run as before, and are listed
@@ -182,7 +185,7 @@ class TensorCores(TorchDispatchMode):
         return self._product(name, func, kind_of(name.removesuffix("_"), kind, args), function, operands, args, kwargs)
 
     def _product(self, name, func, kind, function, operands, args, kwargs):
-        """What an op with products gives."""
+        """Returns the result of an op with products."""
         given = kwargs.pop("out", None)
         products = self._products_of(kind, name.removesuffix("_"), args, operands[0].dtype)
         out = function(products, *args, **kwargs)
@@ -202,7 +205,7 @@ class TensorCores(TorchDispatchMode):
         return NarrowProducts(self._models.sm, self._models.given(kind, dtype), *recipe)
 
     def _run(self, name, func, args, kwargs):
-        """What is not emulated; in inference mode ops arrive before torch has made others of them."""
+        """Runs an op that is not emulated; in inference mode such an op arrives before torch has replaced it by others."""
         if torch.is_inference_mode_enabled():
             TorchDispatchMode.__enter__(self)
             try:
@@ -225,7 +228,8 @@ class TensorCores(TorchDispatchMode):
 
 
 class RefusesLater(TorchFunctionMode):
-    """Refuses a backward pass, of a graph with emulated products, outside of the `with`: torch's own would be mixed in."""
+    """Makes the backward pass of a graph with emulated products fail outside of the `with`, where torch's own would
+    be mixed in."""
 
     def __init__(self, mode):
         super().__init__()
@@ -248,13 +252,13 @@ class RefusesLater(TorchFunctionMode):
 
 
 def why_not(kind, name, overload, args, operands, devices):
-    """Why a call with products is not emulated; None where it is. devices: whose tensors are looked at, and their names."""
+    """Returns why a call with products is not emulated; None if it is. devices: the device types whose tensors are emulated."""
     if overload not in ("default", "out"):
         return f"its overload {overload} is not emulated"
     if kind == "scaled":
         why = scaled_why_not(name, args)
     else:
-        dtypes = {x.dtype for x in operands[:5]}  # after them attention's backward has logsumexp, of binary32 always
+        dtypes = {x.dtype for x in operands[:5]}  # the sixth operand of attention's backward is logsumexp, always float32
         fits = len(dtypes) == 1 and dtypes <= FORMATS.keys()
         why = None if fits else "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
     for x in operands:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors counted where they lie: in memory by their address, on a GPU by its kernels, or copied in pieces."""
+"""Counts tensors where they lie: in memory by their address, on a GPU by kernels on it, or by copying them in pieces."""
 import math
 import warnings
 
@@ -19,11 +19,11 @@ PIECE = 1 << 24  # elements that are copied from a device at a time
 
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
-OWN_DISPATCH = torch.Tensor.__torch_dispatch__  # of a class whose tensors have memory of their own
+OWN_DISPATCH = torch.Tensor.__torch_dispatch__  # the method of classes whose tensors have memory of their own
 
 
 def placement_of(x):
-    """"sharded" or "replicated", of a DTensor; None where it is a partial sum; "" of any other tensor."""
+    """Returns "sharded" or "replicated" for a DTensor, None if it is a partial sum, and "" for any other tensor."""
     placements = getattr(x, "placements", ())
     if any(one.is_partial() for one in placements):
         return None
@@ -31,9 +31,9 @@ def placement_of(x):
 
 
 def local(x):
-    """This process's values of a tensor as one whose memory can be read; None for what has none, or no floating dtype.
+    """Returns the values of a tensor in this process as a tensor whose memory can be read; None without memory or a floating dtype.
 
-    Of a DTensor its shard, but not of partial sums; of a sparse tensor the coalesced values.
+    For a DTensor they are its shard, or None for partial sums; for a sparse tensor the coalesced values.
     """
     if type(x) not in PLAIN:
         if hasattr(x, "to_local"):
@@ -52,7 +52,7 @@ def local(x):
 
 
 def is_dense(x):
-    """Whether the elements lie one beside the other, in whatever order."""
+    """Whether the elements of a tensor fill its memory, in any order."""
     if x.is_contiguous():
         return True
     expected = 1
@@ -65,40 +65,43 @@ def is_dense(x):
 
 
 def in_one_piece(x):
-    """A tensor whose elements lie one beside the other: itself where its own do."""
+    """Returns the tensor, or a copy if its elements do not fill its memory."""
     if x.is_neg():
         x = x.detach().resolve_neg()
     return x if is_dense(x) else x.detach().contiguous()
 
 
 class Counter:
-    """Counts tensors, and looks for what is not finite in them.
+    """Counts tensors, and looks for values that are not finite.
 
-    sqnr: with squared errors in the report's formats. emulated: the GPU's way, on the emulated device of that name.
+    sqnr: whether squared errors in the report's formats are summed. emulated: an architecture, to count as on a GPU, on the emulated
+    device.
     """
 
     def __init__(self, sqnr, emulated=""):
         self.sqnr, self._emulated = sqnr, emulated
-        self._why_copied = None  # why tensors of a GPU are copied; None: not asked yet
+        self._why_copied = None  # why tensors on a GPU are copied; None: not known yet
         if not isinstance(emulated, str):
             raise TypeError(f"emulated: text is wanted, not {type(emulated).__name__}")
         if emulated and (why := _binade._has_device(emulated)):
             raise ValueError(f"emulated={emulated!r}: {why}")
 
     def count(self, x):
-        """The RangeSummary of what local() gave."""
+        """Returns the RangeSummary of a tensor that local() returned."""
         x = in_one_piece(x)
         if x.device.type == "cpu" and not self._emulated:
             return _binade._count_at(x.data_ptr(), x.numel(), FLOATING[x.dtype], self.sqnr)
         return self._count_elsewhere(x)
 
     def count_times(self, x, factor):
-        """The same of float32(x) · float32(factor), as GradScaler multiplies; of float64 in float64."""
+        """Returns the RangeSummary of float32(x) · float32(factor), as GradScaler multiplies; for float64 of the
+        product in float64."""
         x = x.detach() if x.dtype == torch.float64 else x.detach().float()
         return self.count(x * torch.full((), factor, dtype=torch.float32, device=x.device).to(x.dtype))
 
     def finite(self, x):
-        """True or False; of a tensor that is not on the CPU a tensor of it, so that nobody waits."""
+        """Returns whether all values are finite: True or False, or for a tensor that is not on the CPU a tensor, for
+        which no one waits."""
         if not is_dense(x):
             x = x.detach().contiguous()
         if x.device.type == "cpu":
@@ -137,23 +140,23 @@ class Counter:
 
 
 def unscaled(counter, x, scale):
-    """The RangeSummary of x / scale: exact where the scale is a power of two."""
+    """Returns the RangeSummary of x / scale, which is exact if the scale is a power of two."""
     if scale == 1:
         return counter.count(x)
     fraction, exponent = math.frexp(scale)
     if fraction != 0.5:
         return counter.count_times(x, 1 / scale)
-    if counter.sqnr:  # whose errors are those of the unscaled values
+    if counter.sqnr:  # errors are those of the unscaled values
         return counter.count(x.detach().double() / scale)
     try:
         return counter.count(x).scaled(1 - exponent)
-    except ValueError:  # of float64, values that it does not hold
+    except ValueError:  # a float64 value would leave the range
         return counter.count(x.detach() / scale)
 
 
 def described(counter, named, written):
-    """What an op got, as a list of dicts: name, dtype, and the figures of each floating tensor in {name: anything}, but of
-    the one that it has written to."""
+    """Returns a list of dicts about the inputs of an op: name, dtype, and the figures of each floating tensor in {name: anything},
+    except the one to which the op has written."""
     out = []
     for name, x in named.items():
         for path, tensor in tensors_in(x):

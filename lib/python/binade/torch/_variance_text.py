@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What invariance() and compare() say, in words."""
+"""Writes the texts of Invariance and Comparison."""
 import collections
 
 from ._explain import explained_text
@@ -39,12 +39,12 @@ def difference_text(of):
 
 
 def order_text(of):
-    """One of explanations'."""
+    """Returns text of one of the explanations."""
     return f"{explained_text(of)}; {of['conclusion']}" if of["by"] else of["conclusion"]
 
 
 def table_text(ops):
-    """How many ops of each name have which status."""
+    """Returns a table of how many ops of each name have which status."""
     counts = collections.defaultdict(collections.Counter)
     for op in ops:
         counts[op["op"]][op["status"]] += 1
@@ -58,7 +58,7 @@ def table_text(ops):
 
 
 def text_of(of):
-    """Of an Invariance's dict."""
+    """Returns the text of an Invariance, from its dict."""
     sizes = sizes_text([x["batch"] for x in of["batches"]])
     named = collections.Counter(op["status"] for op in of["ops"][:-1])
     held = named["same"] + named["variant"]
@@ -116,7 +116,7 @@ def result_text(batches, status):
 
 
 def comparison_text(of):
-    """Of a Comparison's dict."""
+    """Returns the text of a Comparison, from its dict."""
     differing = [x for x in of["results"] if "why" in x or x["different"]]
     if of["equal"]:
         out = ["What both give has the same bits."]

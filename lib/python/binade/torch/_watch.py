@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model that is watched while it trains."""
+"""watch(): counts the values of a model while it trains, and looks for Inf and NaN."""
 import atexit
 import dataclasses
 import functools
@@ -24,7 +24,7 @@ GRADIENT_CHOICES = ("unscaled", "scaled", "both")
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How steps are counted."""
+    """The options of watch() that say how steps are counted."""
 
     every: int
     counter: Counter
@@ -37,26 +37,29 @@ class Plan:
 
 def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled", loss_scale=None, windows=64, sqnr=False,
           nonfinite=True, emulated=""):
-    """Watches a model while it trains: a context manager around the training loop, which stays as it is.
+    """Watches a model while it trains: a context manager around a training loop, which need not be changed.
 
-    model: a torch.nn.Module, or {name: Module} for several that train together. optimizer: one or a list; None: those in
-        the process that hold the model's parameters, sought when watching begins and again at the first backward pass.
-    scaler: the GradScaler, or whatever has get_scale(); "find": those in the process, each from a call of its scale() on; None:
-    none.
-    every: steps 0, every, 2·every … are counted. A step is over once every optimizer has stepped, or was left out by the scaler;
-        loops in which one of them seldom steps call w.step() where their step ends.
-    gradients: "unscaled", divided by the loss scale in use; "scaled", as they are in the loop; "both", the scaled ones under
-        the layer's name with " (scaled)" in summaries(), the unscaled ones in reports.
-    loss_scale: a number, or a function that gives it, for loops that multiply their loss without a scaler: gradients of
-        activations are divided by it. windows: the run's steps are merged into so many at most. sqnr: sums squared rounding
-        errors, too, which doubles what a counted step costs. nonfinite: looks for the first Inf or NaN in every step. emulated:
-        counts as on a GPU, on the emulated device of that name ("sm_90").
+    model: a torch.nn.Module, or a dict {name: Module} of several that train together.
+    optimizer: one or a list; None: those in the process that hold the model's parameters, which are looked for when watching
+        begins and again at the first backward pass.
+    scaler: the GradScaler, or any object with get_scale(); "find": those in the process, each from the first call of its scale()
+        on; None: there is none.
+    every: steps 0, every, 2·every … are counted. A step is over when every optimizer has stepped, or its step was skipped by the
+        scaler. A loop in which one of them seldom steps must call w.step() at the end of each step.
+    gradients: "unscaled": gradients are divided by the loss scale in use; "scaled": they are counted as they are in the loop;
+        "both": scaled ones stand in summaries() under the layer's name with " (scaled)", and unscaled ones in reports.
+    loss_scale: a number, or a function that returns it, for loops that multiply their loss without a scaler; gradients of
+        activations are divided by it.
+    windows: the steps of the run are merged into at most so many windows.
+    sqnr: whether squared rounding errors are summed as well, which doubles the time of a counted step.
+    nonfinite: whether the first Inf or NaN is looked for in every step.
+    emulated: an architecture, such as "sm_90": counts as on a GPU, on the emulated device.
 
-    Counted, by layer and role, exactly: act and dAct, outputs of modules and their gradients; weight (before the step), dW
-    (.grad as the optimizer gets it), update (weight after − before) and state of the optimizer. What runs under no_grad is
-    not counted (Inf and NaN are looked for). No tensor is changed, no random number drawn.
+    These are counted exactly, by layer and role: act and dAct, outputs of modules and their gradients; weight, before the step;
+    dW, .grad as the optimizer gets it; update, the weight after the step minus the weight before; and state of the optimizer.
+    What runs under no_grad is not counted, but Inf and NaN are looked for. No tensor is changed, and no random number is drawn.
 
-    Returns a Watch. ValueError or TypeError, one line, for what cannot be watched.
+    Returns a Watch. Raises ValueError or TypeError, in one line, for a model or an option that cannot be used.
     """
     return Watch(model, optimizer, scaler=scaler, every=every, gradients=gradients, loss_scale=loss_scale, windows=windows,
                  sqnr=sqnr, nonfinite=nonfinite, emulated=emulated)
@@ -104,7 +107,7 @@ def loss_scale_of(x):
 
 
 class Watch(Run):
-    """A run that is being watched; watch() makes it. Everything of a Run can be asked at any time."""
+    """A run that is being watched; watch() makes it. It is a Run, whose methods can be called at any time."""
 
     def __init__(self, model, optimizer, *, scaler, every, gradients, loss_scale, windows, sqnr, nonfinite, emulated):
         self._models = models_of(model)
@@ -121,7 +124,7 @@ class Watch(Run):
         self._rules, self._on_window = [], []
         self._hooks = None  # while watching
         self._step = 0  # the next one, while not watching
-        self._order = {}  # of layers in the model
+        self._order = {}  # {layer: its place in the model}
         self._told = None  # the window that on_window was last told of
         self._at_exit = functools.partial(stop_at_exit, weakref.ref(self))
 
@@ -132,7 +135,7 @@ class Watch(Run):
         self._stop(raised is None)
 
     def start(self):
-        """Begins to watch; `with` does it. Returns self."""
+        """Begins to watch, as `with` does, and returns self."""
         if self._hooks is not None:
             raise ValueError("this watch has begun already")
         self._models = {name: there("model", one) for name, one in self._models.items()}
@@ -170,7 +173,7 @@ class Watch(Run):
                     raise ValueError(f"optimizer: {type(one).__name__} holds none of the model's parameters")
 
     def stop(self):
-        """Takes all hooks away; what was counted stays. A step that is not over is left out."""
+        """Removes all hooks and keeps what was counted. A step that is not over does not count."""
         self._stop(True)
 
     def _stop(self, well):
@@ -188,15 +191,16 @@ class Watch(Run):
             self._tell_window(self._windows[-1])
 
     def step(self):
-        """Ends the step, for loops in which not every optimizer steps in every step; from the first call on it alone does."""
+        """Ends the step, for loops in which not every optimizer steps in every step. After the first call only calls end steps."""
         if self._hooks is None:
             raise ValueError("step() outside of the with block: nothing is watched")
         self._hooks.end_by_hand()
 
     def alerts(self, share=0.01, role=GRADIENTS, call=print, format="binary16"):
-        """Calls call(Alert) for each layer of a watched step in which more than this share of the non-zero values of a role
-        become zero in a format, gradients at the loss scale in use. role: one of act, dAct, weight, dW, update, state, or
-        several."""
+        """Calls call(Alert) for each layer of a watched step in which more than this share of its non-zero values become zero.
+
+        The values are those of a role (act, dAct, weight, dW, update or state, or a list of them), rounded to a format; gradients
+        are taken at the loss scale in use."""
         roles = (role,) if isinstance(role, str) else role
         if not isinstance(roles, tuple | list | set) or not roles:
             raise TypeError(f"role: one of {', '.join(ROLES)} is wanted, or several in a tuple")
@@ -212,27 +216,26 @@ class Watch(Run):
 
     def on_window(self, call):
         """Calls call(Window) after each window of steps that is complete, at first after every watched step; when watching ends,
-        of the last one as it is."""
+        also with the last one, which may be incomplete."""
         if not callable(call):
             raise TypeError(f"on_window: a function is wanted, not {type(call).__name__}")
         self._on_window.append(call)
 
     def add_to(self, writer, format="binary16"):
-        """Writes each window to a SummaryWriter of TensorBoard: what becomes of each layer's values in a format, gradients at the
-        loss scale in use, and their histogram by binade."""
+        """Writes each window to a SummaryWriter of TensorBoard: what becomes of each layer's values in a format, with gradients at
+        the loss scale in use, and a histogram of them by binade."""
         if not hasattr(writer, "add_scalar") or not hasattr(writer, "add_histogram_raw"):
             raise TypeError(f"writer: a SummaryWriter of TensorBoard is wanted, not {type(writer).__name__}")
         _binade.RangeSummary().becomes(format)
         self.on_window(lambda window: write_window(writer, window, format))
 
     def all_reduce(self, group=None):
-        """The Run of all processes of a torch.distributed group, the same on each: what one process would have counted that
-        had all their tensors.
+        """Returns the Run of all processes of a torch.distributed group: what one process with all their tensors would count.
 
-        Every process calls it. Activations, their gradients and shards add up. Of what DistributedDataParallel and DTensor keep
-        alike on all processes (weights, reduced gradients, updates, states) one copy counts. Without them, weights, gradients,
-        updates and states count once where all processes have the same, and add up where they have not.
-        ValueError where processes watched other steps, or replicas are not alike.
+        Every process must call it, and each gets the same. Activations, their gradients and shards add up. Of tensors that
+        DistributedDataParallel and DTensor keep alike on all processes (weights, reduced gradients, updates, states) one copy
+        counts. Without these, weights, gradients, updates and states count once if all processes have the same, and add up
+        otherwise. Raises ValueError if processes watched different steps, or replicas differ.
         """
         def replicated(key):
             placement = self._layers[key].placement if key in self._layers else ""
@@ -246,7 +249,7 @@ class Watch(Run):
 
     @property
     def layers(self):
-        """{(layer, role): Layer}, in the model's order."""
+        """A dict {(layer, role): Layer}, in the model's order."""
         place = self._order
 
         def key(item):
@@ -297,7 +300,7 @@ class Watch(Run):
 
 
 def weakly(one):
-    """A weak reference, where the thing takes one."""
+    """Returns a weak reference to the thing, or the thing itself if it does not allow one."""
     try:
         return weakref.ref(one)
     except TypeError:
@@ -305,7 +308,7 @@ def weakly(one):
 
 
 def there(what, one):
-    """What a weak reference refers to, or the thing itself."""
+    """Returns what a weak reference refers to, or the thing itself if it is none."""
     out = one() if isinstance(one, weakref.ref) else one
     if out is None:
         raise ValueError(f"the {what} that was watched is gone")
@@ -313,6 +316,6 @@ def there(what, one):
 
 
 def stop_at_exit(watch):
-    """Of a loop whose end was never told: its hooks must not outlive the interpreter's modules."""
+    """Stops watching when the interpreter ends, if nobody did: hooks must not outlive the interpreter's modules."""
     if watch() is not None:
         watch()._stop(False)
