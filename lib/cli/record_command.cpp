@@ -130,7 +130,8 @@ int run_record(const RecordArguments& a) {
     fmt::print("{}\n", opened.why_none);
     return exit_no_hardware;
   }
-  prepare_outputs({}, std::array{OutputPath{"-o", a.folder, OutputKind::folder}});
+  const MadeFolders folders =
+      prepare_outputs({}, std::array{OutputPath{"-o", a.folder, OutputKind::folder}});
   const std::string date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   const std::string& name = opened.device->info().name;
   const bool both = !a.dots.empty() == a.scalar;

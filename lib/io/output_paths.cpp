@@ -77,39 +77,28 @@ void check_distinct(std::span<const InputPath> inputs, std::span<const OutputPat
   }
 }
 
-/// Folders that were made, each after the one that it lies in; removed unless kept.
-class MadeFolders {
- public:
-  MadeFolders() = default;
-  MadeFolders(const MadeFolders&) = delete;
-  MadeFolders& operator=(const MadeFolders&) = delete;
-  ~MadeFolders() {
-    std::error_code ignored;
-    for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
-  }
-
-  void make(const OutputPath& folder) {
-    std::vector<fs::path> missing;
-    std::error_code failed;
-    for (fs::path at = folder.path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
-      missing.push_back(at);
-    }
-    fs::create_directories(folder.path, failed);
-    made_.insert(made_.end(), missing.rbegin(), missing.rend());
-    if (!failed && fs::is_directory(folder.path, failed)) return;
-    const std::string why = failed ? failed.message() : "not a folder";
-    throw file_error(folder.path, "cannot be made: " + why,
-                     "give another folder to " + folder.name);
-  }
-  void keep() { made_.clear(); }
-
- private:
-  std::vector<fs::path> made_;
-};
-
 }  // namespace
 
-void prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs) {
+MadeFolders::~MadeFolders() {
+  std::error_code not_empty;
+  for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), not_empty);
+}
+
+void MadeFolders::make(const OutputPath& folder) {
+  std::vector<std::string> missing;
+  std::error_code failed;
+  for (fs::path at = folder.path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
+    missing.push_back(at.string());
+  }
+  fs::create_directories(folder.path, failed);
+  made_.insert(made_.end(), missing.rbegin(), missing.rend());
+  if (!failed && fs::is_directory(folder.path, failed)) return;
+  const std::string why = failed ? failed.message() : "not a folder";
+  throw file_error(folder.path, "cannot be made: " + why, "give another folder to " + folder.name);
+}
+
+MadeFolders prepare_outputs(std::span<const InputPath> inputs,
+                            std::span<const OutputPath> outputs) {
   check_distinct(inputs, outputs);
   MadeFolders folders;
   for (const OutputPath& out : outputs) {
@@ -122,7 +111,7 @@ void prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPa
                         !fs::is_other(fs::status(out.path, ignored));
     if (to_try) const AtomicFile trial(out.path);
   }
-  folders.keep();
+  return folders;
 }
 
 }  // namespace binade
