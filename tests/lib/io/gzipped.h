@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A .gz file of given contents, packed by zlib itself.
+// The bytes of a .gz file with given contents, made by zlib.
 #pragma once
 
 #include "tests/lib/io/files.h"

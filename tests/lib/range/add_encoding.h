@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Equal values into a summary, however many and of whatever format: what summaries of arrays are held against, and the
-// way to counts that no array has.
+// Adding any number of equal values of any format to a summary. Tests compare summaries of arrays with
+// this, and make summaries with it whose counts no array could have.
 #pragma once
 
 #include <cstdint>
