@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What encodings stand for: every one of every format of up to 19 bits, samples of the wide ones.
+// The values of encodings: all of every format of up to 19 bits, and samples of the wider ones.
 #include "emulate/codec.h"
 
 #include <doctest/doctest.h>

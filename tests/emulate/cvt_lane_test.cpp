@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What PTX's conversions make of bits, worked out by hand from the PTX ISA's words: lanes, clamps, NaNs,
+// Results of PTX's conversions, worked out by hand from the text of the PTX ISA: lanes, clamps, NaNs,
 // flushing, random bits. Whole ranges are compared with NVIDIA's headers in tests/outside.
 #include "emulate/cvt_lane.h"
 
