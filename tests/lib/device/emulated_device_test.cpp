@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device that is the emulator: it agrees with itself on every instruction and generator, a
-// planted rule makes it differ, and what it cannot run it says. A device that knows nothing of
-// Tensor Cores says so too.
+// The device that is the emulator: it agrees with itself on every instruction and generator, a planted
+// rule makes it differ, and it says what it cannot run. A device without Tensor Cores says that, too.
 #include "lib/device/emulated_device.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eight elements at a time against the trace of each: the same account, number by number, of every level that this
-// machine has, and on operands that make elements leave the lanes.
+// The account of eight elements at a time against the trace of each element: the same numbers at every level that
+// this machine has, and for operands with which lanes leave elements to the trace.
 #include "lib/gemm/lane_product.h"
 
 #include <doctest/doctest.h>
@@ -73,7 +73,7 @@ GemmOperands draw_operands(Random& random, const GemmModel& g, Kind kind, std::s
           {}};
 }
 
-/// How many elements lanes counted.
+/// Returns how many elements were accounted for by lanes.
 std::size_t counted(const GemmModel& g, const GemmOperands& x, const Kernels& kernels) {
   GemmAccount account;
   account.by_position.resize(64);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The engine at every level of the table against the definition: every recipe and order, sizes that are no multiples of a
-// tile's, rows and columns with NaN and infinities, sums that overflow midway, C first and last, bias, scales; whole
-// products and single elements.
+// The engine of products at every level of the kernels' table against the definition: every recipe and order, sizes that are
+// no multiples of a tile's, rows and columns with NaN and infinities, sums that overflow midway, C first and last, bias,
+// scales; whole products and single elements.
 #include "lib/gemm/prepared_product.h"
 
 #include <doctest/doctest.h>
@@ -54,7 +54,7 @@ constexpr std::array some_cases{
     test::NamedCase{"mul_add.rn.f16.f16.f16.f16", 0},
 };
 
-/// A number of usual size.
+/// Returns a number of usual size.
 std::uint64_t usual(Random& random, const Format& f) {
   return test::draw_at(random, f, test::between(random, -2, 2));
 }
