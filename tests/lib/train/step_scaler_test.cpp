@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scaler of a training's loop: which one a recipe and its level name, and what a step asks of it.
+// The loss scaler of a training's loop: which one a recipe and its level have, and how a step uses it.
 #include "lib/train/step_scaler.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ StepScaler<float> scaler_of(const std::string& level, const std::string& name = 
   return {recipe, opt_level(level)};
 }
 
-/// One step; whether the optimizer was called.
+/// Runs one step, and returns whether the optimizer was called.
 bool step(StepScaler<float>& scaler, std::vector<float>& values, const Format& dtype = binary32) {
   const Gradients gradients{{dtype, values}};
   bool called = false;
