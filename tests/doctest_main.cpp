@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entry point of every doctest program. Meson runs the tests of one of its files at a time (--source-file);
-// a filter that selects no test is a failure, since nothing was tested.
+// The entry point of every doctest program. Meson runs the tests of one of its files at a time
+// (--source-file); a filter that selects no test is a failure, since nothing was tested.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

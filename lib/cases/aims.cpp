@@ -11,8 +11,8 @@
 namespace binade {
 namespace {
 
-/// Returns the encoding `step` places after `bits`, with its sign kept. The result may be an infinity
-/// or a NaN; exponent and fraction together wrap within their fields.
+/// Returns the encoding `step` places after `bits`, with its sign kept. The result may be an
+/// infinity or a NaN; exponent and fraction together wrap within their fields.
 std::uint64_t moved(std::uint64_t bits, int step, const Format& f) {
   const int width = f.exponent_bits + f.fraction_bits();
   const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
@@ -99,8 +99,8 @@ Operands overflowing_result(Draw& draw, const Target& t) {
   return scaled_to(draw, t, t.to.emax() + draw.between(-1, 2), divide);
 }
 
-/// The product or quotient lies just below, at or just above the smallest normal number: 2^emin times
-/// (or over) 1 ± a few ulps.
+/// The product or quotient lies just below, at or just above the smallest normal number: 2^emin
+/// times (or over) 1 ± a few ulps.
 template <bool divide>
 Operands at_smallest_normal(Draw& draw, const Target& t) {
   const int shift = draw.between(0, std::max(0, t.from[1].emax() / 2));
@@ -210,8 +210,8 @@ Operands half_integer(Draw& draw, const Target& t) {
   return {beside(draw, encoded(half, t.from[0]), t.from[0])};
 }
 
-/// The operand is an end of the integer type, or up to 3/2 from it in steps of 1/2, or a neighbour of
-/// such a number.
+/// The operand is an end of the integer type, or up to 3/2 from it in steps of 1/2, or a neighbour
+/// of such a number.
 Operands integer_end(Draw& draw, const Target& t) {
   const bool negative = draw.flip();
   const uint128 limit = t.integer.limit(negative);
@@ -225,8 +225,8 @@ Operands integer_end(Draw& draw, const Target& t) {
   return {draw.flip() ? bits : beside(draw, bits, t.from[0])};
 }
 
-/// The operand is an integer with one significant bit more than the result's precision and zeros below
-/// them, or an integer next to it.
+/// The operand is an integer with one significant bit more than the result's precision and zeros
+/// below them, or an integer next to it.
 Operands integer_tie(Draw& draw, const Target& t) {
   const int width = draw.between(1, t.integer.bits);
   const int keep = std::min(width, t.to.precision + 1);
@@ -236,8 +236,9 @@ Operands integer_tie(Draw& draw, const Target& t) {
   return {(draw.flip() ? std::uint64_t{0} - y : y) & t.integer.mask()};
 }
 
-/// Returns a number of the result's format: any, a subnormal, or one at an end of the range. A zero is
-/// returned as a finite number with significand 0, so that the caller can add half a place to it.
+/// Returns a number of the result's format: any, a subnormal, or one at an end of the range. A zero
+/// is returned as a finite number with significand 0, so that the caller can add half a place to
+/// it.
 Exact number_to_split(Draw& draw, const Format& f) {
   const int places = draw.between(0, 2);
   const std::uint64_t last = max_bits(f, false) >> f.padding_bits;
@@ -253,9 +254,10 @@ Exact number_to_split(Draw& draw, const Format& f) {
   return x;
 }
 
-/// The operand lies halfway between two numbers of the result's format, at one of its numbers, or so
-/// little below the smallest normal number that rounding to the format's precision with an unbounded
-/// exponent gives that number (where tininess before and after rounding differ); or it is a neighbour.
+/// The operand lies halfway between two numbers of the result's format, at one of its numbers, or
+/// so little below the smallest normal number that rounding to the format's precision with an
+/// unbounded exponent gives that number (where tininess before and after rounding differ); or it is
+/// a neighbour.
 Operands midpoint(Draw& draw, const Target& t) {
   Exact x = number_to_split(draw, t.to);
   x.significand = 2 * x.significand + (draw.flip() ? 1 : 0);

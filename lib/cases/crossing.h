@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many dot products from few rows. A pool holds rows of a, rows of b and elements of c; a tile of an
-// instruction takes some of each, and each of its rows of a meets each of its rows of b. Every element
-// of a tile is compared, so an element that depended on another's operands would be found. All
-// functions here are pure functions of integers and give the same on a GPU.
+// Many dot products from few rows. A pool holds rows of a, rows of b and elements of c; a tile of
+// an instruction takes some of each, and each of its rows of a meets each of its rows of b. Every
+// element of a tile is compared, so an element that depended on another's operands would be found.
+// All functions here are pure functions of integers and give the same on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace binade {
 
-/// The tiles first … first + tiles - 1, each of m × n dot products, whose operands come from a pool of
-/// `rows` rows. `rows` must not be 0.
+/// The tiles first … first + tiles - 1, each of m × n dot products, whose operands come from a pool
+/// of `rows` rows. `rows` must not be 0.
 struct Crossing {
   std::uint64_t seed = 1;
   std::uint64_t first = 0, tiles = 0;
@@ -45,8 +45,8 @@ constexpr CrossedRows crossed_rows(const Crossing& x, const CrossedRows& start, 
           (start.c + row * static_cast<std::uint32_t>(x.n) + column) % x.rows};
 }
 
-/// The outcome of comparing tiles with the emulator: sums and a minimum of integers, so that any split
-/// over tiles and threads gives the same. Element (i, j) of tile t is dot product number
+/// The outcome of comparing tiles with the emulator: sums and a minimum of integers, so that any
+/// split over tiles and threads gives the same. Element (i, j) of tile t is dot product number
 /// t·m·n + i·n + j.
 struct CrossTally {
   static constexpr std::uint64_t none = ~std::uint64_t{0};

@@ -74,9 +74,9 @@ void make_bounded_exponents(DotCase& out, Draw& draw, const DotRow& row) {
   }
 }
 
-/// A sequence of rows that finds the exponent floor, with which the generator `tiny` begins. Each row
-/// has two products: the smallest number of d or half of it, and one that lies a binade lower at each
-/// rung, until the floor drops it. Each rung has `per_rung` rows.
+/// A sequence of rows that finds the exponent floor, with which the generator `tiny` begins. Each
+/// row has two products: the smallest number of d or half of it, and one that lies a binade lower
+/// at each rung, until the floor drops it. Each rung has `per_rung` rows.
 struct Ladder {
   static constexpr std::uint64_t per_rung = 64;
   std::uint64_t rungs = 0;
@@ -124,8 +124,8 @@ void make_tiny(DotCase& out, Draw& draw, const DotRow& row) {
   if (kind == 2) out.c = minus_sum(out, row.how);
 }
 
-/// Makes n products whose factors have all significand bits set, all of one sign, for n from k down to
-/// 1; c has all its bits set too.
+/// Makes n products whose factors have all significand bits set, all of one sign, for n from k down
+/// to 1; c has all its bits set too.
 void make_carry(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const bool negative = (row.index & 1) != 0;
@@ -157,9 +157,9 @@ void make_carry(DotCase& out, Draw& draw, const DotRow& row) {
   out.c = addends[addend];
 }
 
-/// In row i·k + j the product at i is so large that the others vanish beside it, the one at j is its
-/// opposite (c is where i = j), and the others are small. The small products that the instruction adds
-/// after both large ones remain in d.
+/// In row i·k + j the product at i is so large that the others vanish beside it, the one at j is
+/// its opposite (c is where i = j), and the others are small. The small products that the
+/// instruction adds after both large ones remain in d.
 void make_k_order(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const auto k = static_cast<std::uint64_t>(row.how.k);
@@ -188,8 +188,8 @@ void make_k_order(DotCase& out, Draw& draw, const DotRow& row) {
   }
 }
 
-/// Sets random bits among the 13 below tf32's own: in numbers, and in three rows of four at one place
-/// where tf32's own bits are those of an infinity, of a zero or of a subnormal.
+/// Sets random bits among the 13 below tf32's own: in numbers, and in three rows of four at one
+/// place where tf32's own bits are those of an infinity, of a zero or of a subnormal.
 void make_tf32_low_bits(DotCase& out, Draw& draw, const DotRow& row) {
   fill_normal(out, draw, row.how);
   const auto low = [&] { return draw.bits(13); };
@@ -206,8 +206,8 @@ void make_tf32_low_bits(DotCase& out, Draw& draw, const DotRow& row) {
   where = kinds[row.index % 4];
 }
 
-/// Rows come in chains of 2, 4, … 64 instructions. The operands of a chain are normally distributed or
-/// have exponents within 40 binades.
+/// Rows come in chains of 2, 4, … 64 instructions. The operands of a chain are normally distributed
+/// or have exponents within 40 binades.
 constexpr std::uint64_t longest_chain = 64;
 
 std::uint64_t first_of_chain(std::uint64_t index) {
@@ -228,8 +228,8 @@ void make_chains(DotCase& out, Draw& draw, const DotRow& row) {
   if (row.index != first) out.c = zero_bits(row.how.types.c, false);
 }
 
-/// All integers are equally likely, but every fourth row has only the ends of the operands' range, and
-/// in every second row c is near an end of its range, where the sum wraps or saturates.
+/// All integers are equally likely, but every fourth row has only the ends of the operands' range,
+/// and in every second row c is near an end of its range, where the sum wraps or saturates.
 void make_integers(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const auto code = [&draw, &row](const Format& f) {
@@ -286,8 +286,8 @@ const DotGenerator generator_table[] = {
 /// Returns how many products of an instruction are not left out by sparse metadata.
 int kept_k(const Instruction& x) { return x.model.sparse_group == 0 ? x.k : x.k / 2; }
 
-/// Returns a row of length k in which the products of `dense` stand in order, at one random place of
-/// each group of 2 or two of each group of 4.
+/// Returns a row of length k in which the products of `dense` stand in order, at one random place
+/// of each group of 2 or two of each group of 4.
 DotCase spread(const DotCase& dense, Draw& draw, int k, int group, const Format& b) {
   DotCase out;
   out.c = dense.c;
@@ -304,7 +304,8 @@ DotCase spread(const DotCase& dense, Draw& draw, int k, int group, const Format&
   return out;
 }
 
-/// Returns a seed of the generator's own, so that generators that are given one seed draw differently.
+/// Returns a seed of the generator's own, so that generators that are given one seed draw
+/// differently.
 std::uint64_t own_seed(const DotGenerator& generator, std::uint64_t seed) {
   std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a of the name
   for (const char c : generator.name) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of generators of operands for Tensor Core instructions. They are chosen so that two models
-// that differ anywhere give different bits in some row. Row i is a pure function of (generator, types
-// and k, seed, i), so a recording needs to hold only the results, and rows can be made in any order.
+// A table of generators of operands for Tensor Core instructions. They are chosen so that two
+// models that differ anywhere give different bits in some row. Row i is a pure function of
+// (generator, types and k, seed, i), so a recording needs to hold only the results, and rows can be
+// made in any order.
 //
 // A row for a sparse instruction is a row for a dense instruction of half its k: its elements of a
 // are spread over the groups, with +0 between them, and b has random finite numbers at those zeros.
@@ -51,8 +52,8 @@ const DotGenerator& parse_dot_generator(std::string_view name);
 /// Returns the number of rows that a full recording of the instruction has of this generator.
 std::uint64_t full_rows(const DotGenerator& generator, const Instruction& instruction);
 
-/// Returns whether row `index` takes as c what the device gave as d for the row before. The generator
-/// leaves +0 as c of such a row.
+/// Returns whether row `index` takes as c what the device gave as d for the row before. The
+/// generator leaves +0 as c of such a row.
 bool continues_chain(const DotGenerator& generator, std::uint64_t index);
 
 DotCase make_dot_case(const DotGenerator& generator, const Instruction& instruction,

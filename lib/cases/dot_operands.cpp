@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of which generated dot products are made. Each draw is a statement of its own, because the
-// order of draws is part of what a seed means.
+// The parts of which generated dot products are made. Each draw is a statement of its own, because
+// the order of draws is part of what a seed means.
 #include "lib/cases/dot_operands.h"
 
 #include <algorithm>

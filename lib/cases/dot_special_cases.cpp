@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Generators of dot products whose sum is a zero, leaves the range, or is an infinity or a NaN. Two
-// tables hold kinds of rows; row i has kind i modulo their number. Each draw is a statement of its own,
-// because the order of draws is part of what a seed means.
+// tables hold kinds of rows; row i has kind i modulo their number. Each draw is a statement of its
+// own, because the order of draws is part of what a seed means.
 #include <algorithm>
 #include <array>
 
@@ -68,8 +68,8 @@ void addend_cancels(DotCase& out, Draw& draw, const DotRow& row) {
   out.c = minus_sum(out, row.how);
 }
 
-/// Returns an exponent at or up to `farthest` binades below that of the smallest number of d, as far
-/// as products of these types reach.
+/// Returns an exponent at or up to `farthest` binades below that of the smallest number of d, as
+/// far as products of these types reach.
 int below_smallest(Draw& draw, const DotTypes& t, int farthest) {
   const int quantum = t.d.quantum_exponent();
   return draw.between(std::max(product_exponents(t, true).low, quantum - farthest), quantum);
@@ -83,8 +83,8 @@ void result_below_smallest(DotCase& out, Draw& draw, const DotRow& row) {
   set_power(out, i, row.how.types, e, draw.between(0, 3) != 0);
 }
 
-/// The smallest number of d, its opposite (in c or in a product), and a smaller product with the sign
-/// of the first, so that the sum is below the smallest number.
+/// The smallest number of d, its opposite (in c or in a product), and a smaller product with the
+/// sign of the first, so that the sum is below the smallest number.
 void negative_rest(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
   const DotTypes& t = row.how.types;
@@ -171,8 +171,8 @@ void infinite_addend(DotCase& out, Draw& draw, const DotRow& row) {
   }
 }
 
-/// c is the largest number, and a product is about half its ulp: the sum is the last one that rounds to
-/// the largest number, or the first one that rounds to infinity.
+/// c is the largest number, and a product is about half its ulp: the sum is the last one that
+/// rounds to the largest number, or the first one that rounds to infinity.
 void largest_and_half_ulp(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
   const DotTypes& t = row.how.types;
@@ -215,8 +215,8 @@ void beyond_range_cancels(DotCase& out, Draw& draw, const DotRow& row) {
   out.b[to] = opposite(out.b[from], t.b);
 }
 
-/// Two to five NaNs in a, b or c, in half of the rows beside an infinity times zero; they show which
-/// NaN becomes the result.
+/// Two to five NaNs in a, b or c, in half of the rows beside an infinity times zero; they show
+/// which NaN becomes the result.
 void several_nans(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   if (draw.flip()) infinity_times_zero(out, draw, row);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Test cases of functions: every combination of the edges of the operands' types, the cases that aims
-// make, and random ones.
+// Test cases of functions: every combination of the edges of the operands' types, the cases that
+// aims make, and random ones.
 #include "lib/cases/hard_cases.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 constexpr int cases_per_aim = 256;
 
 /// Returns, without signs and padding, encodings at which a format's arithmetic changes: zero, the
-/// smallest and largest subnormals and normals, 1, infinity, NaN. With `all` there are more: neighbours,
-/// powers of two, ties to integers.
+/// smallest and largest subnormals and normals, 1, infinity, NaN. With `all` there are more:
+/// neighbours, powers of two, ties to integers.
 std::vector<std::uint64_t> edges(const Format& f, bool all) {
   const std::uint64_t one = f.fraction_mask() + 1;  // lowest bit of the exponent field
   const std::uint64_t last = ((f.exponent_mask() << f.fraction_bits()) | f.fraction_mask());
@@ -77,7 +77,8 @@ std::vector<std::uint64_t> edges(const ValueType& type, bool all) {
   return out;
 }
 
-/// Returns the function of one lane: for a PTX instruction, the arithmetic that it does, with lanes 1.
+/// Returns the function of one lane: for a PTX instruction, the arithmetic that it does, with lanes
+/// 1.
 TestFunction one_lane(const TestFunction& function) {
   if (function.act != Act::ptx) return function;
   TestFunction out = function;

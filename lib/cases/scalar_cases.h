@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of scalar instructions as pure functions of a case number, which give the same on the host
-// and on a GPU. Case n of exhaustive cases has n's bits as its operands; other cases are drawn from a
-// seed.
+// Operands of scalar instructions as pure functions of a case number, which give the same on the
+// host and on a GPU. Case n of exhaustive cases has n's bits as its operands; other cases are drawn
+// from a seed.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,15 @@ constexpr int lane_case_bits(const ScalarOperation& x) {
   return out;
 }
 
-/// Returns whether exhaustive cases combine every input of a lane with every input of the others, which
-/// they do up to 32 bits of inputs. Else all lanes change with every case, each in another order.
+/// Returns whether exhaustive cases combine every input of a lane with every input of the others,
+/// which they do up to 32 bits of inputs. Else all lanes change with every case, each in another
+/// order.
 constexpr bool lanes_are_crossed(const ScalarOperation& x) {
   return lane_case_bits(x) * x.lanes <= 32;
 }
 
-/// Returns how many cases there are if each lane gets all its inputs; 0 stands for more than 2^32, and
-/// for instructions that take random bits.
+/// Returns how many cases there are if each lane gets all its inputs; 0 stands for more than 2^32,
+/// and for instructions that take random bits.
 constexpr std::uint64_t exhaustive_cases(const ScalarOperation& x) {
   if (x.widened) return std::uint64_t{2} << 16;
   if (x.random || lane_case_bits(x) > 32) return 0;
@@ -50,8 +51,8 @@ constexpr ScalarCases cases_of(const ScalarOperation& x, std::uint64_t most,
   return {most, false, seed};
 }
 
-/// Returns x under a permutation of the integers of n bits, another one for each lane and the identity
-/// for lane 0.
+/// Returns x under a permutation of the integers of n bits, another one for each lane and the
+/// identity for lane 0.
 constexpr std::uint64_t scrambled(std::uint64_t x, int n, int lane) {
   if (lane == 0) return x;
   const std::uint64_t mask = (std::uint64_t{1} << n) - 1;
@@ -60,8 +61,8 @@ constexpr std::uint64_t scrambled(std::uint64_t x, int n, int lane) {
   return x * 0xBF58476D1CE4E5B9 & mask;
 }
 
-/// Returns, as an f32 encoding, the number whose f16 encoding is i; from i = 2^16 on, the number whose
-/// bf16 encoding is i - 2^16.
+/// Returns, as an f32 encoding, the number whose f16 encoding is i; from i = 2^16 on, the number
+/// whose bf16 encoding is i - 2^16.
 constexpr std::uint64_t widened_input(std::uint64_t i) {
   const Attributes keep{.nan = NanResult::propagate};
   return convert(i & 0xFFFF, (i >> 16 & 1) == 0 ? binary16 : bfloat16, binary32, keep).bits;
@@ -78,8 +79,8 @@ constexpr Operands inputs_in(const ScalarOperation& x, std::uint64_t bits) {
   return out;
 }
 
-/// Writes the inputs of a lane to their places in the operand words, where the words' other lanes are
-/// kept.
+/// Writes the inputs of a lane to their places in the operand words, where the words' other lanes
+/// are kept.
 constexpr void place(const ScalarOperation& x, int lane, const Operands& inputs,
                      ScalarOperands& out) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.inputs); ++i) {
@@ -115,9 +116,9 @@ constexpr ScalarOperands operands_of(const ScalarOperation& x, const ScalarCases
   return out;
 }
 
-/// Returns the number of the case that a recording keeps as its sample i. Samples of seeded cases, and
-/// of no more cases than samples, are the first cases. Where all cases are more than the samples, half
-/// of the samples are spread evenly, and half have operands that are hard to round.
+/// Returns the number of the case that a recording keeps as its sample i. Samples of seeded cases,
+/// and of no more cases than samples, are the first cases. Where all cases are more than the
+/// samples, half of the samples are spread evenly, and half have operands that are hard to round.
 constexpr std::uint64_t sample_case(const ScalarOperation& x, const ScalarCases& cases,
                                     std::uint64_t samples, std::uint64_t i) {
   if (!cases.exhaustive || cases.count <= samples) return i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of one lane of a scalar instruction, made from random words so that the result is hard to
-// round: ties and their neighbours, cancellation, results at the ends of the range, infinities and
-// NaNs. All is constexpr, because a GPU makes the same operands; aims.h makes more kinds of them and
-// runs on the host only.
+// Operands of one lane of a scalar instruction, made from random words so that the result is hard
+// to round: ties and their neighbours, cancellation, results at the ends of the range, infinities
+// and NaNs. All is constexpr, because a GPU makes the same operands; aims.h makes more kinds of
+// them and runs on the host only.
 #pragma once
 
 #include <array>
@@ -54,8 +54,8 @@ constexpr std::uint64_t beside(std::uint64_t bits, int step, const Format& f) {
   return (bits & ~mask) | ((bits + static_cast<std::uint64_t>(step)) & mask);
 }
 
-/// Returns the encoding of ±1.fraction · 2^e. Bits that a subnormal number cannot hold are cut off, and
-/// an exponent outside the range is replaced by the nearest end of the range.
+/// Returns the encoding of ±1.fraction · 2^e. Bits that a subnormal number cannot hold are cut off,
+/// and an exponent outside the range is replaced by the nearest end of the range.
 constexpr std::uint64_t number_bits(const Format& f, bool negative, int e, std::uint64_t fraction) {
   const int lowest = f.has_subnormals() ? f.quantum_exponent() : f.emin();
   e = e < lowest ? lowest : e > f.emax() ? f.emax() : e;
@@ -104,8 +104,8 @@ constexpr int end_of_range(CaseDraw& draw, const Format& f) {
              : draw.between(f.quantum_exponent() - 3, f.emin() + 1);
 }
 
-/// Returns a number of f that lies halfway between two numbers of `to` or (one in four) at one of them,
-/// or is a neighbour of that.
+/// Returns a number of f that lies halfway between two numbers of `to` or (one in four) at one of
+/// them, or is a neighbour of that.
 constexpr std::uint64_t midpoint(CaseDraw& draw, const Format& f, const Format& to) {
   const int e = draw.between(to.quantum_exponent() - 3, to.emax() + 1);
   const int below = e < to.emin() ? to.emin() - e : 0;
@@ -122,8 +122,8 @@ constexpr std::uint64_t midpoint(CaseDraw& draw, const Format& f, const Format& 
   return beside(bits, draw.between(-1, 1), f);
 }
 
-/// Sets a and b so that their product is near 2^e and its significand has exactly one bit more than the
-/// result holds.
+/// Sets a and b so that their product is near 2^e and its significand has exactly one bit more than
+/// the result holds.
 constexpr void product_tie(CaseDraw& draw, const ScalarOperation& x, int e, Operands& out) {
   const int p = x.result.precision;
   const int first = draw.between(1, p - 1);  // bits of a below its highest; b has the others of p
@@ -160,8 +160,8 @@ constexpr std::uint64_t opposite(const Exact& x, const Format& f) {
 /// results near the operands, results at the ends of the range, ties, cancellation.
 enum class ScalarAim : std::uint8_t { random, specials, near, ends, ties, cancellation };
 
-/// Returns the aim of a case. 32 neighbouring cases have the same one, so that the 32 threads of a warp
-/// take the same branches.
+/// Returns the aim of a case. 32 neighbouring cases have the same one, so that the 32 threads of a
+/// warp take the same branches.
 constexpr ScalarAim aim_of(std::uint64_t number) {
   using enum ScalarAim;
   constexpr std::array<ScalarAim, 8> turns{random, near, ties, cancellation,

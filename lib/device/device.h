@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interface of a device: a GPU, whose bits the emulator must reproduce, or the emulator in its
-// place. `open_device` loads a module (device_module.h) that finds the machine's GPU, so nothing else in
-// lib depends on CUDA.
+// place. `open_device` loads a module (device_module.h) that finds the machine's GPU, so nothing
+// else in lib depends on CUDA.
 #pragma once
 
 #include <concepts>
@@ -63,8 +63,8 @@ class Device {
     return "this device has no Tensor Core instructions";
   }
 
-  /// Runs the cases first … end - 1, compares their results with the emulator's and adds the outcome to
-  /// the tally.
+  /// Runs the cases first … end - 1, compares their results with the emulator's and adds the
+  /// outcome to the tally.
   virtual CannotRun tally_scalar(const ScalarInstruction&, const ScalarCases&,
                                  std::uint64_t /*first*/, std::uint64_t /*end*/, ScalarTally&) {
     return "this device has no scalar instructions";
@@ -76,29 +76,29 @@ class Device {
     return "this device has no scalar instructions";
   }
 
-  /// Does what `quantize` of emulate/quantize.h does with floats, for a format whose numbers are all
-  /// binary32 numbers, and adds the same counts. `first` is the index of in[0] in the stream of random
-  /// words; `out` may be `in`.
+  /// Does what `quantize` of emulate/quantize.h does with floats, for a format whose numbers are
+  /// all binary32 numbers, and adds the same counts. `first` is the index of in[0] in the stream of
+  /// random words; `out` may be `in`.
   virtual CannotRun quantize(std::span<const float> /*in*/, std::span<float> /*out*/,
                              std::uint64_t /*first*/, const Quantizer&, EventCounts&) {
     return "this device quantizes nothing";
   }
-  /// Does what `range_count` of emulate/range_count.h does. The caller has reset the block with these
-  /// columns.
+  /// Does what `range_count` of emulate/range_count.h does. The caller has reset the block with
+  /// these columns.
   virtual CannotRun range_count(std::span<const float>, std::span<const ErrorColumn>,
                                 RangeBlock<float>&) {
     return "this device counts no ranges";
   }
   /// Does what range_count does for n floats in the device's memory (for an emulated device, the
-  /// host's), after it has waited for the work of one CUDA stream. `stream` is CUDA's handle; 0 is the
-  /// default stream.
+  /// host's), after it has waited for the work of one CUDA stream. `stream` is CUDA's handle; 0 is
+  /// the default stream.
   virtual CannotRun range_count_at(const void* /*device_address*/, std::size_t /*n*/,
                                    std::span<const ErrorColumn>, std::uintptr_t /*stream*/,
                                    RangeBlock<float>&) {
     return "this device counts no ranges in its memory";
   }
-  /// Replaces each sum of the product by its `chain` (lib/device/matrix_product.h), and says in the last
-  /// argument how.
+  /// Replaces each sum of the product by its `chain` (lib/device/matrix_product.h), and says in the
+  /// last argument how.
   virtual CannotRun multiply(const MatrixProduct&, ProductWay&) {
     return "this device multiplies no matrices";
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interface between the program and a device module. A module is a shared library beside the
-// program that open_device() looks for when it is called, so that one program serves machines with and
-// without a GPU. Objects of C++ classes cross this boundary, so both sides must have been compiled from
-// the same headers, which are those that this one includes, and by the same compiler.
+// program that open_device() looks for when it is called, so that one program serves machines with
+// and without a GPU. Objects of C++ classes cross this boundary, so both sides must have been
+// compiled from the same headers, which are those that this one includes, and by the same compiler.
 #pragma once
 
 #include "emulate/range_count.h"

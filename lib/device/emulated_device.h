@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device that is the emulator itself. Commands for a GPU can be tried on it without one, and tests can
-// give it a wrong rule and see that it is found.
+// A device that is the emulator itself. Commands for a GPU can be tried on it without one, and
+// tests can give it a wrong rule and see that it is found.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@ namespace binade {
 
 class EmulatedDevice final : public Device {
  public:
-  /// A function that changes a Tensor Core instruction's model before it is used, so that the device
-  /// follows a rule that is wrong on purpose.
+  /// A function that changes a Tensor Core instruction's model before it is used, so that the
+  /// device follows a rule that is wrong on purpose.
   using Planted = std::function<void(DotModel&)>;
   /// A function that changes a scalar instruction before it is emulated, for the same purpose.
   using PlantedScalar = std::function<void(ScalarOperation&)>;
 
-  /// A device of architecture `sm` (90 for sm_90). `words` describe the planted rule and become part of
-  /// the device's name.
+  /// A device of architecture `sm` (90 for sm_90). `words` describe the planted rule and become
+  /// part of the device's name.
   explicit EmulatedDevice(int sm, Planted planted = {}, PlantedScalar planted_scalar = {},
                           const std::string& words = {});
 
@@ -30,15 +30,15 @@ class EmulatedDevice final : public Device {
   /// Compares the planted model with the true one.
   CannotRun tally_crossed(const Instruction& instruction, const Dots& pool,
                           const Crossing& crossing, CrossTally& tally) override;
-  /// The device has the scalar instructions that its architecture has with suffix a (sm_90a for sm_90),
-  /// without the approximations.
+  /// The device has the scalar instructions that its architecture has with suffix a (sm_90a for
+  /// sm_90), without the approximations.
   CannotRun tally_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
                          std::uint64_t first, std::uint64_t end, ScalarTally& tally) override;
   CannotRun run_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
                        std::span<const std::uint64_t> numbers,
                        std::span<std::uint64_t> results) override;
-  /// quantize and range_count are the definitions of emulate/ on every architecture; products follow the
-  /// planted model.
+  /// quantize and range_count are the definitions of emulate/ on every architecture; products
+  /// follow the planted model.
   CannotRun quantize(std::span<const float> in, std::span<float> out, std::uint64_t first,
                      const Quantizer& to, EventCounts& counts) override;
   CannotRun range_count(std::span<const float> values, std::span<const ErrorColumn> columns,

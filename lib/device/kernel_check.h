@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results of checks and measurements of a device's bulk kernels (quantize, range_count, products of
-// matrices): whether they give the bytes of their definitions, and how near they come to the device's
-// limits.
+// matrices): whether they give the bytes of their definitions, and how near they come to the
+// device's limits.
 #pragma once
 
 #include <cstdint>

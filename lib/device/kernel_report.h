@@ -14,8 +14,8 @@ namespace binade {
 /// Returns whether there is at least one check, each check compared something, and nothing differs.
 bool all_equal(std::span<const KernelCheck> checks);
 
-/// Returns a row for each kernel with its numbers of cases and results, then a line for each case that
-/// differs or compared nothing.
+/// Returns a row for each kernel with its numbers of cases and results, then a line for each case
+/// that differs or compared nothing.
 std::string kernel_checks_text(std::span<const KernelCheck> checks);
 
 /// Returns a row for each rate, with its share of the limit where there is one.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Single dot products by the kernels of the CPU. Rows of a and of b are decoded and packed once, and then
-// any row of a can be multiplied by any row of b. Results equal those of `dot` in every bit: `dot` itself
-// computes the rows and sums that a kernel does not (those with NaNs or infinities).
+// Single dot products by the kernels of the CPU. Rows of a and of b are decoded and packed once,
+// and then any row of a can be multiplied by any row of b. Results equal those of `dot` in every
+// bit: `dot` itself computes the rows and sums that a kernel does not (those with NaNs or
+// infinities).
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@
 
 namespace binade {
 
-/// Decoded rows of an instruction's operands under a model. `a` and `b` hold rows of k encodings; the
-/// object refers to them, so they must outlive it.
+/// Decoded rows of an instruction's operands under a model. `a` and `b` hold rows of k encodings;
+/// the object refers to them, so they must outlive it.
 class LoneDots {
  public:
   LoneDots(const DotModel& model, const DotTypes& types, int k, std::span<const std::uint64_t> a,
@@ -27,8 +28,8 @@ class LoneDots {
   std::uint64_t operator()(std::size_t i, std::size_t j, std::uint64_t c) const;
 
  private:
-  /// The rows of a or of b: as encodings, and as the kernel packs each by itself. usable[i] is 0 if the
-  /// kernel cannot take row i.
+  /// The rows of a or of b: as encodings, and as the kernel packs each by itself. usable[i] is 0 if
+  /// the kernel cannot take row i.
   struct Side {
     std::span<const std::uint64_t> codes;
     std::vector<std::byte> packed;

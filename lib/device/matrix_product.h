@@ -12,8 +12,8 @@
 
 namespace binade {
 
-/// The operands and sums of a product, all as encodings: a is m × k, row after row; b is k × n, column
-/// after column (as mma's .col); sums are m × n, row after row.
+/// The operands and sums of a product, all as encodings: a is m × k, row after row; b is k × n,
+/// column after column (as mma's .col); sums are m × n, row after row.
 struct MatrixProduct {
   Instruction how{};  ///< its sm is 0 for chains of rounded operations, which every architecture has
   int m = 0, n = 0;
@@ -34,8 +34,8 @@ constexpr std::uint64_t next_c(const DotTypes& types, std::uint64_t sum) {
   return convert(sum, types.d, types.c, {.nan = NanResult::nvidia}).bits;
 }
 
-/// Returns one element: the result of adding k products to `sum`, instruction after instruction. This is
-/// the definition. k is a multiple of the instruction's k.
+/// Returns one element: the result of adding k products to `sum`, instruction after instruction.
+/// This is the definition. k is a multiple of the instruction's k.
 constexpr std::uint64_t chain(const Instruction& how, const std::uint64_t* a,
                               const std::uint64_t* b, int k, std::uint64_t sum) {
   for (int at = 0; at < k; at += how.k) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// open_device() loads the module beside the program, if there is one that was built with the program.
+// open_device() loads the module beside the program, if there is one that was built with the
+// program.
 #include <dlfcn.h>
 #include <elf.h>
 
@@ -25,8 +26,8 @@ std::filesystem::path module_path() {
   return folder.empty() ? folder : folder / device_module;
 }
 
-/// Returns whether the end of an ELF file is missing, which would crash the loader. The section headers
-/// are last in a file.
+/// Returns whether the end of an ELF file is missing, which would crash the loader. The section
+/// headers are last in a file.
 bool ends_early(const std::filesystem::path& path) {
   Elf64_Ehdr head{};
   std::ifstream in(path, std::ios::binary);
@@ -36,7 +37,8 @@ bool ends_early(const std::filesystem::path& path) {
   return is_elf && std::filesystem::file_size(path) < head.e_shoff + headers;
 }
 
-/// Returns what dlerror() says, without the file's name at its beginning, which the caller says itself.
+/// Returns what dlerror() says, without the file's name at its beginning, which the caller says
+/// itself.
 std::string loader_says(const std::string& file) {
   const char* const text = dlerror();
   const std::string says = text != nullptr ? text : "unknown error";

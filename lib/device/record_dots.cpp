@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recording Tensor Core instructions, with the table of how many rows of each generator are recorded.
+// Recording Tensor Core instructions, with the table of how many rows of each generator are
+// recorded.
 #include "lib/device/record_dots.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recording a device's Tensor Core instructions: which instructions, which rows of each, and one file for
-// each instruction.
+// Recording a device's Tensor Core instructions: which instructions, which rows of each, and one
+// file for each instruction.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace binade {
 
-/// Returns every instruction of an architecture in every form whose results may differ: integers that
-/// wrap and that saturate, both operations of b1, f64 in all four roundings, wgmma without c, with minus
-/// a and with minus b.
+/// Returns every instruction of an architecture in every form whose results may differ: integers
+/// that wrap and that saturate, both operations of b1, f64 in all four roundings, wgmma without c,
+/// with minus a and with minus b.
 std::vector<Instruction> recorded_instructions(int sm);
 
-/// Rows of an instruction and the plan that makes them. If the plan is empty, the file will hold the
-/// operands too; if there are no rows, the instruction is not recorded.
+/// Rows of an instruction and the plan that makes them. If the plan is empty, the file will hold
+/// the operands too; if there are no rows, the instruction is not recorded.
 struct RowsToRecord {
   RowPlan plan;
   Dots dots;
@@ -52,9 +52,9 @@ struct RecordWhat {
   bool resume = false;  ///< whether instructions whose file exists are left as they are
 };
 
-/// Writes FOLDER/INSTRUCTION.safetensors for each instruction and calls `sink` after each. The rows are
-/// those of recorded_rows, or of `source` if it is given. Existing files are replaced, or kept with
-/// `resume`. Throws Error if the device's architecture is unknown.
+/// Writes FOLDER/INSTRUCTION.safetensors for each instruction and calls `sink` after each. The rows
+/// are those of recorded_rows, or of `source` if it is given. Existing files are replaced, or kept
+/// with `resume`. Throws Error if the device's architecture is unknown.
 void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
                  const RowSource& source = {});
 

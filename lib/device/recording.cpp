@@ -60,8 +60,8 @@ void read_column(const SafetensorsFile& file, const Column& column, std::uint64_
       read_column(file, column.name, column.format.storage_bits(), shape_of(column, rows));
 }
 
-/// Returns the rows that the recording's generators make, with the results `d`; in a chain c is d of the
-/// row before.
+/// Returns the rows that the recording's generators make, with the results `d`; in a chain c is d
+/// of the row before.
 Dots generated(const RecordingInfo& info, const Instruction& instruction,
                std::vector<std::uint64_t> d) {
   const RowPlan plan = parse_row_plan(info.generator);

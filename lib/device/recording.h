@@ -27,27 +27,27 @@ struct RecordingInfo : RecordingOrigin {
   std::string input_hash;  ///< input_hash() of a, b and c
 };
 
-/// The largest number of rows of a recording. Rows are held in memory, where they take several times
-/// the space that they take in the file.
+/// The largest number of rows of a recording. Rows are held in memory, where they take several
+/// times the space that they take in the file.
 inline constexpr std::uint64_t most_recorded_rows = std::uint64_t{1} << 20;
 
 /// Returns the 64-bit FNV-1a hash of a, b and c, in this order, as little-endian integers of their
 /// formats' widths, as 16 hexadecimal digits.
 std::string input_hash(const Dots& dots, const DotTypes& types);
 
-/// Writes a recording. The inputs are left out if info's generator and seed make exactly these. info's
-/// rows and input_hash are ignored; those of `dots` are written. Throws Error if there are no rows, too
-/// many, or if their numbers do not fit each other.
+/// Writes a recording. The inputs are left out if info's generator and seed make exactly these.
+/// info's rows and input_hash are ignored; those of `dots` are written. Throws Error if there are
+/// no rows, too many, or if their numbers do not fit each other.
 void write_recording(const std::string& path, const RecordingInfo& info,
                      const Instruction& instruction, const Dots& dots);
 
-/// Reads and checks the metadata. Throws Error with the file, what is wrong and what to do if a key is
-/// missing or its text is not what it must be.
+/// Reads and checks the metadata. Throws Error with the file, what is wrong and what to do if a key
+/// is missing or its text is not what it must be.
 RecordingInfo read_recording_info(const std::string& path);
 
-/// Reads the rows of a recording of the given instruction, which must be the one that the metadata name.
-/// Inputs that are not in the file are made again by the generator. Throws Error if the file is not a
-/// recording of this shape or if the inputs do not have the recorded hash.
+/// Reads the rows of a recording of the given instruction, which must be the one that the metadata
+/// name. Inputs that are not in the file are made again by the generator. Throws Error if the file
+/// is not a recording of this shape or if the inputs do not have the recorded hash.
 Dots read_recording(const std::string& path, const Instruction& instruction);
 
 }  // namespace binade

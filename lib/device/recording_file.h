@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What all recordings have in common as files: their origin, and reading metadata and tensors of a
-// .safetensors file, which is hostile until each of them is checked. Every Error names the file, what is
-// wrong and what to do.
+// .safetensors file, which is hostile until each of them is checked. Every Error names the file,
+// what is wrong and what to do.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ std::uint64_t metadata_number(const SafetensorsFile& file, const std::string& ke
 std::uint64_t metadata_hash(const SafetensorsFile& file, const std::string& key);
 /// Returns a hash as 16 hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
-/// Returns whether the file holds a whole product: its metadata then have the key `command`, the options
-/// of `binade gemm` that made it.
+/// Returns whether the file holds a whole product: its metadata then have the key `command`, the
+/// options of `binade gemm` that made it.
 bool is_product_recording(const std::string& path);
 /// Throws Error: the text of the key is not what is `wanted`.
 [[noreturn]] void bad_metadata(const SafetensorsFile& file, const std::string& key,
@@ -54,8 +54,8 @@ bool is_product_recording(const std::string& path);
 Dtype unsigned_dtype(int bits);
 /// Returns the values as little-endian integers of `bits` bits.
 std::vector<std::byte> bytes_of(const std::vector<std::uint64_t>& values, int bits);
-/// Returns the elements of a tensor of unsigned integers. Throws Error if the file has no tensor of this
-/// name, width and shape.
+/// Returns the elements of a tensor of unsigned integers. Throws Error if the file has no tensor of
+/// this name, width and shape.
 std::vector<std::uint64_t> read_column(const SafetensorsFile& file, std::string_view name, int bits,
                                        const std::vector<std::uint64_t>& shape);
 

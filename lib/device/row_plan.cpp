@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts of plans, and running them. All chains run side by side: a call of the device runs one step of
-// each.
+// Texts of plans, and running them. All chains run side by side: a call of the device runs one step
+// of each.
 #include "lib/device/row_plan.h"
 
 #include <charconv>
@@ -28,8 +28,8 @@ class Continues {
   const RowPlan& plan_;
 };
 
-/// Returns the row numbers of each step: first the rows that begin a chain, or are no part of one, then
-/// the rows that follow them, and so on.
+/// Returns the row numbers of each step: first the rows that begin a chain, or are no part of one,
+/// then the rows that follow them, and so on.
 std::vector<std::vector<std::size_t>> steps_of(const Continues& continues, std::size_t rows) {
   std::vector<std::vector<std::size_t>> out;
   std::size_t step = 0;

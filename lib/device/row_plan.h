@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan of rows: how many rows of which generators a recording holds, one generator after the other,
-// and how they run on a device. Rows of a chain take as c what the device gave for the row before.
+// A plan of rows: how many rows of which generators a recording holds, one generator after the
+// other, and how they run on a device. Rows of a chain take as c what the device gave for the row
+// before.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ std::uint64_t planned_rows(const RowPlan& plan);
 /// Returns the plan as text: "normal:2000,tiny:8448".
 std::string row_plan_text(const RowPlan& plan);
 
-/// Reads such a text. Throws Error if a generator is unknown or its number of rows is not one from 1 to
-/// most_planned_rows.
+/// Reads such a text. Throws Error if a generator is unknown or its number of rows is not one from
+/// 1 to most_planned_rows.
 RowPlan parse_row_plan(std::string_view text);
 
 /// Makes the inputs of all rows. Each d is 0, and so is c of the rows that continue a chain.

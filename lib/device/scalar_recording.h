@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recording of a scalar instruction: a .safetensors file with the results of some cases on one GPU, and
-// a hash of the results of all cases.
+// A recording of a scalar instruction: a .safetensors file with the results of some cases on one
+// GPU, and a hash of the results of all cases.
 //
 //     d   (samples,)   unsigned integers of the result's width: of case sample_case(i), all lanes
 //     __metadata__: gpu driver cuda ptx sass date instruction architecture
@@ -41,18 +41,18 @@ struct ScalarRecording {
   }
 };
 
-/// The number of samples of a recording, with which all recordings of sm_90 stay below 15 MB (binade
-/// record --emulated sm_90 prints the sum).
+/// The number of samples of a recording, with which all recordings of sm_90 stay below 15 MB
+/// (binade record --emulated sm_90 prints the sum).
 inline constexpr std::uint64_t default_samples = 1536;
 /// The largest number of samples of a recording.
 inline constexpr std::uint64_t most_samples = std::uint64_t{1} << 20;
 /// An approximation with at most this many cases keeps the results of all, since no emulation could
-/// compute them again. One with .ftz keeps samples, since it differs from the one without in subnormal
-/// numbers only.
+/// compute them again. One with .ftz keeps samples, since it differs from the one without in
+/// subnormal numbers only.
 inline constexpr std::uint64_t kept_cases = std::uint64_t{1} << 17;
 
-/// Returns the recording of an instruction on a device that has run all cases into `tally`. The samples
-/// are run again. The caller sets the date.
+/// Returns the recording of an instruction on a device that has run all cases into `tally`. The
+/// samples are run again. The caller sets the date.
 ScalarRecording record_scalar(Device& device, const ScalarInstruction& instruction,
                               const ScalarCases& cases, const ScalarTally& tally,
                               std::uint64_t samples = default_samples);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The comparison of a scalar instruction's result with the emulator's, and the tally of many: counts, the
-// lowest cases that differ, a hash. A tally has integers only, so any split over threads gives the same.
-// GPUs compile this header too.
+// The comparison of a scalar instruction's result with the emulator's, and the tally of many:
+// counts, the lowest cases that differ, a hash. A tally has integers only, so any split over
+// threads gives the same. GPUs compile this header too.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names by which users call Tensor Core instructions: family, shape, then the types in PTX's order
-// d, a, b, c.
+// The names by which users call Tensor Core instructions: family, shape, then the types in PTX's
+// order d, a, b, c.
 //
 //     mma.m16n8k16.f32.f16.f16.f32        wmma.m16n16k8.f32.tf32.tf32.f32
 //     wgmma.m64n128k32.f32.e4m3.e5m2      tcgen05.m128n256k16.f16.f16.f16   (c has the type of d)
@@ -21,7 +21,8 @@
 
 namespace binade {
 
-/// Returns 90 for "sm_90", "sm_90a" or "90". Throws Error with the known architectures if this is none.
+/// Returns 90 for "sm_90", "sm_90a" or "90". Throws Error with the known architectures if this is
+/// none.
 int parse_architecture(std::string_view text);
 
 /// Returns the names of an architecture's GPUs, which its row has as one text.
@@ -30,8 +31,8 @@ std::vector<std::string_view> gpu_names(const Architecture& on);
 /// Returns "sm_70 … sm_120", for help texts.
 std::string architecture_range();
 
-/// Returns the instruction of this name on architecture `sm`. Throws Error with what is wrong and the
-/// nearest names, or the architectures that have the instruction.
+/// Returns the instruction of this name on architecture `sm`. Throws Error with what is wrong and
+/// the nearest names, or the architectures that have the instruction.
 Instruction parse_instruction(std::string_view name, int sm);
 
 /// Returns the name that parse_instruction() reads.
@@ -41,7 +42,8 @@ std::string instruction_name(const Instruction& instruction);
 /// tcgen05 that is its kind only.
 std::string ptx_of(const Instruction& instruction);
 
-/// Returns every instruction of an architecture; of wgmma and tcgen05 only those with the largest n.
+/// Returns every instruction of an architecture; of wgmma and tcgen05 only those with the largest
+/// n.
 std::vector<Instruction> instructions_of(int sm);
 
 }  // namespace binade

@@ -14,8 +14,8 @@
 namespace binade {
 namespace {
 
-/// An approximate instruction. Cases of those with f32 operands are limited to the numbers of f16 and
-/// bf16, so that all cases can be run.
+/// An approximate instruction. Cases of those with f32 operands are limited to the numbers of f16
+/// and bf16, so that all cases can be run.
 struct Approximation {
   std::string_view name;
   Format format;
@@ -35,10 +35,11 @@ constexpr auto approximations = std::to_array<Approximation>({
     {"cos.approx.ftz.f32", binary32, {75}},
 });
 
-/// A sum in memory; its result is the number in memory afterwards. PTX ISA 9.0, atom and red: add.f32
-/// "on global memory flushes subnormal inputs and results to sign-preserving zero; whereas […] on
-/// shared memory supports subnormal inputs and results"; .noftz keeps subnormals. PTX does not say which
-/// NaN results: the canonical one is a guess, and so are the NaNs of the .noftz forms.
+/// A sum in memory; its result is the number in memory afterwards. PTX ISA 9.0, atom and red:
+/// add.f32 "on global memory flushes subnormal inputs and results to sign-preserving zero; whereas
+/// […] on shared memory supports subnormal inputs and results"; .noftz keeps subnormals. PTX does
+/// not say which NaN results: the canonical one is a guess, and so are the NaNs of the .noftz
+/// forms.
 struct MemorySum {
   std::string_view name, as;
   SmTarget target;

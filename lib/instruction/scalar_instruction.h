@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX's scalar and packed instructions, as devices run and recordings hold them: the conversions of
-// emulate/cvt_table.h, the arithmetic of emulate/ptx_scalar_table.h, sums in memory, and approximations,
-// which are recorded but not emulated.
+// emulate/cvt_table.h, the arithmetic of emulate/ptx_scalar_table.h, sums in memory, and
+// approximations, which are recorded but not emulated.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ enum class ScalarKind : std::uint8_t {
   approximation,
 };
 
-/// The operand words of an instruction in PTX's order. cvt.rs to four lanes has the most, five: a, b, e,
-/// f and rbits.
+/// The operand words of an instruction in PTX's order. cvt.rs to four lanes has the most, five: a,
+/// b, e, f and rbits.
 using ScalarOperands = std::array<std::uint64_t, 5>;
 
 /// What an instruction computes, without its name. A GPU's kernel takes it by value.
@@ -67,13 +67,13 @@ const ScalarInstruction& parse_scalar_instruction(std::string_view name);
 /// Returns the name of a target: "sm_100f".
 std::string sm_target_name(const SmTarget& target);
 
-/// Returns the reason why code for `target` cannot run the instruction, "needs sm_100f", or nothing if it
-/// can.
+/// Returns the reason why code for `target` cannot run the instruction, "needs sm_100f", or nothing
+/// if it can.
 std::optional<std::string> why_lacking(const ScalarInstruction& instruction,
                                        const SmTarget& target);
 
-/// Returns the emulator's result for an instruction whose kind is known at compile time, so that a GPU's
-/// kernel contains the code of that kind only.
+/// Returns the emulator's result for an instruction whose kind is known at compile time, so that a
+/// GPU's kernel contains the code of that kind only.
 template <ScalarKind kind>
 constexpr std::uint64_t emulate_as(const ScalarOperation& x, const ScalarOperands& operands) {
   if constexpr (kind == ScalarKind::conversion) {

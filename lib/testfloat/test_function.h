@@ -21,8 +21,8 @@
 
 namespace binade {
 
-/// The type of an operand or a result: `lanes` numbers side by side, an integer, or a truth value, 0 or
-/// 1.
+/// The type of an operand or a result: `lanes` numbers side by side, an integer, or a truth value,
+/// 0 or 1.
 struct ValueType {
   enum class Kind { number, integer, truth };
   Kind kind = Kind::number;
@@ -58,8 +58,8 @@ struct TestFunction {
   std::vector<ValueType> operands = {};
   ValueType result = {};
 
-  /// Returns whether cases have a column of flags. PTX's instructions raise none (and their rounding is
-  /// part of their name).
+  /// Returns whether cases have a column of flags. PTX's instructions raise none (and their
+  /// rounding is part of their name).
   bool has_flags() const { return act != Act::ptx; }
 };
 
@@ -74,7 +74,8 @@ struct TestResult {
   Flags flags = 0;
 };
 
-/// Throws Error with what is wrong, what there is, and the nearest name if no function has this name.
+/// Throws Error with what is wrong, what there is, and the nearest name if no function has this
+/// name.
 TestFunction parse_test_function(std::string_view name);
 
 /// Returns the exact result before rounding. The function must not be a comparison, a conversion to

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading test cases strictly, writing them, and checking a stream of them block by block on all threads.
+// Reading test cases strictly, writing them, and checking a stream of them block by block on all
+// threads.
 #include "lib/testfloat/test_stream.h"
 
 #include <algorithm>
@@ -24,8 +25,8 @@ std::string form_of(const TestFunction& function) {
   return out + (function.has_flags() ? "result flags" : "result");
 }
 
-/// Removes spaces and a hexadecimal number of at most `digits` digits from the beginning of the line, and
-/// returns the number.
+/// Removes spaces and a hexadecimal number of at most `digits` digits from the beginning of the
+/// line, and returns the number.
 std::uint64_t take_number(std::string_view& line, int digits, int bits,
                           const TestFunction& function) {
   while (!line.empty() && (line[0] == ' ' || line[0] == '\t')) line.remove_prefix(1);
@@ -87,8 +88,8 @@ struct Found {
   std::string bad = {};
 };
 
-/// Reads a stream in blocks and splits them into complete lines. What follows the last complete line is
-/// moved to the front of the next block.
+/// Reads a stream in blocks and splits them into complete lines. What follows the last complete
+/// line is moved to the front of the next block.
 class Lines {
  public:
   explicit Lines(const ReadSome& read) : read_(read) {}

@@ -4,8 +4,8 @@
 //
 //     3C00 1000 3C00 01        operands, result, flags, in hexadecimal without prefix
 //
-// The flags are the sum of 01 inexact, 02 underflow, 04 overflow, 08 divide by zero and 10 invalid. PTX
-// instructions raise none; their lines end with the result.
+// The flags are the sum of 01 inexact, 02 underflow, 04 overflow, 08 divide by zero and 10 invalid.
+// PTX instructions raise none; their lines end with the result.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct TestCase {
   TestResult result = {};
 };
 
-/// Throws Error with what is wrong if the line is no case of the function; the caller adds the line's
-/// number.
+/// Throws Error with what is wrong if the line is no case of the function; the caller adds the
+/// line's number.
 TestCase parse_test_case(std::string_view line, const TestFunction& function);
 
 /// Appends the case as a line with a newline.
@@ -34,8 +34,9 @@ void write_test_case(std::string& out, const TestCase& test, const TestFunction&
 
 /// How strictly results are compared with a stream.
 struct Comparing {
-  /// Whether the bits of NaNs must be equal, and those of integers after an invalid conversion, whose
-  /// value IEEE 754 does not define. Otherwise any NaN equals any NaN, and such integers are equal.
+  /// Whether the bits of NaNs must be equal, and those of integers after an invalid conversion,
+  /// whose value IEEE 754 does not define. Otherwise any NaN equals any NaN, and such integers are
+  /// equal.
   bool nan_bits = false;
 };
 
@@ -59,7 +60,8 @@ struct StreamCheck {
 using ReadSome = std::function<std::size_t(std::span<char>)>;
 
 /// Compares every line of a stream with the emulator, on all threads, and keeps the first `keep`
-/// mismatches. Throws Error with the line's number if a line is malformed, or if there are no cases.
+/// mismatches. Throws Error with the line's number if a line is malformed, or if there are no
+/// cases.
 StreamCheck check_stream(const TestFunction& function, const TestSettings& settings,
                          const Comparing& comparing, const ReadSome& read, std::size_t keep);
 

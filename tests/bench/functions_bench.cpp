@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The correctly rounded functions beside the C library's, on the same arguments in the same process.
-// A row has ns/call, and of_std_x, that time as a multiple of the library's (whose errors are up to an ulp).
-// The clock is this thread's processor time.
+// The correctly rounded functions beside the C library's, on the same arguments in the same
+// process. A row has ns/call, and of_std_x, that time as a multiple of the library's (whose errors
+// are up to an ulp). The clock is this thread's processor time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -17,7 +17,8 @@
 namespace binade::bench {
 namespace {
 
-/// A vector unit that every processor has: the interface of emulate/fast/avx2.h with one word as a vector.
+/// A vector unit that every processor has: the interface of emulate/fast/avx2.h with one word as a
+/// vector.
 struct Words {
   using I = std::uint64_t;
   static constexpr std::size_t bytes = sizeof(I);

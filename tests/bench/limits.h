@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The limits of the machine: memcpy, and passes that read and write as many bytes for each element as a
-// kernel but compute nothing. There are several methods for such a pass (vectors of each level; through
-// the caches or past them; with or without prefetching), and the fastest on this machine is the limit.
+// The limits of the machine: memcpy, and passes that read and write as many bytes for each element
+// as a kernel but compute nothing. There are several methods for such a pass (vectors of each
+// level; through the caches or past them; with or without prefetching), and the fastest on this
+// machine is the limit.
 #pragma once
 
 #include <array>
@@ -11,8 +12,8 @@
 
 namespace binade::bench {
 
-/// The memory traffic of a kernel: how many arrays it reads, and how many bytes it reads from each and
-/// writes for one element.
+/// The memory traffic of a kernel: how many arrays it reads, and how many bytes it reads from each
+/// and writes for one element.
 struct Traffic {
   std::size_t arrays = 1;
   std::size_t read = 4;
@@ -30,7 +31,8 @@ struct Way {
   bool prefetched = false;  ///< whether operands are prefetched 2 KiB ahead
 };
 
-/// Return the pass of this traffic with 64-bit words, with vectors of AVX2, and with those of AVX-512.
+/// Return the pass of this traffic with 64-bit words, with vectors of AVX2, and with those of
+/// AVX-512.
 Pass words_pass(const Traffic& traffic, Way way);
 Pass avx2_pass(const Traffic& traffic, Way way);
 Pass avx512_pass(const Traffic& traffic, Way way);
@@ -53,8 +55,8 @@ struct Limit {
 /// Returns a function that runs the limit's pass over these arrays.
 std::function<void()> limit_pass(const Limit& limit, const Arrays& arrays, std::size_t n);
 
-/// Returns how many passes over n elements are timed at once: so many that they take at least a fraction
-/// of a millisecond, beside which the time of reading the clock does not count.
+/// Returns how many passes over n elements are timed at once: so many that they take at least a
+/// fraction of a millisecond, beside which the time of reading the clock does not count.
 constexpr std::size_t passes_at_once(std::size_t n) {
   constexpr std::size_t enough = std::size_t{1} << 20;
   return n < enough ? enough / n : 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program of ./dev bench: it runs all rows, and writes the machine and the compiler to the context of its
-// JSON.
+// The program of ./dev bench: it runs all rows, and writes the machine and the compiler to the
+// context of its JSON.
 #include <benchmark/benchmark.h>
 
 #include <fstream>
@@ -43,7 +43,8 @@ void add_limits() {
   }
 }
 
-/// Returns the processor's name, "AMD EPYC, family 25, model 1". Hypervisors do not tell more than that.
+/// Returns the processor's name, "AMD EPYC, family 25, model 1". Hypervisors do not tell more than
+/// that.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::string out;

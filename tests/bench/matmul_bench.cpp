@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emulated matrix products at every level beside a plain product of floats, compiled with the same flags and measured in the
-// same process; times are medians. A product is timed as `binade gemm` computes it from encodings: decoding, packing and
-// multiplying.
+// Emulated matrix products at every level beside a plain product of floats, compiled with the same
+// flags and measured in the same process; times are medians. A product is timed as `binade gemm`
+// computes it from encodings: decoding, packing and multiplying.
 //
 //     GMAC_per_s         10⁹ multiply-adds for each second of processor time of all threads
 //     of_float_product   that rate divided by the rate of the product of floats
@@ -76,7 +76,8 @@ constexpr Product products[] = {
     {"mma.m16n8k256.s32.b1.b1.s32.xor.popc", 80},
 };
 
-/// Returns the multiply-adds for each second of d = a·b in float, where b is stored column after column.
+/// Returns the multiply-adds for each second of d = a·b in float, where b is stored column after
+/// column.
 double float_rate() {
   constexpr std::size_t size = 128, k = 1024;
   std::vector<float> a(size * k, 0.5F), b(size * k, 0.25F), d(size * size);

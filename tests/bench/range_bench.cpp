@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of counting the ranges of values: range_count without and with the squared errors that a report sums, histograms of
-// encodings, from which any number of such errors can be summed, and all that `binade report` does from bytes to a summary on
-// all threads. Also rows of finding whether all values are finite.
+// Rows of counting the ranges of values: range_count without and with the squared errors that a
+// report sums, histograms of encodings, from which any number of such errors can be summed, and all
+// that `binade report` does from bytes to a summary on all threads. Also rows of finding whether
+// all values are finite.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -16,8 +16,8 @@
 namespace binade::bench {
 namespace {
 
-/// Returns the seconds of a pass over all n elements by threads that repeat their parts without waiting for each other: n
-/// divided by the sum of their rates.
+/// Returns the seconds of a pass over all n elements by threads that repeat their parts without
+/// waiting for each other: n divided by the sum of their rates.
 double seconds_of_independent(const Work& work, const Kernels& kernels, const Arrays& arrays,
                               std::size_t passes) {
   const std::size_t count = thread_count();

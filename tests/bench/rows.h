@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of the benchmarks: a kernel's work at every level that has its own version of it, in turns with
-// the kernel's limit, so that both find the machine in the same state. The lower quartile of the times of
-// each counts, because other programs lengthen some times, and a hypervisor that takes its own time from a
-// thread's clock shortens a few:
+// Rows of the benchmarks: a kernel's work at every level that has its own version of it, in turns
+// with the kernel's limit, so that both find the machine in the same state. The lower quartile of
+// the times of each counts, because other programs lengthen some times, and a hypervisor that takes
+// its own time from a thread's clock shortens a few:
 //
 //     ns_per_element   time of the kernel
 //     limit_ns         time of the limit's pass over the same arrays
@@ -25,10 +25,11 @@ struct Work {
   std::string name;  ///< "quantize/binary16/ties_to_even"
   std::size_t n = 0;
   Limit limit;
-  /// Returns the arrays. It is called when a row runs, so that arrays of rows that do not run are not
-  /// filled.
+  /// Returns the arrays. It is called when a row runs, so that arrays of rows that do not run are
+  /// not filled.
   std::function<Arrays()> arrays;
-  /// Does the work on elements [begin, end) by a level's kernels. Several threads may call it at once.
+  /// Does the work on elements [begin, end) by a level's kernels. Several threads may call it at
+  /// once.
   std::function<void(const Kernels& kernels, const Arrays& arrays, std::size_t begin,
                      std::size_t end)>
       run;
@@ -40,8 +41,8 @@ struct ReadyLevel {
   const Kernels* kernels;
 };
 
-/// Returns the reference and each level above it, up to the fastest that is allowed, whose kernel differs
-/// from that of the level below.
+/// Returns the reference and each level above it, up to the fastest that is allowed, whose kernel
+/// differs from that of the level below.
 template <class Entry>
 std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
   std::vector<ReadyLevel> out;
@@ -55,15 +56,15 @@ std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
   return out;
 }
 
-/// Adds a row WORK/LEVEL/N for each level. The reference, which is far slower than the limit, has a row
-/// for arrays in the L2 cache only.
+/// Adds a row WORK/LEVEL/N for each level. The reference, which is far slower than the limit, has a
+/// row for arrays in the L2 cache only.
 void add_rows(const Work& work, const std::vector<ReadyLevel>& levels);
 
-/// Adds rows WORK/LEVEL/N/threads:T of the vector levels. parallel_for gives each thread a part of the
-/// elements, in turns with as many threads that do their parts independently, again and again, like
-/// programs of one thread side by side (separate processes would be no faster, since kernels neither
-/// allocate nor call the system). limit_ns is the time of these threads together, and the clock is that of
-/// elapsed time. Adds no rows on a machine with one thread.
+/// Adds rows WORK/LEVEL/N/threads:T of the vector levels. parallel_for gives each thread a part of
+/// the elements, in turns with as many threads that do their parts independently, again and again,
+/// like programs of one thread side by side (separate processes would be no faster, since kernels
+/// neither allocate nor call the system). limit_ns is the time of these threads together, and the
+/// clock is that of elapsed time. Adds no rows on a machine with one thread.
 void add_thread_rows(const Work& work, const std::vector<ReadyLevel>& levels);
 
 /// A function that measures the seconds of a pass, from passes_at_once of them.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pass over arrays by vectors of a vector unit V (emulate/fast/avx2.h). It handles as many elements at a
-// time as a vector has bytes, so that they fill a whole number of vectors of each array. All that is read
-// goes into what is written, or into a sum that the compiler may not leave out.
+// A pass over arrays by vectors of a vector unit V (emulate/fast/avx2.h). It handles as many
+// elements at a time as a vector has bytes, so that they fill a whole number of vectors of each
+// array. All that is read goes into what is written, or into a sum that the compiler may not leave
+// out.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trainings of a few steps as `binade train` runs them, in each format and, in turns with its steps, in binary32. The
-// kernels are those of the level in use (BINADE_ISA).
+// Trainings of a few steps as `binade train` runs them, in each format and, in turns with its
+// steps, in binary32. The kernels are those of the level in use (BINADE_ISA).
 //
 //     ms_per_step    processor time of a step
 //     of_binary32    that time divided by the time of a step in binary32

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Comparison of one operation of the project with the oracle's, case by case. It counts how often each
-// kind of result came up, so that a test can require that its cases meet them all.
+// Comparison of one operation of the project with the oracle's, case by case. It counts how often
+// each kind of result came up, so that a test can require that its cases meet them all.
 #pragma once
 
 #include <array>

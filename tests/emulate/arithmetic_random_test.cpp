@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations on seeded random operands, drawn so that ties, subnormal results, overflows and
-// cancellations are frequent: within a format, between formats, under stochastic rounding, and against
-// the processor's own arithmetic.
+// cancellations are frequent: within a format, between formats, under stochastic rounding, and
+// against the processor's own arithmetic.
 #include <doctest/doctest.h>
 
 #include <bit>

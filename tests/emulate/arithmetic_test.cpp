@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations against exact arithmetic that shares no line with them: small formats
-// exhaustively, wide ones by cases that are hard to round; bits and flags under both tininess rules.
+// exhaustively, wide ones by cases that are hard to round; bits and flags under both tininess
+// rules.
 #include "emulate/arithmetic.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// User-made formats: every exponent width, precision, bias and kind of specials obeys the same rules as
-// the named formats.
+// User-made formats: every exponent width, precision, bias and kind of specials obeys the same
+// rules as the named formats.
 #include <doctest/doctest.h>
 
 #include <random>

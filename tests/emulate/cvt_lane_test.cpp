@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of PTX's conversions, worked out by hand from the text of the PTX ISA: lanes, clamps, NaNs,
-// flushing, random bits. Whole ranges are compared with NVIDIA's headers in tests/outside.
+// Results of PTX's conversions, worked out by hand from the text of the PTX ISA: lanes, clamps,
+// NaNs, flushing, random bits. Whole ranges are compared with NVIDIA's headers in tests/outside.
 #include "emulate/cvt_lane.h"
 
 #include <doctest/doctest.h>

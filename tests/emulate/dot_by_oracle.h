@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One element of a Tensor Core instruction, computed by the exact oracle: the oracle's rules are made from
-// the instruction's model, and steps that the oracle does not have are put together here.
+// One element of a Tensor Core instruction, computed by the exact oracle: the oracle's rules are
+// made from the instruction's model, and steps that the oracle does not have are put together here.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ inline std::uint64_t nearest(const oracle::Computed& x, const Format& f) {
   return judge.round(x.value, rules_of({.nan = NanResult::nvidia})).bits;
 }
 
-/// Returns c + fma(a1, b1, a0·b0) + fma(a3, b3, a2·b2), added in this order, with each operation rounded to
-/// binary32.
+/// Returns c + fma(a1, b1, a0·b0) + fma(a3, b3, a2·b2), added in this order, with each operation
+/// rounded to binary32.
 inline std::uint64_t pairs_by_oracle(const DotTypes& t, const DrawnDot& row) {
   using oracle::Operation;
   const auto even = oracle::Way::nearest_even;
@@ -59,8 +59,8 @@ inline std::uint64_t pairs_by_oracle(const DotTypes& t, const DrawnDot& row) {
   return nearest({sum}, t.d);
 }
 
-/// Returns D. The oracle itself computes fused sums and the expanded recipe; where sums begin at +0 or are
-/// binary32 before they are converted to another type, the last steps are done here.
+/// Returns D. The oracle itself computes fused sums and the expanded recipe; where sums begin at +0
+/// or are binary32 before they are converted to another type, the last steps are done here.
 inline std::uint64_t by_oracle(const Instruction& x, const DrawnDot& row) {
   const DotTypes& t = x.types;
   if (x.model.recipe == Recipe::pairwise) return pairs_by_oracle(t, row);

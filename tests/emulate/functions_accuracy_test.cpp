@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The errors of the evaluations behind the rounded functions, against MPFR's values. Those in binary64 may be at
-// most a quarter of the bound with which the rounding test works, those in double-double 2^-95, and for log around
-// 1, where terms cancel, 2^-80. The rounded results would not show this: only one argument in 2^20 needs more than
-// a double.
+// The errors of the evaluations behind the rounded functions, against MPFR's values. Those in
+// binary64 may be at most a quarter of the bound with which the rounding test works, those in
+// double-double 2^-95, and for log around 1, where terms cancel, 2^-80. The rounded results would
+// not show this: only one argument in 2^20 needs more than a double.
 #include <doctest/doctest.h>
 #include <mpfr.h>
 

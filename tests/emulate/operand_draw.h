@@ -17,8 +17,8 @@ inline int between(Random& random, int low, int high) {
   return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
 }
 
-/// Returns a fraction field with random bits, with nearly all ones, with nearly all zeros, or with a few
-/// leading bits.
+/// Returns a fraction field with random bits, with nearly all ones, with nearly all zeros, or with
+/// a few leading bits.
 inline std::uint64_t draw_fraction(Random& random, const Format& f) {
   switch (random() % 4) {
     case 0: return random() & f.fraction_mask();
@@ -49,7 +49,8 @@ inline int draw_target(Random& random, const Format& to) {
   }
 }
 
-/// Returns the second operand, chosen so that the result has an exponent of draw_target() or cancels.
+/// Returns the second operand, chosen so that the result has an exponent of draw_target() or
+/// cancels.
 inline std::uint64_t draw_second(Random& random, Operation operation, std::uint64_t a,
                                  const OperandFormats& from, const Format& to) {
   const int e = exponent_of(a, from[0]);
@@ -71,8 +72,9 @@ inline std::uint64_t draw_second(Random& random, Operation operation, std::uint6
   }
 }
 
-/// Returns factors whose product lies so little below the smallest normal number that it rounds up to it,
-/// whether the exponent is bounded or not: (2 - 2u)(1 + u) = 2 - 2u^2, where u is the ulp of 1.
+/// Returns factors whose product lies so little below the smallest normal number that it rounds up
+/// to it, whether the exponent is bounded or not: (2 - 2u)(1 + u) = 2 - 2u^2, where u is the ulp of
+/// 1.
 inline Operands draw_almost_normal(Random& random, const OperandFormats& from, const Format& to) {
   const int e = between(random, -5, 5);
   const auto code = [&](std::size_t i, int exponent, std::uint64_t fraction) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conversions between the project's types and the oracle's, so that a test states a case once and both
-// compute it. This is the only place where the two meet.
+// Conversions between the project's types and the oracle's, so that a test states a case once and
+// both compute it. This is the only place where the two meet.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stochastic rounding as it is specified: up if and only if floor(f 2^n) + r >= 2^n, where f is the part
-// that is cut off in units of the destination's ulp, and r the low n bits of the random word. This is
-// checked by counting over all r; flags and the ends of the range are checked against the oracle.
+// Stochastic rounding as it is specified: up if and only if floor(f 2^n) + r >= 2^n, where f is the
+// part that is cut off in units of the destination's ulp, and r the low n bits of the random word.
+// This is checked by counting over all r; flags and the ends of the range are checked against the
+// oracle.
 #include <doctest/doctest.h>
 
 #include <random>

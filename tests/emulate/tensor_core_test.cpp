@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor Core instructions: each gives what an exact oracle computes by its model, and rows worked by hand.
+// Tensor Core instructions: each gives what an exact oracle computes by its model, and rows worked
+// by hand.
 #include "emulate/tensor_core.h"
 
 #include <doctest/doctest.h>

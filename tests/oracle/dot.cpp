@@ -148,8 +148,8 @@ std::uint64_t ieee_sum(const Term& x, const Term& y, Result result, Way way) {
   return rounded(sum, spec_of(result), way);
 }
 
-/// Returns the exact product. Its exponent is the sum of the factors' exponents, or with `normalized`
-/// the product's own.
+/// Returns the exact product. Its exponent is the sum of the factors' exponents, or with
+/// `normalized` the product's own.
 Term product(const Term& a, const Term& b, bool normalized) {
   Term p{Kind::number, a.negative != b.negative, {}, 0};
   if (a.kind == Kind::nan || b.kind == Kind::nan) {
@@ -215,7 +215,8 @@ std::uint64_t fused_sum(const DotRules& rules, const Terms& products, const Term
   return minus_zero ? assemble_dot(false, 0, 0, spec) : d;
 }
 
-/// Returns the sum of blocks of consecutive products, each with the sum of the block before as its C.
+/// Returns the sum of blocks of consecutive products, each with the sum of the block before as its
+/// C.
 std::uint64_t chain(const DotRules& rules, const Terms& products, const Term& c) {
   const auto length = static_cast<std::size_t>(rules.block_length);
   std::vector<Terms> blocks;

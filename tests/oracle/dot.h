@@ -64,8 +64,8 @@ struct DotRules {
 };
 
 /// Returns the bits of D. A NaN is all ones without the sign; in binary64 it is 0x7FF8000000000000,
-/// which claims no more than that D is a NaN. Throws std::invalid_argument if a and b differ in length
-/// or are empty, or if the recipe is not defined for their length.
+/// which claims no more than that D is a NaN. Throws std::invalid_argument if a and b differ in
+/// length or are empty, or if the recipe is not defined for their length.
 std::uint64_t dot(const DotRules& rules, const Spec& a_spec, const Spec& b_spec, const Spec& c_spec,
                   std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                   std::uint64_t c);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The oracle of dot products against rows that real GPUs computed: none may differ. Then each rule that
-// the rows can distinguish from a wrong one is set wrong, and rows must differ. The rows are in the
-// folder BINADE_HW_VECTORS, or beside the source tree; without them the exit status is 77.
+// The oracle of dot products against rows that real GPUs computed: none may differ. Then each rule
+// that the rows can distinguish from a wrong one is set wrong, and rows must differ. The rows are
+// in the folder BINADE_HW_VECTORS, or beside the source tree; without them the exit status is 77.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -190,8 +190,8 @@ bool shows_c(const Set& s) {
   const bool short_sum = s.input == "fp16" && s.output == "fp32" && s.block_length <= 8;
   return short_sum || s.input == "tf32" || is_fused_fp8(s);
 }
-/// Returns whether a set's results show how sums are rounded. Sums of 32 products of FP8 numbers mostly
-/// fit in fp32, so they do not.
+/// Returns whether a set's results show how sums are rounded. Sums of 32 products of FP8 numbers
+/// mostly fit in fp32, so they do not.
 bool shows_rounding(const Set& s) { return !s.expanded || s.output == "fp16"; }
 bool shows_length(const Set& s) {
   return shows_rounding(s) && s.k >= static_cast<std::size_t>(s.block_length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The oracle of dot products on cases worked out by hand, at least one for each rule and for each wrong
-// rule, and its fma chain against the oracle of operations.
+// The oracle of dot products on cases worked out by hand, at least one for each rule and for each
+// wrong rule, and its fma chain against the oracle of operations.
 #include "tests/oracle/dot.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact non-negative numbers n 2^e with n of any length, and the two points of a format's grid around
-// one of them. Only the oracle's sources include this header, since it includes Boost.Multiprecision.
+// Exact non-negative numbers n 2^e with n of any length, and the two points of a format's grid
+// around one of them. Only the oracle's sources include this header, since it includes
+// Boost.Multiprecision.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -34,9 +35,9 @@ Dyadic magnitude(const Value& value);
 /// An integer that can hold 2^64, one more than the largest code of 64 bits.
 __extension__ typedef __int128 Code;
 
-/// A magnitude of the grid and its code. Codes count upwards with the magnitude, one by one. The code
-/// after that of the largest finite number belongs to the number that would follow it if the exponent
-/// were unbounded.
+/// A magnitude of the grid and its code. Codes count upwards with the magnitude, one by one. The
+/// code after that of the largest finite number belongs to the number that would follow it if the
+/// exponent were unbounded.
 struct Point {
   Dyadic value;
   Code code = 0;
@@ -53,8 +54,8 @@ struct Around {
 class Neighbours {
  public:
   virtual ~Neighbours() = default;
-  /// Returns the neighbours of x, which must not be below the first point. If x is at or above the last
-  /// point, both neighbours are the last point.
+  /// Returns the neighbours of x, which must not be below the first point. If x is at or above the
+  /// last point, both neighbours are the last point.
   virtual Around around(const Dyadic& x) const = 0;
   virtual const Point& first() const = 0;
   virtual const Point& last() const = 0;
@@ -64,8 +65,8 @@ class Neighbours {
 std::unique_ptr<const Neighbours> listed(const Spec& spec);
 std::unique_ptr<const Neighbours> divided(const Spec& spec);
 
-/// Returns the neighbours of x on the grid of the format's precision with an unbounded exponent. Codes
-/// continue the format's own, so that an even code means an even significand.
+/// Returns the neighbours of x on the grid of the format's precision with an unbounded exponent.
+/// Codes continue the format's own, so that an even code means an even significand.
 Around around_unbounded(const Dyadic& x, const Spec& spec);
 
 }  // namespace oracle

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MPFR holds 0.1xxx 2^E with emin <= E <= emax, so its bounds are those of 1.xxx 2^e plus one, and
-// the lowest subnormal bit is 2^(emin - 1). MPFR rounds neither ties away with subnormals nor to odd;
-// these results are chosen from its two directed ones.
+// the lowest subnormal bit is 2^(emin - 1). MPFR rounds neither ties away with subnormals nor to
+// odd; these results are chosen from its two directed ones.
 #include "tests/oracle/mpfr_oracle.h"
 
 #include <mpfr.h>

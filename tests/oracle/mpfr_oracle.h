@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A check of the oracle itself: rounding by GNU MPFR, with its exponent range narrowed to an IEEE format.
+// A check of the oracle itself: rounding by GNU MPFR, with its exponent range narrowed to an IEEE
+// format.
 #pragma once
 
 #include "tests/oracle/oracle.h"

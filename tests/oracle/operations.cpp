@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Zeros and infinities are handled by tables, other numbers by integers of any length. A result longer
-// than 128 bits is cut there and its last bit set if anything was lost. It stays on its side of every
-// grid point, midpoint and 2^-32 of an ulp of formats up to 53 bits, which is all that rounding needs.
+// Zeros and infinities are handled by tables, other numbers by integers of any length. A result
+// longer than 128 bits is cut there and its last bit set if anything was lost. It stays on its side
+// of every grid point, midpoint and 2^-32 of an ulp of formats up to 53 bits, which is all that
+// rounding needs.
 #include "tests/oracle/operations.h"
 
 #include <algorithm>
@@ -57,7 +58,8 @@ Computed invalid_operation() {
   return {value, true, false};
 }
 
-/// Returns x, plus something below its last bit if `more` is set; x must then have 100 bits or more.
+/// Returns x, plus something below its last bit if `more` is set; x must then have 100 bits or
+/// more.
 Value in_128_bits(bool negative, Dyadic x, bool more = false) {
   const int drop = static_cast<int>(msb(x.n)) - 127;
   if (drop > 0) {
@@ -161,7 +163,8 @@ Computed square_root(const Value& a) {
   return {a.kind == Kind::infinity ? a : root(a)};
 }
 
-/// Returns whether a comes before b in the order -Inf, negative numbers, -0, +0, positive numbers, Inf.
+/// Returns whether a comes before b in the order -Inf, negative numbers, -0, +0, positive numbers,
+/// Inf.
 bool is_below(const Value& a, const Value& b) {
   if (a.negative != b.negative) return a.negative;
   const Value& inner = a.negative ? b : a;

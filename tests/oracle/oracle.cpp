@@ -75,8 +75,8 @@ std::uint64_t nan(const Value& operand, const Rules& rules, const Spec& spec) {
   return assemble(infinity_code(spec) | fraction, keep && operand.negative, spec);
 }
 
-/// Returns the code of a result beyond every finite number: Inf, or what the format or the rules have in
-/// its place.
+/// Returns the code of a result beyond every finite number: Inf, or what the format or the rules
+/// have in its place.
 std::uint64_t beyond(const Value& operand, bool negative, const Rules& rules, const Spec& spec,
                      std::uint64_t max_code) {
   if (rules.saturate || spec.codes == Codes::all_numbers) return assemble(max_code, negative, spec);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The independent judge of `emulate`: rounding by its definition, on exact numbers. It shares no code,
-// no header and no vocabulary with what it judges. A format is given as plain numbers. Its finite
-// values are in a sorted list (or, for wide formats, are found by integer division), and a result is
-// one of the two neighbours of the exact number in that list. This header does not include
-// Boost.Multiprecision; the sources do.
+// The independent judge of `emulate`: rounding by its definition, on exact numbers. It shares no
+// code, no header and no vocabulary with what it judges. A format is given as plain numbers. Its
+// finite values are in a sorted list (or, for wide formats, are found by integer division), and a
+// result is one of the two neighbours of the exact number in that list. This header does not
+// include Boost.Multiprecision; the sources do.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct Spec {
   int padding = 0;
 };
 
-/// A format with its limits as the document that defines it prints them, for comparison with derived
-/// limits.
+/// A format with its limits as the document that defines it prints them, for comparison with
+/// derived limits.
 struct NamedSpec {
   std::string_view name;
   Spec spec;
@@ -83,7 +83,8 @@ struct Outcome {
 Value value_of(std::uint64_t bits, const Spec& spec);
 bool is_subnormal(std::uint64_t bits, const Spec& spec);
 bool is_zero(const Value& value);
-/// Returns the value as a double, exactly if a double can hold it (those of every format up to binary64).
+/// Returns the value as a double, exactly if a double can hold it (those of every format up to
+/// binary64).
 double to_double(const Value& value);
 
 class Neighbours;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gives scripts access to lib/amp. Without an argument, lines of standard input drive a scaler, and each is answered
-// by a line. With an argument the program prints the op lists ("lists"), the differences of other versions of PyTorch
-// ("changes"), autocast's decisions ("decide": device, low, op, inputs) or loss scale policies on traces ("policies").
+// Gives scripts access to lib/amp. Without an argument, lines of standard input drive a scaler, and
+// each is answered by a line. With an argument the program prints the op lists ("lists"), the
+// differences of other versions of PyTorch ("changes"), autocast's decisions ("decide": device,
+// low, op, inputs) or loss scale policies on traces ("policies").
 #include <bit>
 #include <cstdint>
 #include <cstring>

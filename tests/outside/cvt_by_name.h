@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The emulator's part of comparisons over 32-bit patterns (patterns.h): a PTX conversion whose name is
-// known at compile time. The tests against NVIDIA's headers share it.
+// The emulator's part of comparisons over 32-bit patterns (patterns.h): a PTX conversion whose name
+// is known at compile time. The tests against NVIDIA's headers share it.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,8 @@ void cvt(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   }
 }
 
-/// Returns a second operand for a pattern. When the first runs through all patterns, so does the second.
+/// Returns a second operand for a pattern. When the first runs through all patterns, so does the
+/// second.
 constexpr std::uint32_t partner(std::uint32_t pattern) { return pattern * 0x9E3779B1 + 0x85EBCA6B; }
 
 /// Converts with the pattern as a and its partner as b.
@@ -49,8 +50,8 @@ void cvt_pair(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n)
   }
 }
 
-/// Returns a double whose upper half is the pattern. The lower half is often all zeros, so that ties of
-/// narrow formats come up, or all ones.
+/// Returns a double whose upper half is the pattern. The lower half is often all zeros, so that
+/// ties of narrow formats come up, or all ones.
 constexpr std::uint64_t double_of(std::uint32_t pattern) {
   const std::uint32_t lower[4] = {0, partner(pattern), 1, 0xFFFFFFFF};
   return std::uint64_t{pattern} << 32 | lower[partner(pattern) >> 30];

@@ -122,8 +122,8 @@ void run_16_bit_pairs(Comparison& comparison) {
           (packed<e8m0x2_of_bfloats<__NV_SATFINITE, cudaRoundPosInf>>));
 }
 
-/// The instruction keeps sign and payload of a NaN (rows of an H100), while the header gives 0x7FFF; both are
-/// compared as 0x7FFF.
+/// The instruction keeps sign and payload of a NaN (rows of an H100), while the header gives
+/// 0x7FFF; both are compared as 0x7FFF.
 template <outside::CvtName name>
 void cvt_double_any_nan(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   cvt_double<name>(patterns, bits, n);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs two converters over bit patterns of binary32, all 2^32 or a slice, on all cores, and prints where
-// they differ. The tests that compare the emulator with other implementations' conversions share it.
+// Runs two converters over bit patterns of binary32, all 2^32 or a slice, on all cores, and prints
+// where they differ. The tests that compare the emulator with other implementations' conversions
+// share it.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@
 
 namespace binade::outside {
 
-/// The options of the tests: `--slice N` selects every N-th pattern, beginning at another offset in each
-/// block; `--threads N`.
+/// The options of the tests: `--slice N` selects every N-th pattern, beginning at another offset in
+/// each block; `--threads N`.
 struct Options {
   std::uint64_t slice = 1;
   unsigned threads = 1;
@@ -117,7 +118,8 @@ class Comparison {
     complete_ = complete_ && compared >= (std::uint64_t{1} << 32) / options_.slice;
   }
 
-  /// Returns the exit status: 0 if all were compared and equal, 1 if some differ or not all were compared.
+  /// Returns the exit status: 0 if all were compared and equal, 1 if some differ or not all were
+  /// compared.
   int exit_status() const {
     std::printf("%llu values compared, %llu different\n",
                 static_cast<unsigned long long>(compared_),
@@ -140,7 +142,8 @@ class Comparison {
   bool complete_ = true;
 };
 
-/// Prints the reason why a test cannot run, a missing tool or feature of the machine, as its last line.
+/// Prints the reason why a test cannot run, a missing tool or feature of the machine, as its last
+/// line.
 inline int skip(const char* reason) {
   std::puts(reason);
   return 77;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data sets of Debian's packages, against their own descriptions. A data set that is not installed is
-// not tested; if neither is installed, the exit status is 77.
+// The data sets of Debian's packages, against their own descriptions. A data set that is not
+// installed is not tested; if neither is installed, the exit status is 77.
 #include <algorithm>
 #include <cstdio>
 #include <string>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, log, tanh, erf and rsqrt of every float against the correctly rounded result, found by code that
-// shares none with emulate/. In tails where a function is constant it comes from an interval (the functions
-// are monotone, and MPFR rounds both ends to one float); else from the C library's long double, if the
-// values up to 2^-48 of it to either side round to one float (its errors are some 2^-62); else from MPFR,
-// with more bits until the rounding is certain. No argument is left out. `--slice N` tests every N-th
-// pattern, at another offset in each block of 2^16, the tails' ends and the hardest arguments. `--threads N`.
+// exp, log, tanh, erf and rsqrt of every float against the correctly rounded result, found by code
+// that shares none with emulate/. In tails where a function is constant it comes from an interval
+// (the functions are monotone, and MPFR rounds both ends to one float); else from the C library's
+// long double, if the values up to 2^-48 of it to either side round to one float (its errors are
+// some 2^-62); else from MPFR, with more bits until the rounding is certain. No argument is left
+// out. `--slice N` tests every N-th pattern, at another offset in each block of 2^16, the tails'
+// ends and the hardest arguments. `--threads N`.
 #include "emulate/functions.h"
 
 #include <mpfr.h>
@@ -206,8 +207,8 @@ void compare(const Function& f, std::uint64_t pattern, Counts& counts) {
   }
 }
 
-/// Returns whether MPFR gives the tails' results at both ends of each tail. An end at a special value is
-/// replaced by its neighbour.
+/// Returns whether MPFR gives the tails' results at both ends of each tail. An end at a special
+/// value is replaced by its neighbour.
 bool tails_hold(const Function& f) {
   bool hold = true;
   for (const Tail& tail : f.tails) {

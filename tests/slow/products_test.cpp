@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of hard operands by the vector kernels, of one instruction with a C or of a few in a chain. A matrix of dot
-// products at a time is compared, at every level that the machine has, with the portable kernels, and one matrix in 64 with
-// the definition, which takes 100 to 3000 ns for a dot product. One matrix in eight has infinities and NaNs. Each row of the
-// table has 2^30 dot products. `--slice N` tests every N-th matrix; `--threads N`.
+// Products of hard operands by the vector kernels, of one instruction with a C or of a few in a
+// chain. A matrix of dot products at a time is compared, at every level that the machine has, with
+// the portable kernels, and one matrix in 64 with the definition, which takes 100 to 3000 ns for a
+// dot product. One matrix in eight has infinities and NaNs. Each row of the table has 2^30 dot
+// products. `--slice N` tests every N-th matrix; `--threads N`.
 #include <cstdio>
 #include <mutex>
 #include <vector>

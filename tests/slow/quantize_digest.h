@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Digests of 64 bits of what `quantize` of emulate/quantize.h makes of all 2^32 floats. There is a row of digests for each
-// of five formats and seven roundings; a row has a digest for each block of 2^24 consecutive encodings. Element x of a row is
-// the float with encoding x, rounded with random word x. A digest depends on the bits of every result of its block and on
-// the block's EventCounts:
+// Digests of 64 bits of what `quantize` of emulate/quantize.h makes of all 2^32 floats. There is a
+// row of digests for each of five formats and seven roundings; a row has a digest for each block of
+// 2^24 consecutive encodings. Element x of a row is the float with encoding x, rounded with random
+// word x. A digest depends on the bits of every result of its block and on the block's EventCounts:
 //
 //     tile sum   s = sum of out[i] · key[i] mod 2^64, i < 1024       keys odd and distinct, of 32 bits
 //     folded     d = mix(d ^ s), tile after tile from d = 0          mix: the finalizer of SplitMix64
 //     counts     d = mix(d ^ count), the nine in the order of their struct
 //
-// One float that differs changes its tile's sum, since a difference below 2^32 times an odd key is no multiple of 2^64. So do
-// two floats of a tile that change places, since the difference of two keys is below 2^32 and not 0. And mix is one to one.
+// One float that differs changes its tile's sum, since a difference below 2^32 times an odd key is
+// no multiple of 2^64. So do two floats of a tile that change places, since the difference of two
+// keys is below 2^32 and not 0. And mix is one to one.
 #pragma once
 
 #include <array>
@@ -30,7 +31,8 @@ static_assert(blocks * block_size == std::uint64_t{1} << 32 && block_size % tile
 inline constexpr std::array formats_of_rows{binary16, e4m3, bfloat16, e5m2, tf32};
 inline constexpr std::size_t rows = formats_of_rows.size() * roundings.size();
 
-/// Rounding r of format f has the set of attributes (f + r) mod 7. Results are not flushed, because tiles do not do that.
+/// Rounding r of format f has the set of attributes (f + r) mod 7. Results are not flushed, because
+/// tiles do not do that.
 struct AttributeSet {
   Saturation saturation;
   bool flush_operands;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels' `quantize` on all 2^32 floats against digests of the definition's results (quantize_digest.h), which
-// quantize_digests.txt holds. Where one differs, the definition is run to find the first element or count that differs.
-// `--slice N` tests every N-th block of each row, beginning with another block in each. `--level NAME` tests one level instead
-// of all except `reference`. `--digests FILE` reads another file. `--threads N`. The exit status is 0 if all are equal, 1 if some
-// differ, 2 for a fault, and 77 if this machine lacks the level.
+// The kernels' `quantize` on all 2^32 floats against digests of the definition's results
+// (quantize_digest.h), which quantize_digests.txt holds. Where one differs, the definition is run
+// to find the first element or count that differs. `--slice N` tests every N-th block of each row,
+// beginning with another block in each. `--level NAME` tests one level instead of all except
+// `reference`. `--digests FILE` reads another file. `--threads N`. The exit status is 0 if all are
+// equal, 1 if some differ, 2 for a fault, and 77 if this machine lacks the level.
 //
-// `--write FILE --revision NAME` writes the definition's digests to the file; rows that the file has of that revision are kept.
-// Each row's format and attributes are known at compile time. With GCC 12 that takes 5 to 8 ns for a float, 20 with stochastic
-// rounding.
+// `--write FILE --revision NAME` writes the definition's digests to the file; rows that the file
+// has of that revision are kept. Each row's format and attributes are known at compile time. With
+// GCC 12 that takes 5 to 8 ns for a float, 20 with stochastic rounding.
 #include "tests/slow/quantize_digest.h"
 
 #include <algorithm>
@@ -150,8 +151,8 @@ std::string first_difference(Quantize quantize, std::size_t row, std::size_t blo
   return "nothing differs from the definition: the digests are another's, write them again";
 }
 
-/// Returns how many changes of a block its digest overlooks, over a few tiles: each bit of every float, the exchange of each
-/// two floats of a tile or of two tiles, and each count.
+/// Returns how many changes of a block its digest overlooks, over a few tiles: each bit of every
+/// float, the exchange of each two floats of a tile or of two tiles, and each count.
 std::uint64_t overlooked() {
   constexpr std::size_t tiles = 3;
   std::array<float, tiles * tile> out;
@@ -234,8 +235,8 @@ std::uint64_t untold() {
   return out;
 }
 
-/// Returns the blocks of a row that belong to the slice. If N is not above the number of rows, each block is tested in some
-/// row.
+/// Returns the blocks of a row that belong to the slice. If N is not above the number of rows, each
+/// block is tested in some row.
 std::vector<std::size_t> blocks_of(std::size_t row, std::uint64_t slice) {
   std::vector<std::size_t> out;
   for (std::uint64_t k = row * 11 % slice; k < blocks; k += slice) out.push_back(k);

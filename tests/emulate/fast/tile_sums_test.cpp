@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tile sums against `dot`, element for element: every model and types of every architecture, the conversion
-// of operands and sums to words and back, and which elements are left to `dot`.
+// Tile sums against `dot`, element for element: every model and types of every architecture, the
+// conversion of operands and sums to words and back, and which elements are left to `dot`.
 #include "emulate/fast/tile_sums.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of known results of the loss scale policies, each of whose columns is tested, and what distinguishes
-// its rows. The figures were made by an independent implementation of the frameworks' sources.
+// A table of known results of the loss scale policies, each of whose columns is tested, and what
+// distinguishes its rows. The figures were made by an independent implementation of the frameworks'
+// sources.
 #include "lib/amp/loss_scaler.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss scalers that look at gradients: LogMax, the two-bin histogram, scales for each layer, autoswitch, and
-// the statistics that they take.
+// The loss scalers that look at gradients: LogMax, the two-bin histogram, scales for each layer,
+// autoswitch, and the statistics that they take.
 #include <doctest/doctest.h>
 
 #include <array>

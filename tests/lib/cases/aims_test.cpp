@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the aims at arithmetic make the cases that they should: ties, cancellation, the ends of the
-// range and results that are tiny by one rule only, judged by integer arithmetic on binary16 and by the
-// processor's own float and double, not by the emulator.
+// Whether the aims at arithmetic make the cases that they should: ties, cancellation, the ends of
+// the range and results that are tiny by one rule only, judged by integer arithmetic on binary16
+// and by the processor's own float and double, not by the emulator.
 #include "lib/cases/aims.h"
 
 #include <doctest/doctest.h>
@@ -105,7 +105,8 @@ long among(const std::vector<int128>& results, Predicate&& holds) {
   return std::ranges::count_if(results, holds);
 }
 
-/// Counts ties and results near ties, except those near the end of the range, which other aims make.
+/// Counts ties and results near ties, except those near the end of the range, which other aims
+/// make.
 bool inner16(int128 n) { return absolute(n) < int128{32768} << 48; }
 bool inner_tie16(int128 n) { return inner16(n) && tie16(n); }
 bool inner_near_tie16(int128 n) { return inner16(n) && near_tie16(n); }
@@ -118,8 +119,8 @@ float float_of(std::uint64_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
-/// Returns whether x, which a double holds exactly, lies halfway between two floats. 2^128 counts as the
-/// float after the largest.
+/// Returns whether x, which a double holds exactly, lies halfway between two floats. 2^128 counts
+/// as the float after the largest.
 bool tie32(double x) {
   const double magnitude = std::fabs(x);
   if (!(magnitude < 0x1p128) || magnitude == 0) return false;

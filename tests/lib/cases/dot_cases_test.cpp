@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generated dot products: a seed gives the same bits everywhere, each row can be made by itself, and
-// encodings are never outside the formats. Every generator does what its row of the table says, as judged
-// by integer arithmetic in this test and by wrong models, which must give other results.
+// Generated dot products: a seed gives the same bits everywhere, each row can be made by itself,
+// and encodings are never outside the formats. Every generator does what its row of the table says,
+// as judged by integer arithmetic in this test and by wrong models, which must give other results.
 #include "lib/cases/dot_cases.h"
 
 #include <doctest/doctest.h>

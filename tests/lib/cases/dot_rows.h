@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: rows of the generators of dot products, and the results that the emulator and other models
-// give for them.
+// For tests: rows of the generators of dot products, and the results that the emulator and other
+// models give for them.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -55,8 +55,8 @@ long count(const std::vector<std::uint64_t>& values, Predicate&& holds) {
 
 inline Kind kind(std::uint64_t bits, const Format& f) { return decode(bits, f).kind; }
 
-/// Returns the number of rows whose result differs between the instruction's model and the model that
-/// `planted` makes of it.
+/// Returns the number of rows whose result differs between the instruction's model and the model
+/// that `planted` makes of it.
 inline std::uint64_t seen(const char* generator, const Named& named, std::uint64_t rows,
                           const EmulatedDevice::Planted& planted) {
   const Instruction how = instruction(named);

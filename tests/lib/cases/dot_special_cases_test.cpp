@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The generators `zeros` and `specials`: results include zeros of both signs, NaNs and infinities of every
-// origin, and both ends of the range.
+// The generators `zeros` and `specials`: results include zeros of both signs, NaNs and infinities
+// of every origin, and both ends of the range.
 #include <algorithm>
 #include <cmath>
 #include <set>

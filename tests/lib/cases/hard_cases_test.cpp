@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Test cases as a set: they are complete where they are exhaustive, the same for a seed on every machine,
-// and never outside their types. Cases of conversions, comparisons and NaNs are hard, as judged by integers
-// and by the processor's own float and double, not by the emulator. aims_test.cpp judges arithmetic.
+// Test cases as a set: they are complete where they are exhaustive, the same for a seed on every
+// machine, and never outside their types. Cases of conversions, comparisons and NaNs are hard, as
+// judged by integers and by the processor's own float and double, not by the emulator.
+// aims_test.cpp judges arithmetic.
 #include "lib/cases/hard_cases.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operands of case numbers: in exhaustive cases each lane gets all its inputs, seeded cases include
-// hard ones, and numbers keep their meaning, because recordings depend on it.
+// The operands of case numbers: in exhaustive cases each lane gets all its inputs, seeded cases
+// include hard ones, and numbers keep their meaning, because recordings depend on it.
 #include "lib/cases/scalar_cases.h"
 
 #include <doctest/doctest.h>

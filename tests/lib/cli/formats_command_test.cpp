@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade formats`: its numbers against published ones and against the arithmetic, the shape of its table,
-// its Errors.
+// `binade formats`: its numbers against published ones and against the arithmetic, the shape of its
+// table, its Errors.
 #include <doctest/doctest.h>
 
 #include <cmath>

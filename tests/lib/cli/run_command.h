@@ -13,8 +13,8 @@
 
 namespace binade {
 
-/// Returns what a command printed, or "error: " and the message of the Error that it threw or the exit
-/// status that it returned.
+/// Returns what a command printed, or "error: " and the message of the Error that it threw or the
+/// exit status that it returned.
 inline std::string output_of(const Command& command, const std::vector<std::string>& arguments) {
   std::ostringstream printed;
   std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());

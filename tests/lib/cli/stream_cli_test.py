@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade check` and `binade cases` as a user meets them: what one writes the other accepts, pipes and terminals, exit
-# statuses, complaints of one line. Run as stream_cli_test.py PATH_TO_BINADE; needs Python alone.
+# statuses, errors of one line. Run as stream_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import pty

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device that is the emulator: it agrees with itself on every instruction and generator, a planted
-// rule makes it differ, and it says what it cannot run. A device without Tensor Cores says that, too.
+// The device that is the emulator: it agrees with itself on every instruction and generator, a
+// planted rule makes it differ, and it says what it cannot run. A device without Tensor Cores says
+// that, too.
 #include "lib/device/emulated_device.h"
 
 #include <doctest/doctest.h>

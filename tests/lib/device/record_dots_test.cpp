@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recording a device: every instruction in every form, the rows of the plan, and files from which the
-// device's results are read back.
+// Recording a device: every instruction in every form, the rows of the plan, and files from which
+// the device's results are read back.
 #include "lib/device/record_dots.h"
 
 #include <doctest/doctest.h>

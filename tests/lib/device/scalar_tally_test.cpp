@@ -56,7 +56,8 @@ struct StandIn {
     return (static_cast<std::uint32_t>(e - shape.emin) << (p - 1)) + significand;
   }
 
-  /// Computes rna.tf32 as ptxas compiles it: a conditional addition, a mask, and for .satfinite one code down.
+  /// Computes rna.tf32 as ptxas compiles it: a conditional addition, a mask, and for .satfinite one
+  /// code down.
   std::uint32_t integer_code(std::uint32_t bits) const {
     const auto below_inf = [](std::uint32_t x) {
       return std::fabs(std::bit_cast<float>(x)) < INFINITY;

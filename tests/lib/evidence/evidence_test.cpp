@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words of evidence: "hardware" only where rows of that architecture exclude a rival, else the table of
-// claims; and aspects that public rows cannot have shown.
+// The words of evidence: "hardware" only where rows of that architecture exclude a rival, else the
+// table of claims; and aspects that public rows cannot have shown.
 #include "lib/evidence/evidence.h"
 
 #include <doctest/doctest.h>
@@ -56,8 +56,8 @@ TEST_CASE("hardware is said where rows of that architecture exclude a rival, and
   CHECK(other > 500);
 }
 
-/// The aspects that public rows cannot show: their operands are finite and near 1, c is never 0 (or was left
-/// out), and results are normal numbers.
+/// The aspects that public rows cannot show: their operands are finite and near 1, c is never 0 (or
+/// was left out), and results are normal numbers.
 TEST_CASE("public rows show ordinary values and chaining, and nothing else") {
   for (const Architecture& on : architectures) {
     if (on.sm == 90) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows that settle undecided aspects: they are few, some of them exclude each rival, and they show which
-// rule a GPU of either kind follows.
+// The rows that settle undecided aspects: they are few, some of them exclude each rival, and they
+// show which rule a GPU of either kind follows.
 #include "lib/evidence/open_rows.h"
 
 #include <doctest/doctest.h>

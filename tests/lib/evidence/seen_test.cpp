@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The evidence of rows: counted by hand, written and read back, and the committed table against the recordings
-// from which it was computed (seen_rows_test.py compares all of it).
+// The evidence of rows: counted by hand, written and read back, and the committed table against the
+// recordings from which it was computed (seen_rows_test.py compares all of it).
 #include "lib/evidence/seen.h"
 
 #include <doctest/doctest.h>

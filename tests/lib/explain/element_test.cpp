@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Explanations of elements of whole products: parts of K, promotions, epilogues. Every number is compared
-// with fractions.
+// Explanations of elements of whole products: parts of K, promotions, epilogues. Every number is
+// compared with fractions.
 #include <doctest/doctest.h>
 
 #include <string>

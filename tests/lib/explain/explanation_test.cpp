@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Explanations of random sums of every model, each number of which is compared with fractions, and of rows
-// recorded on GPUs, which must end with the GPU's bits.
+// Explanations of random sums of every model, each number of which is compared with fractions, and
+// of rows recorded on GPUs, which must end with the GPU's bits.
 #include "lib/explain/explanation.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,8 @@ std::vector<Instruction> computations() {
   return out;
 }
 
-/// Draws products near the exponent floor, or below the last place that it keeps, and a tiny c or none.
+/// Draws products near the exponent floor, or below the last place that it keeps, and a tiny c or
+/// none.
 DrawnDot draw_at_floor(Random& random, const Instruction& x) {
   DrawnDot out;
   const int floor = x.model.exponent_floor - (random() % 2 == 0 ? 0 : x.model.fraction_bits);

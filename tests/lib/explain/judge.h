@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares every number of an explanation with fractions: terms, cuts, sums, roundings. Checks that the
-// errors of the steps add up to the error of the whole.
+// Compares every number of an explanation with fractions: terms, cuts, sums, roundings. Checks that
+// the errors of the steps add up to the error of the whole.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -128,8 +128,8 @@ Rounded oracle(const Fraction& x, const Shape& f, Rounding rounding, std::uint32
   return out;
 }
 
-/// Returns all digits of a fraction whose denominator divides 10^places, and the exponent of the first
-/// digit.
+/// Returns all digits of a fraction whose denominator divides 10^places, and the exponent of the
+/// first digit.
 std::pair<std::string, int> oracle_digits(const Fraction& x, int places) {
   if (x.num == 0) return {"0", 0};
   cpp_int integer, rest;
@@ -167,7 +167,8 @@ Typed expansion(const cpp_int& significand, int exponent) {
   return {cpp_int(significand * power(5, -exponent)).str(), exponent};
 }
 
-/// Returns a literal halfway between two numbers of the format, or one next to it in the last digit.
+/// Returns a literal halfway between two numbers of the format, or one next to it in the last
+/// digit.
 Typed near_midpoint(const Shape& f, std::mt19937_64& random) {
   const std::uint64_t end =
       f.top + 1 + (static_cast<std::uint64_t>(f.emax - f.emin) << (f.precision - 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exact numbers with which explanations are compared: encodings decoded by the oracle to fractions of
-// Boost.Multiprecision, and cutting by its definition.
+// The exact numbers with which explanations are compared: encodings decoded by the oracle to
+// fractions of Boost.Multiprecision, and cutting by its definition.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,8 @@ inline int leading(const Rational& x) {
   return e;
 }
 
-/// Returns the exponent by which an operand is aligned. Subnormal numbers have the smallest exponent.
+/// Returns the exponent by which an operand is aligned. Subnormal numbers have the smallest
+/// exponent.
 inline int aligned_by(const Rational& x, const Format& f) {
   return std::max(leading(x), (f.has_zero ? 1 : 0) - f.bias);
 }

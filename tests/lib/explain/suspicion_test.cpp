@@ -29,7 +29,8 @@ struct Dot {
   GemmElement<std::uint64_t> element() const { return {a.data(), b.data(), 64, c, 0, true, false}; }
   std::uint64_t result() const { return gemm_element(gemm.model, element()); }
 
-  /// Returns the suspicion about a kernel that gave the sum of other operands in the place of that of these.
+  /// Returns the suspicion about a kernel that gave the sum of other operands in the place of that
+  /// of these.
   std::vector<std::string> said_of(std::uint64_t hardware) const {
     Explanation x = explain_element(gemm, element());
     x.hardware = Typed{hardware, binary32};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Explanations as text: one dot product on three architectures word for word; for random ones, every line
-// fits a terminal, and the bits that are shown are those of the numbers.
+// Explanations as text: one dot product on three architectures word for word; for random ones,
+// every line fits a terminal, and the bits that are shown are those of the numbers.
 #include "lib/explain/text.h"
 
 #include <doctest/doctest.h>

@@ -20,8 +20,8 @@ struct Size {
   std::size_t m, n, k;
 };
 
-/// Number of elements that were compared, of those among them that are finite, and of those that were
-/// compared as numbers instead of encodings.
+/// Number of elements that were compared, of those among them that are finite, and of those that
+/// were compared as numbers instead of encodings.
 struct Tally {
   std::uint64_t elements = 0, numbers = 0, values = 0;
 };
@@ -31,8 +31,9 @@ inline std::uint64_t defined(const GemmModel& g, const GemmElement<std::uint64_t
   return epilogue(g, x, rescaled(element_sum(g, x), scale_log2, g.epilogue.compute));
 }
 
-/// `count` lines of k numbers, given line by line, stored in another layout: the lines are interleaved, the
-/// last k comes first, and every second place in memory is unused (a NaN if k is odd, else 0).
+/// `count` lines of k numbers, given line by line, stored in another layout: the lines are
+/// interleaved, the last k comes first, and every second place in memory is unused (a NaN if k is
+/// odd, else 0).
 struct Laid {
   std::vector<float> values;
   LinePlaces places;
@@ -50,8 +51,8 @@ struct Laid {
   }
 };
 
-/// Checks that operands given as numbers give D as numbers, for models whose formats allow it. Any NaN
-/// equals any other.
+/// Checks that operands given as numbers give D as numbers, for models whose formats allow it. Any
+/// NaN equals any other.
 inline void check_values(const PreparedProduct& product, const GemmModel& g, const GemmOperands& x,
                          const std::vector<std::uint64_t>& expected, Tally& tally) {
   const auto inside = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge of losses and bounds: elements of matrix products as rational numbers, computed from the
-// definition of encodings without the project's arithmetic. Also random products for these tests.
+// The judge of losses and bounds: elements of matrix products as rational numbers, computed from
+// the definition of encodings without the project's arithmetic. Also random products for these
+// tests.
 #pragma once
 
 #include <array>
@@ -58,7 +59,8 @@ struct ExactElement {
   Rational value, products;  ///< the exact alpha·(Σ a·b + C) + ..., and Σ|a·b|
 };
 
-/// Returns an element by the definition of the product; nothing if an operand is a NaN or an infinity.
+/// Returns an element by the definition of the product; nothing if an operand is a NaN or an
+/// infinity.
 inline std::optional<ExactElement> exact_element(const GemmModel& g,
                                                  const GemmElement<std::uint64_t>& x) {
   Rational sum = 0;
@@ -127,8 +129,9 @@ inline constexpr std::array product_cases{
 
 inline constexpr int orders = 8;
 
-/// Returns whether a model can have the order of this number (set_order). In orders 3 and 5, parts of K
-/// take turns shorter than a sparse group of 4, so that a group would not have neighbouring elements.
+/// Returns whether a model can have the order of this number (set_order). In orders 3 and 5, parts
+/// of K take turns shorter than a sparse group of 4, so that a group would not have neighbouring
+/// elements.
 inline bool can_have(const GemmModel& g, int order) {
   return g.model.sparse_group == 0 || (order != 3 && order != 5);
 }
@@ -170,8 +173,8 @@ inline void set_order(GemmModel& g, int number) {
   }
 }
 
-/// Returns random operands of an m × n × k product, whose rows and columns are those of draw_dot: any
-/// encoding, near and far exponents, cancellation. C and bias are empty without `with_c`.
+/// Returns random operands of an m × n × k product, whose rows and columns are those of draw_dot:
+/// any encoding, near and far exponents, cancellation. C and bias are empty without `with_c`.
 inline GemmOperands draw_product(Random& random, const GemmModel& g, std::size_t m, std::size_t n,
                                  std::size_t k, bool with_c = true) {
   GemmOperands out{m, n, k, {}, {}, {}, {}};
@@ -195,8 +198,8 @@ inline GemmOperands draw_product(Random& random, const GemmModel& g, std::size_t
   return out;
 }
 
-/// Returns operands of a 1 × 1 × k product whose row and column were drawn together, so that products
-/// cancel.
+/// Returns operands of a 1 × 1 × k product whose row and column were drawn together, so that
+/// products cancel.
 inline GemmOperands draw_dots(Random& random, const GemmModel& g, std::size_t k) {
   const DrawnDot row = draw_dot(random, g.types, static_cast<int>(k));
   return {1, 1, k, row.a, row.b, {row.c}, {}};

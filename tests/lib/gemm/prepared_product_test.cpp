@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The engine of products at every level of the kernels' table against the definition: every recipe and order, sizes that are
-// no multiples of a tile's, rows and columns with NaN and infinities, sums that overflow midway, C first and last, bias,
-// scales; whole products and single elements.
+// The engine of products at every level of the kernels' table against the definition: every recipe
+// and order, sizes that are no multiples of a tile's, rows and columns with NaN and infinities,
+// sums that overflow midway, C first and last, bias, scales; whole products and single elements.
 #include "lib/gemm/prepared_product.h"
 
 #include <doctest/doctest.h>

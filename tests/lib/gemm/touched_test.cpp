@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// On which aspects a product depends, by a sample of its elements, and which rule gives the results of another kernel.
+// On which aspects a product depends, by a sample of its elements, and which rule gives the results
+// of another kernel.
 #include "lib/gemm/touched.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fast evaluation of candidates against the definition, and candidates that are said to compute the same
-// against it, too, on hard operands with NaNs and infinities among them.
+// The fast evaluation of candidates against the definition, and candidates that are said to compute
+// the same against it, too, on hard operands with NaNs and infinities among them.
 #include "lib/identify/evaluator.h"
 
 #include <doctest/doctest.h>

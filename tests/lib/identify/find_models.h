@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of a known model, in several setups of types and shapes, and the search for that model. The
-// conclusions of each search are checked here; a test chooses how many kernels are drawn.
+// Kernels of a known model, in several setups of types and shapes, and the search for that model.
+// The conclusions of each search are checked here; a test chooses how many kernels are drawn.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -58,8 +58,8 @@ inline std::vector<Candidate> all_of(const Setup& setup, std::size_t k) {
                         {setup.types, k, setup.with_c, setup.with_bias, {}});
 }
 
-/// Returns indices of candidates: the first, which is the simplest, of each recipe that is not in `seen`,
-/// and `n` random ones if `too` is set or there is no such recipe.
+/// Returns indices of candidates: the first, which is the simplest, of each recipe that is not in
+/// `seen`, and `n` random ones if `too` is set or there is no such recipe.
 inline std::set<std::size_t> draw_candidates(Random& random, const std::vector<Candidate>& all,
                                              std::set<Recipe> seen, int n, bool too) {
   std::set<std::size_t> out;
@@ -77,9 +77,10 @@ struct Found {
   std::size_t unique = 0, nested = 0, promoted = 0;
 };
 
-/// Draws candidates in each setup, makes a kernel of each and checks what identify concludes. With `each`
-/// these are a candidate of each recipe and `n` random ones. Otherwise each recipe comes up once over all
-/// setups, a setup without a new recipe has `n` random candidates, and K is half as large.
+/// Draws candidates in each setup, makes a kernel of each and checks what identify concludes. With
+/// `each` these are a candidate of each recipe and `n` random ones. Otherwise each recipe comes up
+/// once over all setups, a setup without a new recipe has `n` random candidates, and K is half as
+/// large.
 inline Found find_all(bool each, int n) {
   Random random(1);
   Found out;

@@ -10,7 +10,8 @@
 
 namespace binade::test {
 
-/// Returns a number of either sign between 2^-3 and 2^3. The 13 bits below tf32's own are random too.
+/// Returns a number of either sign between 2^-3 and 2^3. The 13 bits below tf32's own are random
+/// too.
 inline std::uint64_t draw_usual(Random& random, const Format& f) {
   if (is_integer(f)) return random() & ((std::uint64_t{1} << f.bits()) - 1);
   const auto field = static_cast<std::uint64_t>(between(random, -3, 2) + f.bias);
@@ -53,8 +54,8 @@ inline bool gives_all(const GemmModel& g, const KernelRun& run) {
   return true;
 }
 
-/// Returns whether a candidate is among those that explain every bit, itself or as one that is known to
-/// compute the same.
+/// Returns whether a candidate is among those that explain every bit, itself or as one that is
+/// known to compute the same.
 inline bool claims(const SearchResult& result, std::size_t candidate) {
   for (const Verdict& x : result.explaining) {
     if (x.candidate == candidate) return true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proposed inputs distinguish the models that they are said to, by the definition; the next identification
-// with them keeps the true model and drops every other model that was said to be distinguished.
+// Proposed inputs distinguish the models that they are said to, by the definition; the next
+// identification with them keeps the true model and drops every other model that was said to be
+// distinguished.
 #include "lib/identify/propose.h"
 
 #include <doctest/doctest.h>

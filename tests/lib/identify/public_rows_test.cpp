@@ -40,7 +40,8 @@ std::vector<Set> sets() {
   return out;
 }
 
-/// Returns whether a model that explains the rows is the instruction's own, without order or epilogue.
+/// Returns whether a model that explains the rows is the instruction's own, without order or
+/// epilogue.
 bool is_named(const Identification& found, const Verdict& x, const Instruction& truth) {
   std::vector<std::size_t> all{x.candidate};
   all.insert(all.end(), x.same.begin(), x.same.end());

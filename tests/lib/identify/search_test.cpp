@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of a known model whose name is hidden: the search finds the model, claims nothing that is not true
-// by the definition, and drops the model if one bit of D is changed.
+// Kernels of a known model whose name is hidden: the search finds the model, claims nothing that is
+// not true by the definition, and drops the model if one bit of D is changed.
 #include "lib/identify/search.h"
 
 #include <doctest/doctest.h>

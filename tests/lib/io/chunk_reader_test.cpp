@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chunks on demand: all of them come in order, with an end, Errors are passed on, and a reader can be
-// abandoned early.
+// Chunks on demand: all of them come in order, with an end, Errors are passed on, and a reader can
+// be abandoned early.
 #include "lib/io/chunk_reader.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files made byte by byte for the tests of the readers: good ones, and ones that a parameter spoils. They
-// follow the formats' documents; no code of lib/io takes part.
+// Files made byte by byte for the tests of the readers: good ones, and ones that a parameter
+// spoils. They follow the formats' documents; no code of lib/io takes part.
 #pragma once
 
 #include <sys/mman.h>
@@ -58,7 +58,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// A file in memory that keeps its name, for tests that change its contents a hundred thousand times.
+/// A file in memory that keeps its name, for tests that change its contents a hundred thousand
+/// times.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(memfd_create("binade-test", MFD_CLOEXEC)) {
@@ -81,8 +82,8 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// Gives up root's right to read and write everywhere until the end of its scope. is_so() returns whether
-/// the process has no such right.
+/// Gives up root's right to read and write everywhere until the end of its scope. is_so() returns
+/// whether the process has no such right.
 class Unprivileged {
  public:
   Unprivileged() : was_(geteuid()) {
@@ -148,8 +149,8 @@ inline std::uint32_t crc_of(std::string_view bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-/// Returns the bytes as a raw deflate stream, or as a .gz file with window 31. With Z_FULL_FLUSH the
-/// stream does not end, so that it can be repeated.
+/// Returns the bytes as a raw deflate stream, or as a .gz file with window 31. With Z_FULL_FLUSH
+/// the stream does not end, so that it can be repeated.
 inline std::string deflated(std::string_view bytes, int flush = Z_FINISH, int window = -15) {
   z_stream stream = {};
   deflateInit2(&stream, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
@@ -164,7 +165,8 @@ inline std::string deflated(std::string_view bytes, int flush = Z_FINISH, int wi
   return packed;
 }
 
-/// A member of a zip archive. Each optional field that is set replaces the true value in the archive.
+/// A member of a zip archive. Each optional field that is set replaces the true value in the
+/// archive.
 struct Member {
   std::string name;
   std::string contents;
@@ -247,7 +249,8 @@ inline std::string contents(const TensorFile& file, std::size_t index) {
   return bytes;
 }
 
-/// Returns the message of the Error that opening a file or reading all of it throws; empty if neither does.
+/// Returns the message of the Error that opening a file or reading all of it throws; empty if
+/// neither does.
 inline std::string error_of_reading(const std::string& path, const OpenOptions& options = {}) {
   return error_of([&] {
     const auto file = open_tensor_file(path, options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files can be read and which cannot. Streaming gives every byte once, and a file that changes while it is
-// read is an Error in every reader.
+// Which files can be read and which cannot. Streaming gives every byte once, and a file that
+// changes while it is read is an Error in every reader.
 #include "lib/io/input_file.h"
 
 #include <doctest/doctest.h>

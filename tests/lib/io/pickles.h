@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pickles, and torch's archives of them, made opcode by opcode as Python's Lib/pickletools.py describes
-// them. No code of lib/io takes part.
+// Pickles, and torch's archives of them, made opcode by opcode as Python's Lib/pickletools.py
+// describes them. No code of lib/io takes part.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +65,8 @@ inline std::string view_of(const PickledView& view) {
                  integers(view.strides), "\x89", called(global("collections", "OrderedDict"), {})});
 }
 
-/// Returns an archive like those of torch.save. With `checked` it has the CRC-32 of each member, which
-/// torch can leave out.
+/// Returns an archive like those of torch.save. With `checked` it has the CRC-32 of each member,
+/// which torch can leave out.
 inline std::string torch_archive(const std::string& pickle,
                                  const std::vector<std::pair<std::string, std::string>>& storages,
                                  bool checked = true, std::vector<Member> others = {}) {

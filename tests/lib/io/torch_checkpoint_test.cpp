@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checkpoints of torch.distributed, made opcode by opcode: chunks that tile a tensor, and chunks that do not.
+// Checkpoints of torch.distributed, made opcode by opcode: chunks that tile a tensor, and chunks
+// that do not.
 #include "lib/io/torch_checkpoint.h"
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// parallel_for handles every index once and uses every slot by one thread at a time; and the values that
-// the two environment variables may have. They are read once in a process, so each is tried in a process
-// of its own.
+// parallel_for handles every index once and uses every slot by one thread at a time; and the values
+// that the two environment variables may have. They are read once in a process, so each is tried in
+// a process of its own.
 #include "lib/parallel/parallel.h"
 
 #include <doctest/doctest.h>
@@ -132,8 +132,9 @@ TEST_CASE("the promise holds with one thread, and with more threads than the mac
 
 thread_local int own_polls = 0;
 
-/// Runs loops of several threads at once, with loops inside their pieces, and returns how many did not poll their caller,
-/// polled a caller that had not requested it, or began a piece in a slot that another piece of the same loop was using.
+/// Runs loops of several threads at once, with loops inside their pieces, and returns how many did
+/// not poll their caller, polled a caller that had not requested it, or began a piece in a slot
+/// that another piece of the same loop was using.
 std::string complaint_of_several() {
   std::atomic<int> wrong = 0;
   const auto loops = [&] {

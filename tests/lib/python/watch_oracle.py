@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What binade.torch.watch has to tell of a loop, found by other means. A loop is written once, with calls of a Loop at the
-places where somebody who prints tensors would print them. Loop itself does nothing there, so that the loop runs as a user's; a
+"""The figures that binade.torch.watch must report about a loop, found by other means. A loop is written once, with calls of a Loop
+at the places where a user would print tensors. Loop itself does nothing there, so that the loop runs as a user's; a
 Dump copies what it is given into NumPy arrays: activations as the model's code hands them over, their gradients by
 retain_grad(), parameters, gradients and states around the optimizer's step. judge() runs both and holds every figure of
 every summary to NumPy's brute force over the copies."""

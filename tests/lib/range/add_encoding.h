@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adding any number of equal values of any format to a summary. Tests compare summaries of arrays with
-// this, and make summaries with it whose counts no array could have.
+// Adding any number of equal values of any format to a summary. Tests compare summaries of arrays
+// with this, and make summaries with it whose counts no array could have.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counting bytes into a summary: alignment, division into pieces, element types and sizes change nothing.
+// Counting bytes into a summary: alignment, division into pieces, element types and sizes change
+// nothing.
 #include "lib/range/counter.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations on arrays of bytes against the definition, element by element: both carriers (float and double), operands of
-// different dtypes, one element for all, any division into pieces.
+// Operations on arrays of bytes against the definition, element by element: both carriers (float
+// and double), operands of different dtypes, one element for all, any division into pieces.
 #include "lib/range/elementwise.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,8 @@
 namespace binade::test::elementwise_test {
 namespace {
 
-/// A number of elements that is larger than what a thread takes at a time, and no multiple of what is decoded at a time.
+/// A number of elements that is larger than what a thread takes at a time, and no multiple of what
+/// is decoded at a time.
 constexpr std::size_t elements = 50001;
 
 struct Column {
@@ -38,7 +39,8 @@ Column column_of(const Format& f, std::vector<std::uint64_t> codes) {
   return out;
 }
 
-/// Returns encodings near 1, so that sums cancel and products stay in range; one in four is any encoding.
+/// Returns encodings near 1, so that sums cancel and products stay in range; one in four is any
+/// encoding.
 Column drawn_column(const Format& f, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> codes;

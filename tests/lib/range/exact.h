@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge of the range summary: numbers n·2^e of Boost.Multiprecision, and rounding to a format by
-// its definition. Formats are written down as their documents print them. No code of emulate or
+// The judge of the range summary: numbers n·2^e of Boost.Multiprecision, and rounding to a format
+// by its definition. Formats are written down as their documents print them. No code of emulate or
 // lib/range takes part, except that the summary's results are read to be compared.
 #pragma once
 
@@ -110,7 +110,8 @@ inline Integer integer_of(uint128 value) {
 inline Integer integer_of(const ExactSum& sum) { return integer_of_limbs(sum.limbs); }
 
 /// a/b rounded to 53 bits, ties to even, as m·2^e with an integer m of 53 bits. It is found by the
-/// definition: the largest multiple that is not above, and the comparison of the rest with one half.
+/// definition: the largest multiple that is not above, and the comparison of the rest with one
+/// half.
 struct Quotient {
   std::uint64_t m = 0;
   int e = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures derived from a summary: squared errors, shares of the norm, SQNR, headroom, and the interval
-// of loss scales, against the oracle and against trying every scale.
+// The figures derived from a summary: squared errors, shares of the norm, SQNR, headroom, and the
+// interval of loss scales, against the oracle and against trying every scale.
 #include "lib/range/fate.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that are hard for a range summary: the borders of its segments and their neighbours, in binades
-// up to both ends of the type, subnormals, zeros, infinities, NaNs, and random values.
+// Values that are hard for a range summary: the borders of its segments and their neighbours, in
+// binades up to both ends of the type, subnormals, zeros, infinities, NaNs, and random values.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ namespace binade::test {
 inline constexpr std::array<double, 9> cuts{1,          1.75,        1.8125,      1.875, 2 - 0x1p-7,
                                             2 - 0x1p-8, 2 - 0x1p-10, 2 - 0x1p-11, 2};
 
-/// Returns each border of a segment in the binades first, first + step, …, last, and its two neighbours in
-/// T, with both signs.
+/// Returns each border of a segment in the binades first, first + step, …, last, and its two
+/// neighbours in T, with both signs.
 template <std::floating_point T>
 std::vector<T> edge_values(int first, int last, int step) {
   std::vector<T> out;
@@ -50,8 +50,8 @@ std::vector<T> special_values() {
           T{0}};
 }
 
-/// Returns n values of random sign and significand, whose binades are uniformly distributed from first to
-/// last.
+/// Returns n values of random sign and significand, whose binades are uniformly distributed from
+/// first to last.
 template <std::floating_point T>
 std::vector<T> random_values(std::size_t n, int first, int last, std::uint64_t seed) {
   std::mt19937_64 random(seed);

@@ -36,7 +36,8 @@ inline UpdateCounts updates_of(const std::vector<float>& weights,
   return merged(slots);
 }
 
-/// Returns a run of two windows, whose layers have names that suggest other roles and steps than theirs.
+/// Returns a run of two windows, whose layers have names that suggest other roles and steps than
+/// theirs.
 inline MadeRun made_run(const std::vector<ErrorColumn>& columns = {}) {
   MadeRun out;
   out.run.columns = columns;

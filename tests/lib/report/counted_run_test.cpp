@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules that hold for every counted run, and the report on one in memory: roles and time are the run's, whatever the
-// tensors' names suggest.
+// Rules that hold for every counted run, and the report on one in memory: roles and time are the
+// run's, whatever the tensors' names suggest.
 #include "lib/report/counted_run.h"
 
 #include <doctest/doctest.h>

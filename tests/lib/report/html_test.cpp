@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page as bytes: its data are letters of base64, so that no tensor name can become markup, and the page loads nothing
-// from outside. tests/lib/report/page tests the contents of the data.
+// The page as bytes: its data are letters of base64, so that no tensor name can become markup, and
+// the page loads nothing from outside. tests/lib/report/page tests the contents of the data.
 #include "lib/report/html.h"
 
 #include <doctest/doctest.h>

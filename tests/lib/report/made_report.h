@@ -64,8 +64,8 @@ inline Report report_of(const std::vector<Named>& tensors, const ReportOptions& 
   return report_of_summaries(summaries, options);
 }
 
-/// Returns names of tensors that contain markup, control characters and the like, which writers must
-/// escape.
+/// Returns names of tensors that contain markup, control characters and the like, which writers
+/// must escape.
 inline std::vector<std::string> hostile_names() {
   return {"a\nb",
           "\x1b[2J\x1b]0;title\x07",
@@ -83,7 +83,8 @@ inline std::vector<std::string> hostile_names() {
           "größe 大きさ"};
 }
 
-/// Returns whether all bytes form UTF-8: sequences have the right shape, and no two-byte one is overlong.
+/// Returns whether all bytes form UTF-8: sequences have the right shape, and no two-byte one is
+/// overlong.
 inline bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i++]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The division of tensors into parts: they stay in order and whole, parts have about equally many bytes, and pairs of weight
-// and update stay together.
+// The division of tensors into parts: they stay in order and whole, parts have about equally many
+// bytes, and pairs of weight and update stay together.
 #include "lib/report/parts.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From which tensors the loss scale is taken, for many conventions of names, and what the report says about it.
+// From which tensors the loss scale is taken, for many conventions of names, and what the report
+// says about it.
 #include "lib/report/roles.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text about a watched run, and its first value that was not finite, which is read as untrusted JSON.
+// The text about a watched run, and its first value that was not finite, which is read as untrusted
+// JSON.
 #include "lib/report/watched.h"
 
 #include <doctest/doctest.h>

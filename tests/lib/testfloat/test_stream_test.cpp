@@ -64,7 +64,8 @@ std::string repeated(const std::string& line, std::size_t times) {
   return out;
 }
 
-/// Returns correct lines, except at some places, counted from 1, where other lines of the same length are.
+/// Returns correct lines, except at some places, counted from 1, where other lines of the same
+/// length are.
 std::string planted(std::size_t lines, const std::string& line,
                     const std::vector<std::size_t>& places) {
   std::string out = repeated(good, lines);

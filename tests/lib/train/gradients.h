@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A check of an op's gradients by gradcheck in binary64, with PyTorch's default step and tolerances.
+// A check of an op's gradients by gradcheck in binary64, with PyTorch's default step and
+// tolerances.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Single layers: which parameters each adds, in which order, their initial values, and the shape of its output.
+// Single layers: which parameters each adds, in which order, their initial values, and the shape of
+// its output.
 #include "lib/train/layers.h"
 
 #include <doctest/doctest.h>

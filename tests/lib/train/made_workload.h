@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A workload for tests: generated rows of eight numbers in four classes, and a network with layers of 8,
-// 16 and 4, with or without batch norms.
+// A workload for tests: generated rows of eight numbers in four classes, and a network with layers
+// of 8, 16 and 4, with or without batch norms.
 #pragma once
 
 #include <cstdint>

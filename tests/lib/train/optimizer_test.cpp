@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Optimizers worked out by hand: lost updates, master weights, Kahan's compensation, stochastic rounding and
-// clipping. tests/outside/torch_optimizer_test.py compares them with PyTorch's.
+// Optimizers worked out by hand: lost updates, master weights, Kahan's compensation, stochastic
+// rounding and clipping. tests/outside/torch_optimizer_test.py compares them with PyTorch's.
 #include "lib/train/optimizer.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of the training engine: emulated ones against lib/gemm with the epilogue in the model, the
-// reference against a plain loop, and the conversion of operands.
+// Products of the training engine: emulated ones against lib/gemm with the epilogue in the model,
+// the reference against a plain loop, and the conversion of operands.
 #include "lib/train/product.h"
 
 #include <doctest/doctest.h>
@@ -50,8 +50,8 @@ Floats operands_of(std::size_t n, const Format& dtype, std::uint64_t seed, int s
   return out;
 }
 
-/// Returns the scale by its definition: the largest s with amax·2^s <= the format's largest number; 0 if there
-/// are infinities.
+/// Returns the scale by its definition: the largest s with amax·2^s <= the format's largest number;
+/// 0 if there are infinities.
 int amax_scale(const Floats& values, const Format& f) {
   if (std::ranges::any_of(values, [](float x) { return std::isinf(x); })) return 0;
   double amax = 0;

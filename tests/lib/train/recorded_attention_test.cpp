@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention as an H100 computed it, kernel by kernel (tests/recordings/torch), against the engine's kinds of attention.
+// Attention as an H100 computed it, kernel by kernel (tests/recordings/torch), against the engine's
+// kinds of attention.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -44,7 +45,8 @@ RecordedAttention recorded(const std::string& name) {
   return out;
 }
 
-/// Returns the number of elements in which each kind of ours differs, with products by the model of the H100's Tensor Cores.
+/// Returns the number of elements in which each kind of ours differs, with products by the model of
+/// the H100's Tensor Cores.
 std::array<std::size_t, 3> different_elements(const RecordedAttention& r, const char* kernel,
                                               bool causal) {
   const ProductSettings products =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss scaler of a training's loop: which one a recipe and its level have, and how a step uses it.
+// The loss scaler of a training's loop: which one a recipe and its level have, and how a step uses
+// it.
 #include "lib/train/step_scaler.h"
 
 #include <doctest/doctest.h>

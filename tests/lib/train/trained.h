@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trainings of the small network of made_workload.h, with their log, weights and the dtypes of parameters.
+// Trainings of the small network of made_workload.h, with their log, weights and the dtypes of
+// parameters.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -33,8 +34,8 @@ inline std::vector<double> losses(const TrainingLog& log) {
   return out;
 }
 
-/// The log of a training, its weights after the last step, parameter after parameter, and each parameter's
-/// dtype.
+/// The log of a training, its weights after the last step, parameter after parameter, and each
+/// parameter's dtype.
 struct Trained {
   TrainingLog log;
   std::vector<float> weights;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole tiles on a device: every instruction in every form, planted rules that are found with the rows
-// that show them, and devices that compare less than was requested.
+// Whole tiles on a device: every instruction in every form, planted rules that are found with the
+// rows that show them, and devices that compare less than was requested.
 #include "lib/validate/crossed.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix D that was changed in known places: which elements are counted, how they are judged, and where the
-// picture shows them.
+// A matrix D that was changed in known places: which elements are counted, how they are judged, and
+// where the picture shows them.
 #include "lib/validate/gemm.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public hardware rows in this repository: every one is reproduced, and a model with one wrong number
-// gives other results on the sets that can show it.
+// The public hardware rows in this repository: every one is reproduced, and a model with one wrong
+// number gives other results on the sets that can show it.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scalar instructions on a device, and replayed recordings of them, against the emulator: on a device that
-// is the emulator all are equal, a planted rule is found and its lowest cases are listed, and the division
-// into slices changes nothing.
+// Scalar instructions on a device, and replayed recordings of them, against the emulator: on a
+// device that is the emulator all are equal, a planted rule is found and its lowest cases are
+// listed, and the division into slices changes nothing.
 #include "lib/validate/scalar.h"
 
 #include <doctest/doctest.h>

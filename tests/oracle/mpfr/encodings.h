@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Encodings of a format that are worth testing: its edges, the neighbours of a number, and the results
-// near which rounding changes. All functions take and return encodings as they are in a container.
+// Encodings of a format that are worth testing: its edges, the neighbours of a number, and the
+// results near which rounding changes. All functions take and return encodings as they are in a
+// container.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ class Encodings {
  public:
   explicit Encodings(const Format& format) : format_(format) {}
 
-  // Encodings at which something changes. few_edges() and edges() have no sign; signed_edges() has both.
+  // Encodings at which something changes. few_edges() and edges() have no sign; signed_edges() has
+  // both.
   std::vector<std::uint64_t> few_edges() const;
   std::vector<std::uint64_t> edges() const;
   std::vector<std::uint64_t> signed_edges() const;
@@ -34,7 +36,8 @@ class Encodings {
 
   // Returns results at which rounding, tininess and overflow change.
   std::vector<Number> thresholds() const;
-  // Returns 2^(exponent of the last bit of `number` + shift), where `number` has the format's precision.
+  // Returns 2^(exponent of the last bit of `number` + shift), where `number` has the format's
+  // precision.
   Number quantum_of(const Number& number, int shift) const;
 
  private:

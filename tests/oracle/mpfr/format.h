@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formats as their defining documents have them, and the conversion of encodings to MPFR numbers
-// and back.
+// The formats as their defining documents have them, and the conversion of encodings to MPFR
+// numbers and back.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions that test cases are about, named as Berkeley TestFloat names them: the types of their
-// operands and results, and their value by MPFR.
+// The functions that test cases are about, named as Berkeley TestFloat names them: the types of
+// their operands and results, and their value by MPFR.
 #pragma once
 
 #include <array>

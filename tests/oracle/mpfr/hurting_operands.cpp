@@ -31,8 +31,8 @@ void cross_edges(const Hunt& hunt) {
   }
 }
 
-// Returns addends that make a tie, a sticky bit or a cancellation with x: half units of its last place,
-// bits far below that, and x itself with its neighbours.
+// Returns addends that make a tie, a sticky bit or a cancellation with x: half units of its last
+// place, bits far below that, and x itself with its neighbours.
 std::vector<std::uint64_t> addends(const Hunt& hunt, const Number& x) {
   const Encodings& encodings = hunt.encodings;
   std::vector<std::uint64_t> found = encodings.around(encodings.quantum_of(x, -1));
@@ -112,7 +112,8 @@ void cross_three(const Hunt& hunt) {
   }
 }
 
-// Returns an addend of whose last place `exact`, a product of few bits, is an odd number of half units.
+// Returns an addend of whose last place `exact`, a product of few bits, is an odd number of half
+// units.
 Number addend_for_a_tie(const Hunt& hunt, const Number& exact) {
   const Number drawn = value(hunt, moderate_operand(hunt.format, hunt.engine));
   const auto width = static_cast<mpfr_exp_t>(mpfr_min_prec(exact.get()));

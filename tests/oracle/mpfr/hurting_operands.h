@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands whose results are hard to round: the edges of a format combined with each other, ties and
-// their neighbours, cancellation, results near the least normal number and the overflow threshold.
+// Operands whose results are hard to round: the edges of a format combined with each other, ties
+// and their neighbours, cancellation, results near the least normal number and the overflow
+// threshold.
 #pragma once
 
 #include <functional>

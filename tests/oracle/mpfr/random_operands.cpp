@@ -76,8 +76,8 @@ std::uint64_t near_previous_exponent(const Format& format, std::uint64_t previou
   return join(format, {engine(), field, fraction});
 }
 
-// Returns an exponent with which the product with the previous operand is near the least or the greatest
-// number.
+// Returns an exponent with which the product with the previous operand is near the least or the
+// greatest number.
 std::uint64_t mirrored_exponent(const Format& format, std::uint64_t previous, Engine& engine) {
   const int edge = (engine() & 1) != 0 ? format.least_exponent() : format.greatest_exponent();
   const std::int64_t field = edge + 2 * format.bias - exponent_field(format, previous);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounding on a grid of numbers, and the results of a format when the rounded number is not one of its
-// numbers.
+// Rounding on a grid of numbers, and the results of a format when the rounded number is not one of
+// its numbers.
 #include "tests/oracle/mpfr/rounding.h"
 
 #include <algorithm>

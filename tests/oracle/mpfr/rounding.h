@@ -42,8 +42,8 @@ Outcome deliver(const Format& format, const Environment& environment, const Exac
 // Returns the result NaN in `format`, with its flags.
 Outcome deliver_nan(const Format& format, bool invalid);
 
-// Sets `value`, whose precision must suffice, to `exact` rounded to an integer. Returns whether they
-// differ.
+// Sets `value`, whose precision must suffice, to `exact` rounded to an integer. Returns whether
+// they differ.
 bool round_to_integer(Rounding rounding, mpfr_srcptr exact, mpfr_ptr value);
 
 }  // namespace mpfr_oracle
