@@ -12,11 +12,11 @@ namespace binade {
 
 /// The comparison of a kernel's bytes with those of its definition in emulate/, on one case.
 struct KernelCheck {
-  std::string kernel;        ///< "quantize"
-  std::string what;          ///< "e4m3 stochastic, seed 1"
+  std::string kernel;           ///< "quantize"
+  std::string what;             ///< "e4m3 stochastic, seed 1"
   std::uint64_t values = 0;     ///< number of results that were compared, counts included
   std::uint64_t different = 0;  ///< number of results that differ
-  std::string first;            ///< place and bits of the first result that differs; empty if none does
+  std::string first;            ///< place and bits of the first that differs, or empty
 };
 
 /// A kernel's rate and the limit it is held against, both measured in one run.

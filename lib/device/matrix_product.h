@@ -15,11 +15,11 @@ namespace binade {
 /// The operands and sums of a product, all as encodings: a is m × k, row after row; b is k × n,
 /// column after column (as mma's .col); sums are m × n, row after row.
 struct MatrixProduct {
-  Instruction how{};  ///< its sm is 0 for chains of rounded operations, which every architecture has
+  Instruction how{};  ///< sm is 0 for chains of rounded operations, which no architecture owns
   int m = 0, n = 0;
   int k = 0;  ///< a multiple of the instruction's k
   std::span<const std::uint64_t> a = {}, b = {};
-  std::span<std::uint64_t> sums = {};  ///< of type d: the chains' initial values, then their results
+  std::span<std::uint64_t> sums = {};  ///< of type d: initial values, then results
 };
 
 /// How a device computed a product.

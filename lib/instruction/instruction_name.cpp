@@ -237,7 +237,8 @@ std::string ptx_of(const Instruction& x) {
     case Family::mma: return "mma.sync.aligned" + shape + ".row.col" + rest;
     case Family::mma_sp: return "mma.sp::ordered_metadata.sync.aligned" + shape + ".row.col" + rest;
     case Family::wmma: {
-      const bool f16 = x.types.a == binary16;  // PTX then writes the types of d and c only      const std::string d_c =
+      const bool f16 = x.types.a == binary16;  // PTX then writes the types of d and c only
+      const std::string d_c =
           "." + std::string(type_name(x.types.d)) + "." + std::string(type_name(x.types.c));
       return "wmma.mma.sync.aligned.row.col" + shape + qualifiers + (f16 ? d_c : types);
     }

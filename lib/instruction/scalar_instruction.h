@@ -39,7 +39,7 @@ struct ScalarOperation {
   int lanes = 1;
   int inputs = 1;         ///< number of inputs of a lane
   OperandFormats from{};  ///< formats of the inputs
-  bool packed = true;  ///< whether a word holds one input of all lanes; else each lane has its own words
+  bool packed = true;     ///< whether a word holds one input of all lanes, not of one lane
   bool random = false;   ///< whether the last word is rbits, the random bits of stochastic rounding
   bool widened = false;  ///< whether cases are limited to f32 inputs that are f16 or bf16 numbers
   Format result{};       ///< format of a lane's result

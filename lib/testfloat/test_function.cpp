@@ -56,7 +56,8 @@ struct Named {
 std::vector<Named> named_acts() {
   std::vector<Named> out;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (operations[i].testfloat.empty()) continue;    const auto count = static_cast<std::size_t>(operations[i].operands);
+    if (operations[i].testfloat.empty()) continue;  // listed with the extrema
+    const auto count = static_cast<std::size_t>(operations[i].operands);
     out.push_back({operations[i].testfloat, Act::arithmetic, i, count});
   }
   out.push_back({"roundToInt", Act::round_to_integral, 0, 1});

@@ -7,10 +7,13 @@
 //     GMAC_per_s         10⁹ multiply-adds for each second of processor time of all threads
 //     of_float_product   that rate divided by the rate of the product of floats
 //     threads_at_work    processor time divided by elapsed time
-//     on_top             for promotions, splits and epilogues: how much more time they take than the product without, in turns
-//     of_tame            for operands that are hard for a kernel: the rate divided by that with ordinary ones in the same run
+//     on_top             for promotions, splits and epilogues: how much more time a product takes
+//                        with them than without, in turns
+//     of_tame            for operands that are hard for a kernel: the rate divided by that with
+//                        ordinary ones in the same run
 //     wide, alone, settled, defined
-//                        the shares of their multiply-adds that left the kernel's usual path, by path (`ProductDetours`)
+//                        the shares of their multiply-adds that left the kernel's usual path, by
+//                        path (`ProductDetours`)
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -53,7 +53,7 @@ struct Function {
   bool has_negative;  ///< whether negative arguments have results; else they give NaN
   std::vector<Special> specials;
   std::vector<Tail> tails;
-  std::vector<std::uint32_t> hard;  ///< the arguments nearest to a rounding boundary in the whole run
+  std::vector<std::uint32_t> hard;  ///< arguments nearest to a rounding boundary
 };
 
 const std::array<Function, 5>& functions() {
@@ -126,7 +126,7 @@ class Number {
 
 struct ByMpfr {
   std::uint32_t bits = 0;
-  double distance_log2 = 0;  ///< log2 of the distance from the nearest midpoint of two floats, relative to the value
+  double distance_log2 = 0;  ///< relative, from the nearest midpoint of two floats
 };
 
 /// Returns the midpoint between `inner` and the next float away from 0.

@@ -21,7 +21,7 @@ namespace {
 
 struct Golden {
   const char* policy;
-  std::vector<int> growths;  ///< numbers of the steps without overflow at which the scale grows first
+  std::vector<int> growths;  ///< numbers of the steps of the first growths, without overflow
   int skips, burst;          ///< overflow iff S > 2^12, 20 000 steps
   int rare_log2;             ///< log2 S after 20 000 steps with an inf every 1500
   int next_growth;           ///< first growth after an inf at step 11
