@@ -19,7 +19,7 @@
 #include "lib/cli/rule_options.h"
 #include "lib/device/record_dots.h"
 #include "lib/device/scalar_recording.h"
-#include "lib/evidence/open_rows.h"
+#include "lib/evidence/undecided_rows.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/output_paths.h"
 #include "lib/text/error.h"
@@ -72,7 +72,7 @@ void run_dots(Device& device, const RecordArguments& a, const std::string& date,
   RowSource source;
   if (a.dots == "open") {
     source = [&a](const Instruction& x) {
-      OpenRows open = open_rows(x, a.seed);
+      UndecidedRows open = undecided_rows(x, a.seed);
       const std::string note =
           open.unsettled.empty()
               ? ""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names to places, places compared; folders made and files tried.
+// Resolves names to places and compares these, makes folders, and tries whether files can be
+// written.
 #include "lib/io/output_paths.h"
 
 #include <sys/stat.h>
@@ -19,9 +20,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where a name leads.
+/// The file that a path leads to.
 struct Place {
-  std::optional<std::pair<dev_t, ino_t>> inode;  ///< of what is there
+  std::optional<std::pair<dev_t, ino_t>> inode;  ///< of the existing file, if any
   std::string path;                              ///< without links, "." and ".."
 
   bool operator==(const Place& other) const {
@@ -29,7 +30,7 @@ struct Place {
   }
 };
 
-/// Nothing for what is no file: "", a pipe, a device.
+/// Returns the place of a path, or nothing if it is no file: "", a pipe, a device.
 std::optional<Place> place_of(const std::string& path) {
   if (path.empty()) return {};
   Place out;
@@ -105,7 +106,7 @@ MadeFolders prepare_outputs(std::span<const InputPath> inputs,
     if (out.kind == OutputKind::folder && !out.path.empty()) folders.make(out);
   }
   for (const OutputPath& out : outputs) {
-    // A pipe must not be opened in vain: who reads it would see its end.
+    // A pipe is not opened on trial, because its reader would see its end.
     std::error_code ignored;
     const bool to_try = out.kind == OutputKind::file && !out.path.empty() && out.path != "-" &&
                         !fs::is_other(fs::status(out.path, ignored));

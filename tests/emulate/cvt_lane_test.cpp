@@ -30,7 +30,7 @@ constexpr std::uint64_t infinity = 0x7F800000;
 constexpr std::uint64_t minus_infinity = 0xFF800000;
 constexpr std::uint64_t nan = 0xFFC00001;
 
-/// Operands near the ends and ties of the narrow formats, NaNs and Infs among them.
+/// Draws operands near the ends and ties of the narrow formats, NaNs and infinities among them.
 class Draw {
  public:
   std::uint64_t operator()(const Format& f) {
@@ -53,7 +53,7 @@ std::uint64_t lane_of(const PtxCvt& cvt, std::uint64_t result, int lane) {
   return result >> (lane * width) & (~std::uint64_t{0} >> (64 - width));
 }
 
-/// A plain result under the instruction's clamp.
+/// Returns a result after the instruction's clamp (.sat or .relu), by its rule.
 std::uint64_t clamped_by_hand(const PtxCvt& cvt, std::uint64_t plain) {
   const Exact x = decode(plain, cvt.to);
   if (x.kind == Kind::nan) return cvt.clamp == Clamp::zero_to_one ? 0 : plain;

@@ -30,7 +30,7 @@ class Number {
 
 using ByMpfr = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
-/// |high + low - f(x)| / |f(x)|.
+/// Returns |high + low - f(x)| / |f(x)|.
 double error_of(DoubleDouble y, ByMpfr f, double x) {
   Number argument, exact, difference;
   mpfr_set_d(argument.get(), x, MPFR_RNDN);
@@ -62,7 +62,8 @@ Errors errors_of(ByMpfr f, double low, double high, const Narrow& narrow, const 
   return out;
 }
 
-/// Both errors within their bounds, and not so small that nothing can have been compared.
+/// Checks that both errors are within their bounds, and not so small that nothing can have been
+/// compared.
 void check(const Errors& errors, double bound, double wide_bound = 0x1p-95) {
   CHECK(errors.narrow < bound / 4);
   CHECK(errors.narrow > 0x1p-56);

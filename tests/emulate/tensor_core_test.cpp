@@ -34,7 +34,8 @@ std::string words(const DrawnDot& row) {
   return out;
 }
 
-/// Instructions that differ in what they compute: m and n aside. Integers have a test of their own.
+/// Instructions that differ in what they compute, not only in m and n. Integers have a test of their
+/// own.
 std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {
@@ -52,7 +53,7 @@ std::vector<Instruction> computations() {
 
 bool is_sparse(const Instruction& x) { return x.model.sparse_group != 0; }
 
-/// A row of half as many products, for the oracle, and the same with zeros of a between them.
+/// A row of half as many products, for the oracle, and the same row with zeros of a between them.
 struct SparseRow {
   DrawnDot dense, sparse;
 };

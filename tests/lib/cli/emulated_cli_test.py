@@ -42,7 +42,7 @@ class Emulated(unittest.TestCase):
         return done.stderr
 
 
-class OpenRows(Emulated):
+class UndecidedRows(Emulated):
     """record --dots open, rehearsed on an emulator that follows either rule."""
 
     NAME = "mma.m16n8k16.f32.bf16.bf16.f32"
