@@ -23,9 +23,9 @@ using Judge = test::OperationJudge;
 using test::Random;
 using Kinds = std::vector<std::uint64_t Seen::*>;
 
-/// Returns the kinds of results that must come up. Square roots and remainders cannot overflow or lie
-/// halfway; a quotient is halfway among the subnormals only, and never rounds up to the smallest
-/// normal number.
+/// Returns the kinds of results that must come up. Square roots and remainders cannot overflow or
+/// lie halfway; a quotient is halfway among the subnormals only, and never rounds up to the
+/// smallest normal number.
 Kinds kinds_of(Operation operation) {
   switch (operation) {
     case Operation::add:

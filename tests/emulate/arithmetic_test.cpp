@@ -25,8 +25,8 @@ constexpr Format four_bits{2, 2, 1};
 
 std::uint64_t codes(const Format& f) { return std::uint64_t{1} << f.bits(); }
 
-/// Returns attributes with this rounding. NaN rules alternate with `number`, since they matter to NaNs
-/// only.
+/// Returns attributes with this rounding. NaN rules alternate with `number`, since they matter to
+/// NaNs only.
 Attributes rounded(Rounding rounding, std::uint64_t number) {
   return {.rounding = rounding, .nan = static_cast<NanResult>(number % 3)};
 }
@@ -298,8 +298,8 @@ TEST_CASE("the cases of binary16 that hurt have the bits and flags worked out by
   }
 }
 
-/// Returns the odd t for which t^2 + c is divisible by 2^bits, where c = 7 mod 8. It is found bit by
-/// bit.
+/// Returns the odd t for which t^2 + c is divisible by 2^bits, where c = 7 mod 8. It is found bit
+/// by bit.
 std::uint64_t root_of_minus(std::uint64_t c, int bits) {
   std::uint64_t t = 1;
   for (int k = 3; k < bits; ++k) {

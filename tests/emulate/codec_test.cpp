@@ -12,8 +12,8 @@
 namespace binade::codec_test {
 namespace {
 
-/// Returns every encoding of a format with at most 2^19 of them; else the ends of the fields and every
-/// n-th encoding.
+/// Returns every encoding of a format with at most 2^19 of them; else the ends of the fields and
+/// every n-th encoding.
 std::vector<std::uint64_t> encodings(const Format& f) {
   std::vector<std::uint64_t> all;
   const std::uint64_t count = std::uint64_t{1} << (f.bits() - 1);  // twice this many

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise operations on arrays: outputs and counts against the oracle, element by element. How the
-// array is divided changes no element.
+// Elementwise operations on arrays: outputs and counts against the oracle, element by element. How
+// the array is divided changes no element.
 #include "emulate/elementwise.h"
 
 #include <doctest/doctest.h>

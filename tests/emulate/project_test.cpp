@@ -22,9 +22,10 @@ constexpr std::array deterministic{Rounding::ties_to_even,    Rounding::ties_to_
                                    Rounding::toward_zero,     Rounding::toward_positive,
                                    Rounding::toward_negative, Rounding::to_odd};
 
-/// Returns numbers in the gap above a positive finite encoding: the number itself, each quarter of the
-/// gap, and numbers just beside each, which differ by a bit of the exact significand or by the sticky
-/// bit only. If `fine` is false, only the number and the middle of the gap with their neighbours.
+/// Returns numbers in the gap above a positive finite encoding: the number itself, each quarter of
+/// the gap, and numbers just beside each, which differ by a bit of the exact significand or by the
+/// sticky bit only. If `fine` is false, only the number and the middle of the gap with their
+/// neighbours.
 std::vector<Exact> gap(std::uint64_t bits, const Format& f, bool fine) {
   const Exact x = decode(bits, f);
   const uint128 low = x.kind == Kind::zero ? 0 : x.significand;
@@ -45,8 +46,8 @@ std::vector<Exact> gap(std::uint64_t bits, const Format& f, bool fine) {
   return out;
 }
 
-/// Returns numbers outside the format's range: beyond the largest finite number by about one ulp, one
-/// and a half, two binades and far; below the smallest at binades, their middles and far.
+/// Returns numbers outside the format's range: beyond the largest finite number by about one ulp,
+/// one and a half, two binades and far; below the smallest at binades, their middles and far.
 std::vector<Exact> outside(const Format& f) {
   std::vector<Exact> out;
   const uint128 step = uint128{1} << 60;
@@ -104,7 +105,8 @@ std::vector<Attributes> all_attributes() {
   return out;
 }
 
-/// Checks that a judge found no difference, and that its cases raised every flag that the format can.
+/// Checks that a judge found no difference, and that its cases raised every flag that the format
+/// can.
 void check(const Judge& judge, std::uint64_t at_least) {
   CHECK_MESSAGE(judge.differences() == 0, judge.report());
   CHECK(judge.cases() >= at_least);

@@ -32,8 +32,8 @@ struct Source<double> {
   static constexpr int fraction_bits = 52;
 };
 
-/// Returns inputs: infinities, NaNs, subnormals of the carrier (float or double), numbers around the
-/// format's range and its ends, numbers of the format.
+/// Returns inputs: infinities, NaNs, subnormals of the carrier (float or double), numbers around
+/// the format's range and its ends, numbers of the format.
 template <class T>
 std::vector<T> batch(const Format& f, std::uint64_t seed, std::size_t n) {
   std::mt19937_64 random(seed);

@@ -22,8 +22,8 @@ struct Law {
   std::uint64_t ups = 0;
 };
 
-/// Returns numbers in the gap above the encoding `bits`: those at f = j / 2^fine for all j, with and
-/// without a sticky bit below.
+/// Returns numbers in the gap above the encoding `bits`: those at f = j / 2^fine for all j, with
+/// and without a sticky bit below.
 void check_law(std::uint64_t bits, const Format& f, int n, int fine, Law& law) {
   const Exact below = decode(bits, f);
   const uint128 low = below.kind == Kind::zero ? 0 : below.significand;

@@ -34,8 +34,8 @@ std::string words(const DrawnDot& row) {
   return out;
 }
 
-/// Instructions that differ in what they compute, not only in m and n. Integers have a test of their
-/// own.
+/// Instructions that differ in what they compute, not only in m and n. Integers have a test of
+/// their own.
 std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {
