@@ -113,7 +113,7 @@ constexpr std::uint64_t midpoint(CaseDraw& draw, const Format& f, const Format& 
   const bool negative = draw.bits(1) != 0;
   const std::uint64_t random = draw.word();
   if (rest < 1) return number_bits(f, negative, e, random);
-  if (rest > f.fraction_bits()) {  // the hidden bit is the half, or below it
+  if (rest > f.fraction_bits()) {  // 2^e is half of the smallest number of `to`, or less
     return beside(number_bits(f, negative, e, 0), draw.between(-1, 1), f);
   }
   const std::uint64_t cut = (std::uint64_t{1} << rest) - 1;
@@ -156,8 +156,9 @@ constexpr std::uint64_t opposite(const Exact& x, const Format& f) {
   return project(negated(x), f, nearest).bits;
 }
 
-/// What operands are made for: random encodings, infinities and NaNs, exponents near each other or
-/// results near the operands, results at the ends of the range, ties, cancellation.
+/// The kinds of operands: any encodings (`random`); encodings like zeros, infinities and NaNs
+/// (`specials`); sums of numbers with exponents near each other and products of any size (`near`);
+/// results at the ends of the range (`ends`), ties, and cancellation.
 enum class ScalarAim : std::uint8_t { random, specials, near, ends, ties, cancellation };
 
 /// Returns the aim of a case. 32 neighbouring cases have the same one, so that the 32 threads of a
