@@ -29,7 +29,7 @@ struct Counter : doctest::IReporter {
   void test_case_skipped(const doctest::TestCaseData&) override {}
 
   static inline unsigned tests_run = 0;
-  static inline bool no_run = false;  ///< asked for by --no-run
+  static inline bool no_run = false;  ///< set by --no-run
 };
 REGISTER_LISTENER("counter", 1, Counter);
 

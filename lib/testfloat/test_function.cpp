@@ -49,7 +49,7 @@ constexpr std::array<Comparison, 6> testfloat_comparisons{
 struct Named {
   std::string_view name;
   Act act;
-  std::size_t row;  ///< of the table of its kind
+  std::size_t row;  ///< index in the table of its kind
   std::size_t operands;
 };
 

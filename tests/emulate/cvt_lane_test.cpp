@@ -225,8 +225,8 @@ TEST_CASE("a NaN is canonical, or kept where ptxas writes a move or a shift") {
   CHECK(run("cvt.f32.f32", {0xFF800001}) == 0xFF800001);
   CHECK(run("cvt.ftz.f32.f32", {0xFF800001}) == 0x7FFFFFFF);
   CHECK(run("cvt.f64.f64", {0xFFF0000000000001}) == 0xFFF0000000000001);
-  // Of an f64 sign and leading payload stay, made quiet; with .ftz an f32's NaN is canonical before it is
-  // widened (rows of an H100).
+  // A NaN of f64 keeps its sign and leading payload and becomes quiet; with .ftz an f32's NaN is
+  // made canonical before it is widened (rows of an H100).
   CHECK(run("cvt.rn.f32.f64", {0xFFF0000000000001}) == 0xFFC00000);
   CHECK(run("cvt.rn.f32.f64", {0xFFF061D063A7CBB8}) == 0xFFC30E83);
   CHECK(run("cvt.rn.f16.f64", {0x7FF01B1D5C906431}) == 0x7E06);

@@ -114,7 +114,7 @@ TEST_CASE("m8n8k4 into f16: the first pair is added to c before the second") {
   const DotTypes types{binary16, binary16, binary16, binary16};
   const Instruction x = *find_instruction(Family::mma, 90, 8, 8, 4, types);
   CHECK(x.model.recipe == Recipe::pairwise);
-  // 65504 - 65504 · 1, then + 2^-10 · 2^-3, which 65504 alone would swallow in binary32.
+  // 65504 - 65504 · 1, then + 2^-10 · 2^-3, which would vanish beside a single 65504 in binary32.
   const std::uint64_t a[]{0, 0xFBFF, 0, 0x1400};
   const std::uint64_t b[]{0, 0x3C00, 0, 0x3000};
   CHECK(dot(x.model, types, a, b, 4, 0x7BFF) == 0x0800);

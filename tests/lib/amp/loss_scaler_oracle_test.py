@@ -47,7 +47,7 @@ def ours(name, parameters):
 
 
 def theirs(make, parameters, bits):
-    """The scales, as ours writes them; after giving up a framework is not asked again."""
+    """The scales as ours writes them. No scale is computed after a framework has given up."""
     policy = make(**parameters)
     out = [hex_of(policy.scale)]
     for bit in bits:

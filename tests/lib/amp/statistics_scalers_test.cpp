@@ -132,7 +132,7 @@ std::vector<float> alternating(float a) {
   return out;
 }
 
-// The figures are those of an implementation of the ada-loss code by someone who had not seen this one.
+// The figures are those of an independent implementation of the ada-loss code.
 TEST_CASE("adaptive layer scales are ada-loss's, at every product of scales so far") {
   struct Row {
     float a, b;

@@ -149,7 +149,7 @@ class Complaints(StreamCase):
 
 class Surroundings(StreamCase):
     def closed_early(self, **how):
-        """What an endless `cases` says and its status once nobody reads it any more."""
+        """The errors and the exit status of an endless `cases` whose reader has gone."""
         command = [self.program, "cases", "f64_mulAdd", "-n", "100000000"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment(), **how) as process:

@@ -155,7 +155,7 @@ TEST_CASE("crossed tiles count every element, and find a planted rule at its fir
   CHECK(tally.dots == 40 * 128);
   CHECK(tally.different > 0);
   const std::uint64_t lowest = tally.lowest;
-  // The tile of that dot alone has it first; those before have none.
+  // Only the tile of that dot product has it as its first difference; the tiles before have none.
   crossing.first = lowest / 128;
   crossing.tiles = 1;
   CHECK(!wrong.tally_crossed(how, pool, crossing, tally));

@@ -13,16 +13,16 @@ namespace {
 
 constexpr Level fast_levels[]{Level::portable, Level::avx2, Level::avx512};
 
-/// Random operands of one kind.
+/// The kinds of random operands.
 enum class Kind : std::uint8_t {
-  any_bits,     ///< specials among them
-  numbers,      ///< of a few binades, some zero
-  wide,         ///< of many binades, some of which lanes do not hold together
-  small,        ///< about the smallest normal number of the format
-  large,        ///< about the largest: sums overflow
+  any_bits,     ///< infinities and NaNs among them
+  numbers,      ///< in a few binades, with some zeros
+  wide,         ///< in more binades than lanes can hold together
+  small,        ///< near the smallest normal number of the format
+  large,        ///< near the largest number, so that sums overflow
   cancelling,   ///< each product and its negative, a place or an instruction apart
-  zeros,        ///< nearly all
-  of_each_size  ///< rows and columns far apart
+  zeros,        ///< nearly all are zeros
+  of_each_size  ///< rows and columns whose sizes are far apart
 };
 constexpr Kind kinds[]{Kind::any_bits, Kind::numbers,    Kind::wide,  Kind::small,
                        Kind::large,    Kind::cancelling, Kind::zeros, Kind::of_each_size};

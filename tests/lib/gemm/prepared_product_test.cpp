@@ -148,7 +148,8 @@ TEST_CASE("multiply-adds of vectors that leave the straight way are counted, eac
     levels += 1;
     CHECK(detours(halves, operands(halves, 1, 0.5), table) == Counts{});
     CHECK(detours(brains, operands(brains, 0x1p-70, 0x1p-70), table) == Counts{m * n * k});
-    // 16 products of almost 4 by 25 bits: the first block alone, which makes c too large for the others to carry.
+    // 16 products of almost 4 by 25 bits, in the first block only, make c too large for the other
+    // blocks to carry.
     const double most = 2 - 0x1p-10;
     CHECK(detours(halves, operands(halves, most, most), table) == Counts{0, m * n * 16});
     GemmOperands x = operands(brains, -0x1p63, 0x1p63);

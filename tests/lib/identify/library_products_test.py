@@ -37,7 +37,7 @@ class Judge:
         return out
 
     def gemm(self, arrays, command):
-        """The bytes of D by a command that was told, on these (m, k) and (k, n)."""
+        """The bytes of D by a command that identify printed, on these (m, k) and (k, n)."""
         inputs = self.folder / "gemm.tensors"
         inputs.write_bytes(library.tensors_file(arrays, {}))
         out = self.folder / "out.safetensors"
@@ -47,7 +47,7 @@ class Judge:
         return parts_of_safetensors(out.read_bytes())[1]
 
     def element(self, x, row, column, command):
-        """One element, from its row and column alone."""
+        """Computes one element from its row and column."""
         width = WIDTHS[x.dtypes["a"]]
         k, (_, n) = x.shapes["a"][1], x.shapes["b"]
         a = x.data["a"][row * k * width:(row + 1) * k * width]

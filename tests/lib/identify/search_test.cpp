@@ -73,7 +73,7 @@ TEST_CASE("several runs of different K are one body of evidence") {
   const Identification both = identify(setup.types, runs, {}, {});
   CHECK(test::claims(both.result, static_cast<std::size_t>(split - all.begin())));
   CHECK(both.result.elements == 50);
-  // The second run alone is wrong: the model does not explain both.
+  // Only the second run is wrong, so the model does not explain both.
   test::compute(all[0].model, runs[1]);
   const Identification mixed = identify(setup.types, runs, {}, {.nearest = 1});
   CHECK(!test::claims(mixed.result, static_cast<std::size_t>(split - all.begin())));

@@ -39,7 +39,7 @@ def whole(lanes):
 
 
 class Oracle:
-    """One head, query after query, from the statement alone; tensors as lists of rows of float32."""
+    """Computes one head, query after query, by the definition; tensors are lists of rows of float32."""
 
     def __init__(self, q, k, v, dtype, causal, mask, scale):
         self.q, self.k, self.v, self.dtype, self.causal, self.mask = q, k, v, dtype, causal, mask

@@ -30,7 +30,7 @@ HALF_SPLIT = binade.GemmModel("mma.m16n8k16.f32.f16.f16.f32", "sm_90", split=2)
 
 
 def in_parts(kind, dtype):
-    """An order for matrix products alone."""
+    """An order that only matrix products have."""
     return {torch.float32: SPLIT, torch.float16: HALF_SPLIT}.get(dtype) if kind == "matmul" else None
 
 

@@ -95,7 +95,7 @@ class BasicBlock(nn.Module):
 
 
 class ResNet(nn.Module):
-    """in_place changes no value; without it every tensor stays what it was, for somebody who looks later."""
+    """in_place changes no value; without it every tensor stays as it was, so that it can be read later."""
 
     def __init__(self, in_place):
         super().__init__()

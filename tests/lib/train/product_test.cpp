@@ -260,7 +260,7 @@ TEST_CASE("amax brings the largest magnitude just under e4m3's 448 and never bey
   }
 }
 
-/// Products of e5m2 by e4m3 without scales, for wgrad alone.
+/// Products of e5m2 by e4m3 without scales, for wgrad only.
 ProductSettings wgrad_in_fp8() {
   ProductSettings settings;
   ProductRule rule{.dtype = binary32};

@@ -260,7 +260,7 @@ TEST_CASE("a policy at its floor gives up by an exception of its own") {
   CHECK_FALSE(scaler.step(gradients, [] {}));
   CHECK_THROWS_AS(scaler.update(), ScalerGaveUp);
   std::vector<float> good{1};
-  CHECK(step(scaler, good));  // whoever caught it goes on
+  CHECK(step(scaler, good));  // a caller that catches the Error can go on
 }
 
 TEST_CASE("log_max and histogram see the gradients that they are to see") {
