@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program as tests of its command line run it: in a folder of its own, without the caller's
-environment deciding, judged by status, output and its one line of complaint."""
+environment deciding, judged by status, output and the one line of its Error."""
 
 import json
 import os

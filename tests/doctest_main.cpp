@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entry point of every doctest program. A program is asked for one of its files (--source-file); a filter
-// that lets no test through is a failure, since nothing was tested.
+// The entry point of every doctest program. Meson runs the tests of one of its files at a time
+// (--source-file); a filter that selects no test is a failure, since nothing was tested.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -29,7 +29,7 @@ struct Counter : doctest::IReporter {
   void test_case_skipped(const doctest::TestCaseData&) override {}
 
   static inline unsigned tests_run = 0;
-  static inline bool no_run = false;  ///< asked for by --no-run
+  static inline bool no_run = false;  ///< set by --no-run
 };
 REGISTER_LISTENER("counter", 1, Counter);
 

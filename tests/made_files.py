@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of tensors, byte by byte, for tests in which Python is there alone."""
+"""Writes files of tensors byte by byte, for tests that need Python only."""
 
 import ast
 import io

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the READMEs show is what the program prints: in every README.md that has console blocks, wherever it lies, each
-# line "$ … binade …" is run by the shell from the project's root and its output compared to the letter. The tables of
-# commands and of experiments name all that the program has and nothing else.   readme_test.py BINADE [--update]
+# The READMEs show what the program prints: in every README.md of the project that has console blocks, the shell runs each
+# line "$ … binade …" from the project's root, and the output must be the same in every character. The tables of commands
+# and of experiments must name all that the program has and nothing else.   readme_test.py BINADE [--update]
 
 import functools
 import os

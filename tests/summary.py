@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Reads Meson's testlog.json (one JSON object per test) and says what happened: the ends of the failing tests' logs, the
-# reason of each skipped test (its last line of output), and last of all `N passed, N failed, N skipped`. The exit
-# status is 1 if a test failed, and also if none passed or Meson itself broke off (its exit status is the second
-# argument): a run that compared nothing, or not all, proves nothing.
+# Reads Meson's testlog.json (one JSON object for each test) and prints the ends of the failing tests' logs, the reason of each
+# skipped test (its last line of output), and at the end `N passed, N failed, N skipped`. The exit status is 1 if a test
+# failed, and also if none passed or if Meson itself broke off (its exit status is the second argument), because a run that
+# compared nothing, or not everything, proves nothing.
 
 import json
 import pathlib

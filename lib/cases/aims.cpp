@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The aims, each a few lines of arithmetic on exact numbers.
+// The aims and their table. Each aim is a few lines of arithmetic on exact numbers.
 #include "lib/cases/aims.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace binade {
 namespace {
 
-/// The encoding `step` places on, its sign kept; may become a special one, never leaves the format.
+/// Returns the encoding `step` places after `bits`, with its sign kept. The result may be an
+/// infinity or a NaN; exponent and fraction together wrap within their fields.
 std::uint64_t moved(std::uint64_t bits, int step, const Format& f) {
   const int width = f.exponent_bits + f.fraction_bits();
   const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
@@ -20,13 +21,14 @@ std::uint64_t moved(std::uint64_t bits, int step, const Format& f) {
   return ((all & ~mask) | next) << f.padding_bits;
 }
 
-/// That encoding or one of the `steps` next to it on either side. Draws after its argument, so the
-/// order of draws does not hang on the compiler's.
+/// Returns `bits` or one of the `steps` encodings next to it on either side. It draws after its
+/// arguments are evaluated, so that the order of draws does not depend on the compiler.
 std::uint64_t beside(Draw& draw, std::uint64_t bits, const Format& f, int steps = 1) {
   return moved(bits, draw.between(-steps, steps), f);
 }
 
-/// The sum's larger operand, and a half ulp of the result, or beside it.
+/// The smaller operand is half an ulp of the larger one in the result's format, or a neighbour of
+/// that.
 Operands sum_tie(Draw& draw, const Target& t) {
   const int e = some_exponent(draw, t.to);
   Exact half = power(e - t.to.precision);
@@ -35,7 +37,7 @@ Operands sum_tie(Draw& draw, const Target& t) {
           beside(draw, encoded(half, t.from[1]), t.from[1])};
 }
 
-/// The smaller operand at the edge of the larger one's ulp, or far below it.
+/// The smaller operand lies near half an ulp of the larger one, or up to 130 binades below that.
 Operands sum_far_apart(Draw& draw, const Target& t) {
   const int e = some_exponent(draw, t.to);
   const int below = draw.flip() ? draw.between(-2, 3) : draw.between(3, 130);
@@ -45,7 +47,8 @@ Operands sum_far_apart(Draw& draw, const Target& t) {
   return {encoded(first ? large : small, t.from[0]), encoded(first ? small : large, t.from[1])};
 }
 
-/// The largest number, and the half ulp that makes it overflow to nearest, or beside it.
+/// One operand is the largest number; the other is the half ulp that makes the sum overflow when it
+/// is rounded to nearest, or a neighbour of that.
 Operands sum_overflows(Draw& draw, const Target& t) {
   Exact half = power(t.to.emax() - t.to.precision);
   half.negative = draw.flip();
@@ -67,7 +70,7 @@ Operands sum_at_an_end(Draw& draw, const Target& t) {
           encoded(some_number(draw, t.to, near), t.from[1])};
 }
 
-/// A product of exactly one bit more than the result holds.
+/// The product has exactly one significant bit more than the result holds.
 Operands product_tie(Draw& draw, const Target& t) {
   const int k = draw.between(1, t.to.precision);
   const int e = some_exponent(draw, t.to);
@@ -77,7 +80,7 @@ Operands product_tie(Draw& draw, const Target& t) {
           encoded(odd_number(draw, t.to.precision + 1 - k, e - left), t.from[1])};
 }
 
-/// A product or (divide) a quotient whose exponent is about `e`.
+/// The product, or with `divide` the quotient, has an exponent near `e`.
 Operands scaled_to(Draw& draw, const Target& t, int e, bool divide) {
   const int low = divide ? e + t.from[1].emin() : e - t.from[1].emax();
   const int high = divide ? e + t.from[1].emax() : e - t.from[1].emin();
@@ -96,7 +99,8 @@ Operands overflowing_result(Draw& draw, const Target& t) {
   return scaled_to(draw, t, t.to.emax() + draw.between(-1, 2), divide);
 }
 
-/// Just below, at and above the smallest normal number: 2^emin times and over 1 ± some ulps.
+/// The product or quotient lies just below, at or just above the smallest normal number: 2^emin
+/// times (or over) 1 ± a few ulps.
 template <bool divide>
 Operands at_smallest_normal(Draw& draw, const Target& t) {
   const int shift = draw.between(0, std::max(0, t.from[1].emax() / 2));
@@ -105,7 +109,8 @@ Operands at_smallest_normal(Draw& draw, const Target& t) {
   return {beside(draw, a, t.from[0], 3), beside(draw, b, t.from[1], 3)};
 }
 
-/// b and about q · b, q of few bits: quotients that are exact, halfway in the subnormals, or beside.
+/// The operands are about q · b, and b, for a q of few bits: the quotient is exact, halfway between
+/// two subnormals, or near that.
 Operands product_and_factor(Draw& draw, const Target& t) {
   const int e =
       draw.flip() ? some_exponent(draw, t.to) : t.to.emin() + draw.between(-t.to.precision, 0);
@@ -115,7 +120,7 @@ Operands product_and_factor(Draw& draw, const Target& t) {
   return {beside(draw, encoded(multiply(q, b), t.from[0]), t.from[0]), encoded(b, t.from[1])};
 }
 
-/// (n + 1/2) b and n b, for the remainder.
+/// The dividend is n · b or (n + 1/2) · b, or a neighbour of that, and the divisor is b.
 Operands halves_of_divisor(Draw& draw, const Target& t) {
   const int k = draw.between(1, std::max(1, t.from[0].precision / 2));
   const Exact n = odd_number(draw, k, draw.between(-1, k));
@@ -133,7 +138,8 @@ Operands square(Draw& draw, const Target& t) {
   return {beside(draw, encoded(squared, t.from[0]), t.from[0])};
 }
 
-/// Factors of half as many bits, whose product is a number; its exponent is about e.
+/// Returns factors of half as many bits as the third operand's format holds, so that it holds their
+/// product, whose exponent is about e.
 Operands short_factors(Draw& draw, const Target& t, int e) {
   const int left = draw.between(std::max(e - t.from[1].emax(), t.from[0].emin()),
                                 std::min(e - t.from[1].emin(), t.from[0].emax()));
@@ -142,7 +148,7 @@ Operands short_factors(Draw& draw, const Target& t, int e) {
   return {encoded(a, t.from[0]), encoded(odd_number(draw, k, e - left), t.from[1])};
 }
 
-/// The third operand about minus the product, or a half ulp of it.
+/// The third operand is about minus the product, or about half an ulp of the product.
 Operands fused_cancels(Draw& draw, const Target& t) {
   const int e = some_exponent(draw, t.to);
   Operands out = draw.flip() ? scaled_to(draw, t, e, false) : short_factors(draw, t, e);
@@ -158,7 +164,7 @@ Operands fused_cancels(Draw& draw, const Target& t) {
   return out;
 }
 
-/// The product at a half ulp of the third operand, beside it, or far below.
+/// The product is half an ulp of the third operand, near that, or far below it.
 Operands fused_tie(Draw& draw, const Target& t) {
   const int e = some_exponent(draw, t.to);
   const int below = draw.flip() ? 0 : draw.between(-2, 130);
@@ -170,7 +176,7 @@ Operands fused_tie(Draw& draw, const Target& t) {
           encoded(some_number(draw, t.to, e), t.from[2])};
 }
 
-/// The product at an end of the range, the third operand of its size.
+/// The product lies at an end of the range, and the third operand is of about its size.
 Operands fused_at_an_end(Draw& draw, const Target& t) {
   const bool top = draw.flip();
   const int e =
@@ -180,7 +186,8 @@ Operands fused_at_an_end(Draw& draw, const Target& t) {
   return out;
 }
 
-/// The largest number as third operand, the product the half ulp that makes it overflow.
+/// The third operand is the largest number, and the product is the half ulp that makes the sum
+/// overflow, or near it.
 Operands fused_overflows(Draw& draw, const Target& t) {
   const int e = t.to.emax() - t.to.precision;
   const int left = draw.between(std::max(t.from[0].emin(), e - t.from[1].emax()),
@@ -192,7 +199,7 @@ Operands fused_overflows(Draw& draw, const Target& t) {
           encoded(decode(max_bits(t.to, negative), t.to), t.from[2])};
 }
 
-/// n + 1/2 and n, and what lies beside.
+/// The operand is n, n + 1/2 or a neighbour of one of them, for an integer n.
 Operands half_integer(Draw& draw, const Target& t) {
   const int k = draw.between(1, t.from[0].precision);
   const Exact x = odd_number(draw, k, draw.between(-2, std::min(66, t.from[0].emax())));
@@ -203,7 +210,8 @@ Operands half_integer(Draw& draw, const Target& t) {
   return {beside(draw, encoded(half, t.from[0]), t.from[0])};
 }
 
-/// The ends of the integer type, halves and ones beside them, and the numbers beside those.
+/// The operand is an end of the integer type, or up to 3/2 from it in steps of 1/2, or a neighbour
+/// of such a number.
 Operands integer_end(Draw& draw, const Target& t) {
   const bool negative = draw.flip();
   const uint128 limit = t.integer.limit(negative);
@@ -217,7 +225,8 @@ Operands integer_end(Draw& draw, const Target& t) {
   return {draw.flip() ? bits : beside(draw, bits, t.from[0])};
 }
 
-/// An integer one bit longer than the result's significand, zeros below; or beside it.
+/// The operand is an integer with one significant bit more than the result's precision and zeros
+/// below them, or an integer next to it.
 Operands integer_tie(Draw& draw, const Target& t) {
   const int width = draw.between(1, t.integer.bits);
   const int keep = std::min(width, t.to.precision + 1);
@@ -227,7 +236,9 @@ Operands integer_tie(Draw& draw, const Target& t) {
   return {(draw.flip() ? std::uint64_t{0} - y : y) & t.integer.mask()};
 }
 
-/// A number of the result's format: any, subnormal, or at an end of the range. A zero keeps its place.
+/// Returns a number of the result's format: any, a subnormal, or one at an end of the range. A zero
+/// is returned as a finite number with significand 0, so that the caller can add half a place to
+/// it.
 Exact number_to_split(Draw& draw, const Format& f) {
   const int places = draw.between(0, 2);
   const std::uint64_t last = max_bits(f, false) >> f.padding_bits;
@@ -243,8 +254,10 @@ Exact number_to_split(Draw& draw, const Format& f) {
   return x;
 }
 
-/// Halfway between two numbers of the result's format, or beside it; a number itself; or so little
-/// below the smallest normal one that it rounds up to it at the precision too.
+/// The operand lies halfway between two numbers of the result's format, at one of its numbers, or
+/// so little below the smallest normal number that rounding to the format's precision with an
+/// unbounded exponent gives that number (where tininess before and after rounding differ); or it is
+/// a neighbour.
 Operands midpoint(Draw& draw, const Target& t) {
   Exact x = number_to_split(draw, t.to);
   x.significand = 2 * x.significand + (draw.flip() ? 1 : 0);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands made backwards from a result that hurts: ties, sticky bits far below, cancellation,
-// results at the ends of the range, halves of divisors, midpoints. One table: an aim at a kind of
-// function.
+// An aim is a generator of operands whose exact result is hard to round: a tie, a sticky bit far
+// below the last place, cancellation, a result at an end of the range, half a divisor, a midpoint.
+// Each aim starts from such a result and works back to the operands. A table says which aims belong
+// to which kind of function.
 #pragma once
 
 #include <array>
@@ -13,14 +14,15 @@
 
 namespace binade {
 
-/// Random numbers, a pure function of (seed, stream): words 0, 1, … of a Philox stream.
+/// A source of random numbers: words 0, 1, … of the Philox stream that (seed, stream) names. The
+/// same pair gives the same numbers.
 class Draw {
  public:
   Draw(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
 
-  /// n random bits, 1 to 64.
+  /// Returns n random bits, n from 1 to 64, in the lowest bits.
   std::uint64_t bits(int n);
-  /// An integer of [low, high]; low if that is empty.
+  /// Returns an integer of [low, high], or `low` if that interval is empty.
   int between(int low, int high);
   bool flip() { return bits(1) != 0; }
 
@@ -28,32 +30,38 @@ class Draw {
   std::uint64_t seed_, stream_, index_ = 0;
 };
 
-/// What an aim sees of a function: the formats of its numbers, and its integer type.
+/// The types of the function that an aim makes operands for: the formats of its operands and its
+/// result, and its integer type where it has one.
 struct Target {
   OperandFormats from{};
   Format to{};
   IntegerType integer{};
 };
 
+/// A row of the table: an aim and the functions that it serves.
 struct AimedAt {
   Act act;
-  Operation operation;  ///< of Act::arithmetic
+  Operation operation;  ///< read only where act is Act::arithmetic
   Operands (*aim)(Draw&, const Target&);
 };
 
 std::span<const AimedAt> aims();
 
-/// The encoding of the number that is nearest toward zero, in the range.
+/// Returns the encoding of x rounded toward zero; beyond the range, that of the largest finite
+/// number.
 std::uint64_t encoded(const Exact& x, const Format& f);
-/// The same encoding with the other sign, where the format has one.
+/// Returns `bits` with the opposite sign, or unchanged where the format has no sign.
 std::uint64_t opposite(std::uint64_t bits, const Format& f);
 
-/// 2^e.
+/// Returns 2^e.
 Exact power(int e);
-/// ±1xx…x1 · 2^…, of `count` significant bits, 2^e its highest.
+/// Returns a number of either sign with exactly `count` significant bits: its first bit, of weight
+/// 2^e, and its last one are set, and those between are random.
 Exact odd_number(Draw& draw, int count, int e);
-/// A number of the format's precision with all its bits random, 2^e its highest.
+/// Returns a number of either sign with the format's precision: its first bit has weight 2^e, and
+/// the others are random.
 Exact some_number(Draw& draw, const Format& f, int e);
+/// Returns a random exponent of the format.
 int some_exponent(Draw& draw, const Format& f);
 
 }  // namespace binade

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many dot products of few rows: whole tiles of an instruction, rows of a crossed with rows of b and
-// with elements of c from a pool. Every element of a tile is compared, so an element that depended on
-// another's operands would show. Pure functions of integers, the same on a device.
+// Many dot products from few rows. A pool holds rows of a, rows of b and elements of c; a tile of
+// an instruction takes some of each, and each of its rows of a meets each of its rows of b. Every
+// element of a tile is compared, so an element that depended on another's operands would be found.
+// All functions here are pure functions of integers and give the same on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace binade {
 
-/// Tiles first … first + tiles - 1 of `m` × `n` dots, over a pool of `rows` rows.
+/// The tiles first … first + tiles - 1, each of m × n dot products, whose operands come from a pool
+/// of `rows` rows. `rows` must not be 0.
 struct Crossing {
   std::uint64_t seed = 1;
   std::uint64_t first = 0, tiles = 0;
@@ -19,14 +21,15 @@ struct Crossing {
   int m = 0, n = 0;
 };
 
-/// Rows of the pool.
+/// Row numbers in the pool, of a, b and c.
 struct CrossedRows {
   std::uint32_t a = 0, b = 0, c = 0;
 
   friend constexpr bool operator==(const CrossedRows&, const CrossedRows&) = default;
 };
 
-/// Where a tile's rows begin; the tile takes consecutive ones, the last followed by the first.
+/// Returns the row numbers at which a tile begins. A tile takes consecutive rows; row 0 follows the
+/// last one.
 constexpr CrossedRows start_of_tile(const Crossing& x, std::uint64_t tile) {
   const auto word = philox4x32(
       {static_cast<std::uint32_t>(tile), static_cast<std::uint32_t>(tile >> 32), 0xC705, 0},
@@ -34,7 +37,7 @@ constexpr CrossedRows start_of_tile(const Crossing& x, std::uint64_t tile) {
   return {word[0] % x.rows, word[1] % x.rows, word[2] % x.rows};
 }
 
-/// The rows that element (i, j) of a tile is made of.
+/// Returns the rows of which element (i, j) of a tile is made; `start` is its start_of_tile.
 constexpr CrossedRows crossed_rows(const Crossing& x, const CrossedRows& start, int i, int j) {
   const auto row = static_cast<std::uint32_t>(i);
   const auto column = static_cast<std::uint32_t>(j);
@@ -42,12 +45,13 @@ constexpr CrossedRows crossed_rows(const Crossing& x, const CrossedRows& start, 
           (start.c + row * static_cast<std::uint32_t>(x.n) + column) % x.rows};
 }
 
-/// Sums and a minimum of integers: any split over tiles and threads gives the same. Element (i, j) of
-/// tile t is dot t·m·n + i·n + j.
+/// The outcome of comparing tiles with the emulator: sums and a minimum of integers, so that any
+/// split over tiles and threads gives the same. Element (i, j) of tile t is dot product number
+/// t·m·n + i·n + j.
 struct CrossTally {
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   std::uint64_t dots = 0, different = 0;
-  std::uint64_t lowest = none;  ///< the first dot that differs
+  std::uint64_t lowest = none;  ///< lowest number of a dot product that differs
 
   friend constexpr bool operator==(const CrossTally&, const CrossTally&) = default;
 

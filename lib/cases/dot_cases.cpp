@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of generators, and those whose rows hold numbers only.
+// The table of generators of dot products, and most of the generators; those whose sums are zeros,
+// infinities or NaNs are in dot_special_cases.cpp.
 #include "lib/cases/dot_cases.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ void make_random_bits(DotCase& out, Draw& draw, const DotRow& row) {
   out.c = any_encoding(draw, row.how.types.c, finite);
 }
 
-/// Products of exponents in [top - spread, top], one of them at the top.
+/// Sets all products: their exponents lie in [top - spread, top], and one of them at the top.
 void fill_bounded(DotCase& out, Draw& draw, const Instruction& how, int top, int spread) {
   const int highest = draw.between(0, how.k - 1);
   for (int i = 0; i < how.k; ++i) {
@@ -40,7 +41,7 @@ struct Window {
   int top = 0, spread = 0;
 };
 
-/// Up to 40 binades somewhere in the range of products that d can hold.
+/// Returns up to 40 binades somewhere in the range of products that d can hold.
 Window some_window(Draw& draw, const DotTypes& t) {
   const ExponentRange range = product_exponents(t, false);
   const int high = std::min(range.high, t.d.emax() - 6);
@@ -55,7 +56,7 @@ void make_bounded_exponents(DotCase& out, Draw& draw, const DotRow& row) {
   fill_bounded(out, draw, row.how, top, spread);
   if (row.index % 4 == 3) {
     const int partner = cancel_halves(out, draw, row.how);
-    if (row.index % 8 == 3) {  // only what the large ones leave of two small ones
+    if (row.index % 8 == 3) {  // d is then what the large products leave of two small ones
       set_product(out, 0, draw, t, top - spread, false);
       set_product(out, partner, draw, t, top - spread, false);
       out.c = some_zero(draw, t.c);
@@ -73,8 +74,9 @@ void make_bounded_exponents(DotCase& out, Draw& draw, const DotRow& row) {
   }
 }
 
-/// The ladder that finds the exponent floor: the smallest number of d, or half of it, and a product
-/// ever farther below, which the floor drops at some rung. `tiny` begins with it.
+/// A sequence of rows that finds the exponent floor, with which the generator `tiny` begins. Each
+/// row has two products: the smallest number of d or half of it, and one that lies a binade lower
+/// at each rung, until the floor drops it. Each rung has `per_rung` rows.
 struct Ladder {
   static constexpr std::uint64_t per_rung = 64;
   std::uint64_t rungs = 0;
@@ -122,7 +124,8 @@ void make_tiny(DotCase& out, Draw& draw, const DotRow& row) {
   if (kind == 2) out.c = minus_sum(out, row.how);
 }
 
-/// Products of one sign with all bits set, as many as a loop over k takes, and c likewise.
+/// Makes n products whose factors have all significand bits set, all of one sign, for n from k down
+/// to 1; c has all its bits set too.
 void make_carry(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const bool negative = (row.index & 1) != 0;
@@ -154,8 +157,9 @@ void make_carry(DotCase& out, Draw& draw, const DotRow& row) {
   out.c = addends[addend];
 }
 
-/// Row i·k + j: a product so large that the others vanish beside it at i, its opposite at j (in c
-/// where i = j), and small ones elsewhere. Those that were added after both were remain.
+/// In row i·k + j the product at i is so large that the others vanish beside it, the one at j is
+/// its opposite (c is where i = j), and the others are small. The small products that the
+/// instruction adds after both large ones remain in d.
 void make_k_order(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const auto k = static_cast<std::uint64_t>(row.how.k);
@@ -184,7 +188,8 @@ void make_k_order(DotCase& out, Draw& draw, const DotRow& row) {
   }
 }
 
-/// The bits below tf32's own are set: of numbers, of the smallest ones, of Inf, of NaN.
+/// Sets random bits among the 13 below tf32's own: in numbers, and in three rows of four at one
+/// place where tf32's own bits are those of an infinity, of a zero or of a subnormal.
 void make_tf32_low_bits(DotCase& out, Draw& draw, const DotRow& row) {
   fill_normal(out, draw, row.how);
   const auto low = [&] { return draw.bits(13); };
@@ -201,7 +206,8 @@ void make_tf32_low_bits(DotCase& out, Draw& draw, const DotRow& row) {
   where = kinds[row.index % 4];
 }
 
-/// Chains of 2, 4, … 64 instructions, of normal numbers or of near exponents.
+/// Rows come in chains of 2, 4, … 64 instructions. The operands of a chain are normally distributed
+/// or have exponents within 40 binades.
 constexpr std::uint64_t longest_chain = 64;
 
 std::uint64_t first_of_chain(std::uint64_t index) {
@@ -222,8 +228,8 @@ void make_chains(DotCase& out, Draw& draw, const DotRow& row) {
   if (row.index != first) out.c = zero_bits(row.how.types.c, false);
 }
 
-/// Codes alike; every fourth row has the ends of the range only, and every second c is near an end of
-/// its own, where the sum wraps or saturates.
+/// All integers are equally likely, but every fourth row has only the ends of the operands' range,
+/// and in every second row c is near an end of its range, where the sum wraps or saturates.
 void make_integers(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const auto code = [&draw, &row](const Format& f) {
@@ -277,10 +283,11 @@ const DotGenerator generator_table[] = {
      10000, false, integer_types, make_integers},
 };
 
-/// How many products of an instruction take part.
+/// Returns how many products of an instruction are not left out by sparse metadata.
 int kept_k(const Instruction& x) { return x.model.sparse_group == 0 ? x.k : x.k / 2; }
 
-/// The products of a dense row in some places of their groups, in order.
+/// Returns a row of length k in which the products of `dense` stand in order, at one random place
+/// of each group of 2 or two of each group of 4.
 DotCase spread(const DotCase& dense, Draw& draw, int k, int group, const Format& b) {
   DotCase out;
   out.c = dense.c;
@@ -297,7 +304,8 @@ DotCase spread(const DotCase& dense, Draw& draw, int k, int group, const Format&
   return out;
 }
 
-/// Generators with one seed draw from different streams.
+/// Returns a seed of the generator's own, so that generators that are given one seed draw
+/// differently.
 std::uint64_t own_seed(const DotGenerator& generator, std::uint64_t seed) {
   std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a of the name
   for (const char c : generator.name) {

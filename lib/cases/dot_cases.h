@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands for Tensor Core instructions, chosen so that models which differ anywhere give different
-// bits: a table of generators. Row i is a pure function of (generator, types and k, seed, i), so a
-// recording keeps the results alone, and rows can be made in any order.
+// A table of generators of operands for Tensor Core instructions. They are chosen so that two
+// models that differ anywhere give different bits in some row. Row i is a pure function of
+// (generator, types and k, seed, i), so a recording needs to hold only the results, and rows can be
+// made in any order.
 //
-// For a sparse instruction a row is one of a dense instruction of half its k, spread over the groups
-// of a; b has numbers where a is +0.
+// A row for a sparse instruction is a row for a dense instruction of half its k: its elements of a
+// are spread over the groups, with +0 between them, and b has random finite numbers at those zeros.
 #pragma once
 
 #include <array>
@@ -22,13 +23,13 @@ namespace binade {
 /// The largest k of an instruction.
 inline constexpr int longest_dot = 256;
 
-/// One row: k encodings of a and of b, and c.
+/// One row: the encodings of a and of b, of which the first k count, and of c.
 struct DotCase {
   std::array<std::uint64_t, longest_dot> a{}, b{};
   std::uint64_t c = 0;
 };
 
-/// What a generator sees of the row that it makes.
+/// The row that a generator has to make.
 struct DotRow {
   const Instruction& how;
   std::uint64_t seed, index;
@@ -37,28 +38,28 @@ struct DotRow {
 struct DotGenerator {
   std::string_view name;
   std::string_view purpose;
-  std::uint64_t rows;  ///< of a full recording; 0: k squared
-  bool chained;        ///< most rows take the d of the row before for c: continues_chain
-  bool (*suits)(const DotTypes& types);
+  std::uint64_t rows;  ///< number of rows of a full recording; 0 stands for k²
+  bool chained;        ///< whether most rows take d of the row before as c (continues_chain)
+  bool (*suits)(const DotTypes& types);  ///< whether it has rows for these types
   void (*make)(DotCase& out, Draw& draw, const DotRow& row);
 };
 
 std::span<const DotGenerator> dot_generators();
 
-/// Error with the nearest name, and all.
+/// Throws Error with the nearest name and the list of all if no generator has this name.
 const DotGenerator& parse_dot_generator(std::string_view name);
 
-/// Rows of a full recording.
+/// Returns the number of rows that a full recording of the instruction has of this generator.
 std::uint64_t full_rows(const DotGenerator& generator, const Instruction& instruction);
 
-/// Whether row `index` has no c of its own: its c is d of the row before, whatever the device gave.
-/// Its c is made as +0.
+/// Returns whether row `index` takes as c what the device gave as d for the row before. The
+/// generator leaves +0 as c of such a row.
 bool continues_chain(const DotGenerator& generator, std::uint64_t index);
 
 DotCase make_dot_case(const DotGenerator& generator, const Instruction& instruction,
                       std::uint64_t seed, std::uint64_t index);
 
-/// Rows first, first + 1, …; on all threads; d is zeros.
+/// Makes the rows first … first + rows - 1 on all threads. Each d is 0.
 Dots make_dots(const DotGenerator& generator, const Instruction& instruction, std::uint64_t seed,
                std::uint64_t first, std::uint64_t rows);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pieces of generated dot products. Draws stand in statements of their own: their order is part
-// of what a seed means.
+// The parts of which generated dot products are made. Each draw is a statement of its own, because
+// the order of draws is part of what a seed means.
 #include "lib/cases/dot_operands.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::uint64_t normal_number(Draw& draw, const Format& f) {
     const std::uint64_t word = draw.bits(32);
     sum += (word & 0xFFFF) + (word >> 16);
   }
-  // Twelve words of mean 2^15 - 1/2, and a fraction of mean 1/2 - 2^-33.
+  // The mean of twelve words, 2^15 - 1/2 each, and of a fraction, 1/2 - 2^-33, in units of 2^-32.
   constexpr std::int64_t mean = (std::int64_t{12 * 32768 - 6} << 32) + (std::int64_t{1} << 31);
   const std::int64_t units = static_cast<std::int64_t>(sum << 32 | draw.bits(32)) - mean;
   const bool negative = units < 0;

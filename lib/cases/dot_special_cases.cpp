@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generated dot products whose sum is a zero, leaves the range or is no number: two tables of
-// kinds, of which row i takes kind i modulo their number. Draws stand in statements of their own.
+// Generators of dot products whose sum is a zero, leaves the range, or is an infinity or a NaN. Two
+// tables hold kinds of rows; row i has kind i modulo their number. Each draw is a statement of its
+// own, because the order of draws is part of what a seed means.
 #include <algorithm>
 #include <array>
 
@@ -23,7 +24,7 @@ void fill_zeros(DotCase& out, Draw& draw, const Instruction& how) {
   out.c = some_zero(draw, how.types.c);
 }
 
-/// All of a, all of b and c of one sign each.
+/// Zeros only; all of a have one sign, all of b have one, and c has one.
 void zeros_of_one_sign(DotCase& out, Draw&, const DotRow& row) {
   const std::uint64_t pattern = row.index / 8;
   out.a.fill(zero_bits(row.how.types.a, (pattern & 1) != 0));
@@ -35,7 +36,7 @@ void zeros_of_any_sign(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
 }
 
-/// Zeros times numbers.
+/// Every product is a zero times a finite number.
 void zeros_with_numbers(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
   for (int i = 0; i < row.how.k; ++i) {
@@ -48,14 +49,14 @@ void zeros_with_numbers(DotCase& out, Draw& draw, const DotRow& row) {
   }
 }
 
-/// Products that are each other's opposite, in one block and across.
+/// Products that cancel each other, within a block and across blocks; c is a zero.
 void products_cancel(DotCase& out, Draw& draw, const DotRow& row) {
   fill_normal(out, draw, row.how);
   cancel_halves(out, draw, row.how);
   out.c = some_zero(draw, row.how.types.c);
 }
 
-/// One product, and c its opposite.
+/// One product that is not zero, and c is its opposite.
 void addend_cancels(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
   const DotTypes& t = row.how.types;
@@ -67,13 +68,14 @@ void addend_cancels(DotCase& out, Draw& draw, const DotRow& row) {
   out.c = minus_sum(out, row.how);
 }
 
-/// The exponent of a product below the smallest number of d, as far as the formats reach.
+/// Returns an exponent at or up to `farthest` binades below that of the smallest number of d, as
+/// far as products of these types reach.
 int below_smallest(Draw& draw, const DotTypes& t, int farthest) {
   const int quantum = t.d.quantum_exponent();
   return draw.between(std::max(product_exponents(t, true).low, quantum - farthest), quantum);
 }
 
-/// A product that d cannot hold, of either sign, beside zeros.
+/// One product of either sign, at or below the smallest number of d, beside zeros.
 void result_below_smallest(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
   const int e = below_smallest(draw, row.how.types, 30);
@@ -81,7 +83,8 @@ void result_below_smallest(DotCase& out, Draw& draw, const DotRow& row) {
   set_power(out, i, row.how.types, e, draw.between(0, 3) != 0);
 }
 
-/// The smallest number, minus it, and minus less than that.
+/// The smallest number of d, its opposite (in c or in a product), and a smaller product with the
+/// sign of the first, so that the sum is below the smallest number.
 void negative_rest(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
   const DotTypes& t = row.how.types;
@@ -98,7 +101,7 @@ void negative_rest(DotCase& out, Draw& draw, const DotRow& row) {
   }
 }
 
-/// Products whose sum is not zero, and c near zero.
+/// One product near the smallest number of d, and c a zero or its format's smallest number.
 void tiny_and_zero(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
   const int i = draw.between(0, row.how.k - 1);
@@ -110,7 +113,7 @@ constexpr std::array<Kinds, 8> zero_kinds{
     zeros_of_one_sign, zeros_of_any_sign,     zeros_with_numbers, products_cancel,
     addend_cancels,    result_below_smallest, negative_rest,      tiny_and_zero};
 
-/// A NaN in a or b, against anything.
+/// A NaN in a or b times a zero, an infinity or any finite number.
 void nan_in_product(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const std::size_t i = place(draw, row.how.k);
@@ -152,7 +155,7 @@ void infinite_products(DotCase& out, Draw& draw, const DotRow& row) {
   if (draw.flip()) plant_infinity(out, j, row.how.types, negative);
 }
 
-/// In one block, or in two.
+/// Two infinite products of opposite signs, in one block or in two.
 void opposite_infinities(DotCase& out, Draw& draw, const DotRow& row) {
   const auto [i, j] = two_places(draw, row.how.k);
   const bool negative = draw.flip();
@@ -168,7 +171,8 @@ void infinite_addend(DotCase& out, Draw& draw, const DotRow& row) {
   }
 }
 
-/// c the largest number, and about half its ulp: the last sum below infinity and the first at it.
+/// c is the largest number, and a product is about half its ulp: the sum is the last one that
+/// rounds to the largest number, or the first one that rounds to infinity.
 void largest_and_half_ulp(DotCase& out, Draw& draw, const DotRow& row) {
   fill_zeros(out, draw, row.how);
   const DotTypes& t = row.how.types;
@@ -181,7 +185,7 @@ void largest_and_half_ulp(DotCase& out, Draw& draw, const DotRow& row) {
   if (below > 0) set_power(out, j, t, half - below, draw.flip());
 }
 
-/// Products alone whose sum is about the end of the range.
+/// Products of one sign whose sum lies near the end of d's range.
 void products_at_end(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const int n = draw.between(1, row.how.k);
@@ -199,7 +203,7 @@ void products_at_end(DotCase& out, Draw& draw, const DotRow& row) {
   if (draw.flip()) out.c = number_at(draw, t.c, t.c.emax());
 }
 
-/// Products beyond d's range that cancel, and the small ones that remain.
+/// Two products beyond d's range that cancel, beside the row's other products.
 void beyond_range_cancels(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   const int high = product_exponents(t, false).high;
@@ -211,7 +215,8 @@ void beyond_range_cancels(DotCase& out, Draw& draw, const DotRow& row) {
   out.b[to] = opposite(out.b[from], t.b);
 }
 
-/// Two to five NaNs, of a product or c, beside what makes one: which of them is the result's?
+/// Two to five NaNs in a, b or c, in half of the rows beside an infinity times zero; they show
+/// which NaN becomes the result.
 void several_nans(DotCase& out, Draw& draw, const DotRow& row) {
   const DotTypes& t = row.how.types;
   if (draw.flip()) infinity_times_zero(out, draw, row);

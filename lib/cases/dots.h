@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of dot products, as a Tensor Core gets and gives them: row i of a and b and element i of c
-// make element i of d.
+// Rows of dot products, as a Tensor Core takes and returns them: row i of a and of b and element i
+// of c make element i of d.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace binade {
 
-/// Encodings. a and b have d.size() rows of the instruction's k, padded with +0; c and d an element
-/// each.
+/// Encodings, each in the lowest bits of its word. a and b hold d.size() rows, one after the other,
+/// of as many elements as the instruction's k, padded with +0; c and d hold one element for each
+/// row.
 struct Dots {
   std::vector<std::uint64_t> a, b, c, d;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases: the edges of the types crossed with each other, what the aims give, and random ones.
+// Test cases of functions: every combination of the edges of the operands' types, the cases that
+// aims make, and random ones.
 #include "lib/cases/hard_cases.h"
 
 #include <algorithm>
@@ -13,9 +14,11 @@ namespace {
 
 constexpr int cases_per_aim = 256;
 
-/// Encodings at which something changes, without the sign.
+/// Returns, without signs and padding, encodings at which a format's arithmetic changes: zero, the
+/// smallest and largest subnormals and normals, 1, infinity, NaN. With `all` there are more:
+/// neighbours, powers of two, ties to integers.
 std::vector<std::uint64_t> edges(const Format& f, bool all) {
-  const std::uint64_t one = f.fraction_mask() + 1;  // the exponent field's unit
+  const std::uint64_t one = f.fraction_mask() + 1;  // lowest bit of the exponent field
   const std::uint64_t last = ((f.exponent_mask() << f.fraction_bits()) | f.fraction_mask());
   std::vector<std::uint64_t> raw{0, 1, one - 1, one, one + 1, last, last - 1};
   const auto add = [&](const Exact& x) { raw.push_back(encoded(x, f) >> f.padding_bits); };
@@ -62,7 +65,7 @@ std::vector<std::uint64_t> edges(const IntegerType& type) {
   return out;
 }
 
-/// `all`: besides those that every operation should meet in every place.
+/// Returns the edges of a type, with both signs for numbers; `all` is as above.
 std::vector<std::uint64_t> edges(const ValueType& type, bool all) {
   if (type.kind == ValueType::Kind::integer) return edges(type.integer);
   std::vector<std::uint64_t> out;
@@ -74,7 +77,8 @@ std::vector<std::uint64_t> edges(const ValueType& type, bool all) {
   return out;
 }
 
-/// The function of one lane, its numbers' formats known.
+/// Returns the function of one lane: for a PTX instruction, the arithmetic that it does, with lanes
+/// 1.
 TestFunction one_lane(const TestFunction& function) {
   if (function.act != Act::ptx) return function;
   TestFunction out = function;
@@ -144,7 +148,7 @@ std::vector<Operands> crossed_edges(const TestFunction& function) {
   return out;
 }
 
-/// The second lane gets the cases in another order.
+/// Returns cases of two lanes: the second lane gets the same cases in another order.
 std::vector<Operands> packed(const std::vector<Operands>& cases, const TestFunction& function) {
   std::vector<Operands> out = cases;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -181,7 +185,7 @@ Operands random_lane(Draw& draw, const TestFunction& function) {
   for (std::size_t k = 0; k < function.operands.size(); ++k) {
     const int width = function.operands[k].format.precision + 2;
     const int near = e + draw.between(-width, width);
-    // One operand in 32 at an edge: specials meet every kind of number.
+    // One operand in 32 is an edge, so that infinities and NaNs meet every kind of number.
     const int kind = uniform ? 0 : draw.between(0, 31) == 0 ? 3 : draw.between(1, 2);
     out[k] = random_operand(draw, function.operands[k], near, kind);
   }

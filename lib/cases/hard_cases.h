@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands worth asking: those that hurt (ties, sticky bits far below, cancellation, alignment edges,
-// the ends of the range, NaNs), then seeded random ones. Functions of few operand bits are asked
-// everything.
+// Operands on which an implementation of a function is likely to be wrong (ties, sticky bits far
+// below, cancellation, alignment edges, the ends of the range, NaNs), and seeded random operands.
+// Functions of few operand bits are tested with all operands.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,20 @@
 
 namespace binade {
 
-/// At most this many operand bits, and every combination is a case.
+/// A function with at most this many operand bits gets every combination of operands.
 inline constexpr int exhaustive_bits = 18;
 
-/// Whether every combination of operands is asked.
+/// Returns whether hard_cases() holds every combination of operands.
 bool is_exhaustive(const TestFunction& function);
 
-/// Edges crossed with each other, then cases aimed at the function; or all there are. The same for
-/// the same seed.
+/// Returns all operands where is_exhaustive(); else the edges of the operands' types, each combined
+/// with each, and after them what the function's aims (aims.h) make. The same seed gives the same
+/// cases.
 std::vector<Operands> hard_cases(const TestFunction& function, std::uint64_t seed);
 
-/// Random case `index`: a pure function of (seed, index). A third uniform encodings, the others with
-/// near exponents, few significant bits, or at an edge.
+/// Returns random case `index`, a pure function of (seed, index). A third of the cases have
+/// uniformly distributed encodings; operands of the others have exponents near each other, few
+/// significant bits, or lie at an edge.
 Operands random_case(const TestFunction& function, std::uint64_t seed, std::uint64_t index);
 
 }  // namespace binade

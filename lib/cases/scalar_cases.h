@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of scalar instructions as pure functions of a case number, the same on the host and on a
-// device, and what comparing results with the emulator leaves: counts, lowest cases, a hash.
+// Operands of scalar instructions as pure functions of a case number, which give the same on the
+// host and on a GPU. Case n of exhaustive cases has n's bits as its operands; other cases are drawn
+// from a seed.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +12,30 @@
 
 namespace binade {
 
-/// All of them, or seeded ones.
+/// A set of cases of an instruction: all that there are, or `count` random ones of a seed.
 struct ScalarCases {
   std::uint64_t count = 0;
   bool exhaustive = false;
   std::uint64_t seed = 1;
 };
 
-/// Bits of the inputs of one lane. Those of FP6 and FP4 are no wider than the numbers: PTX wants
-/// zeros in the upper bits of their bytes.
+/// Returns the number of bits of all inputs of one lane. FP6 and FP4 count 6 and 4 bits, since PTX
+/// wants zeros in the upper bits of their bytes.
 constexpr int lane_case_bits(const ScalarOperation& x) {
   int out = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.inputs); ++i) out += x.from[i].bits();
   return out;
 }
 
-/// Whether all inputs of all lanes are few enough to be crossed; else lanes change together.
+/// Returns whether exhaustive cases combine every input of a lane with every input of the others,
+/// which they do up to 32 bits of inputs. Else all lanes change with every case, each in another
+/// order.
 constexpr bool lanes_are_crossed(const ScalarOperation& x) {
   return lane_case_bits(x) * x.lanes <= 32;
 }
 
-/// How many cases there are where each lane sees all its inputs; 0: more than 2^32.
+/// Returns how many cases there are if each lane gets all its inputs; 0 stands for more than 2^32,
+/// and for instructions that take random bits.
 constexpr std::uint64_t exhaustive_cases(const ScalarOperation& x) {
   if (x.widened) return std::uint64_t{2} << 16;
   if (x.random || lane_case_bits(x) > 32) return 0;
@@ -39,7 +43,7 @@ constexpr std::uint64_t exhaustive_cases(const ScalarOperation& x) {
   return std::uint64_t{1} << (lane_case_bits(x) * lanes);
 }
 
-/// At most so many: all of them where that suffices.
+/// Returns all cases of an instruction where there are at most `most`, else `most` random ones.
 constexpr ScalarCases cases_of(const ScalarOperation& x, std::uint64_t most,
                                std::uint64_t seed = 1) {
   const std::uint64_t all = exhaustive_cases(x);
@@ -47,7 +51,8 @@ constexpr ScalarCases cases_of(const ScalarOperation& x, std::uint64_t most,
   return {most, false, seed};
 }
 
-/// A permutation of the integers of n bits, another for each lane; none for lane 0.
+/// Returns x under a permutation of the integers of n bits, another one for each lane and the
+/// identity for lane 0.
 constexpr std::uint64_t scrambled(std::uint64_t x, int n, int lane) {
   if (lane == 0) return x;
   const std::uint64_t mask = (std::uint64_t{1} << n) - 1;
@@ -56,13 +61,14 @@ constexpr std::uint64_t scrambled(std::uint64_t x, int n, int lane) {
   return x * 0xBF58476D1CE4E5B9 & mask;
 }
 
-/// The f32 encoding of number i of f16, or behind those of bf16.
+/// Returns, as an f32 encoding, the number whose f16 encoding is i; from i = 2^16 on, the number
+/// whose bf16 encoding is i - 2^16.
 constexpr std::uint64_t widened_input(std::uint64_t i) {
   const Attributes keep{.nan = NanResult::propagate};
   return convert(i & 0xFFFF, (i >> 16 & 1) == 0 ? binary16 : bfloat16, binary32, keep).bits;
 }
 
-/// The inputs of a lane whose bits lie one after the other in an integer.
+/// Splits an integer in which the inputs of a lane lie one after the other, the first one lowest.
 constexpr Operands inputs_in(const ScalarOperation& x, std::uint64_t bits) {
   Operands out{};
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.inputs); ++i) {
@@ -73,7 +79,8 @@ constexpr Operands inputs_in(const ScalarOperation& x, std::uint64_t bits) {
   return out;
 }
 
-/// Their place in the words.
+/// Writes the inputs of a lane to their places in the operand words, where the words' other lanes
+/// are kept.
 constexpr void place(const ScalarOperation& x, int lane, const Operands& inputs,
                      ScalarOperands& out) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.inputs); ++i) {
@@ -85,7 +92,7 @@ constexpr void place(const ScalarOperation& x, int lane, const Operands& inputs,
   }
 }
 
-/// The operands of case n.
+/// Returns the operand words of case n.
 constexpr ScalarOperands operands_of(const ScalarOperation& x, const ScalarCases& cases,
                                      std::uint64_t n) {
   ScalarOperands out{};
@@ -109,12 +116,13 @@ constexpr ScalarOperands operands_of(const ScalarOperation& x, const ScalarCases
   return out;
 }
 
-/// The case that a recording keeps as its sample i. Of seeded cases the first ones. Of all cases,
-/// where they are more than the samples, half are spread evenly and half have operands that hurt.
+/// Returns the number of the case that a recording keeps as its sample i. Samples of seeded cases,
+/// and of no more cases than samples, are the first cases. Where all cases are more than the
+/// samples, half of the samples are spread evenly, and half have operands that are hard to round.
 constexpr std::uint64_t sample_case(const ScalarOperation& x, const ScalarCases& cases,
                                     std::uint64_t samples, std::uint64_t i) {
   if (!cases.exhaustive || cases.count <= samples) return i;
-  // Multiples of an odd number near 2^64 / golden ratio, by their upper bits, cover evenly.
+  // The upper bits of the multiples of an odd number near 2^64 / golden ratio cover a range evenly.
   if (i % 2 == 0) {
     const std::uint64_t spread = (i / 2 + 1) * 0x9E3779B97F4A7C15;
     return static_cast<std::uint64_t>(uint128{spread} * cases.count >> 64);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands that hurt, of one lane of a scalar instruction, from random words: ties and what lies
-// beside them, cancellation, results at the ends of the range, specials. constexpr, because a device
-// makes them too; aims.h is richer and for the host.
+// Operands of one lane of a scalar instruction, made from random words so that the result is hard
+// to round: ties and their neighbours, cancellation, results at the ends of the range, infinities
+// and NaNs. All is constexpr, because a GPU makes the same operands; aims.h makes more kinds of
+// them and runs on the host only.
 #pragma once
 
 #include <array>
@@ -14,15 +15,16 @@
 
 namespace binade {
 
-/// A permutation of the 64-bit integers in which every bit of the result hangs on every bit of the
-/// argument: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// Returns x under a permutation of the 64-bit integers in which every bit of the result depends on
+/// every bit of the argument: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 constexpr std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
   x = (x ^ x >> 27) * 0x94D049BB133111EB;
   return x ^ x >> 31;
 }
 
-/// Random words of one case: a Philox block by (seed, case), stretched by SplitMix64.
+/// The random words of one case. A Philox block that (seed, case number) names is the state of a
+/// SplitMix64 generator, which gives as many words as are drawn.
 class CaseDraw {
  public:
   constexpr CaseDraw(std::uint64_t seed, std::uint64_t number) {
@@ -34,9 +36,9 @@ class CaseDraw {
   }
 
   constexpr std::uint64_t word() { return mixed(state_ += step_); }
-  /// n bits, 1 to 64.
+  /// Returns n random bits, n from 1 to 64.
   constexpr std::uint64_t bits(int n) { return word() >> (64 - n); }
-  /// An integer of [low, high].
+  /// Returns an integer of [low, high].
   constexpr int between(int low, int high) {
     const auto range = static_cast<std::uint64_t>(high - low + 1);
     return low + static_cast<int>((word() >> 32) * range >> 32);
@@ -46,13 +48,14 @@ class CaseDraw {
   std::uint64_t state_ = 0, step_ = 1;
 };
 
-/// The encoding `step` places on, its sign kept.
+/// Returns the encoding `step` places after `bits`, with its sign kept.
 constexpr std::uint64_t beside(std::uint64_t bits, int step, const Format& f) {
   const std::uint64_t mask = (std::uint64_t{1} << (f.exponent_bits + f.fraction_bits())) - 1;
   return (bits & ~mask) | ((bits + static_cast<std::uint64_t>(step)) & mask);
 }
 
-/// ±1.fraction · 2^e, cut where it is subnormal; e is taken into the range.
+/// Returns the encoding of ±1.fraction · 2^e. Bits that a subnormal number cannot hold are cut off,
+/// and an exponent outside the range is replaced by the nearest end of the range.
 constexpr std::uint64_t number_bits(const Format& f, bool negative, int e, std::uint64_t fraction) {
   const int lowest = f.has_subnormals() ? f.quantum_exponent() : f.emin();
   e = e < lowest ? lowest : e > f.emax() ? f.emax() : e;
@@ -63,8 +66,8 @@ constexpr std::uint64_t number_bits(const Format& f, bool negative, int e, std::
   return bits_of({negative, 0, significand >> (f.emin() - e)}, f);
 }
 
-/// Of magnitude 2^e: half of the fractions random, a quarter of few leading bits, a quarter of ones
-/// and few other bits at the end.
+/// Returns a number of magnitude 2^e. Half of the fractions are random, a quarter have only a few
+/// leading bits, and a quarter have leading ones and a few random bits at the end.
 constexpr std::uint64_t some_number(CaseDraw& draw, const Format& f, int e) {
   const std::uint64_t random = draw.word();
   const auto style = static_cast<int>(random >> 62);
@@ -76,7 +79,8 @@ constexpr std::uint64_t some_number(CaseDraw& draw, const Format& f, int e) {
   return number_bits(f, (random >> 61 & 1) != 0, e, fraction);
 }
 
-/// Zeros, ones, the first and last encodings of the lowest and highest binades, Inf, NaNs.
+/// Returns a zero, a one, one of the first and last encodings of the lowest and highest binades, an
+/// infinity or a NaN.
 constexpr std::uint64_t special(CaseDraw& draw, const Format& f) {
   const std::uint64_t top = f.exponent_mask();
   const std::array<std::uint64_t, 6> fields{
@@ -93,14 +97,15 @@ constexpr int some_exponent(CaseDraw& draw, const Format& f) {
   return draw.between(f.quantum_exponent(), f.emax());
 }
 
-/// An exponent at which results become subnormal, vanish or overflow.
+/// Returns an exponent near which results become subnormal, round to zero or overflow.
 constexpr int end_of_range(CaseDraw& draw, const Format& f) {
   const bool top = draw.bits(1) != 0;
   return top ? draw.between(f.emax() - 1, f.emax() + 1)
              : draw.between(f.quantum_exponent() - 3, f.emin() + 1);
 }
 
-/// A number halfway between two of another format, or beside that, or one of them.
+/// Returns a number of f that lies halfway between two numbers of `to` or (one in four) at one of
+/// them, or is a neighbour of that.
 constexpr std::uint64_t midpoint(CaseDraw& draw, const Format& f, const Format& to) {
   const int e = draw.between(to.quantum_exponent() - 3, to.emax() + 1);
   const int below = e < to.emin() ? to.emin() - e : 0;
@@ -108,7 +113,7 @@ constexpr std::uint64_t midpoint(CaseDraw& draw, const Format& f, const Format& 
   const bool negative = draw.bits(1) != 0;
   const std::uint64_t random = draw.word();
   if (rest < 1) return number_bits(f, negative, e, random);
-  if (rest > f.fraction_bits()) {  // the hidden bit is the half, or below it
+  if (rest > f.fraction_bits()) {  // 2^e is half of the smallest number of `to`, or less
     return beside(number_bits(f, negative, e, 0), draw.between(-1, 1), f);
   }
   const std::uint64_t cut = (std::uint64_t{1} << rest) - 1;
@@ -117,7 +122,8 @@ constexpr std::uint64_t midpoint(CaseDraw& draw, const Format& f, const Format& 
   return beside(bits, draw.between(-1, 1), f);
 }
 
-/// a and b whose product's significand has exactly one bit more than the result holds.
+/// Sets a and b so that their product is near 2^e and its significand has exactly one bit more than
+/// the result holds.
 constexpr void product_tie(CaseDraw& draw, const ScalarOperation& x, int e, Operands& out) {
   const int p = x.result.precision;
   const int first = draw.between(1, p - 1);  // bits of a below its highest; b has the others of p
@@ -133,7 +139,7 @@ constexpr void product_tie(CaseDraw& draw, const ScalarOperation& x, int e, Oper
   }
 }
 
-/// a and b whose product is near 2^e.
+/// Sets a and b so that their product is near 2^e.
 constexpr void product_near(CaseDraw& draw, const ScalarOperation& x, int e, Operands& out) {
   const int low = e - x.from[1].emax(), high = e - x.from[1].quantum_exponent();
   const Format& f = x.from[0];
@@ -144,15 +150,19 @@ constexpr void product_near(CaseDraw& draw, const ScalarOperation& x, int e, Ope
   out[1] = some_number(draw, x.from[1], e - first);
 }
 
-/// The negated encoding, in a format, of the number nearest toward zero.
+/// Returns the encoding of -x, rounded toward zero.
 constexpr std::uint64_t opposite(const Exact& x, const Format& f) {
   const Attributes nearest{.rounding = Rounding::toward_zero, .saturation = Saturation::finite};
   return project(negated(x), f, nearest).bits;
 }
 
+/// The kinds of operands: any encodings (`random`); encodings like zeros, infinities and NaNs
+/// (`specials`); sums of numbers with exponents near each other and products of any size (`near`);
+/// results at the ends of the range (`ends`), ties, and cancellation.
 enum class ScalarAim : std::uint8_t { random, specials, near, ends, ties, cancellation };
 
-/// Which aim a case has. One of 32 neighbouring cases serves the 32 threads of a warp.
+/// Returns the aim of a case. 32 neighbouring cases have the same one, so that the 32 threads of a
+/// warp take the same branches.
 constexpr ScalarAim aim_of(std::uint64_t number) {
   using enum ScalarAim;
   constexpr std::array<ScalarAim, 8> turns{random, near, ties, cancellation,
@@ -160,6 +170,7 @@ constexpr ScalarAim aim_of(std::uint64_t number) {
   return turns[static_cast<std::size_t>(number >> 5 & 7)];
 }
 
+/// Sets the operands of a sum, a difference or a minimum.
 constexpr void aimed_sum(CaseDraw& draw, const ScalarOperation& x, ScalarAim aim, Operands& out) {
   const int p = x.result.precision;
   const int e =
@@ -176,6 +187,7 @@ constexpr void aimed_sum(CaseDraw& draw, const ScalarOperation& x, ScalarAim aim
   }
 }
 
+/// Sets the operands of a product or a fused multiply-add.
 constexpr void aimed_product(CaseDraw& draw, const ScalarOperation& x, ScalarAim aim,
                              Operands& out) {
   const int e =
@@ -186,13 +198,13 @@ constexpr void aimed_product(CaseDraw& draw, const ScalarOperation& x, ScalarAim
   if (aim == ScalarAim::cancellation) {
     const Exact product = multiply(decode(out[0], x.from[0]), decode(out[1], x.from[1]));
     out[2] = beside(opposite(product, x.from[2]), draw.between(-2, 2), x.from[2]);
-  } else {  // of a product that is a tie, what decides it
+  } else {  // where the product is a tie, the addend decides how it rounds
     const int above = aim == ScalarAim::ties ? -p - 1 : p + 3;
     out[2] = some_number(draw, x.from[2], e + draw.between(-2 * p - 3, above));
   }
 }
 
-/// The numbers that one lane takes.
+/// Returns the inputs of one lane, made for an aim.
 constexpr Operands draw_inputs(CaseDraw& draw, const ScalarOperation& x, ScalarAim aim) {
   Operands out{};
   const bool product = x.inputs > 1 && !x.arithmetic.extremum &&

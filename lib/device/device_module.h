@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the program and a device module agree on. A module is a shared library of its own beside the
-// program, found when open_device() is called, so that one program serves machines with and without a
-// GPU. Objects of C++ classes cross this boundary: both sides must have been compiled from the same
-// headers, which are those that this one includes, and by the same compiler.
+// The interface between the program and a device module. A module is a shared library beside the
+// program that open_device() looks for when it is called, so that one program serves machines with
+// and without a GPU. Objects of C++ classes cross this boundary, so both sides must have been
+// compiled from the same headers, which are those that this one includes, and by the same compiler.
 #pragma once
 
 #include "emulate/range_count.h"
@@ -18,17 +18,18 @@
 
 namespace binade {
 
+/// File name of the module.
 inline constexpr const char* device_module = "binade_cuda.so";
 
-/// A module's own open_device(); `module.file` is the caller's to fill.
+/// The type of a module's own open_device(). The caller fills `module.file`.
 using OpenDevice = void (*)(OpenedDevice&);
 
 }  // namespace binade
 
 extern "C" {
 /// A fingerprint of the headers and the compiler, written by device_interface.py. The program and the
-/// module have one each, and the program calls a module only where they are equal.
+/// module have one each, and the program calls a module only if they are equal.
 extern const char binade_device_interface[];
-/// Defined in the module alone.
+/// The module's entry point, which only the module defines.
 void binade_open_device(binade::OpenedDevice& opened);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dot products by their kernels, scalar instructions by their model and bulk work by its definitions, on
-// all threads.
+// The emulated device computes dot products by the CPU's kernels, scalar instructions by their
+// model and bulk work by its definitions, on all threads.
 #include "lib/device/emulated_device.h"
 
 #include <utility>

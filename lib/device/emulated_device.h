@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device that is the emulator itself: what runs on a GPU runs without one, and tests can plant a
-// wrong rule and see that it is found.
+// A device that is the emulator itself. Commands for a GPU can be tried on it without one, and
+// tests can give it a wrong rule and see that it is found.
 #pragma once
 
 #include <functional>
@@ -14,27 +14,31 @@ namespace binade {
 
 class EmulatedDevice final : public Device {
  public:
-  /// Changes the model before it is used: a rule that is wrong on purpose.
+  /// A function that changes a Tensor Core instruction's model before it is used, so that the
+  /// device follows a rule that is wrong on purpose.
   using Planted = std::function<void(DotModel&)>;
-  /// Likewise of a scalar instruction.
+  /// A function that changes a scalar instruction before it is emulated, for the same purpose.
   using PlantedScalar = std::function<void(ScalarOperation&)>;
 
-  /// `words`: of the name, what is planted.
+  /// A device of architecture `sm` (90 for sm_90). `words` describe the planted rule and become
+  /// part of the device's name.
   explicit EmulatedDevice(int sm, Planted planted = {}, PlantedScalar planted_scalar = {},
                           const std::string& words = {});
 
   const DeviceInfo& info() const override { return info_; }
   CannotRun run_dots(const Instruction& instruction, Dots& dots) override;
-  /// The planted model against the true one.
+  /// Compares the planted model with the true one.
   CannotRun tally_crossed(const Instruction& instruction, const Dots& pool,
                           const Crossing& crossing, CrossTally& tally) override;
-  /// It has the instructions of sm_90a, or of the like of its own architecture, but for approximations.
+  /// The device has the scalar instructions that its architecture has with suffix a (sm_90a for
+  /// sm_90), without the approximations.
   CannotRun tally_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
                          std::uint64_t first, std::uint64_t end, ScalarTally& tally) override;
   CannotRun run_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
                        std::span<const std::uint64_t> numbers,
                        std::span<std::uint64_t> results) override;
-  /// Bulk work is the definitions' own, whatever the architecture; products follow the planted model.
+  /// quantize and range_count are the definitions of emulate/ on every architecture; products
+  /// follow the planted model.
   CannotRun quantize(std::span<const float> in, std::span<float> out, std::uint64_t first,
                      const Quantizer& to, EventCounts& counts) override;
   CannotRun range_count(std::span<const float> values, std::span<const ErrorColumn> columns,
@@ -54,7 +58,7 @@ class EmulatedDevice final : public Device {
   PlantedScalar planted_scalar_;
 
   CannotRun cannot_run(const ScalarInstruction& instruction) const;
-  /// What it believes the instruction to be.
+  /// Returns the instruction with the planted change.
   ScalarOperation believed(const ScalarInstruction& instruction) const;
 };
 

@@ -19,7 +19,7 @@ std::string status(const KernelCheck& check) {
   return check.different == 0 ? "equal" : "different";
 }
 
-/// All checks of one kernel.
+/// The sums of all checks of one kernel.
 struct Sum {
   std::string kernel;
   std::uint64_t cases = 0, values = 0, different = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel's tile of one row and one column.
+// A single dot product is a kernel's tile of one row and one column.
 #include "lib/device/lone_dots.h"
 
 namespace binade {

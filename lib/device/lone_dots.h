@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many lone dots by the kernels: rows of a and of b are taken apart once, and any row of a meets any row of b. Equal to
-// `dot` in every bit: rows and sums that a kernel leaves (NaN, infinities) are done by that.
+// Single dot products by the kernels of the CPU. Rows of a and of b are decoded and packed once,
+// and then any row of a can be multiplied by any row of b. Results equal those of `dot` in every
+// bit: `dot` itself computes the rows and sums that a kernel does not (those with NaNs or
+// infinities).
 #pragma once
 
 #include <cstddef>
@@ -15,17 +17,19 @@
 
 namespace binade {
 
-/// Rows of an instruction's operands under a model. Keeps references to them.
+/// Decoded rows of an instruction's operands under a model. `a` and `b` hold rows of k encodings;
+/// the object refers to them, so they must outlive it.
 class LoneDots {
  public:
   LoneDots(const DotModel& model, const DotTypes& types, int k, std::span<const std::uint64_t> a,
            std::span<const std::uint64_t> b);
 
-  /// `dot` of row i of a, row j of b and c.
+  /// Returns `dot` of row i of a, row j of b and c.
   std::uint64_t operator()(std::size_t i, std::size_t j, std::uint64_t c) const;
 
  private:
-  /// Rows as the kernel packs them, each for itself; which of them it takes.
+  /// The rows of a or of b: as encodings, and as the kernel packs each by itself. usable[i] is 0 if
+  /// the kernel cannot take row i.
   struct Side {
     std::span<const std::uint64_t> codes;
     std::vector<std::byte> packed;
@@ -40,7 +44,7 @@ class LoneDots {
   Side a_, b_;
 };
 
-/// `dot` of every row, on all threads; d is not read.
+/// Returns `dot` of every row, computed on all threads. The d of the rows are not read.
 std::vector<std::uint64_t> dots_of(const DotModel& model, const DotTypes& types, int k,
                                    const Dots& rows);
 inline std::vector<std::uint64_t> dots_of(const Instruction& x, const Dots& rows) {

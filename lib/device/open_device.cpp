@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// open_device(): the module beside the program, where there is one that fits.
+// open_device() loads the module beside the program, if there is one that was built with the
+// program.
 #include <dlfcn.h>
 #include <elf.h>
 
@@ -18,23 +19,26 @@ namespace {
 
 constexpr std::string_view what_to_do = "rebuild it with ./dev build, or remove it";
 
-/// Where the module would be: beside this program, or this library. Empty where the system does not tell that folder.
+/// Returns the path that the module would have, beside this program or shared library; empty if the
+/// system does not tell where that is.
 std::filesystem::path module_path() {
   const std::filesystem::path folder = own_folder();
   return folder.empty() ? folder : folder / device_module;
 }
 
-/// Whether the file's end is missing. The loader would die of that; section headers come last.
+/// Returns whether the end of an ELF file is missing, which would crash the loader. The section
+/// headers are last in a file.
 bool ends_early(const std::filesystem::path& path) {
   Elf64_Ehdr head{};
   std::ifstream in(path, std::ios::binary);
-  if (!in.read(reinterpret_cast<char*>(&head), sizeof head)) return false;  // dlopen() tells why
+  if (!in.read(reinterpret_cast<char*>(&head), sizeof head)) return false;  // dlopen() says why
   const bool is_elf = std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0;
   const std::uint64_t headers = std::uint64_t{head.e_shnum} * head.e_shentsize;
   return is_elf && std::filesystem::file_size(path) < head.e_shoff + headers;
 }
 
-/// dlerror() begins with the file's name, which the caller says itself.
+/// Returns what dlerror() says, without the file's name at its beginning, which the caller says
+/// itself.
 std::string loader_says(const std::string& file) {
   const char* const text = dlerror();
   const std::string says = text != nullptr ? text : "unknown error";
@@ -59,11 +63,11 @@ OpenedDevice open_device() {
                          printable(path.empty() ? device_module : file, longest_path) +
                          " beside this program; ./dev build makes one where nvcc is"};
   }
-  if (std::filesystem::is_other(path, unseen)) {  // a pipe would be waited for
+  if (std::filesystem::is_other(path, unseen)) {  // opening a pipe would block
     throw error_in(file, "is a pipe, a socket or a device, and no module", what_to_do);
   }
   if (ends_early(path)) throw error_in(file, "is only the beginning of a module", what_to_do);
-  void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays until the program ends
+  void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed
   if (module == nullptr) throw error_in(file, "cannot be loaded: " + loader_says(file), what_to_do);
   const void* const interface = symbol_of(module, "binade_device_interface", file);
   if (std::strcmp(static_cast<const char*>(interface), binade_device_interface) != 0) {

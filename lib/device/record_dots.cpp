@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan as a table: rows of each generator.
+// Recording Tensor Core instructions, with the table of how many rows of each generator are
+// recorded.
 #include "lib/device/record_dots.h"
 
 #include <array>
@@ -11,16 +12,16 @@
 namespace binade {
 namespace {
 
-/// How much there is to learn of an instruction.
+/// How much the rows of an instruction can say about its model.
 enum class Interest : std::uint8_t {
-  own_model,     ///< its rows say which model it has
-  shared_model,  ///< wmma and sparse ones: the model of others
+  own_model,     ///< its rows decide which model it has
+  shared_model,  ///< wmma and sparse instructions, which have the model of others
   settled,  ///< f64 and integers: IEEE 754's or plain arithmetic; wgmma without c or with minus
 };
 
 struct RecordedRows {
   std::string_view generator;
-  std::array<std::uint64_t, 3> rows;  ///< by interest; 0: all of the generator
+  std::array<std::uint64_t, 3> rows;  ///< for each Interest; 0 stands for all rows of the generator
 };
 
 constexpr RecordedRows plan_table[]{

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is recorded of a device's Tensor Core instructions: which rows of each, a file per instruction.
+// Recording a device's Tensor Core instructions: which instructions, which rows of each, and one
+// file for each instruction.
 #pragma once
 
 #include <cstdint>
@@ -13,50 +14,51 @@
 
 namespace binade {
 
-/// Every instruction of an architecture in every form that has results of its own: integers that wrap
-/// and that saturate, both operations of b1, f64 in all four roundings, wgmma without c, with minus a
-/// and with minus b.
+/// Returns every instruction of an architecture in every form whose results may differ: integers
+/// that wrap and that saturate, both operations of b1, f64 in all four roundings, wgmma without c,
+/// with minus a and with minus b.
 std::vector<Instruction> recorded_instructions(int sm);
 
-/// Rows of an instruction with the plan that makes them; without a plan they are kept in the file, and
-/// without rows the instruction is passed over.
+/// Rows of an instruction and the plan that makes them. If the plan is empty, the file will hold
+/// the operands too; if there are no rows, the instruction is not recorded.
 struct RowsToRecord {
   RowPlan plan;
   Dots dots;
-  std::string note = {};  ///< for who waits
+  std::string note = {};  ///< a remark for RecordedFile::note
 };
 using RowSource = std::function<RowsToRecord(const Instruction& instruction)>;
 
-/// The rows that are recorded of an instruction: many where its model is in question, fewer of forms
-/// that share it (wmma, sparse ones) or are settled (f64, integers), so that those of sm_90 take less
-/// than 10 MB.
+/// Returns the rows that are recorded of an instruction: many where they decide its model, fewer of
+/// instructions that share another's model (wmma, sparse ones) or whose model is settled (f64,
+/// integers), so that the recordings of sm_90 take less than 10 MB.
 RowPlan recorded_rows(const Instruction& instruction);
 
-/// One instruction: written, skipped or kept.
+/// What became of one instruction: its file was written, skipped or kept.
 struct RecordedFile {
   std::string instruction;
-  std::string path;     ///< empty: skipped
-  std::string skipped;  ///< why
+  std::string path;     ///< file that was written; empty if none was
+  std::string skipped;  ///< reason why the device could not run it
   std::uint64_t rows = 0;
-  std::string note = {};  ///< of the rows' source
-  bool kept = false;      ///< it was there and was left alone
+  std::string note = {};  ///< RowsToRecord::note
+  bool kept = false;      ///< whether a file was there already and was left unchanged
 };
 using RecordSink = std::function<void(const RecordedFile& file)>;
 
 struct RecordWhat {
-  std::string folder;  ///< that is there
-  std::string words;   ///< only instructions whose name has this in it; empty: all
+  std::string folder;  ///< where files are written; it exists
+  std::string words;   ///< only instructions whose name contains this are recorded; empty: all
   std::string date;    ///< for the metadata
   std::uint64_t seed = 1;
-  bool resume = false;  ///< leave instructions alone whose file is there
+  bool resume = false;  ///< whether instructions whose file exists are left as they are
 };
 
-/// Writes FOLDER/INSTRUCTION.safetensors for each; files that are there are replaced, or kept. The rows are those of
-/// recorded_rows, or of `source`. Error where the architecture is unknown.
+/// Writes FOLDER/INSTRUCTION.safetensors for each instruction and calls `sink` after each. The rows
+/// are those of recorded_rows, or of `source` if it is given. Existing files are replaced, or kept
+/// with `resume`. Throws Error if the device's architecture is unknown.
 void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
                  const RowSource& source = {});
 
-/// What a recording says of where it comes from.
+/// Returns the metadata of a recording that describe the device and the date.
 RecordingInfo origin_of(const DeviceInfo& device, const std::string& date);
 
 }  // namespace binade

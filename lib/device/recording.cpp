@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recordings in and out. A file is hostile until every key, shape and number of it is checked.
+// Reading and writing recordings. A file is hostile until each of its keys, shapes and numbers is
+// checked.
 #include "lib/device/recording.h"
 
 #include <algorithm>
@@ -15,12 +16,12 @@
 namespace binade {
 namespace {
 
-/// A tensor of a recording: its values' place, format, and how many there are in a row.
+/// A tensor of a recording: where its values are in Dots, their format, and how many a row has.
 struct Column {
   const char* name;
   std::vector<std::uint64_t> Dots::*values;
   Format format;
-  std::uint64_t per_row;  ///< 0: one, of shape (rows,)
+  std::uint64_t per_row;  ///< 0 for one value per row, of shape (rows,)
 };
 
 std::array<Column, 4> columns_of(const Instruction& x) {
@@ -59,7 +60,8 @@ void read_column(const SafetensorsFile& file, const Column& column, std::uint64_
       read_column(file, column.name, column.format.storage_bits(), shape_of(column, rows));
 }
 
-/// The generators' rows for these results.
+/// Returns the rows that the recording's generators make, with the results `d`; in a chain c is d
+/// of the row before.
 Dots generated(const RecordingInfo& info, const Instruction& instruction,
                std::vector<std::uint64_t> d) {
   const RowPlan plan = parse_row_plan(info.generator);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recording: what one instruction on one GPU gave, kept in a .safetensors file.
+// A recording of a Tensor Core instruction: a .safetensors file with what it gave on one GPU.
 //
 //     d        (rows,)     unsigned integers of d's width
-//     a, b, c  (rows, k) twice and (rows,), likewise; left out where generator and seed give them
-//              back
+//     a, b     (rows, k)   unsigned integers of a's and b's width
+//     c        (rows,)     unsigned integers of c's width
+//              a, b and c are left out where the generator and the seed make them again
 //     __metadata__: gpu driver cuda ptx sass generator seed rows input_hash date instruction
 //              architecture, all text; what is not known is "unknown"
 #pragma once
@@ -19,30 +20,34 @@
 namespace binade {
 
 struct RecordingInfo : RecordingOrigin {
-  /// A plan of row_plan.h; "unknown": the file holds a, b and c.
+  /// The text of a plan (row_plan.h), or "unknown" if the file holds a, b and c.
   std::string generator = "unknown";
-  std::uint64_t seed = 0;  ///< of the generators
+  std::uint64_t seed = 0;  ///< seed of the generators
   std::uint64_t rows = 0;
-  std::string input_hash;  ///< of a, b and c
+  std::string input_hash;  ///< input_hash() of a, b and c
 };
 
-/// More rows make no recording: they are held in memory, several times wider than in the file.
+/// The largest number of rows of a recording. Rows are held in memory, where they take several
+/// times the space that they take in the file.
 inline constexpr std::uint64_t most_recorded_rows = std::uint64_t{1} << 20;
 
-/// FNV-1a of 64 bits over a, b, then c, as little-endian integers of their formats' widths: 16
-/// digits.
+/// Returns the 64-bit FNV-1a hash of a, b and c, in this order, as little-endian integers of their
+/// formats' widths, as 16 hexadecimal digits.
 std::string input_hash(const Dots& dots, const DotTypes& types);
 
-/// Leaves the inputs out where info's generator and seed give exactly these. Fills rows and
-/// input_hash itself.
+/// Writes a recording. The inputs are left out if info's generator and seed make exactly these.
+/// info's rows and input_hash are ignored; those of `dots` are written. Throws Error if there are
+/// no rows, too many, or if their numbers do not fit each other.
 void write_recording(const std::string& path, const RecordingInfo& info,
                      const Instruction& instruction, const Dots& dots);
 
-/// The metadata, each key checked. Error with the file, what is wrong and what to do.
+/// Reads and checks the metadata. Throws Error with the file, what is wrong and what to do if a key
+/// is missing or its text is not what it must be.
 RecordingInfo read_recording_info(const std::string& path);
 
-/// The rows, of the instruction that the metadata name. Inputs from a generator are made again, and
-/// must have the hash.
+/// Reads the rows of a recording of the given instruction, which must be the one that the metadata
+/// name. Inputs that are not in the file are made again by the generator. Throws Error if the file
+/// is not a recording of this shape or if the inputs do not have the recorded hash.
 Dots read_recording(const std::string& path, const Instruction& instruction);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Metadata and tensors of recordings, checked.
+// Reading metadata and tensors of recordings, and checking them.
 #include "lib/device/recording_file.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains run side by side, a step of all of them at a time.
+// Texts of plans, and running them. All chains run side by side: a call of the device runs one step
+// of each.
 #include "lib/device/row_plan.h"
 
 #include <charconv>
@@ -10,7 +11,7 @@
 namespace binade {
 namespace {
 
-/// Whether row `i` of a plan continues a chain.
+/// Says whether row i of a plan continues a chain.
 class Continues {
  public:
   explicit Continues(const RowPlan& plan) : plan_(plan) {}
@@ -27,7 +28,8 @@ class Continues {
   const RowPlan& plan_;
 };
 
-/// Rows of each step: those that begin, those that follow on them, …
+/// Returns the row numbers of each step: first the rows that begin a chain, or are no part of one,
+/// then the rows that follow them, and so on.
 std::vector<std::vector<std::size_t>> steps_of(const Continues& continues, std::size_t rows) {
   std::vector<std::vector<std::size_t>> out;
   std::size_t step = 0;

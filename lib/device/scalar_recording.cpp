@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recordings of scalar instructions in and out.
+// Making, reading and writing recordings of scalar instructions.
 #include "lib/device/scalar_recording.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::uint64_t samples_of(const ScalarInstruction& x, const ScalarCases& cases,
   return all ? cases.count : std::min(cases.count, samples);
 }
 
-/// Bits of d's elements.
+/// Returns the width of d's elements in bits.
 int width_of(const ScalarInstruction& x) { return x.operation.result_bits; }
 
 ScalarCases read_cases(const SafetensorsFile& file, const ScalarInstruction& instruction) {

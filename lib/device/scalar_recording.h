@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recording of a scalar instruction: what it gave on one GPU, some cases kept and all of them
-// hashed, in a .safetensors file.
+// A recording of a scalar instruction: a .safetensors file with the results of some cases on one
+// GPU, and a hash of the results of all cases.
 //
 //     d   (samples,)   unsigned integers of the result's width: of case sample_case(i), all lanes
 //     __metadata__: gpu driver cuda ptx sass date instruction architecture
@@ -12,8 +12,8 @@
 //              hashed_cases  how many cases there were
 //              hash          ScalarTally::hash of all
 //
-// The numbers of cases and samples mean what scalar_cases.h says: changing that makes recordings
-// worthless, and its test holds hashes of its own that say so.
+// scalar_cases.h says which operands case n and sample i have. Changing that makes all recordings
+// worthless; its test holds hashes that would notice.
 #pragma once
 
 #include <cstdint>
@@ -35,30 +35,35 @@ struct ScalarRecording {
   std::uint64_t hash = 0;
   std::vector<std::uint64_t> d;
 
-  /// The case that d[i] is the result of.
+  /// Returns the number of the case whose result is d[i].
   std::uint64_t number_of(std::uint64_t i) const {
     return sample_case(instruction.operation, cases, d.size(), i);
   }
 };
 
-/// So few that all recordings of sm_90 stay below 15 MB: binade record --emulated sm_90 adds them up.
+/// The number of samples of a recording, with which all recordings of sm_90 stay below 15 MB
+/// (binade record --emulated sm_90 prints the sum).
 inline constexpr std::uint64_t default_samples = 1536;
+/// The largest number of samples of a recording.
 inline constexpr std::uint64_t most_samples = std::uint64_t{1} << 20;
-/// An approximation of at most so many cases keeps them all, for nothing else gives them back; but one
-/// with .ftz differs from the one without in subnormal numbers only, and keeps samples.
+/// An approximation with at most this many cases keeps the results of all, since no emulation could
+/// compute them again. One with .ftz keeps samples, since it differs from the one without in
+/// subnormal numbers only.
 inline constexpr std::uint64_t kept_cases = std::uint64_t{1} << 17;
 
-/// Of the device that ran all cases into the tally: runs the samples again. The date is the caller's.
+/// Returns the recording of an instruction on a device that has run all cases into `tally`. The
+/// samples are run again. The caller sets the date.
 ScalarRecording record_scalar(Device& device, const ScalarInstruction& instruction,
                               const ScalarCases& cases, const ScalarTally& tally,
                               std::uint64_t samples = default_samples);
 
 void write_scalar_recording(const std::string& path, const ScalarRecording& recording);
 
-/// Whether the file says that it is one: its kind is scalar.
+/// Returns whether the file's metadata say that it is a scalar recording.
 bool is_scalar_recording(const std::string& path);
 
-/// Every key and tensor checked; where d holds all cases, the hash too.
+/// Reads a recording. Throws Error if a key or the tensor is not what it must be, or if d holds the
+/// results of all cases and these do not have the recorded hash.
 ScalarRecording read_scalar_recording(const std::string& path);
 
 }  // namespace binade

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A result of a scalar instruction beside the emulator's, and what many of them leave: counts, the
-// lowest differing cases, a hash. Integers only, so any split over threads gives the same. Compiles
-// for devices too.
+// The comparison of a scalar instruction's result with the emulator's, and the tally of many:
+// counts, the lowest cases that differ, a hash. A tally has integers only, so any split over
+// threads gives the same. GPUs compile this header too.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,17 @@ namespace binade {
 
 enum class ScalarVerdict : std::uint8_t {
   equal,
-  nan_difference,  ///< where lanes differ both are NaN, in other bits
-  mismatch,        ///< another number, or a NaN against a number
+  nan_difference,  ///< in each lane that differs both results are NaNs, with different bits
+  mismatch,        ///< a lane has another number, or a NaN in the place of a number
 };
 
-/// The bits of a result that its instruction defines: PTX leaves tf32's low 13 open.
+/// Returns the bits of a result that its instruction defines. PTX leaves the low 13 bits of tf32
+/// undefined.
 constexpr std::uint64_t defined_bits(const ScalarOperation& x, std::uint64_t result) {
   return result & ~((std::uint64_t{1} << x.result.padding_bits) - 1);
 }
 
+/// Compares the defined bits of a device's result with those of the emulator's, lane by lane.
 constexpr ScalarVerdict judge(const ScalarOperation& x, std::uint64_t hardware,
                               std::uint64_t emulated) {
   hardware = defined_bits(x, hardware);
@@ -42,7 +44,7 @@ constexpr ScalarVerdict judge(const ScalarOperation& x, std::uint64_t hardware,
   return ScalarVerdict::nan_difference;
 }
 
-/// A summand of ScalarTally::hash.
+/// Returns the summand of ScalarTally::hash for the result of case `number`.
 constexpr std::uint64_t mixed(std::uint64_t number, std::uint64_t result) {
   return mixed(mixed(number + 0x9E3779B97F4A7C15) ^ result);
 }
@@ -52,11 +54,11 @@ struct ScalarTally {
   std::uint64_t cases = 0;
   std::uint64_t mismatches = 0;
   std::uint64_t nan_differences = 0;
-  std::uint64_t padding = 0;  ///< results with bits set in the padding
+  std::uint64_t padding = 0;  ///< number of results with bits set in the padding
   std::uint64_t lowest_mismatch = none, lowest_nan_difference = none;  ///< case numbers
   std::uint64_t hash = 0;  ///< sum of mixed(case, defined bits of the device's result) mod 2^64
 
-  /// A result that nothing is compared with; gives its defined bits.
+  /// Adds a result without comparing it, and returns its defined bits.
   constexpr std::uint64_t add(const ScalarOperation& x, std::uint64_t number,
                               std::uint64_t result) {
     const std::uint64_t defined = defined_bits(x, result);
@@ -66,6 +68,7 @@ struct ScalarTally {
     return defined;
   }
 
+  /// Adds a result and compares it with the emulator's.
   constexpr void add(const ScalarOperation& x, std::uint64_t number, std::uint64_t result,
                      std::uint64_t emulated) {
     const ScalarVerdict verdict = judge(x, add(x, number, result), emulated);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of instructions to rows of the tables and back.
+// Reading and writing names of Tensor Core instructions.
 #include "lib/instruction/instruction_name.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::optional<Shape> parse_shape(std::string_view text) {
   return text.empty() ? std::optional(out) : std::nullopt;
 }
 
-/// A name taken apart; whether PTX has it is not asked.
+/// The parts of a name. Whether PTX has such an instruction is checked later.
 struct Parsed {
   Family family = Family::mma;
   Shape shape;
@@ -44,7 +44,7 @@ struct Parsed {
   DotTypes types;
 };
 
-/// What a name of wgmma may end in: one of these.
+/// A suffix of a name of wgmma, which has at most one of them.
 struct NamedScale {
   std::string_view text, ptx;
   bool WgmmaScales::*set;
@@ -55,11 +55,11 @@ constexpr NamedScale scale_names[]{
     {".imm_scale_b_-1", " with imm-scale-b -1", &WgmmaScales::minus_b},
 };
 
-/// What .b1 does, at the end of a name; PTX has no third.
+/// The two operations of .b1, which stand at the end of a name.
 constexpr std::string_view and_popc = ".and.popc";
 constexpr std::string_view xor_popc = ".xor.popc";
 
-/// The longest family that the name begins with.
+/// Removes from `name` the longest family that it begins with, and returns that.
 std::optional<Family> take_family(std::string_view& name) {
   std::string_view found;
   for (const std::string_view family : family_names) {
@@ -147,7 +147,7 @@ std::string shape_words(const Instruction& x) {
   return ".m" + std::to_string(x.m) + "n" + std::to_string(x.n) + "k" + std::to_string(x.k);
 }
 
-/// A rounding other than to nearest, or .satfinite.
+/// Returns the part of a name that says a rounding other than to nearest, or .satfinite.
 std::string qualifiers_of(const Instruction& x) {
   if (x.types.d == binary64 && x.model.rounding != Rounding::ties_to_even) {
     const auto row = std::ranges::find(roundings, x.model.rounding, &NamedRounding::rounding);
@@ -156,7 +156,8 @@ std::string qualifiers_of(const Instruction& x) {
   return x.model.integer.satfinite ? ".satfinite" : "";
 }
 
-/// mma and tcgen05 with an operand below 8 bits.
+/// Returns whether a format has less than 8 bits; PTX writes mma and tcgen05 with such an operand
+/// differently.
 bool is_narrow(const Format& f) { return f == e3m2 || f == e2m3 || f == e2m1; }
 
 std::string tcgen05_kind(const Format& a) {
@@ -236,7 +237,7 @@ std::string ptx_of(const Instruction& x) {
     case Family::mma: return "mma.sync.aligned" + shape + ".row.col" + rest;
     case Family::mma_sp: return "mma.sp::ordered_metadata.sync.aligned" + shape + ".row.col" + rest;
     case Family::wmma: {
-      const bool f16 = x.types.a == binary16;  // PTX writes d and c alone
+      const bool f16 = x.types.a == binary16;  // PTX then writes the types of d and c only
       const std::string d_c =
           "." + std::string(type_name(x.types.d)) + "." + std::string(type_name(x.types.c));
       return "wmma.mma.sync.aligned.row.col" + shape + qualifiers + (f16 ? d_c : types);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of scalar instructions, from the tables of emulate/ and two of its own.
+// The list of scalar instructions, made from the tables of emulate/ and from two tables here, of
+// approximations and of sums in memory.
 #include "lib/instruction/scalar_instruction.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace binade {
 namespace {
 
-/// f32 ones take the numbers of f16 and bf16, so that these too are exhaustive.
+/// An approximate instruction. Cases of those with f32 operands are limited to the numbers of f16
+/// and bf16, so that all cases can be run.
 struct Approximation {
   std::string_view name;
   Format format;
@@ -33,10 +35,11 @@ constexpr auto approximations = std::to_array<Approximation>({
     {"cos.approx.ftz.f32", binary32, {75}},
 });
 
-/// Sums in memory: the result is what lies there afterwards. PTX ISA 9.0, atom and red: add.f32
-/// "on global memory flushes subnormal inputs and results to sign-preserving zero; whereas […] on
-/// shared memory supports subnormal inputs and results"; .noftz keeps them. Which NaN they leave it
-/// does not say: the canonical one is a guess, and so are the .noftz forms' NaNs.
+/// A sum in memory; its result is the number in memory afterwards. PTX ISA 9.0, atom and red:
+/// add.f32 "on global memory flushes subnormal inputs and results to sign-preserving zero; whereas
+/// […] on shared memory supports subnormal inputs and results"; .noftz keeps subnormals. PTX does
+/// not say which NaN results: the canonical one is a guess, and so are the NaNs of the .noftz
+/// forms.
 struct MemorySum {
   std::string_view name, as;
   SmTarget target;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of test functions taken apart, and the functions run.
+// Parsing the names of test functions, and evaluating the functions.
 #include "lib/testfloat/test_function.h"
 
 #include <algorithm>
@@ -45,18 +45,18 @@ constexpr std::array<Comparison, 6> testfloat_comparisons{
      {"le_quiet", "compareQuietLessEqual"},
      {"lt_quiet", "compareQuietLess"}}};
 
-/// What may stand after a format.
+/// An operation that may stand after a format in a name.
 struct Named {
   std::string_view name;
   Act act;
-  std::size_t row;  ///< of the table of its kind
+  std::size_t row;  ///< index in the table of its kind
   std::size_t operands;
 };
 
 std::vector<Named> named_acts() {
   std::vector<Named> out;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (operations[i].testfloat.empty()) continue;  // among the extrema
+    if (operations[i].testfloat.empty()) continue;  // listed with the extrema
     const auto count = static_cast<std::size_t>(operations[i].operands);
     out.push_back({operations[i].testfloat, Act::arithmetic, i, count});
   }
@@ -113,7 +113,7 @@ std::optional<TestFunction> ptx_function(std::string_view name) {
   return out;
 }
 
-/// The longest operation that a name ends in, after an underscore.
+/// Returns the longest operation that a name ends in after an underscore.
 std::optional<Named> act_at_end(std::string_view name) {
   std::optional<Named> best;
   for (const Named& row : named_acts()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of test streams: Berkeley TestFloat's by their names (f16_mulAdd, f32_to_i64,
-// f64_le_quiet), the same for every format binade knows (bf16_add, e4m3_div, e5m7_sqrt), and PTX's
-// scalar instructions by theirs (fma.rn.relu.f16x2).
+// The functions that streams of test cases can be about: Berkeley TestFloat's, by their names
+// (f16_mulAdd, f32_to_i64, f64_le_quiet), the same functions of every format that binade knows
+// (bf16_add, e4m3_div, e5m7_sqrt), and PTX's scalar instructions (fma.rn.relu.f16x2).
 //
 //     FORMAT_OPERATION                 f16_add, e4m3_sqrt, bf16_minimumNumber, f32_eq
 //     FORMAT,FORMAT…_OPERATION_to_FORMAT   operands of different formats: e4m3,e5m2_mul_to_f16
@@ -21,7 +21,8 @@
 
 namespace binade {
 
-/// What an operand or a result is: `lanes` numbers side by side, an integer, or 0 or 1.
+/// The type of an operand or a result: `lanes` numbers side by side, an integer, or a truth value,
+/// 0 or 1.
 struct ValueType {
   enum class Kind { number, integer, truth };
   Kind kind = Kind::number;
@@ -29,12 +30,13 @@ struct ValueType {
   int lanes = 1;
   IntegerType integer = {};
 
-  /// Bits that may be set; with the padding of a format.
+  /// Returns the width of an encoding, with the padding of a format.
   int bits() const;
-  /// Hexadecimal digits in a stream: those of the container.
+  /// Returns the number of hexadecimal digits that a stream has for it: those of its container.
   int digits() const;
 };
 
+/// The kind of a function.
 enum class Act {
   arithmetic,
   round_to_integral,
@@ -56,15 +58,15 @@ struct TestFunction {
   std::vector<ValueType> operands = {};
   ValueType result = {};
 
-  /// A GPU's instruction raises no flags: its streams have no such column, and its rounding stands
-  /// in its name.
+  /// Returns whether cases have a column of flags. PTX's instructions raise none (and their
+  /// rounding is part of their name).
   bool has_flags() const { return act != Act::ptx; }
 };
 
-/// How a function is run, besides what its name says.
+/// The settings of a function that its name does not say.
 struct TestSettings {
   Attributes attributes = {};
-  bool exact = false;  ///< raise inexact when rounding to an integer
+  bool exact = false;  ///< whether rounding to an integer raises inexact
 };
 
 struct TestResult {
@@ -72,19 +74,23 @@ struct TestResult {
   Flags flags = 0;
 };
 
-/// Error with what is wrong, what there is, and the nearest name.
+/// Throws Error with what is wrong, what there is, and the nearest name if no function has this
+/// name.
 TestFunction parse_test_function(std::string_view name);
 
-/// The exact result before rounding, of all but comparisons, integer results and PTX.
+/// Returns the exact result before rounding. The function must not be a comparison, a conversion to
+/// integers or a PTX instruction.
 Exact exact_result(const TestFunction& function, const Operands& operands,
                    const TestSettings& settings);
 
+/// Returns the emulator's result and flags.
 TestResult evaluate(const TestFunction& function, const Operands& operands,
                     const TestSettings& settings);
 
-/// The names of operations after a format, for help and for suggestions.
+/// Returns the names of operations that may follow a format, for help and for suggestions.
 std::vector<std::string> test_operations();
 
+/// The help text on names of functions.
 extern const char* const test_function_help;
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines of test cases: read strictly, written, and checked in blocks on all threads.
+// Reading test cases strictly, writing them, and checking a stream of them block by block on all
+// threads.
 #include "lib/testfloat/test_stream.h"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ std::string form_of(const TestFunction& function) {
   return out + (function.has_flags() ? "result flags" : "result");
 }
 
-/// Takes a hexadecimal number of at most `digits` digits, and the spaces before it.
+/// Removes spaces and a hexadecimal number of at most `digits` digits from the beginning of the
+/// line, and returns the number.
 std::uint64_t take_number(std::string_view& line, int digits, int bits,
                           const TestFunction& function) {
   while (!line.empty() && (line[0] == ' ' || line[0] == '\t')) line.remove_prefix(1);
@@ -62,7 +64,7 @@ void append_hex(std::string& out, std::uint64_t value, int digits) {
   for (int i = digits - 1; i >= 0; --i) out += hex[value >> (4 * i) & 15];
 }
 
-/// Every lane of a number: equal, or NaN on both sides.
+/// Returns whether each lane of x equals that of y or both are NaNs.
 bool same_or_nan(std::uint64_t x, std::uint64_t y, const ValueType& type) {
   const int width = type.format.storage_bits();
   for (int lane = 0; lane < type.lanes; ++lane) {
@@ -78,7 +80,7 @@ bool same_or_nan(std::uint64_t x, std::uint64_t y, const ValueType& type) {
   return true;
 }
 
-/// What one thread found in its lines.
+/// The mismatches and the first malformed line among one thread's lines.
 struct Found {
   std::vector<Mismatch> first = {};
   std::uint64_t mismatches = 0;
@@ -86,12 +88,13 @@ struct Found {
   std::string bad = {};
 };
 
-/// The complete lines of a block; the rest is moved to its front by `refill`.
+/// Reads a stream in blocks and splits them into complete lines. What follows the last complete
+/// line is moved to the front of the next block.
 class Lines {
  public:
   explicit Lines(const ReadSome& read) : read_(read) {}
 
-  /// The next block's lines, without their ends; empty at the end of the stream.
+  /// Returns the lines of the next block without their newlines; none at the end of the stream.
   const std::vector<std::string_view>& next() {
     lines_.clear();
     text_.erase(0, used_);
@@ -99,7 +102,7 @@ class Lines {
     fill();
     for (std::size_t begin = 0; begin < text_.size();) {
       const std::size_t end = text_.find('\n', begin);
-      // A rest without an end waits for the next block, unless it fills this one.
+      // An incomplete line waits for the next block, unless it fills this one.
       if (end == std::string::npos && !ended_ && begin > 0) break;
       const std::size_t stop = std::min(end, text_.size());
       const bool carriage_return = stop > begin && text_[stop - 1] == '\r';

@@ -4,8 +4,8 @@
 //
 //     3C00 1000 3C00 01        operands, result, flags, in hexadecimal without prefix
 //
-// Flags: 01 inexact, 02 underflow, 04 overflow, 08 divide by zero, 10 invalid. PTX instructions raise
-// none; their lines end with the result.
+// The flags are the sum of 01 inexact, 02 underflow, 04 overflow, 08 divide by zero and 10 invalid.
+// PTX instructions raise none; their lines end with the result.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +25,27 @@ struct TestCase {
   TestResult result = {};
 };
 
-/// Error that says what is wrong with the line; the caller adds which line it is.
+/// Throws Error with what is wrong if the line is no case of the function; the caller adds the
+/// line's number.
 TestCase parse_test_case(std::string_view line, const TestFunction& function);
 
-/// Appends a line, with its end.
+/// Appends the case as a line with a newline.
 void write_test_case(std::string& out, const TestCase& test, const TestFunction& function);
 
-/// Which parts of a result are held against a stream.
+/// How strictly results are compared with a stream.
 struct Comparing {
-  /// NaNs by their bits, not as NaN; and integers after invalid, whose value IEEE 754 leaves open.
+  /// Whether the bits of NaNs must be equal, and those of integers after an invalid conversion,
+  /// whose value IEEE 754 does not define. Otherwise any NaN equals any NaN, and such integers are
+  /// equal.
   bool nan_bits = false;
 };
 
-/// Whether what the stream says is right.
+/// Returns whether a result of a stream agrees with the emulator's, flags included.
 bool agrees(const TestResult& stream, const TestResult& ours, const TestFunction& function,
             const Comparing& comparing);
 
 struct Mismatch {
-  std::uint64_t line = 0;  ///< from 1
+  std::uint64_t line = 0;  ///< number of the line, from 1
   TestCase stream = {};
   TestResult ours = {};
 };
@@ -50,14 +53,15 @@ struct Mismatch {
 struct StreamCheck {
   std::uint64_t cases = 0;
   std::uint64_t mismatches = 0;
-  std::vector<Mismatch> first = {};  ///< in order of lines
+  std::vector<Mismatch> first = {};  ///< the first mismatches, in the order of lines
 };
 
-/// Fills a part of the span and returns how much; 0 at the end.
+/// A function that reads into the span and returns how many characters it has read; 0 at the end.
 using ReadSome = std::function<std::size_t(std::span<char>)>;
 
-/// Holds every line against the emulator, on all threads; keeps the first `keep` mismatches.
-/// Error, with the line's number, for a malformed line or a stream without cases.
+/// Compares every line of a stream with the emulator, on all threads, and keeps the first `keep`
+/// mismatches. Throws Error with the line's number if a line is malformed, or if there are no
+/// cases.
 StreamCheck check_stream(const TestFunction& function, const TestSettings& settings,
                          const Comparing& comparing, const ReadSome& read, std::size_t keep);
 

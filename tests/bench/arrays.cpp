@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the arrays of the benchmarks are filled.
+// Filling the arrays of the benchmarks.
 #include "tests/bench/arrays.h"
 
 #include <cmath>
@@ -26,7 +26,7 @@ Bytes zeros(std::size_t size) {
   return out;
 }
 
-/// An array of bytes by format, of which the last one asked for is kept.
+/// Arrays of bytes by format, of which only the last that was requested is kept.
 template <class Fill>
 const std::byte* kept(std::optional<Format>& filled_for, Bytes& data, std::size_t size,
                       const Format& f, const Fill& fill) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clocks of the benchmarks, in seconds: a thread's processor time, which a busy machine does not lengthen; that of all
-// threads; and the wall's, for threads that wait for each other.
+// The clocks of the benchmarks, in seconds: a thread's processor time, which a busy machine does
+// not lengthen; the processor time of all threads; and elapsed time, for threads that wait for each
+// other.
 #pragma once
 
 #include <ctime>

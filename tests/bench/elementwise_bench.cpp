@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of operations on arrays: operands and results on one format's grid, as a GPU's elementwise kernel has them.
+// Rows of operations on arrays whose operands and results have one format, as in a GPU's
+// elementwise kernels.
 #include <string>
 
 #include "lib/range/fate.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The correctly rounded functions beside the C library's, on the same arguments in the same process:
-// ns/call, and of_std_x, how many times as long as the library's call a call takes (its own errors are up to
-// an ulp). The clock is this thread's processor time.
+// The correctly rounded functions beside the C library's, on the same arguments in the same
+// process. A row has ns/call, and of_std_x, that time as a multiple of the library's (whose errors
+// are up to an ulp). The clock is this thread's processor time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Function = float (*)(float);
 
-/// 4096 arguments between `low` and `high`, in no order.
+/// Returns 4096 arguments between `low` and `high`, in no order.
 std::vector<float> arguments(float low, float high) {
   std::vector<float> out;
   for (std::uint32_t i = 0; i < 4096; ++i) {
@@ -28,7 +28,7 @@ std::vector<float> arguments(float low, float high) {
   return out;
 }
 
-/// The function is known to the compiler, as in use.
+/// The function is known at compile time, as where it is used.
 template <Function function>
 void pass(const std::vector<float>& in) {
   float sum = 0;
@@ -71,10 +71,10 @@ float library_rsqrt(float x) { return 1 / std::sqrt(x); }
 }  // namespace
 
 void add_functions() {
-  add<rounded_exp, library_exp>("exp", -16, 4);  // of a softmax
+  add<rounded_exp, library_exp>("exp", -16, 4);  // arguments of a softmax
   add<rounded_log, library_log>("log", 0, 16);
   add<rounded_tanh, library_tanh>("tanh", -4, 4);
-  add<rounded_erf, library_erf>("erf", -4, 4);  // of GELU
+  add<rounded_erf, library_erf>("erf", -4, 4);  // arguments of GELU
   add<rounded_rsqrt, library_rsqrt>("rsqrt", 0, 16);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice among ways to write a pass, by measuring them.
+// Chooses the fastest method for a pass by measuring them all.
 #include "tests/bench/limits.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 namespace binade::bench {
 namespace {
 
-/// A vector of any processor.
+/// A vector unit that every processor has: the interface of emulate/fast/avx2.h with one word as a
+/// vector.
 struct Words {
   using I = std::uint64_t;
   static constexpr std::size_t bytes = sizeof(I);

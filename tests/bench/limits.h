@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the machine can do at most: memcpy, and passes that read and write as many bytes an element as a kernel and compute
-// nothing. Of the ways to write such a pass (vectors of each level; through the caches or past them; asking ahead for
-// what is read, or not) the one that is fastest here is the limit.
+// The limits of the machine: memcpy, and passes that read and write as many bytes for each element
+// as a kernel but compute nothing. There are several methods for such a pass (vectors of each
+// level; through the caches or past them; with or without prefetching), and the fastest on this
+// machine is the limit.
 #pragma once
 
 #include <array>
@@ -11,7 +12,8 @@
 
 namespace binade::bench {
 
-/// Bytes of an element that a kernel reads from each of some arrays, and writes.
+/// The memory traffic of a kernel: how many arrays it reads, and how many bytes it reads from each
+/// and writes for one element.
 struct Traffic {
   std::size_t arrays = 1;
   std::size_t read = 4;
@@ -20,16 +22,17 @@ struct Traffic {
   friend constexpr auto operator<=>(const Traffic&, const Traffic&) = default;
 };
 
-/// The pass of n elements; null where there is none of this traffic.
+/// A pass over n elements; null where no pass has this traffic.
 using Pass = void (*)(const std::byte* const* in, std::byte* out, std::size_t n);
 
-/// How a pass may be written.
+/// The method of a pass.
 struct Way {
-  bool streamed = false;    ///< results past the caches
-  bool prefetched = false;  ///< operands asked for 2 KiB ahead
+  bool streamed = false;    ///< whether results are written past the caches
+  bool prefetched = false;  ///< whether operands are prefetched 2 KiB ahead
 };
 
-/// By the vectors of any processor, of AVX2, of AVX-512.
+/// Return the pass of this traffic with 64-bit words, with vectors of AVX2, and with those of
+/// AVX-512.
 Pass words_pass(const Traffic& traffic, Way way);
 Pass avx2_pass(const Traffic& traffic, Way way);
 Pass avx512_pass(const Traffic& traffic, Way way);
@@ -40,19 +43,20 @@ struct Arrays {
   std::byte* out = nullptr;
 };
 
-/// A pass of this traffic over n elements, in the way that is fastest on this machine.
+/// Returns the pass of this traffic that is fastest over n elements on this machine.
 Pass fastest_pass(const Traffic& traffic, const Arrays& arrays, std::size_t n);
 
-/// What bounds a kernel: a pass of its traffic, or memcpy of as many floats.
+/// The limit of a kernel: a pass of its traffic, or memcpy of as many floats.
 struct Limit {
   Traffic traffic;
   bool is_memcpy = false;
 };
 
-/// The limit's pass over these arrays, to be called.
+/// Returns a function that runs the limit's pass over these arrays.
 std::function<void()> limit_pass(const Limit& limit, const Arrays& arrays, std::size_t n);
 
-/// How many passes over n elements take a fraction of a millisecond or more, so that no clock's own time counts.
+/// Returns how many passes over n elements are timed at once: so many that they take at least a
+/// fraction of a millisecond, beside which the time of reading the clock does not count.
 constexpr std::size_t passes_at_once(std::size_t n) {
   constexpr std::size_t enough = std::size_t{1} << 20;
   return n < enough ? enough / n : 1;

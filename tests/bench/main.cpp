@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ./dev bench: all rows, and in the context of its JSON the machine and the compiler.
+// The program of ./dev bench: it runs all rows, and writes the machine and the compiler to the
+// context of its JSON.
 #include <benchmark/benchmark.h>
 
 #include <fstream>
@@ -22,7 +23,7 @@ void add_training();    // train_bench.cpp
 
 namespace {
 
-/// The limits beside themselves.
+/// Adds rows that time the limits beside themselves.
 void add_limits() {
   for (const std::size_t n : {in_l2, from_dram}) {
     const auto arrays = [] {
@@ -42,7 +43,8 @@ void add_limits() {
   }
 }
 
-/// "AMD EPYC, family 25, model 1": hypervisors leave out more than that.
+/// Returns the processor's name, "AMD EPYC, family 25, model 1". Hypervisors do not tell more than
+/// that.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::string out;
@@ -81,7 +83,7 @@ void tell_context() {
 int main(int argc, char** argv) {
   using namespace binade::bench;  // NOLINT(google-build-using-namespace): this is the program
   std::vector<char*> arguments(argv, argv + argc);
-  // Later ones, from the user, win.
+  // The user's options come later and replace these.
   std::string tabular = "--benchmark_counters_tabular=true", time = "--benchmark_min_time=0.1";
   arguments.insert(arguments.begin() + 1, {tabular.data(), time.data()});
   int count = static_cast<int>(arguments.size());

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emulated matrix products at every level beside a plain float product, compiled with the same flags and measured in the
-// same process, medians. What is timed is a product as `binade gemm` makes it of encodings: operands taken apart, packed, multiplied.
+// Emulated matrix products at every level beside a plain product of floats, compiled with the same
+// flags and measured in the same process; times are medians. A product is timed as `binade gemm`
+// computes it from encodings: decoding, packing and multiplying.
 //
-//     GMAC_per_s         multiply-adds of a second of processor time, whatever the threads
-//     of_float_product   that rate by the float product's
-//     threads_at_work    processor time by time
-//     on_top             of what stands around the products: how much more time than they take alone, in turns
-//     of_tame            of operands that hurt: by the rate with tame ones, in the same run
+//     GMAC_per_s         10⁹ multiply-adds for each second of processor time of all threads
+//     of_float_product   that rate divided by the rate of the product of floats
+//     threads_at_work    processor time divided by elapsed time
+//     on_top             for promotions, splits and epilogues: how much more time a product takes
+//                        with them than without, in turns
+//     of_tame            for operands that are hard for a kernel: the rate divided by that with
+//                        ordinary ones in the same run
 //     wide, alone, settled, defined
-//                        the shares of their multiply-adds that went those ways (`ProductDetours`)
+//                        the shares of their multiply-adds that left the kernel's usual path, by
+//                        path (`ProductDetours`)
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -35,13 +39,13 @@ struct Shape {
 constexpr Shape of_reference{64, 64, 64}, of_portable{256, 256, 256}, of_vectors{1024, 1024, 1024},
     small{128, 128, 64};
 
-/// An instruction, and what is made of it.
+/// An instruction, and the product that is computed with it.
 struct Product {
   const char* instruction;
   int sm;  ///< 0: a chain
   const char* suffix = "";
   void (*change)(GemmModel& g) = nullptr;
-  bool has_c = false;  ///< and a bias
+  bool has_c = false;  ///< whether there are C and a bias
 };
 constexpr const char* hmma = "mma.m16n8k16.f32.f16.f16.f32";
 constexpr Product products[] = {
@@ -75,7 +79,8 @@ constexpr Product products[] = {
     {"mma.m16n8k256.s32.b1.b1.s32.xor.popc", 80},
 };
 
-/// Multiply-adds a second of d = a·b in float, b column after column.
+/// Returns the multiply-adds for each second of d = a·b in float, where b is stored column after
+/// column.
 double float_rate() {
   constexpr std::size_t size = 128, k = 1024;
   std::vector<float> a(size * k, 0.5F), b(size * k, 0.25F), d(size * size);
@@ -95,7 +100,7 @@ double float_rate() {
   return size * size * k / best;
 }
 
-/// One number of both signs between 2^-3 and 2^5, or any integer.
+/// Returns a number of either sign between 2^-3 and 2^5, or any integer for integer formats.
 std::uint64_t tame_number(const Format& f, std::uint32_t word) {
   if (is_integer(f)) return word >> (32 - f.bits());
   const Exact x{.kind = Kind::finite,
@@ -105,7 +110,7 @@ std::uint64_t tame_number(const Format& f, std::uint32_t word) {
   return project(x, f).bits;
 }
 
-/// A fixed sequence.
+/// A fixed sequence of pseudorandom numbers.
 std::vector<std::uint64_t> tame_numbers(const Format& f, std::size_t n, std::uint64_t seed) {
   std::vector<std::uint64_t> out;
   for (std::size_t i = 0; i < n; ++i) out.push_back(tame_number(f, random_word(seed, 0, i)));
@@ -122,7 +127,7 @@ GemmOperands tame_operands(const GemmModel& g, const Shape& shape) {
           {}};
 }
 
-/// What is done to tame operands.
+/// A change of ordinary operands that makes them hard.
 struct Hurt {
   const char* name;
   const char* instruction;
@@ -148,7 +153,7 @@ void infinite_elements(const GemmModel& g, GemmOperands& x) {
   put_infinities<100>(g.types.a, x.a);
   put_infinities<100>(g.types.b, x.b);
 }
-/// The largest significand alone: sums without room in 32 bits.
+/// Gives all operands the largest significand, so that sums have no room in 32 bits.
 void carries(const GemmModel& g, GemmOperands& x) {
   const auto full = [](const Format& f) {
     const Exact most{.kind = Kind::finite,
@@ -159,7 +164,7 @@ void carries(const GemmModel& g, GemmOperands& x) {
   std::ranges::fill(x.a, full(g.types.a));
   std::ranges::fill(x.b, full(g.types.b));
 }
-/// Every exponent alike.
+/// Makes every exponent equally likely.
 void whole_range(const GemmModel& g, GemmOperands& x) {
   const auto draw = [](const Format& f, std::vector<std::uint64_t>& codes, std::uint64_t seed) {
     for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -171,7 +176,7 @@ void whole_range(const GemmModel& g, GemmOperands& x) {
   draw(g.types.a, x.a, 4);
   draw(g.types.b, x.b, 5);
 }
-/// Sums that leave binary16.
+/// Makes sums leave the range of binary16.
 void overflows(const GemmModel& g, GemmOperands& x) {
   for (std::size_t i = 0; i < x.a.size(); ++i) {
     x.a[i] = convert(0x4400 | (random_word(6, 0, i) & 0x83FF), binary16, g.types.a).bits;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What other people's code takes for the same work on the arrays of ./dev bench (arrays.cpp): NumPy's float16, ml_dtypes,
-# and a compiled loop of F16C's conversions, whose results are not counted and whose rounding is to nearest even alone. One
-# thread, its processor time, the lower quartile of the passes. SKIP where a package is missing.   peers.py [--json FILE]
+# Times other people's code doing the same work on the arrays of ./dev bench (arrays.cpp): NumPy's float16, ml_dtypes, and a
+# compiled loop of F16C's conversions. They do not count what happens to the values, and round to nearest even only. A time is
+# the processor time of one thread, the lower quartile of the passes. SKIP where a package is missing.   peers.py [--json FILE]
 import argparse
 import ctypes
 import json

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The same questions about 4 million gradients asked of four packages: what becomes zero or overflows in a format, under
-# which rounding, in how much time. An answer that a package does not have is said so.   python_peers.py, with the module,
-# numpy, ml_dtypes and gfloat at hand; SKIP where one is missing.
+# Rounds 4 million gradients with four packages, and prints how many become zero or overflow in a format with a rounding, and
+# how long that takes. A rounding that a package does not have is named as such.   python_peers.py needs the module, numpy,
+# ml_dtypes and gfloat; SKIP where one is missing.
 import dataclasses
 import sys
 import time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of what rounds an array: quantize, encode, decode, unscale; and of random words.
+// Rows of quantize, encode, decode and unscale of an array, and of random words.
 #include <string>
 
 #include "lib/range/fate.h"
@@ -79,7 +79,7 @@ void add_decode(std::size_t n, const NamedFormat& format) {
            levels_of(&Kernels::decode_f32));
 }
 
-/// Gradients on the format's grid, by what a loss scale of 2^16 divides them by.
+/// Adds rows that unscale gradients of a format, which had a loss scale of 2^16.
 void add_unscale(std::size_t n, const NamedFormat& format) {
   const Format& f = format.format;
   add_rows(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of what counts where values lie: range_count without and with the squared errors that a report sums, histograms of
-// encodings, which serve any number of those, and the whole way of `binade report` from bytes to a summary on all threads;
-// and of the question whether all are finite.
+// Rows of counting the ranges of values: range_count without and with the squared errors that a
+// report sums, histograms of encodings, from which any number of such errors can be summed, and all
+// that `binade report` does from bytes to a summary on all threads. Also rows of finding whether
+// all values are finite.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -27,7 +28,7 @@ std::vector<ErrorColumn> report_columns() {
 
 Arrays input_alone() { return {{reinterpret_cast<const std::byte*>(input())}, nullptr}; }
 
-/// A block for the values of many calls, emptied when it is full, as in use.
+/// A block for the values of many calls, which is emptied when it is full, as where it is used.
 struct Counting {
   std::unique_ptr<RangeBlock<float>> block = std::make_unique<RangeBlock<float>>();
   std::unique_ptr<fast::RangeCells> cells = std::make_unique<fast::RangeCells>();
@@ -87,7 +88,7 @@ void add_histogram(std::size_t n, const char* dtype_name) {
   add_rows(work, levels_of(entry));
 }
 
-/// Of numbers alone, so that all are looked at.
+/// Adds rows of finite numbers only, so that the kernel has to read them all.
 template <int bits>
 void add_any_nonfinite(std::size_t n, const char* dtype_name) {
   const Format f = *find_format(find_dtype(dtype_name)->format);
@@ -107,7 +108,7 @@ void add_any_nonfinite(std::size_t n, const char* dtype_name) {
   add_rows(work, levels_of(&Kernels::any_nonfinite));
 }
 
-/// Beside a read pass on all threads, and by the wall's clock.
+/// Adds a row beside a read pass on all threads, measured by elapsed time.
 void add_range_counter(std::size_t n, const char* dtype_name) {
   const Dtype dtype = *find_dtype(dtype_name);
   const std::size_t size = dtype.bits / 8;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the page of a long run takes in headless Chromium: its size, from opening to the first whole drawing, a move of
-the slider, the filter.
+"""Times the page of a long run in headless Chromium: from opening to the first complete drawing, a move of the slider, the
+filter; and prints the page's size.
 
     python report_page.py build/binade [--layers 1000] [--steps 200] [--runs 5]
 

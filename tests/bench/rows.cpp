@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a row is measured.
+// Measuring the rows of the benchmarks.
 #include "tests/bench/rows.h"
 
 #include <benchmark/benchmark.h>
@@ -16,8 +16,8 @@
 namespace binade::bench {
 namespace {
 
-/// Seconds of a pass over all elements by threads that each go over their part, without waiting for each other: n by the
-/// sum of their rates.
+/// Returns the seconds of a pass over all n elements by threads that repeat their parts without
+/// waiting for each other: n divided by the sum of their rates.
 double seconds_of_independent(const Work& work, const Kernels& kernels, const Arrays& arrays,
                               std::size_t passes) {
   const std::size_t count = thread_count();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of the benchmarks: a kernel's work at every level that has it, in turns with what bounds it, so that both see the
-// machine in the same state. Of the times of each their lower quartile counts: others on the machine lengthen some, and a
-// hypervisor that takes its time from a thread's clock shortens a few:
+// Rows of the benchmarks: a kernel's work at every level that has its own version of it, in turns
+// with the kernel's limit, so that both find the machine in the same state. The lower quartile of
+// the times of each counts, because other programs lengthen some times, and a hypervisor that takes
+// its own time from a thread's clock shortens a few:
 //
-//     ns_per_element   of the kernel
-//     limit_ns         of the limit's pass over the same arrays
-//     of_limit         the one by the other: 1 at the limit
+//     ns_per_element   time of the kernel
+//     limit_ns         time of the limit's pass over the same arrays
+//     of_limit         the first divided by the second: 1 at the limit
 #pragma once
 
 #include <cstddef>
@@ -19,26 +20,29 @@
 
 namespace binade::bench {
 
-/// What a kernel is to do with n elements.
+/// A kernel's work on n elements.
 struct Work {
   std::string name;  ///< "quantize/binary16/ties_to_even"
   std::size_t n = 0;
   Limit limit;
-  /// Asked when a row runs, so that arrays for rows nobody wants are not filled.
+  /// Returns the arrays. It is called when a row runs, so that arrays of rows that do not run are
+  /// not filled.
   std::function<Arrays()> arrays;
-  /// Elements [begin, end) of them by a level's kernels; several threads may be at it.
+  /// Does the work on elements [begin, end) by a level's kernels. Several threads may call it at
+  /// once.
   std::function<void(const Kernels& kernels, const Arrays& arrays, std::size_t begin,
                      std::size_t end)>
       run;
 };
 
-/// A level that this machine runs and that brings its own version of a kernel.
+/// A level that this machine runs and that has its own version of a kernel.
 struct ReadyLevel {
   std::string name;
   const Kernels* kernels;
 };
 
-/// The reference, and above it each level, up to the fastest allowed, whose entry differs from the one below.
+/// Returns the reference and each level above it, up to the fastest that is allowed, whose kernel
+/// differs from that of the level below.
 template <class Entry>
 std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
   std::vector<ReadyLevel> out;
@@ -52,20 +56,22 @@ std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
   return out;
 }
 
-/// A row WORK/LEVEL/N for each level; the reference, which no limit is near to, only in the L2 cache.
+/// Adds a row WORK/LEVEL/N for each level. The reference, which is far slower than the limit, has a
+/// row for arrays in the L2 cache only.
 void add_rows(const Work& work, const std::vector<ReadyLevel>& levels);
 
-/// Rows WORK/LEVEL/N/threads:T of the vector levels: a part of the elements for each of all threads by parallel_for, in
-/// turns with as many threads that do their parts independently, again and again, as programs of one thread side by
-/// side would (kernels neither allocate nor call the system, so a process of their own would give them nothing). limit_ns
-/// is of those together, and the clock is the wall's. None on one thread.
+/// Adds rows WORK/LEVEL/N/threads:T of the vector levels. parallel_for gives each thread a part of
+/// the elements, in turns with as many threads that do their parts independently, again and again,
+/// like programs of one thread side by side (separate processes would be no faster, since kernels
+/// neither allocate nor call the system). limit_ns is the time of these threads together, and the
+/// clock is that of elapsed time. Adds no rows on a machine with one thread.
 void add_thread_rows(const Work& work, const std::vector<ReadyLevel>& levels);
 
-/// Seconds of a pass, of passes_at_once of them.
+/// A function that measures the seconds of a pass, from passes_at_once of them.
 using Measurement = std::function<double()>;
 Measurement seconds_of(std::function<void()> pass, std::size_t n, double (*clock)());
 
-/// One row; what it compares is made when it runs.
+/// One row: the kernel's measurement and the limit's, which are made when the row runs.
 struct Compared {
   Measurement kernel, limit;
 };

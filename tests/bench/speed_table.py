@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The speed table of emulate/README.md, between its two marker comments, from what `./dev bench --json FILE` wrote and,
-# beneath, from `./dev bench --peers FILE`: each goal, what was measured at its level, and the limit of the same run.
-# Products and trainings are to be measured on one thread: what `BINADE_THREADS=1 ./dev bench --json PRODUCTS
-# --benchmark_filter='gemm|train'` wrote takes the place of such rows.
+# Writes the speed table of emulate/README.md, between its two marker comments, from the file of `./dev bench --json FILE`
+# and, beneath, from that of `./dev bench --peers FILE`: each goal, what was measured at its level, and the limit of the
+# same run. Products and trainings must be measured on one thread; their rows are taken from the file of
+# `BINADE_THREADS=1 ./dev bench --json PRODUCTS --benchmark_filter='gemm|train'` where that is given.
 #    speed_table.py JSON [PEERS_JSON] [--products PRODUCTS] [--readme FILE]
 import argparse
 import json
@@ -94,12 +94,12 @@ PRODUCT_GOALS = [
 ]
 
 
-# Suffixes of products that may take so much more time than the product without.
+# The suffixes of products with further work. They may take MOST_ON_TOP more time than the product without.
 ON_TOP = {"promote4": "promoted every 4 instructions", "split4": "K in 4 parts", "epilogue": "alpha, C and a bias"}
 MOST_ON_TOP = 0.1
 LEAST_OF_TAME = 0.25
-# Counters of operands that hurt: shares of their multiply-adds.
-DETOURS = {"wide": "wide exponents", "alone": "carried sums", "settled": "settled by specials", "defined": "definition"}
+# The benchmark's counters for hard operands, shares of their multiply-adds, and the columns' names.
+DETOURS = {"wide": "wide exponents", "alone": "carried sums", "settled": "decided by Inf, NaN", "defined": "definition"}
 TRAINING_GOAL = 4
 
 
@@ -212,7 +212,7 @@ def product_rates(benchmarks):
 
 
 def on_top_table(benchmarks, levels):
-    """How much longer a product takes for what is done around it, in turns with it alone."""
+    """The table of how much longer a product takes with a promotion, a split or an epilogue than without, in turns with it."""
     found = {}
     for x in benchmarks:
         name = re.fullmatch(rf"gemm/.+\+(\w+)/(avx2|avx512)/{WHOLE}", x["name"])
@@ -230,8 +230,8 @@ def on_top_table(benchmarks, levels):
 
 
 def hurt_table(benchmarks, levels):
-    """Operands that hurt: the rate by that of tame ones, and the shares of multiply-adds that left the straight way, the
-    same at every level."""
+    """The table of hard operands: the rate as a multiple of that with ordinary ones, and the shares of multiply-adds that left
+    the kernel's usual path, which are the same at every level."""
     found, shares = {}, {}
     for x in benchmarks:
         name = re.fullmatch(r"gemm/(.+)\+(\w+)/(avx2|avx512)/\d+x\d+x\d+", x["name"])
@@ -255,14 +255,14 @@ def told_share(x):
 
 
 def training_table(benchmarks):
-    """{workload: a line of its formats, a step's time by binary32's}."""
+    """The table of trainings: a line for each workload, with the time of a step in each format as a multiple of binary32's."""
     found = {}
     for x in benchmarks:
         name = re.fullmatch(r"train/(\w+)/(\w+)/(\w+)", x["name"])
         if name and x.get("run_type", "iteration") == "iteration":
             found.setdefault(name[1], {})[name[2]] = x
     formats = list(dict.fromkeys(name for row in found.values() for name in row))
-    yield f"| training, a step by binary32's (goal ≤ {TRAINING_GOAL}) | binary32 | {' | '.join(formats[1:])} |"
+    yield f"| training: time of a step as a multiple of binary32's (goal ≤ {TRAINING_GOAL}) | binary32 | {' | '.join(formats[1:])} |"
     yield "|---" * (len(formats) + 1) + "|"
     for workload, row in found.items():
         cells = [workload, f"{row['binary32']['ms_per_step']:.2f} ms"]
@@ -288,7 +288,7 @@ def told_rate(goal, rates, level, shape, levels):
 
 def product_table(rates, levels):
     yield (f"Whole products, {WHOLE.replace('x', ' × ')} and {SMALL.replace('x', ' × ')}, in 10⁹ multiply-adds a second "
-           "of processor time, operands taken apart and packed included; on one thread: `BINADE_THREADS=1 ./dev bench "
+           "of processor time, with decoding and packing of the operands, on one thread: `BINADE_THREADS=1 ./dev bench "
            "--json FILE --benchmark_filter='gemm|train'`.")
     yield ""
     columns = [f"{what} {LEVELS[level]}" for level in LEVELS for what in ("goal", "measured", "small,")]
@@ -306,7 +306,7 @@ def product_table(rates, levels):
     slow = sorted(rate for (name, level, _), (rate, _) in rates.items()
                   if level == "reference" and not name.startswith("chain"))
     yield ""
-    yield (f"A plain float product, its loop compiled as this program is: {plain[len(plain) // 2]:.1f}. The definition, "
+    yield (f"A plain product of floats, compiled with the same flags: {plain[len(plain) // 2]:.1f}. The definition, "
            f"`dot`: {slow[0]:.2f} to {slow[-1]:.2f}. MMA-Sim 2.1 (arXiv 2511.10909): 0.000056, on another machine.")
 
 
@@ -336,9 +336,9 @@ def text_of(bench, peers):
     if not rows:
         sys.exit("no row of a kernel in that file")
     yield (f"Measured on {context['processor']} ({context['num_cpus']} processors), compiled by "
-           f"{context['compiler']}, revision {context['revision']}: `./dev bench --json FILE`. A time "
-           "an element, or how many times the limit's, which took turns with it; counts and results "
-           "as defined.")
+           f"{context['compiler']}, revision {context['revision']}: `./dev bench --json FILE`. Cells are the time of "
+           "an element, or that time as a multiple of the limit's, which was measured in turns with it. Counts and "
+           "results are those of the definition.")
     yield ""
     yield from goal_table(rows, levels)
     rates = product_rates(bench["benchmarks"])
@@ -348,10 +348,11 @@ def text_of(bench, peers):
         yield ""
         yield from on_top_table(bench["benchmarks"], levels)
         yield ""
-        yield (f"Operands that hurt, 512 × 512 × 512, by the rate with tame ones in the same run; none is to fall below "
-               f"{LEAST_OF_TAME} (`tests/bench/matmul_bench.cpp` says what they are). Beside it the shares of their "
-           "multiply-adds that leave the kernel's straight way: in blocks done with 32-bit exponents, in sums without room "
-           "in 32 bits, in elements that infinities or NaNs decide, and in elements left to the definition.")
+        yield (f"Operands that are hard for a kernel, 512 × 512 × 512: the rate as a multiple of that with ordinary operands "
+               f"in the same run, which must not fall below {LEAST_OF_TAME} (`tests/bench/matmul_bench.cpp` says what the "
+               "operands are). The other columns are the shares of multiply-adds that leave the kernel's usual path: in "
+               "blocks computed with 32-bit exponents, in sums without room in 32 bits, in elements that infinities or NaNs "
+               "decide, and in elements left to the definition.")
         yield ""
         yield from hurt_table(bench["benchmarks"], levels)
     if any(x["name"].startswith("train/") for x in bench["benchmarks"]):
@@ -360,7 +361,7 @@ def text_of(bench, peers):
     if peers:
         versions = ", ".join(f"{name} {version}" for name, version in peers["context"].items())
         yield ""
-        yield f"Others on the same arrays, which count nothing ({versions}): `./dev bench --peers FILE`."
+        yield f"Other people's code on the same arrays, which counts nothing ({versions}): `./dev bench --peers FILE`."
         yield ""
         yield from peer_table(peers, rows, levels)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# speed_table.py on made measurements: a goal met, one missed and by how much, a level that the machine lacks, one that
-# takes the kernel from below, and a README around them that stays.   speed_table_test.py
+# Runs speed_table.py on made-up measurements: a goal that is met, one that is missed and by how much, a level that the machine
+# lacks, a level that takes its kernel from the level below. The README around the table must not change.   speed_table_test.py
 import json
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What emulated products cost: training steps of the transformer of notebook 04 and of a ResNet-18, over torch's own in FP32.
+"""Times emulated products: training steps of the transformer of notebook 04 and of a ResNet-18, as multiples of torch's own in FP32.
 
     PYTHONPATH=build/lib/python PYTHON tests/bench/tensor_cores_cost.py [--rounds N] [--threads N]
 

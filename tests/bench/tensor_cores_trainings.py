@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far trainings on emulated Tensor Cores go from torch's own in FP32: the models of trained_models.py.
+"""Measures how far trainings on emulated Tensor Cores depart from torch's own in FP32, for the models of trained_models.py.
 
     PYTHONPATH=build/lib/python PYTHON tests/bench/tensor_cores_trainings.py [--steps N] [--models A …] [--settings A …] [--json]
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pass over arrays by vectors of a unit V (emulate/fast/avx2.h): as many elements at a time as a vector has bytes, so
-// that each array has a whole number of vectors of them. What is read goes into what is written, or into a sum that
-// nobody may leave out.
+// A pass over arrays by vectors of a vector unit V (emulate/fast/avx2.h). It handles as many
+// elements at a time as a vector has bytes, so that they fill a whole number of vectors of each
+// array. All that is read goes into what is written, or into a sum that the compiler may not leave
+// out.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +57,7 @@ Pass pass_of(Way way) {
   return &pass_of<V, arrays, read, written, false, false>;
 }
 
-/// Those that some kernel has.
+/// Returns the pass of a traffic that some kernel has; null for any other.
 template <class V>
 Pass pass_of(const Traffic& traffic, Way way) {
   const auto is = [&](std::size_t arrays, std::size_t read, std::size_t written) {

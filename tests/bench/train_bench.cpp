@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trainings of a few steps as `binade train` runs them, in each format beside binary32, whose steps take turns with
-// theirs. The level is the one in use (BINADE_ISA).
+// Trainings of a few steps as `binade train` runs them, in each format and, in turns with its
+// steps, in binary32. The kernels are those of the level in use (BINADE_ISA).
 //
-//     ms_per_step    of processor time
-//     of_binary32    that by binary32's
+//     ms_per_step    processor time of a step
+//     of_binary32    that time divided by the time of a step in binary32
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four small models of usual kinds, from torch.nn alone, with data that are generated: a GPT, a ResNet, an LSTM and a GAN; and a
-training of them, the same one for the same seeds. cuda/check_torch.py has the GPT and the ResNet, too.
+"""Four small models of usual kinds, made of torch.nn only, with generated data: a GPT, a ResNet, an LSTM and a GAN; and a training
+of them, which is the same for the same seeds. cuda/check_torch.py uses the GPT and the ResNet, too.
 
 A maker gives the players of a training, which take turns: (a module, its loss of a generator of random numbers).
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What watching costs: processor time of training steps of the transformer of notebook 04, watched and not, in turns.
+"""Measures the cost of watching: processor time of training steps of the transformer of notebook 04, watched and not, in turns.
 
     BINADE_THREADS=1 PYTHONPATH=build/lib/python PYTHON tests/bench/watch_cost.py [--rounds N]
 

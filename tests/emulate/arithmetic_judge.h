@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One operation, asked of the project and of the oracle, case by case; and how often each kind of
-// result was met, so that a test can say that its cases were worth asking.
+// Comparison of one operation of the project with the oracle's, case by case. It counts how often
+// each kind of result came up, so that a test can require that its cases meet them all.
 #pragma once
 
 #include <array>
@@ -37,13 +37,13 @@ inline oracle::Operation oracle_operation(Operation operation) {
   return {};
 }
 
-/// How often each kind of result was expected.
+/// Numbers of cases by the kind of result that the oracle expects.
 struct Seen {
   std::uint64_t cases = 0, ties = 0, subnormal = 0, exact_zero = 0, nan = 0, tininess_matters = 0,
                 inexact = 0, underflow = 0, overflow = 0, divide_by_zero = 0, invalid = 0;
 };
 
-/// One operation between formats, asked of both sides.
+/// Compares one operation between formats, as the project and as the oracle compute it.
 class OperationJudge {
  public:
   using Method = oracle::Oracle::Method;
@@ -55,14 +55,14 @@ class OperationJudge {
   OperationJudge(Operation operation, const Format& f, Method method = Method::division)
       : OperationJudge(operation, {f, f, f}, f, method) {}
 
-  /// Under both tininess rules, whatever `attributes` says.
+  /// Compares one case under both tininess rules, whatever `attributes` says.
   void check(const Operands& bits, Attributes attributes, std::uint32_t random = 0) {
     attributes.tininess = Tininess::before_rounding;
     const oracle::Computed exact = computed(bits, attributes);
     const Projected before = expected(exact, attributes, random);
     compare(bits, attributes, random, before);
     attributes.tininess = Tininess::after_rounding;
-    // What is not tiny before rounding is not tiny after it.
+    // A result that is not tiny before rounding is not tiny after it.
     const bool tiny = (before.flags & Flag::underflow) != 0;
     const Projected after = tiny ? expected(exact, attributes, random) : before;
     compare(bits, attributes, random, after);

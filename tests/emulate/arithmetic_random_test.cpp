@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations on seeded random operands, drawn so that ties, subnormal results, overflows and
-// cancellations really come up; between formats; under stochastic rounding; and against the
-// machine's own arithmetic.
+// cancellations are frequent: within a format, between formats, under stochastic rounding, and
+// against the processor's own arithmetic.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -23,8 +23,9 @@ using Judge = test::OperationJudge;
 using test::Random;
 using Kinds = std::vector<std::uint64_t Seen::*>;
 
-/// What has to come up. Square roots and remainders cannot overflow or lie halfway; a quotient is
-/// halfway among the subnormals only, and never rounds up to the smallest normal number.
+/// Returns the kinds of results that must come up. Square roots and remainders cannot overflow or
+/// lie halfway; a quotient is halfway among the subnormals only, and never rounds up to the
+/// smallest normal number.
 Kinds kinds_of(Operation operation) {
   switch (operation) {
     case Operation::add:
@@ -52,7 +53,7 @@ Kinds kinds_of(Operation operation) {
 
 TEST_CASE("random operands of the IEEE formats give the exact result rounded, whatever its kind") {
   Random random(20);
-  // At least so many of each kind.
+  // At least this many results of each kind must come up.
   constexpr std::uint64_t enough = 20;
   for (const Format& f : {binary16, bfloat16, binary32, binary64}) {
     for (const NamedOperation& row : operations) {
@@ -96,7 +97,7 @@ Real least_number(Real a, Real b) {
   return a < b || (a == b && std::signbit(a)) ? a : b;
 }
 
-/// What the machine computes, rounding to nearest.
+/// Returns the processor's result, rounded to nearest.
 template <typename Real>
 Real by_machine(Operation operation, Real a, Real b, Real c) {
   switch (operation) {
@@ -145,13 +146,14 @@ TEST_CASE("to nearest, binary32 and binary64 give the bits that this machine com
   check_by_machine<double, std::uint64_t>(binary64, random);
 }
 
-/// Non-negative e3m2 and e2m3 numbers in sixteenths.
+/// Returns a non-negative e3m2 or e2m3 number in sixteenths.
 std::int64_t sixteenths(std::uint64_t bits, const Format& f) {
   const Exact x = decode(bits, f);
   return static_cast<std::int64_t>(x.significand) << (x.exponent + 4);
 }
 
-/// The exact result n/d, in sixteenths: of the 256 words those with floor(256 f) + r >= 256 go up.
+/// Checks stochastic rounding with 8 random bits of the exact result n/d, in sixteenths: of the 256
+/// words r, those with floor(256 f) + r >= 256 round up, where f is the part that is cut off.
 void check_law(const Judge& judge, const Format& f, const Operands& operands, std::int64_t n,
                std::int64_t d, std::uint64_t& fractions, std::uint64_t& different) {
   std::uint64_t below = 0;

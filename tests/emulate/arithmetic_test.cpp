@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations against exact arithmetic that shares no line with them: small formats
-// exhaustively, wide ones by the cases that hurt; bits and flags under both tininess rules.
+// exhaustively, wide ones by cases that are hard to round; bits and flags under both tininess
+// rules.
 #include "emulate/arithmetic.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +25,8 @@ constexpr Format four_bits{2, 2, 1};
 
 std::uint64_t codes(const Format& f) { return std::uint64_t{1} << f.bits(); }
 
-/// NaN rules alternate: they matter to NaNs only.
+/// Returns attributes with this rounding. NaN rules alternate with `number`, since they matter to
+/// NaNs only.
 Attributes rounded(Rounding rounding, std::uint64_t number) {
   return {.rounding = rounding, .nan = static_cast<NanResult>(number % 3)};
 }
@@ -76,9 +78,9 @@ TEST_CASE("all triples of four-bit and six-bit formats multiply and add with one
   }
 }
 
-/// Encodings at which something changes; both signs.
+/// Returns encodings at which a format's arithmetic changes, with both signs.
 std::vector<std::uint64_t> edges(const Format& f) {
-  const std::uint64_t one = f.fraction_mask() + 1;  // the exponent field's unit
+  const std::uint64_t one = f.fraction_mask() + 1;  // lowest bit of the exponent field
   const auto bias = static_cast<std::uint64_t>(f.bias);
   const auto p = static_cast<std::uint64_t>(f.precision);
   const std::uint64_t unit = bias * one;
@@ -296,7 +298,8 @@ TEST_CASE("the cases of binary16 that hurt have the bits and flags worked out by
   }
 }
 
-/// The odd t with t^2 + c divisible by 2^bits, c = 7 mod 8, by its bits one after the other.
+/// Returns the odd t for which t^2 + c is divisible by 2^bits, where c = 7 mod 8. It is found bit
+/// by bit.
 std::uint64_t root_of_minus(std::uint64_t c, int bits) {
   std::uint64_t t = 1;
   for (int k = 3; k < bits; ++k) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What encodings stand for: every one of every format of up to 19 bits, samples of the wide ones.
+// The values of encodings: all of every format of up to 19 bits, and samples of the wider ones.
 #include "emulate/codec.h"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,8 @@
 namespace binade::codec_test {
 namespace {
 
-/// Every encoding where there are at most 2^19 of them; else ends of fields and a stride through all.
+/// Returns every encoding of a format with at most 2^19 of them; else the ends of the fields and
+/// every n-th encoding.
 std::vector<std::uint64_t> encodings(const Format& f) {
   std::vector<std::uint64_t> all;
   const std::uint64_t count = std::uint64_t{1} << (f.bits() - 1);  // twice this many

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Comparisons against the machine's own on exact doubles; minimum and maximum against the rows of a
-// table transcribed from IEEE 754-2019 9.6.
+// Comparisons against the processor's own on exact doubles; minimum and maximum against the rows of
+// a table transcribed from IEEE 754-2019 9.6.
 #include "emulate/compare.h"
 
 #include <doctest/doctest.h>

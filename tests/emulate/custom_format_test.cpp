@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formats the user makes: every exponent width, precision, bias and kind of specials obeys the same
-// rules as the named rows.
+// User-made formats: every exponent width, precision, bias and kind of specials obeys the same
+// rules as the named formats.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -25,7 +25,7 @@ Attributes draw_attributes(std::mt19937_64& random) {
   return a;
 }
 
-/// A number near a point of the grid, on a tie, or anywhere around the range.
+/// Returns a number near one of the format, at a tie, or anywhere around its range.
 Exact draw_number(std::mt19937_64& random, const Format& f) {
   Exact x{.kind = Kind::finite, .negative = random() % 2 == 0};
   const std::uint64_t codes = max_bits(f, false) >> f.padding_bits;

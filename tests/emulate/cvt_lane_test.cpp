@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What PTX's conversions make of bits, worked out by hand from the PTX ISA's words: lanes, clamps, NaNs,
-// flushing, random bits. Whole ranges are compared with NVIDIA's headers in tests/outside.
+// Results of PTX's conversions, worked out by hand from the text of the PTX ISA: lanes, clamps,
+// NaNs, flushing, random bits. Whole ranges are compared with NVIDIA's headers in tests/outside.
 #include "emulate/cvt_lane.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ constexpr std::uint64_t infinity = 0x7F800000;
 constexpr std::uint64_t minus_infinity = 0xFF800000;
 constexpr std::uint64_t nan = 0xFFC00001;
 
-/// Operands near the ends and ties of the narrow formats, NaNs and Infs among them.
+/// Draws operands near the ends and ties of the narrow formats, NaNs and infinities among them.
 class Draw {
  public:
   std::uint64_t operator()(const Format& f) {
@@ -53,7 +53,7 @@ std::uint64_t lane_of(const PtxCvt& cvt, std::uint64_t result, int lane) {
   return result >> (lane * width) & (~std::uint64_t{0} >> (64 - width));
 }
 
-/// A plain result under the instruction's clamp.
+/// Returns a result after the instruction's clamp (.sat or .relu), by its rule.
 std::uint64_t clamped_by_hand(const PtxCvt& cvt, std::uint64_t plain) {
   const Exact x = decode(plain, cvt.to);
   if (x.kind == Kind::nan) return cvt.clamp == Clamp::zero_to_one ? 0 : plain;
@@ -225,8 +225,8 @@ TEST_CASE("a NaN is canonical, or kept where ptxas writes a move or a shift") {
   CHECK(run("cvt.f32.f32", {0xFF800001}) == 0xFF800001);
   CHECK(run("cvt.ftz.f32.f32", {0xFF800001}) == 0x7FFFFFFF);
   CHECK(run("cvt.f64.f64", {0xFFF0000000000001}) == 0xFFF0000000000001);
-  // Of an f64 sign and leading payload stay, made quiet; with .ftz an f32's NaN is canonical before it is
-  // widened (rows of an H100).
+  // A NaN of f64 keeps its sign and leading payload and becomes quiet; with .ftz an f32's NaN is
+  // made canonical before it is widened (rows of an H100).
   CHECK(run("cvt.rn.f32.f64", {0xFFF0000000000001}) == 0xFFC00000);
   CHECK(run("cvt.rn.f32.f64", {0xFFF061D063A7CBB8}) == 0xFFC30E83);
   CHECK(run("cvt.rn.f16.f64", {0x7FF01B1D5C906431}) == 0x7E06);

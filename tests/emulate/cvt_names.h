@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every name of the table of PTX's conversions, for tests.
+// The names of all of PTX's conversions in the table, for tests.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace binade::test {
 
-/// visit(name) for each.
+/// Calls visit(name) for each conversion.
 template <class Visit>
 void for_each_name(Visit visit) {
   for_each_ptx_cvt(

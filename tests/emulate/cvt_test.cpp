@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's conversions by name: which there are. ptxas judges the names in tests/cuda.
+// The names of PTX's conversions: which exist. tests/cuda lets ptxas judge them.
 #include "emulate/cvt.h"
 
 #include <doctest/doctest.h>

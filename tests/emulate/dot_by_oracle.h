@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One element of a Tensor Core instruction by the exact oracle: its rules from an instruction's model, and
-// the steps that the oracle leaves to others, put together here.
+// One element of a Tensor Core instruction, computed by the exact oracle: the oracle's rules are
+// made from the instruction's model, and steps that the oracle does not have are put together here.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,14 @@ inline oracle::DotRules rules_of(const DotModel& model, const Format& d) {
   return out;
 }
 
-/// Nearest, with NVIDIA's NaN.
+/// Returns x rounded to nearest, ties to even, with NVIDIA's NaN.
 inline std::uint64_t nearest(const oracle::Computed& x, const Format& f) {
   const oracle::Oracle judge(spec_of(f), oracle::Oracle::Method::division);
   return judge.round(x.value, rules_of({.nan = NanResult::nvidia})).bits;
 }
 
-/// fma(a1, b1, a0·b0) and fma(a3, b3, a2·b2), each rounded to binary32, added to c one after the other.
+/// Returns c + fma(a1, b1, a0·b0) + fma(a3, b3, a2·b2), added in this order, with each operation
+/// rounded to binary32.
 inline std::uint64_t pairs_by_oracle(const DotTypes& t, const DrawnDot& row) {
   using oracle::Operation;
   const auto even = oracle::Way::nearest_even;
@@ -58,8 +59,8 @@ inline std::uint64_t pairs_by_oracle(const DotTypes& t, const DrawnDot& row) {
   return nearest({sum}, t.d);
 }
 
-/// The oracle knows fused sums and the expanded recipe whole; where sums begin at +0 or are binary32
-/// on the way to another type, the last steps are put together here.
+/// Returns D. The oracle itself computes fused sums and the expanded recipe; where sums begin at +0
+/// or are binary32 before they are converted to another type, the last steps are done here.
 inline std::uint64_t by_oracle(const Instruction& x, const DrawnDot& row) {
   const DotTypes& t = x.types;
   if (x.model.recipe == Recipe::pairwise) return pairs_by_oracle(t, row);

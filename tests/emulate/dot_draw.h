@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of dot products for tests: every kind of encoding, near and far exponents, cancellation,
-// specials.
+// Random operands of dot products for tests: every kind of encoding, exponents near each other and
+// far apart, cancellation, infinities and NaNs.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,8 @@ inline int random_exponent(Random& random, const Format& f) {
   return between(random, f.emin() - 1, f.emax());
 }
 
-/// Kinds of rows: any bits; near exponents; at the floor; few products that cancel.
+/// Returns a random row. There are five kinds: any bits; exponents near each other, far apart, or
+/// at the exponent floor; products that cancel in pairs.
 inline DrawnDot draw_dot(Random& random, const DotTypes& types, int k) {
   DrawnDot out;
   const int kind = between(random, 0, 4);

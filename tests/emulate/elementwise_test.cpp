@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise operations on arrays: outputs and counts against the oracle, element by element, and
-// the independence of an element from how the array is cut.
+// Elementwise operations on arrays: outputs and counts against the oracle, element by element. How
+// the array is divided changes no element.
 #include "emulate/elementwise.h"
 
 #include <doctest/doctest.h>
@@ -48,7 +48,7 @@ struct Judged {
   std::uint64_t different = 0;
 };
 
-/// Every element and every event by its definition.
+/// Compares every element and every count with its definition.
 template <class T>
 Judged judged(const Columns<T>& in, const std::vector<T>& out, const Elementwise& how) {
   const oracle::Oracle judge(test::spec_of(how.to), oracle::Oracle::Method::division);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far the evaluations behind the rounded functions are from MPFR's values: those in binary64 a quarter of
-// the bound that the rounding test takes at most, those in double-double 2^-95, but of log around 1, where terms
-// cancel, 2^-80. The results alone would not
-// tell: only one argument in 2^20 needs more than a double.
+// The errors of the evaluations behind the rounded functions, against MPFR's values. Those in
+// binary64 may be at most a quarter of the bound with which the rounding test works, those in
+// double-double 2^-95, and for log around 1, where terms cancel, 2^-80. The rounded results would
+// not show this: only one argument in 2^20 needs more than a double.
 #include <doctest/doctest.h>
 #include <mpfr.h>
 
@@ -30,7 +30,7 @@ class Number {
 
 using ByMpfr = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
-/// |high + low - f(x)| / |f(x)|.
+/// Returns |high + low - f(x)| / |f(x)|.
 double error_of(DoubleDouble y, ByMpfr f, double x) {
   Number argument, exact, difference;
   mpfr_set_d(argument.get(), x, MPFR_RNDN);
@@ -62,7 +62,8 @@ Errors errors_of(ByMpfr f, double low, double high, const Narrow& narrow, const 
   return out;
 }
 
-/// Both errors within their bounds, and not so small that nothing can have been compared.
+/// Checks that both errors are within their bounds, and not so small that nothing can have been
+/// compared.
 void check(const Errors& errors, double bound, double wide_bound = 0x1p-95) {
   CHECK(errors.narrow < bound / 4);
   CHECK(errors.narrow > 0x1p-56);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, log, tanh, erf and rsqrt where one reads the answer off the mathematics: special values, exact
-// results, arguments so small that one term is left, ends of the range; and that both ways of evaluating
-// give one answer. All 2^32 arguments are the matter of tests/slow/functions_test.cpp.
+// exp, log, tanh, erf and rsqrt where mathematics gives the answer: special values, exact results,
+// arguments so small that one term of the series is left, ends of the range. Both evaluations must
+// give the same answer. tests/slow/functions_test.cpp tests all 2^32 arguments.
 #include "emulate/functions.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of whole products, told apart from the arithmetic: sums written down by hand as expressions
-// of dots and additions, padding that changes no bit and the cases where it does, the epilogue.
+// The order of whole products, without the arithmetic of instructions: sums written down by hand as
+// expressions of dots and additions, padding that changes no bit and the cases where it does, the
+// epilogue.
 #include "emulate/gemm.h"
 
 #include <doctest/doctest.h>

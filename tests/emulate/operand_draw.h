@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Seeded random operands, formats and attributes for tests, drawn so that ties, subnormal results,
-// overflows and cancellations really come up.
+// overflows and cancellations are frequent.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ inline int between(Random& random, int low, int high) {
   return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
 }
 
-/// Any bits, nearly all ones, nearly all zeros, few leading bits.
+/// Returns a fraction field with random bits, with nearly all ones, with nearly all zeros, or with
+/// a few leading bits.
 inline std::uint64_t draw_fraction(Random& random, const Format& f) {
   switch (random() % 4) {
     case 0: return random() & f.fraction_mask();
@@ -27,7 +28,8 @@ inline std::uint64_t draw_fraction(Random& random, const Format& f) {
   }
 }
 
-/// An encoding with this exponent, or the nearest field: of the subnormals, of the specials.
+/// Returns an encoding with this exponent, or with the nearest exponent field, so that subnormals,
+/// infinities and NaNs come up too.
 inline std::uint64_t draw_at(Random& random, const Format& f, int exponent) {
   const int field = std::clamp(exponent + f.bias, 0, static_cast<int>(f.exponent_mask()));
   return bits_of({random() % 2 == 0, static_cast<std::uint64_t>(field), draw_fraction(random, f)},
@@ -38,7 +40,7 @@ inline int exponent_of(std::uint64_t bits, const Format& f) {
   return static_cast<int>(fields_of(bits, f).exponent) - f.bias;
 }
 
-/// An exponent for the result: about the subnormals, about the largest, anywhere.
+/// Returns an exponent for the result: near the subnormals, near the largest, or any.
 inline int draw_target(Random& random, const Format& to) {
   switch (random() % 3) {
     case 0: return to.emin() + between(random, -to.precision - 2, 1);
@@ -47,7 +49,8 @@ inline int draw_target(Random& random, const Format& to) {
   }
 }
 
-/// The second operand, which steers the result of the first two.
+/// Returns the second operand, chosen so that the result has an exponent of draw_target() or
+/// cancels.
 inline std::uint64_t draw_second(Random& random, Operation operation, std::uint64_t a,
                                  const OperandFormats& from, const Format& to) {
   const int e = exponent_of(a, from[0]);
@@ -69,8 +72,9 @@ inline std::uint64_t draw_second(Random& random, Operation operation, std::uint6
   }
 }
 
-/// (2 - 2u)(1 + u) = 2 - 2u^2, u the ulp of 1: the product lies so little below the smallest normal
-/// number that it rounds up to it, whether the exponent is bounded or not.
+/// Returns factors whose product lies so little below the smallest normal number that it rounds up
+/// to it, whether the exponent is bounded or not: (2 - 2u)(1 + u) = 2 - 2u^2, where u is the ulp of
+/// 1.
 inline Operands draw_almost_normal(Random& random, const OperandFormats& from, const Format& to) {
   const int e = between(random, -5, 5);
   const auto code = [&](std::size_t i, int exponent, std::uint64_t fraction) {
@@ -101,7 +105,7 @@ inline Operands draw_operands(Random& random, Operation operation, const Operand
     const int e = exponent_of(bits[0], from[0]) + exponent_of(bits[1], from[1]);
     bits[2] =
         draw_at(random, from[2], e + between(random, -2 * to.precision - 3, to.precision + 3));
-    // Nearly or wholly the negative product.
+    // In one case of four the addend is the negated product, rounded.
     const Exact product = negated(multiply(decode(bits[0], from[0]), decode(bits[1], from[1])));
     if (random() % 4 == 0) bits[2] = project(product, from[2]).bits;
   }
@@ -117,7 +121,7 @@ inline Attributes draw_attributes(Random& random) {
           .random_bits = between(random, 1, 32)};
 }
 
-/// A format of the user's, of these widths.
+/// Returns a user's format of these widths.
 inline Format draw_format(Random& random, int exponent_bits, int precision) {
   for (;;) {
     Format f{exponent_bits, precision, (1 << (exponent_bits - 1)) - 1};
@@ -130,7 +134,7 @@ inline Format draw_format(Random& random, int exponent_bits, int precision) {
   }
 }
 
-/// A row of the table or a user's format.
+/// Returns a row of the table of formats, or a user's format.
 inline Format draw_format(Random& random) {
   if (random() % 2 == 0) return formats[random() % formats.size()].format;
   const int exponent_bits = between(random, 2, 11);

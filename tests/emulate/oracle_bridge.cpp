@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Translation to and from the oracle, and the words of a difference.
+// Conversion to and from the oracle's types, and the text of a difference.
 #include "tests/emulate/oracle_bridge.h"
 
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the project's words and the oracle's, so that a test states a case once and both answer it.
-// This is the only place where the two meet.
+// Conversions between the project's types and the oracle's, so that a test states a case once and
+// both compute it. This is the only place where the two meet.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ oracle::Rules rules_of(const Attributes& attributes);
 oracle::Value value_of(const Exact& x);
 Projected projected(const oracle::Outcome& outcome);
 
-/// Compares project() with the oracle case by case, keeps the first differences in words.
+/// Compares project() with the oracle case by case, and keeps the first differences as text.
 class Judge {
  public:
   explicit Judge(const Format& format,
                  oracle::Oracle::Method method = oracle::Oracle::Method::table);
 
   void project(const Exact& x, const Attributes& attributes, std::uint32_t random = 0);
-  /// The expected result, not compared or counted.
+  /// Returns the expected result, without comparing or counting anything.
   Projected expected(const Exact& x, const Attributes& attributes, std::uint32_t random = 0) const;
 
   std::uint64_t cases() const { return cases_; }
   std::uint64_t differences() const { return differences_; }
-  /// How many of the expected results raised this flag.
+  /// Returns how many of the expected results raised this flag.
   std::uint64_t raised(Flags flag) const;
   const std::string& report() const { return report_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Philox4x32-10 against the known answers of Random123 (kat_vectors, "philox4x32 10").
+// Philox4x32-10 against the known answers of Random123 (its file kat_vectors, "philox4x32 10").
 #include "emulate/philox.h"
 
 #include <doctest/doctest.h>

@@ -22,9 +22,10 @@ constexpr std::array deterministic{Rounding::ties_to_even,    Rounding::ties_to_
                                    Rounding::toward_zero,     Rounding::toward_positive,
                                    Rounding::toward_negative, Rounding::to_odd};
 
-/// Numbers in the gap above a finite encoding (positive): the number itself, each quarter of the
-/// gap, and just beside each, both by a bit of the window and by the sticky bit. `fine` false:
-/// only the number and the middle, with their neighbourhoods.
+/// Returns numbers in the gap above a positive finite encoding: the number itself, each quarter of
+/// the gap, and numbers just beside each, which differ by a bit of the exact significand or by the
+/// sticky bit only. If `fine` is false, only the number and the middle of the gap with their
+/// neighbours.
 std::vector<Exact> gap(std::uint64_t bits, const Format& f, bool fine) {
   const Exact x = decode(bits, f);
   const uint128 low = x.kind == Kind::zero ? 0 : x.significand;
@@ -45,8 +46,8 @@ std::vector<Exact> gap(std::uint64_t bits, const Format& f, bool fine) {
   return out;
 }
 
-/// Numbers outside the grid. Beyond the largest finite one: around one ulp, one and a half, two
-/// binades, far. Below the smallest: its binades and their middles, and far.
+/// Returns numbers outside the format's range: beyond the largest finite number by about one ulp,
+/// one and a half, two binades and far; below the smallest at binades, their middles and far.
 std::vector<Exact> outside(const Format& f) {
   std::vector<Exact> out;
   const uint128 step = uint128{1} << 60;
@@ -77,7 +78,7 @@ std::vector<Exact> outside(const Format& f) {
   return out;
 }
 
-/// All finite non-negative encodings, in order.
+/// Returns all finite non-negative encodings, in order.
 std::vector<std::uint64_t> magnitudes(const Format& f) {
   std::vector<std::uint64_t> out;
   for (std::uint64_t bits = 0; bits <= max_bits(f, false);
@@ -104,7 +105,8 @@ std::vector<Attributes> all_attributes() {
   return out;
 }
 
-/// A judge whose batch held everything the format can show.
+/// Checks that a judge found no difference, and that its cases raised every flag that the format
+/// can.
 void check(const Judge& judge, std::uint64_t at_least) {
   CHECK_MESSAGE(judge.differences() == 0, judge.report());
   CHECK(judge.cases() >= at_least);

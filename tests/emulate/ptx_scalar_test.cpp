@@ -155,7 +155,7 @@ struct Expected {
   Clamp clamp;
 };
 
-/// All names of arithmetic, put together from the pieces of the ISA's syntax lines.
+/// Returns all names of arithmetic, put together from the parts of the ISA's syntax lines.
 std::vector<Expected> arithmetic_names() {
   struct Opcode {
     const char* name;
@@ -220,7 +220,7 @@ std::vector<Expected> arithmetic_names() {
   return out;
 }
 
-/// The rule of the clamp on the rounded result.
+/// Returns the rounded result after the clamp, by its rule.
 std::uint64_t clamped_by_hand(std::uint64_t bits, const Format& f, Clamp clamp) {
   const double x = value_of<double>(bits, f);
   if (clamp == Clamp::none) return bits;
@@ -287,7 +287,7 @@ struct TypeName {
   Format format;
 };
 
-/// The words of the PTX ISA on min and max, on doubles.
+/// Returns min or max as the text of the PTX ISA defines them, computed with doubles.
 double chosen_by_hand(double a, double b, bool maximum, bool nan, bool xorsign) {
   const bool negative = std::signbit(a) != std::signbit(b);
   if (xorsign) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bulk quantization: every output and every count against the oracle's, on batches that contain each
-// kind of event; and that neither the split of an array nor its address changes a bit.
+// kind of event. Neither the split of an array nor its address changes a bit.
 #include "emulate/quantize.h"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,8 @@ struct Source<double> {
   static constexpr int fraction_bits = 52;
 };
 
-/// Specials, subnormals of the carrier, numbers around the format's range and its ends, exact ones.
+/// Returns inputs: infinities, NaNs, subnormals of the carrier (float or double), numbers around
+/// the format's range and its ends, numbers of the format.
 template <class T>
 std::vector<T> batch(const Format& f, std::uint64_t seed, std::size_t n) {
   std::mt19937_64 random(seed);
@@ -59,7 +60,7 @@ std::vector<T> batch(const Format& f, std::uint64_t seed, std::size_t n) {
   return out;
 }
 
-/// The counts by the oracle, and the outputs compared on the way.
+/// Compares the outputs with the oracle, and returns the counts that the oracle expects.
 template <class T>
 EventCounts expected_counts(const oracle::Oracle& judge, const std::vector<T>& in,
                             const std::vector<T>& out, const Quantizer& to,

@@ -46,7 +46,7 @@ std::vector<T> batch(std::size_t n) {
   return out;
 }
 
-/// The segment by the text of DESIGN: m = 1 | 1.75 | > 1.8125 | 1.875 | 2-2^-7 | …
+/// Returns the segment as its definition has it: m = 1 | 1.75 | > 1.8125 | 1.875 | 2-2^-7 | …
 int segment_by_words(double m) {
   if (m == 1) return 0;
   if (m < 1.75) return 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of a group are kept, over every pattern of zeros; and that a sparse dot is the dense one of
-// what is kept, whatever stands beside the zeros.
+// Which elements of a sparse group are kept, over every pattern of zeros. A sparse dot product
+// equals the dense one of the elements that are kept, whatever b holds where a is zero.
 #include "emulate/sparse.h"
 
 #include <doctest/doctest.h>

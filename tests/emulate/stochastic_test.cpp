@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stochastic rounding, to the letter: up iff floor(f 2^n) + r >= 2^n, f in units of the destination's
-// ulp, r the low n bits of the word. The law is checked by counting over all r; then flags and the
-// ends of the range against the oracle.
+// Stochastic rounding as it is specified: up if and only if floor(f 2^n) + r >= 2^n, where f is the
+// part that is cut off in units of the destination's ulp, and r the low n bits of the random word.
+// This is checked by counting over all r; flags and the ends of the range are checked against the
+// oracle.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -21,7 +22,8 @@ struct Law {
   std::uint64_t ups = 0;
 };
 
-/// In the gap above the encoding `bits`: f = j / 2^fine for all j, with and without a rest below.
+/// Returns numbers in the gap above the encoding `bits`: those at f = j / 2^fine for all j, with
+/// and without a sticky bit below.
 void check_law(std::uint64_t bits, const Format& f, int n, int fine, Law& law) {
   const Exact below = decode(bits, f);
   const uint128 low = below.kind == Kind::zero ? 0 : below.significand;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor Core instructions: each follows its model as an exact oracle computes it, and rows worked by hand.
+// Tensor Core instructions: each gives what an exact oracle computes by its model, and rows worked
+// by hand.
 #include "emulate/tensor_core.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +34,8 @@ std::string words(const DrawnDot& row) {
   return out;
 }
 
-/// Instructions that differ in what they compute: m and n aside. Integers have a test of their own.
+/// Instructions that differ in what they compute, not only in m and n. Integers have a test of
+/// their own.
 std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {
@@ -51,7 +53,7 @@ std::vector<Instruction> computations() {
 
 bool is_sparse(const Instruction& x) { return x.model.sparse_group != 0; }
 
-/// A row of half as many products, for the oracle, and the same with zeros of a between them.
+/// A row of half as many products, for the oracle, and the same row with zeros of a between them.
 struct SparseRow {
   DrawnDot dense, sparse;
 };
@@ -112,7 +114,7 @@ TEST_CASE("m8n8k4 into f16: the first pair is added to c before the second") {
   const DotTypes types{binary16, binary16, binary16, binary16};
   const Instruction x = *find_instruction(Family::mma, 90, 8, 8, 4, types);
   CHECK(x.model.recipe == Recipe::pairwise);
-  // 65504 - 65504 · 1, then + 2^-10 · 2^-3, which 65504 alone would swallow in binary32.
+  // 65504 - 65504 · 1, then + 2^-10 · 2^-3, which would vanish beside a single 65504 in binary32.
   const std::uint64_t a[]{0, 0xFBFF, 0, 0x1400};
   const std::uint64_t b[]{0, 0x3C00, 0, 0x3000};
   CHECK(dot(x.model, types, a, b, 4, 0x7BFF) == 0x0800);

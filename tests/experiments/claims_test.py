@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# claims, quickly: every correction holds, with the same bytes on one thread and on two, and figures that can be had
-# without the project are those that Python's own floats and a few lines of arithmetic give.
+# The experiment `claims` in its quick form: every correction holds, with the same bytes on one thread and on two, and figures
+# that need none of the project's code are those that Python's own floats and a few lines of arithmetic give.
 
 import json
 import math

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The experiments as a user runs them: listed, run, as expected, and some of their figures worked out again here.
-# Run as experiments_test.py PATH_TO_BINADE; needs Python alone.
+# The experiments as a user runs them: they are listed, run and end as expected; some of their figures are worked out again here.
+# Run as experiments_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every experiment runs, and every figure of its hypothesis is one that was measured and holds.
-# Run as figures_test.py PATH_TO_BINADE [--whole]; quickly unless told otherwise. Needs Python alone.
+# Run as figures_test.py PATH_TO_BINADE [--whole]; the quick form without --whole. Needs Python only.
 
 import json
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# gradcheck_formats, quickly: it ends as expected, with the same bytes on one thread and on two, and its shares for x³ are
-# those of central differences in Python's own binary32, binary16 and binary64 (struct's 'f' and 'e', float) at other
-# random x, but for five standard deviations of its sample.
+# The experiment `gradcheck_formats` in its quick form: it ends as expected, with the same bytes on one thread and on two. Its
+# shares for x³ are those of central differences in Python's own binary32, binary16 and binary64 (struct's 'f' and 'e',
+# float) at other random x, within five standard deviations of its sample.
 
 import json
 import math

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads what every experiment expects: its figures are all held to bounds that hold them, and no figure stands
-// in its words that is not one of these.
+// Reads the expectation of every experiment: each of its figures has bounds that contain it, and
+// its text has no figure besides these.
 #include <doctest/doctest.h>
 
 #include <regex>

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# swamping, double_rounding and reduction_hazards, quickly: they end as expected, with the same bytes on one thread and
-# on two, and their figures are those of the standard library's own binary16 (struct's 'e') and of exact counting.
+# The experiments `swamping`, `double_rounding` and `reduction_hazards` in their quick form: they end as expected, with the
+# same bytes on one thread and on two, and their figures are those of the standard library's own binary16 (struct's 'e')
+# and of exact counting.
 
 import json
 import math

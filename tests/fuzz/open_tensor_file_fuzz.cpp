@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer harness: any bytes, opened and read as a file, with and without a --dtype. Only an Error
-// or the promised bytes may come out.
+// A libFuzzer harness that opens and reads any bytes as a file, with and without a --dtype. The
+// reader may only throw Error or give as many bytes as it promised.
 //   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -I. \
 //     tests/fuzz/open_tensor_file_fuzz.cpp $(ls lib/io/*.cpp | grep -v /no_) lib/format/dtype.cpp lib/text/spelling.cpp \
 //     lib/parallel/parallel.cpp build/emulate/libemulate.a -lz -lfmt -o fuzz

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of JSON that the program writes: the commands that write it, in the cases that change its shape."""
+"""The commands that write every kind of JSON that the program has, in the cases that change its shape."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# lib/json.schema.json against every kind of JSON that the program writes: each document is valid, whatever the schema
-# allows has been written, and nothing that is renamed, added or of another kind passes.
+# lib/json.schema.json against every kind of JSON that the program writes: each document is valid, everything that the schema
+# allows is written by some command, and nothing that is renamed, added or of another kind is valid.
 # Run as json_schema_test.py PATH_TO_BINADE MADE_EXPERIMENTS; needs jsonschema.
 
 import collections

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of a Tensor Core's multiply-add, one function each, on integers of any length.
+// The rules of a Tensor Core's multiply-add, one function for each, on integers of any length.
 #include "tests/oracle/dot.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace oracle {
 namespace {
 
-/// An operand or a product. The exponent is what alignment sees; it need not be floor(log2 size).
+/// An operand or a product. `exponent` is the one by which it is aligned, which need not be
+/// floor(log2 size).
 struct Term {
   Kind kind = Kind::number;
   bool negative = false;
@@ -25,7 +26,7 @@ using Terms = std::vector<Term>;
 
 Integer power_of_two(int n) { return times_power(Integer(1), n); }
 
-/// t / 2^e, which must be an integer.
+/// Returns t / 2^e, which must be an integer.
 Integer signed_multiple(const Term& t, int e) {
   const Integer n = times_power(t.size.n, t.size.e - e);
   return t.negative ? Integer(-n) : n;
@@ -69,8 +70,8 @@ std::uint64_t infinity_of(bool negative, const Spec& spec) {
   return assemble_dot(negative, 2 * spec.bias + 1, 0, spec);
 }
 
-/// What the bits stand for, with the exponent that a format of this smallest exponent gives it:
-/// subnormals keep the smallest.
+/// Returns the number that the bits stand for, with the exponent that a format with this smallest
+/// exponent gives it: subnormals have the smallest.
 Term read(std::uint64_t bits, const Spec& spec, int smallest) {
   const Value value = value_of(bits, spec);
   Term t{value.kind, value.negative, {}, 0};
@@ -81,7 +82,7 @@ Term read(std::uint64_t bits, const Spec& spec, int smallest) {
   return t;
 }
 
-/// n, where n 2^e <= x < (n + 1) 2^e, or n + 1, as the way tells.
+/// Returns n, where n 2^e <= x < (n + 1) 2^e, or n + 1, as the rounding direction `way` says.
 Integer multiple_near(const Dyadic& x, int e, Way way, bool negative) {
   bool exact = false;
   const Integer n = floor_at(x, e, exact);
@@ -97,7 +98,7 @@ Integer multiple_near(const Dyadic& x, int e, Way way, bool negative) {
   return n + (!exact && above ? 1 : 0);
 }
 
-/// Rounded by IEEE 754 to a format with Inf and NaN. Zero keeps the sign of x.
+/// Returns x rounded by IEEE 754 to a format with Inf and NaN. A zero keeps the sign of x.
 std::uint64_t rounded(const Term& x, const Spec& spec, Way way) {
   const int places = spec.precision - 1;
   if (x.size.n == 0) return assemble_dot(x.negative, 0, 0, spec);
@@ -117,7 +118,7 @@ std::uint64_t rounded(const Term& x, const Spec& spec, Way way) {
                       spec);
 }
 
-/// A sum that has a NaN or an Inf among its terms.
+/// Returns the sum of terms among which there is a NaN or an Inf.
 std::uint64_t special_sum(const Terms& terms, Result result) {
   bool nan = false;
   bool plus = false;
@@ -135,7 +136,7 @@ bool has_special(const Terms& terms) {
   return std::ranges::any_of(terms, [](const Term& t) { return t.kind != Kind::number; });
 }
 
-/// x + y by IEEE 754.
+/// Returns x + y by IEEE 754.
 std::uint64_t ieee_sum(const Term& x, const Term& y, Result result, Way way) {
   if (has_special({x, y})) return special_sum({x, y}, result);
   const int e = std::min(x.size.e, y.size.e);
@@ -147,7 +148,8 @@ std::uint64_t ieee_sum(const Term& x, const Term& y, Result result, Way way) {
   return rounded(sum, spec_of(result), way);
 }
 
-/// Not normalized, not rounded, not limited.
+/// Returns the exact product. Its exponent is the sum of the factors' exponents, or with
+/// `normalized` the product's own.
 Term product(const Term& a, const Term& b, bool normalized) {
   Term p{Kind::number, a.negative != b.negative, {}, 0};
   if (a.kind == Kind::nan || b.kind == Kind::nan) {
@@ -162,7 +164,7 @@ Term product(const Term& a, const Term& b, bool normalized) {
   return p;
 }
 
-/// How many 2^e are left of the term.
+/// Returns the term in units of 2^e after alignment, and sets `lost` if anything was cut off.
 Integer aligned(const Term& t, int e, Cut cut, bool& lost) {
   bool exact = false;
   Integer n = floor_at(t.size, e, exact);
@@ -173,7 +175,7 @@ Integer aligned(const Term& t, int e, Cut cut, bool& lost) {
   return t.negative ? Integer(-n) : n;
 }
 
-/// The exact sum of what alignment leaves of the terms.
+/// Returns the exact sum of the terms after alignment.
 Term aligned_sum(const Terms& terms, int last_place, Cut cut) {
   Integer n = 0;
   bool lost = false;
@@ -191,7 +193,7 @@ int largest_exponent(const Terms& terms, int floor) {
   return largest;
 }
 
-/// C + the products of one block.
+/// Returns C + the products of one block.
 std::uint64_t fused_sum(const DotRules& rules, const Terms& products, const Term& c) {
   Terms terms = products;
   terms.push_back(c);
@@ -209,11 +211,12 @@ std::uint64_t fused_sum(const DotRules& rules, const Terms& products, const Term
   const Dyadic too_large{Integer(1), spec.bias + 1};
   if (compare(sum.size, too_large) >= 0) return infinity_of(sum.negative, spec);
   const std::uint64_t d = rounded(sum, spec, rules.way);
-  const bool minus_zero = d == assemble_dot(true, 0, 0, spec);  // never given (H100)
+  const bool minus_zero = d == assemble_dot(true, 0, 0, spec);  // an H100 never gives it
   return minus_zero ? assemble_dot(false, 0, 0, spec) : d;
 }
 
-/// Blocks of consecutive products, each taking the sum of the one before it as C.
+/// Returns the sum of blocks of consecutive products, each with the sum of the block before as its
+/// C.
 std::uint64_t chain(const DotRules& rules, const Terms& products, const Term& c) {
   const auto length = static_cast<std::size_t>(rules.block_length);
   std::vector<Terms> blocks;
@@ -232,7 +235,7 @@ std::uint64_t chain(const DotRules& rules, const Terms& products, const Term& c)
   return d;
 }
 
-/// The products of one of the two chains that the products are dealt to.
+/// Returns the products of the first or the second of the two chains that share the products.
 Terms half_of(std::span<const Term> products, std::size_t half, bool contiguous) {
   Terms chosen;
   for (std::size_t k = 0; k < products.size(); ++k) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The oracle of dot products against rows that real GPUs computed: none may differ, and every rule
-// that the rows can tell from a wrong one is set wrong, which they must show. The rows stand in the
-// folder BINADE_HW_VECTORS, or beside the source tree; without them the exit code is 77.
+// The oracle of dot products against rows that real GPUs computed: none may differ. Then each rule
+// that the rows can distinguish from a wrong one is set wrong, and rows must differ. The rows are
+// in the folder BINADE_HW_VECTORS, or beside the source tree; without them the exit status is 77.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ using oracle::Way;
 
 constexpr std::size_t rows_per_set = 2000;
 
-/// One record of the folder's sets.json: the chip, the formats, C, and what the rules are.
+/// One record of the folder's sets.json: the chip, the formats, C, and the rules.
 struct Set {
   std::string_view gpu, input, output;
   std::size_t k;
@@ -106,7 +106,7 @@ std::string name_of(const Set& set) {
 }
 
 DotRules rules_of(const Set& set) {
-  // The generation's own number of fraction bits, also where FP8 keeps fewer.
+  // The GPU generation's number of fraction bits, even where FP8 keeps fewer.
   const int base = set.gpu == "V100" ? 23 : set.gpu[0] == 'A' || set.gpu == "L40S" ? 24 : 25;
   return {.block_length = set.block_length,
           .fraction_bits = set.fraction_bits,
@@ -126,7 +126,8 @@ const oracle::Spec& spec_of(std::string_view format) {
       .spec;
 }
 
-/// The numbers of a .npy file: version 1, C order, unsigned of 1, 2 or 4 bytes, little-endian.
+/// Returns the numbers of a .npy file of version 1, in C order, unsigned, of 1, 2 or 4 bytes,
+/// little-endian.
 std::vector<std::uint64_t> read_npy(const std::filesystem::path& path, std::size_t count) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -180,23 +181,24 @@ bool is_fp8(const Set& s) { return s.input == "E4M3" || s.input == "E5M2"; }
 bool is_fused_fp8(const Set& s) { return is_fp8(s) && !s.expanded && s.has_c; }
 bool is_expanded(const Set& s) { return s.expanded; }
 bool is_expanded_to_fp16(const Set& s) { return s.expanded && s.output == "fp16"; }
-/// The sets whose results are long enough to show what alignment does.
+/// Returns whether a set's results are long enough to show what alignment does.
 bool shows_alignment(const Set& s) {
   return (!s.expanded && s.output == "fp32") || is_fused_fp8(s);
 }
-/// Where C is now and then larger than every product.
+/// Returns whether C is larger than every product in some rows of a set.
 bool shows_c(const Set& s) {
   const bool short_sum = s.input == "fp16" && s.output == "fp32" && s.block_length <= 8;
   return short_sum || s.input == "tf32" || is_fused_fp8(s);
 }
-/// Sums of 32 products of FP8 numbers mostly fit in fp32.
+/// Returns whether a set's results show how sums are rounded. Sums of 32 products of FP8 numbers
+/// mostly fit in fp32, so they do not.
 bool shows_rounding(const Set& s) { return !s.expanded || s.output == "fp16"; }
 bool shows_length(const Set& s) {
   return shows_rounding(s) && s.k >= static_cast<std::size_t>(s.block_length);
 }
 bool is_e4m3(const Set& s) { return s.input == "E4M3"; }
 
-/// A rule set wrong, the sets that must show it, and in how many rows at least.
+/// A wrong rule, the sets that must show that it is wrong, and the least number of rows that do.
 struct Wrong {
   const char* rule;
   void (*spoil)(DotRules&);
@@ -229,7 +231,7 @@ const Wrong wrong_rules[]{
 struct Job {
   const Set* set;
   const Rows* rows;
-  const Wrong* wrong;  ///< null: all rules right
+  const Wrong* wrong;  ///< null if all rules are right
   std::size_t mismatches = 0;
   std::exception_ptr failure{};
 };
@@ -252,7 +254,7 @@ void run_all(std::vector<Job>& jobs) {
   }
 }
 
-/// Whether the job came out as it must; prints what came out.
+/// Returns whether the job's number of mismatches is as it must be, and prints it.
 bool passes(const Job& job) {
   if (job.failure) std::rethrow_exception(job.failure);
   const bool right = job.wrong == nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The oracle of dot products on cases worked out by hand, one or more for each rule and for each
-// rule set wrong; its fma chain against the oracle of operations.
+// The oracle of dot products on cases worked out by hand, at least one for each rule and for each
+// wrong rule, and its fma chain against the oracle of operations.
 #include "tests/oracle/dot.h"
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ const Spec& twice = format("binary64");
 const Spec& e4m3 = format("e4m3");
 const Spec& e5m2 = format("e5m2");
 
-/// The code of a number that the format has.
+/// Returns the code of a number that the format has.
 std::uint64_t code(double x, const Spec& spec) {
   oracle::Value value{.negative = std::signbit(x)};
   int exponent = 0;
@@ -96,7 +96,7 @@ std::uint64_t dot(const DotRules& rules, const Spec& in, const Pairs& pairs, dou
 std::uint64_t f32(double x) { return code(x, single); }
 std::uint64_t f16(double x) { return code(x, half); }
 
-/// `count` products, zero but for those given by their k.
+/// Returns `count` products, all zero except those that are given with their k.
 Pairs sparse(std::size_t count, std::initializer_list<std::pair<std::size_t, double>> products) {
   Pairs pairs(count, {0.0, 0.0});
   for (const auto& [k, x] : products) pairs[k] = {x, 1.0};
@@ -167,7 +167,7 @@ TEST_CASE("C stands among the products") {
   // C lifts the last place to 2^-9: 3 2^-10 loses a bit.
   const Pairs pairs{{0x3p-10, 1}};
   CHECK(dot(hopper32, half, pairs, -0x1p16) == f32(-0x1p16 + 0x1p-8));
-  // Without C the products keep all, and then the sum -2^16 + 3 2^-10 is cut.
+  // Without C the products keep all their bits, and then the sum -2^16 + 3 2^-10 is cut.
   const Pairs large{{0x3p-10, 1}, {-0x1p15, 1}, {-0x1p15, 1}};
   const DotRules late = with(hopper32, [](DotRules& r) { r.c_after_products = true; });
   CHECK(dot(hopper32, half, large, 0x1p16) == f32(0x1p-9));
@@ -319,7 +319,7 @@ TEST_CASE("FP8 through binary16: two chains, then C") {
   CHECK(dot(expanded16, e4m3, pairs, 2) == f16(2050));
   const DotRules in_chain = with(expanded16, [](DotRules& r) { r.c_in_chain = true; });
   CHECK(dot(in_chain, e4m3, pairs, 1) == f16(2050));
-  // 16 products alone are one chain.
+  // A sum of only 16 products is one chain.
   CHECK(dot(expanded16, e4m3, {pairs.begin(), pairs.begin() + 16}, 1) == f16(2048));
   CHECK_THROWS(dot(expanded16, e4m3, Pairs(8, {1, 1})));
   CHECK(dot(expanded16, e4m3, sparse(64, {{0, 3}, {2, 4}, {32, 5}, {63, 6}}), 7) == f16(25));

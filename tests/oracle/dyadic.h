@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact non-negative numbers n 2^e with n of any length, and the two points of a format's grid around
-// one of them. For the oracle's sources only: it draws in Boost.Multiprecision.
+// Exact non-negative numbers n 2^e with n of any length, and the two points of a format's grid
+// around one of them. Only the oracle's sources include this header, since it includes
+// Boost.Multiprecision.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -18,24 +19,25 @@ struct Dyadic {
   int e = 0;
 };
 
-/// n 2^by, which must be an integer.
+/// Returns n 2^by, which must be an integer.
 Integer times_power(const Integer& n, int by);
-/// floor(x / 2^e), and whether the division was exact.
+/// Returns floor(x / 2^e), and sets `exact` to whether nothing was lost.
 Integer floor_at(const Dyadic& x, int e, bool& exact);
-/// -1, 0, 1 as a < b, a = b, a > b.
+/// Returns -1, 0 or 1 for a < b, a = b or a > b.
 int compare(const Dyadic& a, const Dyadic& b);
 Dyadic add(const Dyadic& a, const Dyadic& b);
-/// a - b, where a >= b.
+/// Returns a - b, where a >= b.
 Dyadic subtract(const Dyadic& a, const Dyadic& b);
-/// floor(log2 x), x > 0.
+/// Returns floor(log2 x), where x > 0.
 int exponent_of(const Dyadic& x);
 Dyadic magnitude(const Value& value);
 
-/// Wide enough for one code more than 64 bits count.
+/// An integer that can hold 2^64, one more than the largest code of 64 bits.
 __extension__ typedef __int128 Code;
 
-/// A magnitude of the grid. Codes count upwards with the magnitude, one by one; the code after the
-/// largest finite number's belongs to the number that would follow it were the exponent unbounded.
+/// A magnitude of the grid and its code. Codes count upwards with the magnitude, one by one. The
+/// code after that of the largest finite number belongs to the number that would follow it if the
+/// exponent were unbounded.
 struct Point {
   Dyadic value;
   Code code = 0;
@@ -44,7 +46,7 @@ struct Point {
 /// The grid points around a number: below <= x < above.
 struct Around {
   Point below, above;
-  bool exact = false;  ///< x = below
+  bool exact = false;  ///< whether x = below
 };
 
 /// The grid of a format's magnitudes, from zero (or the smallest number, where there is no zero) to
@@ -52,17 +54,19 @@ struct Around {
 class Neighbours {
  public:
   virtual ~Neighbours() = default;
-  /// x must not be below the first point; x at or above the last: both neighbours are the last.
+  /// Returns the neighbours of x, which must not be below the first point. If x is at or above the
+  /// last point, both neighbours are the last point.
   virtual Around around(const Dyadic& x) const = 0;
   virtual const Point& first() const = 0;
   virtual const Point& last() const = 0;
 };
 
+/// Return a format's grid that searches a list of all its points, or that finds them by division.
 std::unique_ptr<const Neighbours> listed(const Spec& spec);
 std::unique_ptr<const Neighbours> divided(const Spec& spec);
 
-/// The grid of `precision` bits at x's binade, exponent unbounded; codes follow the format's own, so
-/// that parity means the same.
+/// Returns the neighbours of x on the grid of the format's precision with an unbounded exponent.
+/// Codes continue the format's own, so that an even code means an even significand.
 Around around_unbounded(const Dyadic& x, const Spec& spec);
 
 }  // namespace oracle

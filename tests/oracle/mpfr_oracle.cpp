@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MPFR holds 0.1xxx 2^E with emin <= E <= emax, so its bounds are those of 1.xxx 2^e plus one, and
-// the lowest subnormal bit is 2^(emin - 1). It knows neither ties away with subnormals nor rounding
-// to odd: those are chosen from its two directed results.
+// the lowest subnormal bit is 2^(emin - 1). MPFR rounds neither ties away with subnormals nor to
+// odd; these results are chosen from its two directed ones.
 #include "tests/oracle/mpfr_oracle.h"
 
 #include <mpfr.h>
@@ -48,7 +48,7 @@ bool narrow(mpfr_ptr out, mpfr_srcptr x, const Spec& spec, mpfr_rnd_t mode) {
   return ternary != 0;
 }
 
-/// Whether the last significand bit of a finite number is odd, on the grid of the format.
+/// Returns whether the last significand bit of a finite number is odd, on the grid of the format.
 bool is_odd(mpfr_srcptr x, const Spec& spec) {
   if (mpfr_zero_p(x)) return false;
   const mpfr_exp_t emin = 1 - spec.bias;

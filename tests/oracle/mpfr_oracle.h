@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A second opinion for the oracle itself: GNU MPFR with its exponent range narrowed to an IEEE format.
+// A check of the oracle itself: rounding by GNU MPFR, with its exponent range narrowed to an IEEE
+// format.
 #pragma once
 
 #include "tests/oracle/oracle.h"
@@ -12,7 +13,7 @@ struct MpfrResult {
   bool inexact = false;
 };
 
-/// Rounds a finite number to an IEEE format; every Way but random.
+/// Rounds a finite number to an IEEE format. `way` may be every Way except random.
 MpfrResult round_by_mpfr(const Value& value, const Spec& spec, Way way);
 
 }  // namespace oracle

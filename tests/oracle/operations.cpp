@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Specials by tables, numbers by integers of any length. A result longer than 128 bits is cut there
-// and its last bit set if anything was lost: it keeps its side of every grid point, midpoint and
-// 2^-32 of an ulp of formats up to 53 bits, which is all that rounding asks.
+// Zeros and infinities are handled by tables, other numbers by integers of any length. A result
+// longer than 128 bits is cut there and its last bit set if anything was lost. It stays on its side
+// of every grid point, midpoint and 2^-32 of an ulp of formats up to 53 bits, which is all that
+// rounding needs.
 #include "tests/oracle/operations.h"
 
 #include <algorithm>
@@ -12,9 +13,9 @@
 namespace oracle {
 namespace {
 
-/// What comes out when an operand is a zero or an infinity.
+/// The result of an operation by the classes of its operands: zero, number, infinity.
 enum class Rule {
-  numbers,    ///< two non-zero numbers: arithmetic
+  numbers,    ///< both are numbers that are not zero: arithmetic decides
   first,      ///< the first operand
   second,     ///< the second operand
   zeros,      ///< their common sign, else +0 or, rounding down, -0 (6.3)
@@ -57,7 +58,8 @@ Computed invalid_operation() {
   return {value, true, false};
 }
 
-/// x plus, if `more`, something below its last bit; then x must have 100 bits or more.
+/// Returns x, plus something below its last bit if `more` is set; x must then have 100 bits or
+/// more.
 Value in_128_bits(bool negative, Dyadic x, bool more = false) {
   const int drop = static_cast<int>(msb(x.n)) - 127;
   if (drop > 0) {
@@ -98,7 +100,8 @@ Value quotient(const Value& a, const Value& b) {
   return in_128_bits(a.negative != b.negative, {whole, x.e - y.e - up}, rest != 0);
 }
 
-/// a - b n, n the integer nearest a/b, the even one of two; a zero takes a's sign (5.3.1).
+/// Returns a - b n, where n is the integer nearest to a/b, the even one of two. A zero has a's sign
+/// (5.3.1).
 Value nearest_remainder(const Value& a, const Value& b) {
   const Dyadic x = magnitude(a);
   const Dyadic y = magnitude(b);
@@ -138,7 +141,7 @@ Computed by_rule(Rule rule, const Value& a, const Value& b, Way way) {
   return {};
 }
 
-/// Neither operand is a NaN.
+/// Returns the result of an operation with two operands, neither of which is a NaN.
 Computed binary(Operation operation, const Value& a, const Value& b, Way way) {
   const auto& table = operation == Operation::add        ? sums
                       : operation == Operation::multiply ? products
@@ -160,7 +163,8 @@ Computed square_root(const Value& a) {
   return {a.kind == Kind::infinity ? a : root(a)};
 }
 
-/// In the order -Inf, negative numbers, -0, +0, positive numbers, Inf.
+/// Returns whether a comes before b in the order -Inf, negative numbers, -0, +0, positive numbers,
+/// Inf.
 bool is_below(const Value& a, const Value& b) {
   if (a.negative != b.negative) return a.negative;
   const Value& inner = a.negative ? b : a;
@@ -176,7 +180,7 @@ Computed compute(Operation operation, const Value& a, const Value& b, const Valu
                     : operation == Operation::multiply_add ? 3
                                                            : 2;
   const Value* const operands[] = {&a, &b, &c};
-  // 0 · Inf + NaN: 7.2 c leaves the exception open and 6.2.3 only recommends c. The project's
+  // 0 · Inf + NaN: 7.2 c leaves the exception undefined and 6.2.3 only recommends c. The project's
   // choice is Berkeley SoftFloat's: invalid, and the NaN that 0 · Inf makes.
   const bool undefined_product = operation == Operation::multiply_add && a.kind != Kind::nan &&
                                  b.kind != Kind::nan && products[row(a)][row(b)] == undefined;

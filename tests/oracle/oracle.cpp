@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of rounding, word by word: IEEE 754-2019 clauses 4.3, 6.2, 7.4 and 7.5, and the project's
-// written choices where 754 is silent (formats without Inf, NaN, zero or sign).
+// The rules of rounding as they are written: IEEE 754-2019 clauses 4.3, 6.2, 7.4 and 7.5, and the
+// project's choices where IEEE 754 is silent (formats without Inf, NaN, zero or sign).
 #include "tests/oracle/oracle.h"
 
 #include "tests/oracle/dyadic.h"
@@ -9,14 +9,14 @@
 namespace oracle {
 namespace {
 
-/// floor(f 2^n) where f = (x - below) / (above - below); the gap is a power of two.
+/// Returns floor(f 2^n), where f = (x - below) / (above - below); the gap is a power of two.
 Integer scaled_fraction(const Dyadic& x, const Around& around, int n) {
   const int gap = exponent_of(subtract(around.above.value, around.below.value));
   bool exact = false;
   return floor_at(subtract(x, around.below.value), gap - n, exact);
 }
 
-/// Which neighbour of an x that is not on the grid.
+/// Returns whether an x that is not on the grid is rounded to the neighbour above it.
 bool takes_above(const Dyadic& x, const Around& around, bool negative, const Rules& rules,
                  const Spec& spec, std::uint32_t random) {
   if (around.below.code == around.above.code) return false;  // beyond the grid
@@ -75,7 +75,8 @@ std::uint64_t nan(const Value& operand, const Rules& rules, const Spec& spec) {
   return assemble(infinity_code(spec) | fraction, keep && operand.negative, spec);
 }
 
-/// A result beyond every finite number, by whatever cause: Inf, or what stands in for it.
+/// Returns the code of a result beyond every finite number: Inf, or what the format or the rules
+/// have in its place.
 std::uint64_t beyond(const Value& operand, bool negative, const Rules& rules, const Spec& spec,
                      std::uint64_t max_code) {
   if (rules.saturate || spec.codes == Codes::all_numbers) return assemble(max_code, negative, spec);

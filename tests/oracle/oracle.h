@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The independent judge of `emulate`: rounding by its definition, on exact numbers. It shares no code,
-// no header and no vocabulary with what it judges. A format is given as plain numbers; its finite
-// values stand in a sorted list (or, for wide formats, are found by integer division), and a result
-// is one of the two neighbours of the exact number in that list. This header is free of
-// Boost.Multiprecision; the sources are not.
+// The independent judge of `emulate`: rounding by its definition, on exact numbers. It shares no
+// code, no header and no vocabulary with what it judges. A format is given as plain numbers. Its
+// finite values are in a sorted list (or, for wide formats, are found by integer division), and a
+// result is one of the two neighbours of the exact number in that list. This header does not
+// include Boost.Multiprecision; the sources do.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace oracle {
 
-/// Which codes are not numbers.
+/// Says which codes of a format are not numbers.
 enum class Codes {
   ieee,         ///< exponent field all ones: Inf, NaN
   one_nan,      ///< all ones: NaN
@@ -23,6 +23,7 @@ enum class Codes {
   fnuz,         ///< the code of -0 is the NaN
 };
 
+/// A format.
 struct Spec {
   int exponent_bits;
   int precision;
@@ -33,7 +34,8 @@ struct Spec {
   int padding = 0;
 };
 
-/// Limits as printed in the documents that define the formats, for comparison with derived numbers.
+/// A format with its limits as the document that defines it prints them, for comparison with
+/// derived limits.
 struct NamedSpec {
   std::string_view name;
   Spec spec;
@@ -46,6 +48,7 @@ struct NamedSpec {
 std::span<const NamedSpec> named_specs();
 const NamedSpec& named_spec(std::string_view name);
 
+/// The rounding direction; `random` is stochastic rounding.
 enum class Way { nearest_even, nearest_away, to_zero, up, down, odd, random };
 enum class Nan { quiet, all_ones, keep };
 
@@ -60,7 +63,8 @@ struct Rules {
 
 enum class Kind { number, infinity, nan };
 
-/// A number: (high 2^64 + low + rest 2^-64) 2^exponent. A NaN: its fraction, left-aligned in `low`.
+/// An exact value. A number is (high 2^64 + low + rest 2^-64) 2^exponent; a NaN has its fraction,
+/// left-aligned, in `low`.
 struct Value {
   Kind kind = Kind::number;
   bool negative = false;
@@ -75,11 +79,12 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-/// What a code of the format stands for.
+/// Returns the value that a code of the format stands for.
 Value value_of(std::uint64_t bits, const Spec& spec);
 bool is_subnormal(std::uint64_t bits, const Spec& spec);
 bool is_zero(const Value& value);
-/// Exact where a double can hold it (every format up to binary64 can).
+/// Returns the value as a double, exactly if a double can hold it (those of every format up to
+/// binary64).
 double to_double(const Value& value);
 
 class Neighbours;

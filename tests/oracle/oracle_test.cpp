@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge is judged first: the list of values against integer division, both against MPFR, and a
-// staircase against the rounding it was built from.
+// Tests of the oracle itself: the list of values against integer division, both against MPFR, and a
+// staircase against the rounding that it was built from.
 #include "tests/oracle/oracle.h"
 
 #include <doctest/doctest.h>
@@ -22,8 +22,8 @@ using oracle::Way;
 constexpr std::array ways{Way::nearest_even, Way::nearest_away, Way::to_zero,
                           Way::up,           Way::down,         Way::odd};
 
-/// Points in the gap above the number with this code: the number, a little more, the middle and a
-/// little to both sides, a little less than the next number.
+/// Returns points in the gap above the number with this code: the number, a little more, the middle
+/// and a little to both sides of it, a little less than the next number.
 std::vector<Value> points_above(std::uint64_t code, const oracle::Spec& spec) {
   const Value x = oracle::value_of(code << spec.padding, spec);
   std::vector<Value> points;

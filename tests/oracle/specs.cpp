@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The formats as their documents print them, typed in from the documents and not from the project:
-// parameters, limits, and two codes each. Also what a code stands for, read off its fields.
+// parameters, limits, and two codes each. Here is also value_of(), which reads a code's fields.
 #include <array>
 #include <cmath>
 #include <limits>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Speaks for lib/amp to a script: a scaler driven by lines of standard input, one line of answer each, or, with
-// an argument, the op lists ("lists"), what other versions of PyTorch have ("changes"), autocast's decisions
-// ("decide": device, low, op, inputs) or the loss scale policies on traces ("policies").
+// Gives scripts access to lib/amp. Without an argument, lines of standard input drive a scaler, and
+// each is answered by a line. With an argument the program prints the op lists ("lists"), the
+// differences of other versions of PyTorch ("changes"), autocast's decisions ("decide": device,
+// low, op, inputs) or loss scale policies on traces ("policies").
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -44,7 +45,7 @@ float float_of(const std::string& hex) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(std::stoul(hex, nullptr, 16)));
 }
 
-/// NaNs are one word: their bits are the device's business.
+/// Every NaN is printed as the same word, since its bits depend on the device.
 template <class T>
 std::string hex_of(T x) {
   if (x != x) return "nan";

@@ -36,7 +36,7 @@ def registered(key):
         try:
             if torch._C._dispatch_has_kernel_for_dispatch_key(full, key):
                 names.add(schema.name[len("aten::"):])
-        except RuntimeError:  # a schema of TorchScript alone
+        except RuntimeError:  # a schema that only TorchScript has
             continue
     return names
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The emulator's side of comparisons over 32-bit patterns (patterns.h): a PTX conversion by its name,
-// known to the compiler. Shared by the tests against NVIDIA's headers.
+// The emulator's part of comparisons over 32-bit patterns (patterns.h): a PTX conversion whose name
+// is known at compile time. The tests against NVIDIA's headers share it.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct CvtName {
 template <CvtName name>
 inline constexpr PtxCvt cvt_named = find_ptx_cvt(name.text).value();
 
-/// The pattern is the last operand; one before it is zero.
+/// Converts with the pattern as the last operand; an operand before it is zero.
 template <CvtName name>
 void cvt(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   constexpr PtxCvt instruction = cvt_named<name>;
@@ -37,10 +37,11 @@ void cvt(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   }
 }
 
-/// A second operand for each: when one runs through all patterns so does the other.
+/// Returns a second operand for a pattern. When the first runs through all patterns, so does the
+/// second.
 constexpr std::uint32_t partner(std::uint32_t pattern) { return pattern * 0x9E3779B1 + 0x85EBCA6B; }
 
-/// The pattern is a, its partner b.
+/// Converts with the pattern as a and its partner as b.
 template <CvtName name>
 void cvt_pair(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   constexpr PtxCvt instruction = cvt_named<name>;
@@ -49,8 +50,8 @@ void cvt_pair(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n)
   }
 }
 
-/// A double with the pattern for its upper half; in the lower one often only zeros, so that the ties
-/// of narrow formats come up, or ones.
+/// Returns a double whose upper half is the pattern. The lower half is often all zeros, so that
+/// ties of narrow formats come up, or all ones.
 constexpr std::uint64_t double_of(std::uint32_t pattern) {
   const std::uint32_t lower[4] = {0, partner(pattern), 1, 0xFFFFFFFF};
   return std::uint64_t{pattern} << 32 | lower[partner(pattern) >> 30];

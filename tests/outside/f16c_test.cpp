@@ -37,7 +37,7 @@ bool processor_has_f16c() {
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0 && (c & bit_AVX) != 0;
 }
 
-/// binary16 to float, all encodings.
+/// Compares the conversion of all encodings of binary16 to float.
 __attribute__((target("avx,f16c"))) std::uint64_t wrong_widenings() {
   std::uint64_t wrong = 0;
   for (unsigned bits = 0; bits < 65536; ++bits) {

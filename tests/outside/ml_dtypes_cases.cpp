@@ -2,7 +2,7 @@
 //
 // Writes what ml_dtypes_test.py compares: into the folder named by the argument, `cases.f32` (float32
 // inputs) and for each format ml_dtypes' name with `.values` (float64, one per encoding) and `.codes`
-// (uint16, one per input). The overflow rules are ours without saturation, NaN signs kept.
+// (uint16, one per input). Overflow is not saturated, and NaNs keep their sign.
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +22,7 @@ struct Row {
   Rounding rounding = Rounding::ties_to_even;
 };
 
-// The last three are user-made formats here.
+// In binade the last three are user-made formats.
 const Row rows[] = {
     {"bfloat16", bfloat16},        {"float8_e4m3fn", e4m3},
     {"float8_e5m2", e5m2},         {"float8_e4m3fnuz", e4m3fnuz},

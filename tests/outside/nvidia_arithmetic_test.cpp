@@ -32,8 +32,9 @@ void bfloats(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) 
   }
 }
 
-/// Of +0 and -0 the headers' __hmin_nan and __hmax_nan of bfloat16 return the first (CUDA 13.0), although
-/// they document +0 > -0 and their __hmin and __hmax, of binary16 too, keep to it.
+/// The headers' __hmin_nan and __hmax_nan of bfloat16 return the first of +0 and -0 (CUDA 13.0),
+/// although the headers document +0 > -0, and their __hmin and __hmax, of binary16 too, follow
+/// that. This function takes the result for two zeros from the latter.
 template <__nv_bfloat16 (*with_nan)(__nv_bfloat16, __nv_bfloat16),
           __nv_bfloat16 (*without)(__nv_bfloat16, __nv_bfloat16)>
 __nv_bfloat16 zeros_mended(__nv_bfloat16 a, __nv_bfloat16 b) {

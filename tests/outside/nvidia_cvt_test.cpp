@@ -122,7 +122,8 @@ void run_16_bit_pairs(Comparison& comparison) {
           (packed<e8m0x2_of_bfloats<__NV_SATFINITE, cudaRoundPosInf>>));
 }
 
-/// The instruction keeps sign and payload of a NaN (rows of an H100), the header gives 0x7FFF: any NaN is that here.
+/// The instruction keeps sign and payload of a NaN (rows of an H100), while the header gives
+/// 0x7FFF; both are compared as 0x7FFF.
 template <outside::CvtName name>
 void cvt_double_any_nan(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   cvt_double<name>(patterns, bits, n);
@@ -165,7 +166,7 @@ std::uint64_t bfloats_of_e8m0x2(std::uint32_t x) {
 struct Widening {
   const char* name;
   std::uint64_t (*theirs)(std::uint32_t);
-  std::uint32_t codes;  ///< the bits that an operand may have
+  std::uint32_t codes;  ///< mask of the bits that an operand may have set
 };
 
 constexpr Widening widenings[] = {
@@ -179,7 +180,7 @@ constexpr Widening widenings[] = {
     {"cvt.rn.bf16x2.ue8m0x2", bfloats_of_e8m0x2, 0xFFFF},
 };
 
-/// Every code back, NaNs to the bit.
+/// Compares the conversion of every code back to a wider type, including the bits of NaNs.
 std::uint64_t wrong_widenings() {
   std::uint64_t wrong = 0;
   for (const Widening& row : widenings) {

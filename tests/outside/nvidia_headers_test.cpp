@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NVIDIA's conversion headers, compiled for the host: the vendor's own statement of what its
-// conversions give. Where PTX has the conversion, ours is the instruction by its name. Packed forms and
-// the ways back are nvidia_cvt_test's. No GPU and no nvcc, only the CUDA include folder.
+// conversions give. Where PTX has the conversion, the emulator's side is the instruction of that
+// name. nvidia_cvt_test has packed forms and conversions to wider types. This needs no GPU and no
+// nvcc, only the CUDA include folder.
 #include <bit>
 
 #include "tests/outside/cvt_by_name.h"
@@ -41,7 +42,8 @@ std::uint64_t fp8_bits(float x) {
   return __nv_cvt_float_to_fp8(x, saturation, kind);
 }
 
-/// Of doubles (double_of). FP8 has conversions of its own, on which NaNs keep their sign.
+/// Compares conversions of doubles (double_of). FP8 has conversions of its own, in which NaNs keep
+/// their sign.
 template <__nv_saturation_t saturation, __nv_fp8_interpretation_t kind>
 void fp8_of_doubles(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs two converters over float32 bit patterns, all 2^32 or a slice, on all cores, and says where
-// they differ. Shared by the tests that compare the emulator with somebody else's conversions.
+// Runs two converters over bit patterns of binary32, all 2^32 or a slice, on all cores, and prints
+// where they differ. The tests that compare the emulator with other implementations' conversions
+// share it.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,8 @@
 
 namespace binade::outside {
 
-/// `--slice N`: every N-th pattern, at another offset in each block. `--threads N`.
+/// The options of the tests: `--slice N` selects every N-th pattern, beginning at another offset in
+/// each block; `--threads N`.
 struct Options {
   std::uint64_t slice = 1;
   unsigned threads = 1;
@@ -38,7 +40,7 @@ inline Options options_of(int argc, char** argv) {
   return out;
 }
 
-/// task(0) … task(count - 1), in any order, on `threads` threads.
+/// Calls task(0) … task(count - 1), in any order, on `threads` threads.
 template <class Task>
 void in_parallel(unsigned threads, std::uint64_t count, const Task& task) {
   std::atomic<std::uint64_t> next{0};
@@ -51,10 +53,10 @@ void in_parallel(unsigned threads, std::uint64_t count, const Task& task) {
   for (std::thread& thread : pool) thread.join();
 }
 
-/// Bits of `n` float32 patterns in the target format.
+/// A function that converts `n` binary32 patterns to encodings of the target format.
 using Converter = void (*)(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n);
 
-/// The emulator with everything known to the compiler.
+/// The emulator's conversion, with format and attributes known at compile time.
 template <Format format, Attributes attributes>
 void emulated(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -62,7 +64,7 @@ void emulated(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n)
   }
 }
 
-/// A converter of one value at a time.
+/// A converter that converts one value at a time.
 template <auto one>
 void each(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) bits[i] = one(std::bit_cast<float>(patterns[i]));
@@ -73,7 +75,7 @@ struct Pair {
   Format format;
   Converter ours;
   Converter theirs;
-  bool nan_bits = true;  ///< false: any NaN is as good as any other
+  bool nan_bits = true;  ///< whether NaNs must have equal bits; else any NaN equals any other
 };
 
 class Comparison {
@@ -116,7 +118,8 @@ class Comparison {
     complete_ = complete_ && compared >= (std::uint64_t{1} << 32) / options_.slice;
   }
 
-  /// 0: all compared and equal. 1: different, or not all compared.
+  /// Returns the exit status: 0 if all were compared and equal, 1 if some differ or not all were
+  /// compared.
   int exit_status() const {
     std::printf("%llu values compared, %llu different\n",
                 static_cast<unsigned long long>(compared_),
@@ -139,7 +142,8 @@ class Comparison {
   bool complete_ = true;
 };
 
-/// A tool or a machine feature is missing: the last line is the reason.
+/// Prints the reason why a test cannot run, a missing tool or feature of the machine, as its last
+/// line.
 inline int skip(const char* reason) {
   std::puts(reason);
   return 77;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data sets that a Debian system holds, against what their own descriptions say of them. Where a
-// data set is not installed nothing is compared, and where neither is the exit code is 77.
+// The data sets of Debian's packages, against their own descriptions. A data set that is not
+// installed is not tested; if neither is installed, the exit status is 77.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -20,7 +20,7 @@ void expect(bool holds, const char* what) {
   failures += holds ? 0 : 1;
 }
 
-/// 6000 and 1000 images of each class (the data set's README).
+/// Checks that there are 6000 and 1000 images of each class (the data set's README).
 void check_fashion_mnist() {
   const ImageSplit split = fashion_mnist();
   expect(split.train.count == 60000 && split.test.count == 10000, "60000 and 10000 images");

@@ -146,7 +146,7 @@ class Case:
 
 def cases():
     rates = [0.1, 1e-3]
-    for n in (1003, 5):  # with vectors and a tail; a tail alone
+    for n in (1003, 5):  # with vectors and a tail; with a tail only
         for lr in rates:
             yield Case("sgd", n=n, lr=lr)
             yield Case("sgd", n=n, lr=lr, momentum=0.9)

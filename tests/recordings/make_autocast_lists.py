@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Reads PyTorch's autocast lists out of its own library: every op of a list is a function WrapFunction_<policy, device,
-# …, op>::call there, whose mangled name says all three. Banned functions have none. The first wheel's lists are written
-# whole, of the others what differs.
+# …, op>::call there, whose mangled name says all three. Banned functions have none. The lists of the first wheel are written
+# in full, and for the others the differences from it.
 #   make_autocast_lists.py WHEEL… > OUT      wheels for macOS, whose libtorch_cpu keeps its symbols:
 #   pip download torch==2.11.0 --no-deps --only-binary=:all: --python-version 3.11 --platform macosx_14_0_arm64
 import json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Records products by cuBLAS, as PyTorch calls it, on the GPU that is here: six rows of A, six columns of B and where they
-# meet in D, so that a product of any size stays small. Then, where the program is, what `binade identify` finds in them.
+# Records products by cuBLAS, as PyTorch calls it, on this machine's GPU: six rows of A, six columns of B and their elements of
+# D, so that a recording of a product of any size stays small. The second command adds what `binade identify` finds in them.
 #   make_cublas.py record OUT                 on a machine with a GPU and PyTorch 2.8 or newer
 #   make_cublas.py identify BINADE FILE…      anywhere: writes the finding into the files
 import json

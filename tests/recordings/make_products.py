@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Records products by other people's code with what `binade identify` finds in them. Each library is asked where it is
-# installed; what it gives depends on the CPU.
+# Records products by other people's code with what `binade identify` finds in them. A library must be installed; its results
+# depend on the CPU.
 #   make_products.py BINADE OUT numpy|torch|eigen [EIGEN_PROGRAM]
 import json
 import platform

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Records what PyTorch does on the GPU that is here, for models of it: attention by each of its kernels, the dtype that
-# autocast gives each operation, and how often half-precision functions are float32's, rounded once.
+# Records what PyTorch does on this machine's GPU: attention by each of its kernels, the dtype that autocast gives each
+# operation, and how often functions in half precision give float32's result, rounded once.
 #   make_torch.py OUT            on a machine with a GPU and PyTorch 2.8 or newer
 import json
 import sys

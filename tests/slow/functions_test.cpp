@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, log, tanh, erf and rsqrt of every float against what is right, by code that shares none with
-// emulate/: in constant tails by an interval (the functions are monotone, and MPFR rounds both ends to
-// one float); else by the C library's long double, where 2^-48 of its value to either side rounds to one
-// float (its errors are some 2^-62); else by MPFR, with bits until the rounding is certain. No argument
-// is excepted. `--slice N`: every N-th pattern, at another offset in each block of 2^16, the tails' ends
-// and the hardest arguments; `--threads N`.
+// exp, log, tanh, erf and rsqrt of every float against the correctly rounded result, found by code
+// that shares none with emulate/. In tails where a function is constant it comes from an interval
+// (the functions are monotone, and MPFR rounds both ends to one float); else from the C library's
+// long double, if the values up to 2^-48 of it to either side round to one float (its errors are
+// some 2^-62); else from MPFR, with more bits until the rounding is certain. No argument is left
+// out. `--slice N` tests every N-th pattern, at another offset in each block of 2^16, the tails'
+// ends and the hardest arguments. `--threads N`.
 #include "emulate/functions.h"
 
 #include <mpfr.h>
@@ -33,12 +34,12 @@ float float_of(std::uint64_t bits) {
 }
 std::uint32_t bits_of_float(float x) { return std::bit_cast<std::uint32_t>(x); }
 
-/// All patterns from first to last give `result`.
+/// An interval of patterns, from first to last, that all give `result`.
 struct Tail {
   std::uint32_t first, last, result;
 };
 
-/// Exactly given results of single patterns, by IEEE 754-2019 9.2.
+/// The result of a single pattern that IEEE 754-2019 9.2 defines exactly.
 struct Special {
   std::uint32_t pattern, result;
 };
@@ -48,11 +49,11 @@ struct Function {
   float (*ours)(float);
   long double (*wide)(long double);
   int (*mpfr)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
-  bool is_odd;        ///< negative arguments are held against positive ones
-  bool has_negative;  ///< else they give NaN
+  bool is_odd;        ///< whether results of negative arguments are those of positive ones, negated
+  bool has_negative;  ///< whether negative arguments have results; else they give NaN
   std::vector<Special> specials;
   std::vector<Tail> tails;
-  std::vector<std::uint32_t> hard;  ///< the nearest to a rounding boundary that the whole run met
+  std::vector<std::uint32_t> hard;  ///< arguments nearest to a rounding boundary
 };
 
 const std::array<Function, 5>& functions() {
@@ -64,7 +65,7 @@ const std::array<Function, 5>& functions() {
        false,
        true,
        {{infinity, infinity}, {sign | infinity, 0}},
-       // from 88.72284 and -104 on, and to 2^-26 on both sides of 0
+       // The tails begin at 88.72284 and -104, and reach to 2^-26 on both sides of 0.
        {{0x42B17218, infinity - 1, infinity},
         {0xC2D00000, (sign | infinity) - 1, 0},
         {0, 0x32800000, 0x3F800000},
@@ -125,10 +126,10 @@ class Number {
 
 struct ByMpfr {
   std::uint32_t bits = 0;
-  double distance_log2 = 0;  ///< from the nearest midpoint of two floats, in relation to the value
+  double distance_log2 = 0;  ///< relative, from the nearest midpoint of two floats
 };
 
-/// The midpoint between the floats around a value that lies beyond `inner`, away from 0.
+/// Returns the midpoint between `inner` and the next float away from 0.
 double midpoint_beyond(float inner) {
   const float outer = std::nextafter(inner, std::copysign(INFINITY, inner));
   const double end = std::isinf(outer) ? std::copysign(0x1p128, inner) : static_cast<double>(outer);
@@ -170,7 +171,7 @@ struct Counts {
   }
 };
 
-/// What is right, and how it is known.
+/// Returns the correctly rounded result, and counts by which method it was found.
 std::uint32_t expected(const Function& f, std::uint64_t pattern, Counts& counts) {
   const auto bits = static_cast<std::uint32_t>(pattern);
   const float x = float_of(pattern);
@@ -206,7 +207,8 @@ void compare(const Function& f, std::uint64_t pattern, Counts& counts) {
   }
 }
 
-/// Both ends of each tail by MPFR: an end at a special value lies next to it.
+/// Returns whether MPFR gives the tails' results at both ends of each tail. An end at a special
+/// value is replaced by its neighbour.
 bool tails_hold(const Function& f) {
   bool hold = true;
   for (const Tail& tail : f.tails) {
@@ -217,7 +219,7 @@ bool tails_hold(const Function& f) {
   return hold;
 }
 
-/// Whether the function gives what is right for all patterns of the slice.
+/// Returns whether the function is correctly rounded for all patterns of the slice.
 bool judge(const Function& f, const outside::Options& options) {
   Counts total;
   std::mutex mutex;
@@ -254,7 +256,7 @@ bool judge(const Function& f, const outside::Options& options) {
                 static_cast<unsigned long long>(pattern), distance);
   }
   std::fflush(stdout);
-  // A block of 2^16 holds at least so many patterns of a slice.
+  // A block of 2^16 holds at least this many patterns of a slice.
   return tails && total.different == 0 && total.wide > 0 && total.mpfr > 0 &&
          sliced >= chunks * (chunk / options.slice);
 }

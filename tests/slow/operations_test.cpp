@@ -2,7 +2,7 @@
 //
 // 2·10^8 operations between random formats, half of them user-made, under random attributes
 // (all seven roundings, saturation, FTZ, DAZ, NaN rules) and both tininess rules, against exact
-// arithmetic that shares no line with them. `--slice N` runs one in N; `--threads N`.
+// arithmetic that shares no line with the emulator. `--slice N` runs one in N; `--threads N`.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -26,7 +26,7 @@ struct Total {
                 overflow = 0, invalid = 0;
 };
 
-/// One operation and one choice of formats, many operands.
+/// Tests one operation with one choice of formats on many operands.
 void run_round(std::uint64_t seed, Total& total, std::mutex& mutex) {
   Random random(seed);
   const std::size_t row = random() % operations.size();

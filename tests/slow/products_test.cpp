@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of hostile operands by the vector kernels, an instruction with C in front or a few in a row: a matrix of dots at
-// a time, at every level that the machine has, against the portable kernels, and one matrix in 64 against the definition,
-// which takes 100 to 3000 ns a dot. One in eight has infinities and NaNs. 2^30 dots a row; `--slice N`: every N-th matrix;
-// `--threads N`.
+// Products of hard operands by the vector kernels, of one instruction with a C or of a few in a
+// chain. A matrix of dot products at a time is compared, at every level that the machine has, with
+// the portable kernels, and one matrix in 64 with the definition, which takes 100 to 3000 ns for a
+// dot product. One matrix in eight has infinities and NaNs. Each row of the table has 2^30 dot
+// products. `--slice N` tests every N-th matrix; `--threads N`.
 #include <cstdio>
 #include <mutex>
 #include <vector>
@@ -58,7 +59,7 @@ GemmOperands draw(test::Random& random, const GemmModel& g, std::size_t k) {
   return out;
 }
 
-/// What the portable kernels would leave to the definition becomes zero.
+/// Replaces operands that the portable kernels leave to the definition by zeros.
 void drop_specials(std::vector<std::uint64_t>& codes, const Format& f) {
   if (is_integer(f)) return;
   for (std::uint64_t& code : codes) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `quantize` of emulate/quantize.h makes of all 2^32 floats, as digests of 64 bits: a row for each of five formats
-// and seven roundings, in a row one for each block of 2^24 consecutive encodings. Element x of a row is the float of
-// encoding x and the row's random word x. A digest holds the bits of every float out and the EventCounts of the block:
+// Digests of 64 bits of what `quantize` of emulate/quantize.h makes of all 2^32 floats. There is a
+// row of digests for each of five formats and seven roundings; a row has a digest for each block of
+// 2^24 consecutive encodings. Element x of a row is the float with encoding x, rounded with random
+// word x. A digest depends on the bits of every result of its block and on the block's EventCounts:
 //
 //     tile sum   s = sum of out[i] · key[i] mod 2^64, i < 1024       keys odd and distinct, of 32 bits
 //     folded     d = mix(d ^ s), tile after tile from d = 0          mix: the finalizer of SplitMix64
 //     counts     d = mix(d ^ count), the nine in the order of their struct
 //
-// One float that differs changes its tile's sum: a difference below 2^32 times an odd key is no multiple of 2^64. So do
-// two floats of a tile that change places: the difference of two keys is below 2^32 and not 0. And mix is one to one.
+// One float that differs changes its tile's sum, since a difference below 2^32 times an odd key is
+// no multiple of 2^64. So do two floats of a tile that change places, since the difference of two
+// keys is below 2^32 and not 0. And mix is one to one.
 #pragma once
 
 #include <array>
@@ -29,7 +31,8 @@ static_assert(blocks * block_size == std::uint64_t{1} << 32 && block_size % tile
 inline constexpr std::array formats_of_rows{binary16, e4m3, bfloat16, e5m2, tf32};
 inline constexpr std::size_t rows = formats_of_rows.size() * roundings.size();
 
-/// Rounding r of format f has set (f + r) mod 7. Results are not flushed: tiles leave that to another way.
+/// Rounding r of format f has the set of attributes (f + r) mod 7. Results are not flushed, because
+/// tiles do not do that.
 struct AttributeSet {
   Saturation saturation;
   bool flush_operands;
@@ -44,7 +47,7 @@ inline constexpr std::array<AttributeSet, roundings.size()> attribute_sets{{
     {Saturation::finite, false, NanResult::propagate},
     {Saturation::none, true, NanResult::nvidia},
 }};
-/// Of stochastic rounding, a format each.
+/// The numbers of random bits of stochastic rounding, one for each format.
 inline constexpr std::array<int, formats_of_rows.size()> random_bits{32, 24, 16, 9, 1};
 
 constexpr Quantizer quantizer_of(std::size_t row) {
@@ -61,7 +64,7 @@ constexpr Quantizer quantizer_of(std::size_t row) {
           .stream = row};
 }
 
-/// A row's name: its format, rounding and attributes.
+/// Returns a row's name: its format, rounding and attributes.
 inline std::string title_of(std::size_t row) {
   constexpr std::array saturation{" saturation=none", " saturation=finite"};
   constexpr std::array operands{" operands=kept", " operands=flushed"};
@@ -80,7 +83,7 @@ inline std::string title_of(std::size_t row) {
   return out;
 }
 
-/// Key i: word i of Philox stream 0 under seed 0, made odd.
+/// The keys: key i is word i of Philox stream 0 under seed 0, made odd.
 constexpr std::array<std::uint32_t, tile> tile_keys() {
   std::array<std::uint32_t, tile> out{};
   for (std::size_t i = 0; i < tile; i += 4) {
@@ -136,9 +139,9 @@ class Digest {
 
 using Quantize = Kernels::Quantize<float>;
 
-inline constexpr std::size_t part = 16 * tile;  ///< floats that are quantized at once
+inline constexpr std::size_t part = 16 * tile;  ///< number of floats that are quantized at once
 
-/// The floats of `part` encodings from the first on.
+/// Returns the floats of `part` consecutive encodings.
 inline void fill(float* in, std::uint64_t first) {
   const auto begin = static_cast<std::uint32_t>(first);
   for (std::size_t i = 0; i < part; ++i) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels' `quantize` on all 2^32 floats against digests of the definition's results (quantize_digest.h), which
-// quantize_digests.txt holds; where one differs, the definition itself names the first element or count that does.
-// `--slice N`: of every row each N-th block, from another one on in each. `--level NAME`: that one, not all but `reference`.
-// `--digests FILE`: another file. `--threads N`. Exit status: 0 equal, 1 different, 2 a fault, 77 not this machine's.
+// The kernels' `quantize` on all 2^32 floats against digests of the definition's results
+// (quantize_digest.h), which quantize_digests.txt holds. Where one differs, the definition is run
+// to find the first element or count that differs. `--slice N` tests every N-th block of each row,
+// beginning with another block in each. `--level NAME` tests one level instead of all except
+// `reference`. `--digests FILE` reads another file. `--threads N`. The exit status is 0 if all are
+// equal, 1 if some differ, 2 for a fault, and 77 if this machine lacks the level.
 //
-// `--write FILE --revision NAME`: the definition's digests to the file; rows that it has of that revision stay.
-// The compiler knows each row's format and attributes. With GCC 12 that is 5 to 8 ns a float, 20 where random.
+// `--write FILE --revision NAME` writes the definition's digests to the file; rows that the file
+// has of that revision are kept. Each row's format and attributes are known at compile time. With
+// GCC 12 that takes 5 to 8 ns for a float, 20 with stochastic rounding.
 #include "tests/slow/quantize_digest.h"
 
 #include <algorithm>
@@ -28,7 +31,7 @@ using namespace binade::quantize_digest;
 
 using Row = std::array<std::uint64_t, blocks>;
 
-/// The definition.
+/// The definition of quantize for a row.
 template <std::size_t row>
 [[gnu::flatten]] void defined(const float* in, float* out, std::size_t n, std::uint64_t first,
                               const Quantizer&, EventCounts& counts) {
@@ -55,7 +58,7 @@ constexpr std::string_view revision_line = "# Revision: ";
 constexpr std::size_t per_line = 8;
 
 struct Digests {
-  std::string revision;  ///< of the definition
+  std::string revision;  ///< revision of the definition that made them
   std::array<std::optional<Row>, rows> row;
 };
 
@@ -78,7 +81,7 @@ Digests read(const std::string& path) {
     for (std::uint64_t word; row != nullptr && words >> std::hex >> word;) row->push_back(word);
   }
   for (std::size_t i = 0; i < rows; ++i) {
-    if (found[i].size() != blocks) continue;  // absent, or cut short
+    if (found[i].size() != blocks) continue;  // the row is absent or incomplete
     std::ranges::copy(found[i], out.row[i].emplace().begin());
   }
   return out;
@@ -122,7 +125,7 @@ void write(const std::string& path, const std::string& revision, const std::stri
   if (!file) throw std::runtime_error(path + ": cannot be written");
 }
 
-/// Where a block first departs from the definition: a float, or the counts of a part.
+/// Returns the first difference of a block from the definition: a float, or the counts of a part.
 std::string first_difference(Quantize quantize, std::size_t row, std::size_t block) {
   const Quantizer to = quantizer_of(row);
   std::array<float, part> in, got, want;
@@ -148,7 +151,8 @@ std::string first_difference(Quantize quantize, std::size_t row, std::size_t blo
   return "nothing differs from the definition: the digests are another's, write them again";
 }
 
-/// A few tiles, every bit of every float changed, every two floats of a tile exchanged, two tiles, each count.
+/// Returns how many changes of a block its digest overlooks, over a few tiles: each bit of every
+/// float, the exchange of each two floats of a tile or of two tiles, and each count.
 std::uint64_t overlooked() {
   constexpr std::size_t tiles = 3;
   std::array<float, tiles * tile> out;
@@ -188,7 +192,7 @@ std::uint64_t overlooked() {
   return same + (digest() == whole ? 0 : 1);
 }
 
-/// Kernels with a fault in the block of 1.0, and what must be told of it.
+/// The faults of wrong kernels in the block of 1.0, which the test must find.
 enum class Fault { one_bit, exchanged, one_count };
 constexpr std::uint64_t faulty_row = 0, faulty_block = 0x3F, faulty_first = 0x3F804000;
 
@@ -216,7 +220,7 @@ constexpr std::array<PlantedFault, 3> planted_faults{{
     {&faulty<Fault::one_count>, "subnormal of 0x3F804000 to 0x3F807FFF is 1, by the definition 0"},
 }};
 
-/// How many faults nobody would hear of.
+/// Returns how many faults the test would not report.
 std::uint64_t untold() {
   const std::uint64_t digest =
       digest_of(kernels(Level::portable).quantize_f32, faulty_row, faulty_block);
@@ -231,14 +235,15 @@ std::uint64_t untold() {
   return out;
 }
 
-/// Blocks of a row that a slice has: over all rows, every block of slices up to the rows' number.
+/// Returns the blocks of a row that belong to the slice. If N is not above the number of rows, each
+/// block is tested in some row.
 std::vector<std::size_t> blocks_of(std::size_t row, std::uint64_t slice) {
   std::vector<std::size_t> out;
   for (std::uint64_t k = row * 11 % slice; k < blocks; k += slice) out.push_back(k);
   return out;
 }
 
-/// Whether a level's kernel gives the digests.
+/// Returns whether a level's kernel gives the digests.
 bool has_digests(Level level, const Digests& digests, const outside::Options& options) {
   const Quantize quantize = kernels(level).quantize_f32;
   std::size_t compared = 0, wrong = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All 2^32 floats through the fast twins and through the definition, bits and counts, into binary16,
-// bfloat16 and e4m3 in the seven roundings. `--slice N`: every N-th pattern, at another offset in each
-// block of 2^16; `--threads N`.
+// All 2^32 floats by the portable kernels and by the definition, bits and counts, into binary16,
+// bfloat16 and e4m3 in the seven roundings. `--slice N` tests every N-th pattern, at another offset
+// in each block of 2^16; `--threads N`.
 #include "emulate/fast/quantize.h"
 
 #include <cstdio>
@@ -26,8 +26,9 @@ struct Total {
   EventCounts counts;
 };
 
-/// Every `slice`-th pattern of chunk k, whose elements stand at its beginning in the stream of random words: by the plan
-/// of single floats, and as arrays, values and encodings.
+/// Compares every `slice`-th pattern of chunk k, with the random words at the chunk's beginning in
+/// the stream: by the function for single floats, and as arrays, whose results are values and
+/// encodings.
 void compare(const Quantizer& to, std::uint64_t k, std::uint64_t slice, Total& total) {
   const fast::QuantizePlan plan = fast::quantize_plan(to);
   const std::uint64_t first = k * chunk;
@@ -77,7 +78,7 @@ void compare(const Quantizer& to, std::uint64_t k, std::uint64_t slice, Total& t
   total.different += different;
 }
 
-/// All attributes take part, if not in all combinations.
+/// Returns attributes of a row. All attributes come up, but not in all combinations.
 Attributes attributes_of(std::size_t row, Rounding rounding) {
   const std::size_t i = row + static_cast<std::size_t>(rounding);
   return {.rounding = rounding,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hashes of all recorded cases of scalar instructions, 2^32 and more of each, against the emulator
-// on all cores. Arguments: recordings and folders of them. Exit status: 0 equal, 1 different, 2 a
-// fault, 77 no recording of a scalar instruction, or of approximations alone.
+// The hashes of all recorded cases of scalar instructions, 2^32 and more of each, against the
+// emulator on all cores. Arguments are recordings and folders of them. The exit status is 0 if all
+// are equal, 1 if some differ, 2 for a fault, and 77 if there is no recording of an emulated scalar
+// instruction.
 #include <cstdio>
 #include <filesystem>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search of lib/identify over all its recipes in all setups: a minute and a half on two idle
-// cores (`time build/tests/slow_search_test`).
+// The search of lib/identify over all its recipes in all setups, which takes a minute and a half on
+// two idle cores (`time build/tests/slow_search_test`).
 #include <doctest/doctest.h>
 
 #include "tests/lib/identify/find_models.h"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Enforces what the house asks of every file: the licence line and a paragraph at its head, `#pragma once` in headers,
-# the project's words, nothing at the top level but what belongs there, something in every room. The judges are tried
-# on files that are wrong on purpose before they see the tree.
+# Enforces the rules for every file: the licence line and a paragraph at its head, `#pragma once` in headers, words that are
+# not used, no other files at the top level, no empty room. The checks are first tried on files that are wrong on purpose.
 
 import re
 import sys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every header of emulate, lib and experiments compiles alone: headers_compile_test.py COMPILER [FLAG…]. Two broken
-# headers must fail first. What some source of the build includes before anything else is known to; the rest is
-# compiled here. A header whose third party this machine lacks is named and left out.
+# Every header of emulate, lib and experiments compiles by itself: headers_compile_test.py COMPILER [FLAG…]. Two broken
+# headers must fail first. A header that some source of the build includes before anything else is known to compile; the
+# others are compiled here. A header that needs a package which this machine lacks is named and left out.
 
 import concurrent.futures
 import os

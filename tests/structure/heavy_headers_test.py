@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Counts the sources that read headers which cost more to compile than most of our files, through any chain of our own
-# headers, and fails above the numbers committed here. Who must add a reader says so by raising a number; who needs
-# only names includes <nlohmann/json_fwd.hpp> or a forward declaration. A made-up tree is counted first.
+# Counts the sources that read headers which take longer to compile than most of our files, through any chain of our own
+# headers, and fails above the numbers committed here. A change that needs one more reader raises a number; code that needs
+# only names includes <nlohmann/json_fwd.hpp> or a forward declaration. The counting is first tried on a made-up tree.
 
 import re
 import sys

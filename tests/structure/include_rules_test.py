@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Enforces who may include whom: the rooms, the floors inside lib, and the places of third parties. Every include of
-# ours is written from the project's root and exists. The rules are the tables below; the same functions that judge the
-# tree also judge a table of snippets that are wrong on purpose, so a rule that stopped working is seen.
+# Enforces which folders may include which: the rooms, the floors inside lib, and where third parties' headers may be
+# included. Every include of a header of ours is written from the project's root and exists. The rules are the tables
+# below. The functions that judge the tree also judge a table of snippets that are wrong on purpose, so a rule that
+# stopped working is noticed.
 
 import re
 import sys

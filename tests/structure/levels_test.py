@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Instructions of AVX stand in functions of their level alone: whose names hold the level's unit (emulate/fast/avx2.h,
-# avx512.h). A weak inline function with such code could be the one that the linker keeps for everybody, and end the
-# program on a machine without them. Looks at the programs that are given, disassembled.
+# Instructions of AVX may be only in functions of their level, whose names contain the level's vector unit
+# (emulate/fast/avx2.h, avx512.h). The linker keeps one copy of a weak inline function for all callers; a copy with such
+# instructions would end the program on a machine without them. The programs that are given are disassembled.
 #
 # usage: levels_test.py PROGRAM…
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every link of a Markdown file to another place of the project leads somewhere: to a file or folder that git tracks,
-# and where it names a heading, to a heading of that file. The judge is tried on links that are wrong on purpose first.
+# Every link of a Markdown file (each README among them) to another place of the project leads to a file or folder that git
+# tracks, and where it names a heading, to a heading of that file. The check is first tried on links that are wrong on purpose.
 
 import posixpath
 import re

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Enforces that bits are lost in two places: `project` in emulate/ and the fast twins in emulate/fast/. Code of lib,
-# cuda and experiments holds no idiom that rounds by itself, and takes kernels from the table. Exceptions are listed with
-# their reasons; each must still be one. A table of snippets that are wrong on purpose shows that the rules work.
+# Enforces that bits are lost in two places only: `project` in emulate/ and the kernels in emulate/fast/. Code of lib, cuda
+# and experiments contains no idiom that rounds by itself, and takes kernels from the table. Exceptions are listed with their
+# reasons; each must still be needed. A table of snippets that are wrong on purpose shows that the rules work.
 
 import re
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The files of the project, as the structure tests see them: what git tracks or would track; in a copy without git,
-# everything but build folders, dot folders and caches.
+# The files of the project that the structure tests check: those that git tracks or would track; in a copy without git, all
+# except those in build folders, folders whose names begin with a dot, and caches.
 
 import pathlib
 import subprocess

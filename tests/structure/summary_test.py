@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# tests/summary.py decides whether a run of the tests was good; here it is given logs of good and bad runs.
+# Tests tests/summary.py, which decides whether a run of the tests was good, on logs of good and bad runs.
 
 import json
 import pathlib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When an epilogue is done in float, and sums that are rescaled; that every level gives the definition's bits is
-// tests/kernels.
+// Which epilogues are computed in float, and sums that are rescaled. tests/kernels tests that every
+// level gives the definition's bits.
 #include "emulate/fast/epilogues.h"
 
 #include <doctest/doctest.h>

@@ -15,7 +15,8 @@
 namespace binade::fast_quantize_test {
 namespace {
 
-/// Both signs of the magnitudes around this one, in steps of a float's ulp and of half an ulp of f.
+/// Returns the magnitudes around this one, in steps of a float's ulp and of half an ulp of f, with
+/// both signs.
 void add_around(std::vector<float>& out, std::uint32_t magnitude, const Format& f) {
   const std::uint32_t half_ulp = f.precision < 24 ? 1U << (23 - f.precision) : 1;
   for (const std::uint32_t step : {1U, 2U, half_ulp, 2 * half_ulp, 3 * half_ulp}) {
@@ -26,7 +27,8 @@ void add_around(std::vector<float>& out, std::uint32_t magnitude, const Format& 
   }
 }
 
-/// Ends of the range, ties, powers of two, specials; then random ones of the range, then random bits.
+/// Returns inputs: ends of the range, ties, powers of two, infinities and NaNs; then random numbers
+/// of the range, then random bits.
 std::vector<float> batch(const Format& f, test::Random& random, std::size_t n) {
   std::vector<float> out;
   for (int e = -149; e < 128; ++e) {

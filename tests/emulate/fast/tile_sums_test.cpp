@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tile sums against `dot`, element for element: every model and types of every architecture, the words on
-// the way through them and back, and what is left to `dot`.
+// Tile sums against `dot`, element for element: every model and types of every architecture, the
+// conversion of operands and sums to words and back, and which elements are left to `dot`.
 #include "emulate/fast/tile_sums.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@
 namespace binade::tile_sums_test {
 namespace {
 
-/// A GPU's shifts: from 32 on nothing is left but the sign.
+/// Shifts as a GPU does them: by 32 or more only the sign is left.
 struct WholeShift {
   std::int32_t operator()(std::int32_t x, int n) const { return x >> std::min(n, 31); }
   std::uint32_t operator()(std::uint32_t x, int n) const { return n > 31 ? 0 : x >> n; }
@@ -23,7 +23,7 @@ struct WholeShift {
 
 struct Element {
   fast::TileSum sum;
-  bool done = false;  ///< else it is for `dot`
+  bool done = false;  ///< whether it was computed; else `dot` has to
 };
 
 /// A block of n products on top of a sum.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Apex's O1 casts to: each wrapper of apex/amp/wrap.py on one format, two, and those it does not know.
+// The casts of Apex's O1: each wrapper of apex/amp/wrap.py with operands of one format, of two, and
+// of formats that it does not know.
 #include "lib/amp/apex.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collector of operation calls: what it merges, what it hears, and the audit of silent promotions.
+// The collector of operation calls: which calls it merges, which it sees, and the audit of silent
+// promotions.
 #include "lib/amp/dtype_flow.h"
 
 #include <doctest/doctest.h>

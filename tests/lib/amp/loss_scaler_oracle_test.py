@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every row of the loss scale policies against tests/oracle/loss_scalers.py, which was written from the frameworks'
-# sources alone and held to ten of them by running both: on random traces of overflows, with random parameters, the
-# scale before every step has the same bits, and whoever gives up does so at the same step.
+# Every row of the loss scale policies against tests/oracle/loss_scalers.py, which was written from the frameworks' sources
+# only and compared with ten of them by running both. On random traces of overflows, with random parameters, the scale
+# before every step has the same bits, and a policy that gives up does so at the same step.
 #   loss_scaler_oracle_test.py AMP_TRACE
 
 import inspect
@@ -47,7 +47,7 @@ def ours(name, parameters):
 
 
 def theirs(make, parameters, bits):
-    """The scales, as ours writes them; after giving up a framework is not asked again."""
+    """The scales as ours writes them. No scale is computed after a framework has given up."""
     policy = make(**parameters)
     out = [hex_of(policy.scale)]
     for bit in bits:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The golden table of the loss scale policies, each of its columns, and what tells the rows apart. The figures
-// were made by an independent implementation of the frameworks' sources.
+// A table of known results of the loss scale policies, each of whose columns is tested, and what
+// distinguishes its rows. The figures were made by an independent implementation of the frameworks'
+// sources.
 #include "lib/amp/loss_scaler.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,7 @@ namespace {
 
 struct Golden {
   const char* policy;
-  std::vector<int> growths;  ///< good steps at which the scale grows first
+  std::vector<int> growths;  ///< numbers of the steps of the first growths, without overflow
   int skips, burst;          ///< overflow iff S > 2^12, 20 000 steps
   int rare_log2;             ///< log2 S after 20 000 steps with an inf every 1500
   int next_growth;           ///< first growth after an inf at step 11

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The op lists: known members, counts per policy, and what famously is not on them.
+// The op lists: known members, counts for each policy, and ops that one might expect but that are
+// not on them.
 #include "lib/amp/op_lists.h"
 
 #include <doctest/doctest.h>

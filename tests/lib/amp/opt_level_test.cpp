@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The presets' rows against apex/amp/frontend.py, and names that are none.
+// The rows of Apex's presets against apex/amp/frontend.py, and names that are no preset.
 #include "lib/amp/opt_level.h"
 
 #include <doctest/doctest.h>

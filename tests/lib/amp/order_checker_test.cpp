@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Orders of a training step, right ones of several kinds, and each mistake by its name.
+// The order of calls in a training step: several correct ones, and each mistake, which is reported
+// by its name.
 #include "lib/amp/order_checker.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,8 @@ TrainingEvent event_named(const std::string& name) {
   return {};
 }
 
-/// "zero_grad forward step:2": the events, of optimizer 1 where none is named. Returns the mistakes' names.
+/// Returns the names of the mistakes in a text of events, such as "zero_grad forward step:2".
+/// Events belong to optimizer 1 where none is named.
 std::string mistakes_of(const std::string& events, OrderChecker checker = {}) {
   std::istringstream words(events);
   std::string out;

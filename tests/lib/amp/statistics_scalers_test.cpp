@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss scalers that look at gradients: LogMax, the two-bin histogram, per layer, autoswitch, and the
-// statistics they are fed with.
+// The loss scalers that look at gradients: LogMax, the two-bin histogram, scales for each layer,
+// autoswitch, and the statistics that they take.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -124,7 +124,7 @@ TEST_CASE("the histogram's scale stays finite, and comes down again") {
   CHECK(scaler.scale() == 0x1p126F);
 }
 
-/// a, -a, a, … on binary16's grid.
+/// Returns a, -a, a, …, rounded to binary16.
 std::vector<float> alternating(float a) {
   std::vector<float> out(64);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = i % 2 == 0 ? a : -a;
@@ -132,7 +132,7 @@ std::vector<float> alternating(float a) {
   return out;
 }
 
-// The figures are those of an implementation of the ada-loss code by someone who had not seen this one.
+// The figures are those of an independent implementation of the ada-loss code.
 TEST_CASE("adaptive layer scales are ada-loss's, at every product of scales so far") {
   struct Row {
     float a, b;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the cases aimed at arithmetic hit: ties, cancellation, the ends of the range and results
-// that are tiny by one rule only, judged by integer arithmetic on binary16 and by the machine's own
-// float and double, not by the emulator.
+// Whether the aims at arithmetic make the cases that they should: ties, cancellation, the ends of
+// the range and results that are tiny by one rule only, judged by integer arithmetic on binary16
+// and by the processor's own float and double, not by the emulator.
 #include "lib/cases/aims.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ __extension__ typedef __int128 int128;
 
 enum class Which { all, aimed };
 
-/// Hard cases; the aimed ones, 256 of every aim, stand after the edges.
+/// The hard cases of a function. Those of aims, 256 of each, follow the edges.
 std::vector<Operands> cases_of(const std::string& name, Which which) {
   const TestFunction function = parse_test_function(name);
   std::vector<Operands> all = hard_cases(function, 1);
@@ -33,7 +33,7 @@ std::vector<Operands> cases_of(const std::string& name, Which which) {
   return {all.end() - 256 * meant, all.end()};
 }
 
-/// How many of the aimed cases a predicate holds for.
+/// Returns the number of cases of aims for which a predicate holds.
 template <class Predicate>
 long count(const std::string& name, Predicate&& holds, Which which = Which::aimed) {
   const std::vector<Operands> cases = cases_of(name, which);
@@ -48,7 +48,7 @@ long count_all(const std::string& name, Predicate&& holds) {
 bool finite16(std::uint64_t bits) { return (bits & 0x7C00) != 0x7C00; }
 bool nan16(std::uint64_t bits) { return (bits & 0x7FFF) > 0x7C00; }
 
-/// A finite binary16 in units of 2^-24, its subnormal ulp.
+/// Returns a finite binary16 number in units of 2^-24, the ulp of its subnormals.
 std::int64_t units16(std::uint64_t bits) {
   const int field = static_cast<int>(bits >> 10 & 31);
   const auto fraction = static_cast<std::int64_t>(bits & 0x3FF);
@@ -58,7 +58,7 @@ std::int64_t units16(std::uint64_t bits) {
 
 int128 absolute(int128 x) { return x < 0 ? -x : x; }
 
-/// The ulp of binary16 at |n| · 2^-48, in the same units.
+/// Returns the ulp of binary16 at |n| · 2^-48, in units of 2^-48.
 int128 ulp16(int128 n) {
   int128 ulp = int128{1} << 24;
   while (absolute(n) >= ulp << 11) ulp <<= 1;
@@ -71,7 +71,7 @@ bool near_tie16(int128 n) {  // off by less than a thousandth of an ulp
   return off > 0 && off * 1000 < ulp16(n);
 }
 bool subnormal16(int128 n) { return n != 0 && absolute(n) < int128{1} << 34; }
-/// Tiny as it stands, not once rounded: 2^-14 - 2^-26 <= |x| < 2^-14.
+/// Returns whether x is tiny before rounding but not after it: 2^-14 - 2^-26 <= |x| < 2^-14.
 bool tiny_before_only16(int128 n) {
   return absolute(n) >= (int128{1} << 34) - (int128{1} << 22) && subnormal16(n);
 }
@@ -82,7 +82,7 @@ bool about_overflow16(int128 n, bool above) {
   return above ? off > 0 && off < int128{32} << 48 : off < 0 && -off < int128{32} << 48;
 }
 
-/// Exact results in units of 2^-48, of the cases whose operands are finite.
+/// Returns the exact results, in units of 2^-48, of the cases whose operands are finite.
 struct Results16 {
   std::vector<int128> all = {}, aimed = {};
 };
@@ -105,7 +105,8 @@ long among(const std::vector<int128>& results, Predicate&& holds) {
   return std::ranges::count_if(results, holds);
 }
 
-/// Ties and near ones far from the end of the range, where other aims have theirs.
+/// Counts ties and results near ties, except those near the end of the range, which other aims
+/// make.
 bool inner16(int128 n) { return absolute(n) < int128{32768} << 48; }
 bool inner_tie16(int128 n) { return inner16(n) && tie16(n); }
 bool inner_near_tie16(int128 n) { return inner16(n) && near_tie16(n); }
@@ -118,7 +119,8 @@ float float_of(std::uint64_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
-/// Whether x, exact in double, lies halfway between two floats; beyond the largest counts as 2^128.
+/// Returns whether x, which a double holds exactly, lies halfway between two floats. 2^128 counts
+/// as the float after the largest.
 bool tie32(double x) {
   const double magnitude = std::fabs(x);
   if (!(magnitude < 0x1p128) || magnitude == 0) return false;
@@ -126,7 +128,7 @@ bool tie32(double x) {
   return std::fmod(magnitude, ulp) == ulp / 2;
 }
 
-/// a + b where double holds it exactly, else NaN.
+/// Returns a + b if a double holds it exactly, else NaN.
 double exact_sum(double a, double b) {
   const double sum = a + b;
   const double part = sum - a;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generated dot products: the same bits for a seed everywhere, each row by itself, never outside
-// the formats; and that every generator does what its row of the table says: judged by integers of
-// our own, and by wrong models, which must give other results.
+// Generated dot products: a seed gives the same bits everywhere, each row can be made by itself,
+// and encodings are never outside the formats. Every generator does what its row of the table says,
+// as judged by integer arithmetic in this test and by wrong models, which must give other results.
 #include "lib/cases/dot_cases.h"
 
 #include <doctest/doctest.h>
@@ -196,7 +196,7 @@ TEST_CASE("random_bits: everything in even rows, numbers alone in odd ones") {
   }
 }
 
-/// In units of 2^-48, of a finite binary16.
+/// Returns a finite binary16 number in units of 2^-48.
 __extension__ typedef __int128 int128;
 int128 units16(std::uint64_t bits) {
   const Exact x = decode(bits, binary16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of the generators of dot products, and what the emulator and other models make of them, for
-// tests.
+// For tests: rows of the generators of dot products, and the results that the emulator and other
+// models give for them.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -47,7 +47,7 @@ inline std::uint64_t emulated(const Dots& dots, const Instruction& how, std::siz
   return dot(how.model, how.types, dots.a.data() + i * k, dots.b.data() + i * k, how.k, dots.c[i]);
 }
 
-/// How many values a predicate holds for.
+/// Returns the number of values for which a predicate holds.
 template <class Predicate>
 long count(const std::vector<std::uint64_t>& values, Predicate&& holds) {
   return std::ranges::count_if(values, holds);
@@ -55,7 +55,8 @@ long count(const std::vector<std::uint64_t>& values, Predicate&& holds) {
 
 inline Kind kind(std::uint64_t bits, const Format& f) { return decode(bits, f).kind; }
 
-/// Rows whose result another model changes.
+/// Returns the number of rows whose result differs between the instruction's model and the model
+/// that `planted` makes of it.
 inline std::uint64_t seen(const char* generator, const Named& named, std::uint64_t rows,
                           const EmulatedDevice::Planted& planted) {
   const Instruction how = instruction(named);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The generators `zeros` and `specials`: every sign of zero, every way to NaN and Inf, and both ends of
-// the range really come out.
+// The generators `zeros` and `specials`: results include zeros of both signs, NaNs and infinities
+// of every origin, and both ends of the range.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -43,7 +43,7 @@ TEST_CASE("zeros: results of both zeros, of nothing but zeros, of cancellation, 
     long positive = 0, unsigned_rests = 0, rests = 0;  // rests: after cancellation
     Instruction downward = how;  // what is cut to +0 is the smallest negative number here
     downward.model.rounding = Rounding::toward_negative;
-    std::set<std::uint64_t> signs;  // of rows of zeros alone: a, b, c
+    std::set<std::uint64_t> signs;  // signs of a, b and c in rows of zeros only
     for (std::size_t i = 0; i < dots.c.size(); ++i) {
       const std::uint64_t d = emulated(dots, how, i);
       positive += d == 0 ? 1 : 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Test cases as a set: complete where they are exhaustive, the same for a seed on every machine, never
-// outside their types; and that those of conversions, comparisons and NaNs hurt, judged by integers
-// and by the machine's own float and double, not by the emulator. aims_test.cpp judges arithmetic.
+// Test cases as a set: they are complete where they are exhaustive, the same for a seed on every
+// machine, and never outside their types. Cases of conversions, comparisons and NaNs are hard, as
+// judged by integers and by the processor's own float and double, not by the emulator.
+// aims_test.cpp judges arithmetic.
 #include "lib/cases/hard_cases.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +52,7 @@ std::vector<Operands> cases_of(const std::string& name) {
   return hard_cases(parse_test_function(name), 1);
 }
 
-/// How many of the hard cases a predicate holds for.
+/// Returns the number of hard cases for which a predicate holds.
 template <class Predicate>
 long count(const std::string& name, Predicate&& holds) {
   const std::vector<Operands> cases = cases_of(name);

@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace): rows and models
 
-/// Which elements of a group are not zero.
+/// Returns which elements of a group are not zero.
 unsigned pattern_of(const Dots& dots, std::size_t group) {
   unsigned out = 0;
   for (std::size_t i = 0; i < 4; ++i) out |= dots.a[group * 4 + i] != 0 ? 1U << i : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Case numbers to operands: where all are asked for each lane sees all its inputs, seeded ones hold
-// what hurts, and numbers keep their meaning, because recordings hang on it.
+// The operands of case numbers: in exhaustive cases each lane gets all its inputs, seeded cases
+// include hard ones, and numbers keep their meaning, because recordings depend on it.
 #include "lib/cases/scalar_cases.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ namespace {
 
 const ScalarOperation& named(const char* name) { return parse_scalar_instruction(name).operation; }
 
-/// How often what hurts occurs in `count` seeded cases, by the exact results.
+/// Counts the hard cases of each kind among `count` seeded ones, by their exact results.
 struct Census {
   int nan_operands = 0, inf_operands = 0, subnormal_operands = 0;
   int nan = 0, infinite = 0, zero = 0, subnormal = 0, tie = 0, inexact = 0, cancelled = 0;

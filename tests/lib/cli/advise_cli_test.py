@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# `binade advise` as a user meets it: figures worked out by hand in text and JSON, model files, complaints of one line.
-# Run as advise_cli_test.py PATH_TO_BINADE; needs Python alone.
+# `binade advise` as a user meets it: figures worked out by hand in text and JSON, model files, errors of one line.
+# Run as advise_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade arith` as a user meets it, on files made here byte by byte: values, counts, shapes, what it refuses.
-# Run as arith_cli_test.py PATH_TO_BINADE; needs Python alone.
+# Run as arith_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import math
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of commands that read and write arrays: a name without an ending is that of a .npy file."""
+"""The common case of tests of commands that read and write arrays: a name without an ending is that of a .npy file."""
 
 import os
 

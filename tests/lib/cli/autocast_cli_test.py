@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade autocast` as a user meets it: the dtype of every rule on every device by hand, names that are not listed,
-# whole lists, Apex, complaints of one line.
-# Run as autocast_cli_test.py PATH_TO_BINADE; needs Python alone.
+# whole lists, Apex, errors of one line.
+# Run as autocast_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import re

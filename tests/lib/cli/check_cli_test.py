@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `binade check` says of planted mistakes, in blocks written by hand from arithmetic.
-# Run as check_cli_test.py PATH_TO_BINADE; needs Python alone.
+# The output of `binade check` for planted mistakes, against blocks that were written by hand from arithmetic.
+# Run as check_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade report --csv as a spreadsheet reads it: RFC 4180, a row a tensor, the very figures of the JSON. Run as
-# csv_cli_test.py PATH_TO_BINADE; needs Python alone.
+# binade report --csv as a spreadsheet reads it: RFC 4180, a row for each tensor, the same figures as the JSON. Run as
+# csv_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import csv
 import io

@@ -2,7 +2,7 @@
 #
 # `binade explain` as a user meets it: typed products, rows of arrays and recordings, elements of whole
 # products; its JSON held against Python's fractions, its picture against an XML parser; complaints of one
-# line. Run as explain_cli_test.py PATH_TO_BINADE; needs Python alone.
+# line. Run as explain_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import re

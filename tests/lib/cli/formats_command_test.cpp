@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade formats`: its numbers against published ones and against the arithmetic, its shape, its
-// errors.
+// `binade formats`: its numbers against published ones and against the arithmetic, the shape of its
+// table, its Errors.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::string formats_text(const std::vector<std::string>& arguments) {
 
 json formats_json() { return json::parse(formats_text({"--json"}))["formats"]; }
 
-/// The words of the n-th line, its runs of spaces made one.
+/// Returns the n-th line with single spaces between its words.
 std::string line_of(const std::string& text, int n) {
   std::istringstream in(text);
   std::string line;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade gemm` and `binade validate gemm` as a user meets them: matrices from files written here by hand, small
-# integers whose products are exact in every order, complaints of one line. Run as gemm_cli_test.py PATH_TO_BINADE;
-# needs Python alone.
+# integers whose products are exact in every order, errors of one line. Run as gemm_cli_test.py PATH_TO_BINADE;
+# needs Python only.
 
 import os
 import struct

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# `binade identify` as a user meets it: D made by `binade gemm`, its options hidden; dots, several runs, proposed
-# inputs, JSON, exit statuses and complaints of one line. Run as identify_cli_test.py PATH_TO_BINADE; needs Python
-# alone.
+# `binade identify` as a user meets it: D made by `binade gemm`, with its options hidden; dots, several runs, proposed
+# inputs, JSON, exit statuses and errors of one line. Run as identify_cli_test.py PATH_TO_BINADE; needs Python
+# only.
 
 import os
 import random

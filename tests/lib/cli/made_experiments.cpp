@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Experiments in place of the real ones, for tests of the command and of its page: one of each status,
-// every mark and axis, gaps, and names that try to be more than text.
+// Made-up experiments for tests of the command and of its page: one of each status, every mark and
+// axis, gaps, and names that contain markup.
 #include <fmt/format.h>
 
 #include <array>

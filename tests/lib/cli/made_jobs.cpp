@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A job in place of training, for tests of the sweep's command: sums of a series whose terms shrink.
+// A job in the place of a training, for tests of the command `sweep`: sums of a series whose terms
+// shrink.
 #include <array>
 #include <cmath>
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What every command's numbers are held to, found in its own --help.
-# Run as options_cli_test.py PATH_TO_BINADE; needs Python alone.
+# The bounds of every command's numeric options, which are found in its own --help.
+# Run as options_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import re

@@ -3,7 +3,7 @@
 # No command writes over what it reads or over its own other result, whichever way the file is named, and none works
 # before it knows that its results can be written. Tables of every command that writes files, held against the commands
 # that the program has.
-# Run as output_paths_cli_test.py PATH_TO_BINADE; needs Python alone.
+# Run as output_paths_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import re

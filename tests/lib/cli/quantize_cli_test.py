@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade quantize` as a user meets it, on files made here byte by byte: values, encodings, counts, what it refuses.
-# Run as quantize_cli_test.py PATH_TO_BINADE; needs Python alone.
+# Run as quantize_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import array
 import math

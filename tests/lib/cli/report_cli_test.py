@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade report` as a user meets it, on files made here byte by byte: text, JSON and pages, what a device counts,
-# comparisons of reports, memory. Run as report_cli_test.py PATH_TO_BINADE; needs Python alone.
+# comparisons of reports, memory. Run as report_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import array
 import math

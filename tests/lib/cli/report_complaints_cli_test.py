@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What `binade report` refuses: bad files, options, environments and places to write, each in one line.
-# Run as report_complaints_cli_test.py PATH_TO_BINADE; needs Python alone.
+# Run as report_complaints_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import struct

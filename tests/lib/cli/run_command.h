@@ -13,7 +13,8 @@
 
 namespace binade {
 
-/// What a command printed, or the message of the Error it threw after "error: ".
+/// Returns what a command printed, or "error: " and the message of the Error that it threw or the
+/// exit status that it returned.
 inline std::string output_of(const Command& command, const std::vector<std::string>& arguments) {
   std::ostringstream printed;
   std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # "-" is standard input wherever a command reads a file: piped in or a file, it gives what the file's name gives.
-# Run as stdin_cli_test.py PATH_TO_BINADE; needs Python alone.
+# Run as stdin_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `binade check` and `binade cases`: a command is one string of words, and lines come from standard input."""
+"""The common case of tests of `binade check` and `binade cases`: a command is one string of words, and lines come from standard input."""
 
 from cli_case import CliCase
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade check` and `binade cases` as a user meets them: what one writes the other accepts, pipes and terminals, exit
-# statuses, complaints of one line. Run as stream_cli_test.py PATH_TO_BINADE; needs Python alone.
+# statuses, errors of one line. Run as stream_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import pty
@@ -149,7 +149,7 @@ class Complaints(StreamCase):
 
 class Surroundings(StreamCase):
     def closed_early(self, **how):
-        """What an endless `cases` says and its status once nobody reads it any more."""
+        """The errors and the exit status of an endless `cases` whose reader has gone."""
         command = [self.program, "cases", "f64_mulAdd", "-n", "100000000"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment(), **how) as process:

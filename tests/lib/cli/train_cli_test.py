@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade train` as a user meets it: the same bytes for any number of threads, figures in text and JSON, dumps that
-# `binade report` reads along its time axis, complaints of one line.
-# Run as train_cli_test.py PATH_TO_BINADE; needs Python alone.
+# `binade report` reads along its time axis, errors of one line.
+# Run as train_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import json
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade validate dots`, `validate gemm` and `validate --device` as a user meets them: dot products from .npy files
-# written here by hand, a machine without a GPU; exit statuses and complaints of one line. The expected bits are
-# arithmetic done by hand. Run as validate_cli_test.py PATH_TO_BINADE; needs Python alone.
+# written here by hand, a machine without a GPU; exit statuses and errors of one line. The expected bits are
+# arithmetic done by hand. Run as validate_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
 import sys

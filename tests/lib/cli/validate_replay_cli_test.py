@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # `binade validate --replay` as a user meets it: recordings and folders of hardware rows written here byte by byte, whole
-# and damaged; exit statuses and complaints of one line. The expected bits are arithmetic done by hand.
-# Run as validate_replay_cli_test.py PATH_TO_BINADE; needs Python alone.
+# and damaged; exit statuses and errors of one line. The expected bits are arithmetic done by hand.
+# Run as validate_replay_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import json
 import os

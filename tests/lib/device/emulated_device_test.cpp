@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The device that is the emulator: it agrees with itself on every instruction and generator, a
-// planted rule makes it differ, and what it cannot run it says. A device that knows nothing of
-// Tensor Cores says so too.
+// planted rule makes it differ, and it says what it cannot run. A device without Tensor Cores says
+// that, too.
 #include "lib/device/emulated_device.h"
 
 #include <doctest/doctest.h>
@@ -155,7 +155,7 @@ TEST_CASE("crossed tiles count every element, and find a planted rule at its fir
   CHECK(tally.dots == 40 * 128);
   CHECK(tally.different > 0);
   const std::uint64_t lowest = tally.lowest;
-  // The tile of that dot alone has it first; those before have none.
+  // Only the tile of that dot product has it as its first difference; the tiles before have none.
   crossing.first = lowest / 128;
   crossing.tiles = 1;
   CHECK(!wrong.tally_crossed(how, pool, crossing, tally));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lone dots by the kernels against the definition: every generator's rows, of instructions of every kind and of rules
-// next to them.
+// Single dot products by the kernels against the definition: every generator's rows, for
+// instructions of every kind and for models with similar rules.
 #include "lib/device/lone_dots.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is recorded of a device: every instruction in every form, the rows of the plan, and files that
-// read back as what the device gave.
+// Recording a device: every instruction in every form, the rows of the plan, and files from which
+// the device's results are read back.
 #include "lib/device/record_dots.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@
 namespace binade::record_dots_test {
 namespace {
 
-/// The emulator, but for wgmma.
+/// An emulated device that cannot run wgmma.
 class Halved final : public Device {
  public:
   const DeviceInfo& info() const override { return emulated_.info(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recordings: what is written is read back, inputs are left out only where the generator gives them
-// back, and every spoiled file is refused with its name, what is wrong and what to do.
+// Recordings: what is written is read back, inputs are left out only where the generator makes them
+// again, and every spoiled file is refused with its name, what is wrong and what to do.
 #include "lib/device/recording.h"
 
 #include <doctest/doctest.h>

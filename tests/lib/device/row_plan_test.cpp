@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of several generators: their text, one behind the other, and in chains on a device, where each
-// link gets the bits that the device gave, right or wrong.
+// Plans of rows of several generators: their text, their rows one generator after the other, and
+// chains on a device, where each row takes as c the bits that the device gave, right or wrong.
 #include "lib/device/row_plan.h"
 
 #include <doctest/doctest.h>

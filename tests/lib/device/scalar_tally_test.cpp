@@ -15,7 +15,7 @@
 namespace binade::scalar_tally_test {
 namespace {
 
-/// A result format in numbers of its own: the stand-ins share no table with the emulator.
+/// A result format in numbers of this test, since the stand-ins share no table with the emulator.
 struct Shape {
   const char* type;
   int precision, emin, emax, padding;
@@ -56,7 +56,8 @@ struct StandIn {
     return (static_cast<std::uint32_t>(e - shape.emin) << (p - 1)) + significand;
   }
 
-  /// What ptxas writes for rna.tf32: conditional add, mask, and for .satfinite one code down.
+  /// Computes rna.tf32 as ptxas compiles it: a conditional addition, a mask, and for .satfinite one
+  /// code down.
   std::uint32_t integer_code(std::uint32_t bits) const {
     const auto below_inf = [](std::uint32_t x) {
       return std::fabs(std::bit_cast<float>(x)) < INFINITY;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said to be known: "hardware" only where rows of that architecture exclude a rival, the table of
-// claims elsewhere, and what public rows cannot have shown.
+// The words of evidence: "hardware" only where rows of that architecture exclude a rival, else the
+// table of claims; and aspects that public rows cannot have shown.
 #include "lib/evidence/evidence.h"
 
 #include <doctest/doctest.h>
@@ -56,7 +56,8 @@ TEST_CASE("hardware is said where rows of that architecture exclude a rival, and
   CHECK(other > 500);
 }
 
-/// Their operands are finite and near 1, c is never 0 (or was left out), results are normal numbers.
+/// The aspects that public rows cannot show: their operands are finite and near 1, c is never 0 (or
+/// was left out), and results are normal numbers.
 TEST_CASE("public rows show ordinary values and chaining, and nothing else") {
   for (const Architecture& on : architectures) {
     if (on.sm == 90) continue;
@@ -179,7 +180,7 @@ TEST_CASE("sources") {
   CHECK(source("mma.sp.m16n8k32.f32.f16.f16.f32", 80, Aspect::ordinary) == "as mma");
 }
 
-/// A screen: at most 40 lines of at most 120 columns.
+/// Checks that a text fits a screen: at most 40 lines of at most 120 columns.
 TEST_CASE("an architecture fits a screen, and every instruction is in one group") {
   for (const Architecture& on : architectures) {
     const std::string text = overview_text(on.sm);

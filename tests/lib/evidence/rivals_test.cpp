@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rival rules: those that are said to show do on some row, those that are said not to never do.
+// Rival rules: those that are said to give another result do so on some row, and the others on
+// none.
 #include "lib/evidence/rivals.h"
 
 #include <doctest/doctest.h>
@@ -35,8 +36,8 @@ std::vector<Instruction> computations() {
   return out;
 }
 
-/// For each rival, whether it gives a row of some generator another result; tiny begins with the ladder, 64
-/// rows a rung.
+/// Returns for each rival whether it gives another result on a row of some generator. The rows of
+/// `tiny` begin with the ladder of ever smaller products, 64 rows for each rung.
 std::vector<bool> shown(const std::vector<Rival>& rivals, const Instruction& x) {
   std::vector<bool> out(rivals.size());
   const auto k = static_cast<std::size_t>(x.k);
@@ -58,8 +59,8 @@ std::vector<bool> shown(const std::vector<Rival>& rivals, const Instruction& x) 
   return out;
 }
 
-/// Rules that few rows show: beside a tie alone (a double rounding, and where F is so large that binary16 needs a tie
-/// to see its last bit), or near the ends of s32.
+/// Rules on which few rows depend: only those next to a tie (a double rounding, and where F is so
+/// large that the last bit of a binary16 sum matters only at a tie), or near the ends of s32.
 bool is_rare(const Rival& rival, const Instruction& x) {
   const bool f = rival.name == "F - 1" || rival.name == "F + 1";
   const bool double_rounding = x.model.through_f32 && rival.name == "other rounding";

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Holds lib/evidence/seen.tsv to the rows it was computed from: ../shared/hw_vectors (without it the test is skipped,
-# 77) by the program and, its ranges, by arithmetic written here alone; with --whole the recordings of this repository too.
+# Compares lib/evidence/seen.tsv with the rows from which it was computed, ../shared/hw_vectors (without that folder the test is
+# skipped, 77): by the program and, for its ranges, by arithmetic that is written here. With --whole also the recordings of
+# this repository.
 #   seen_rows_test.py PATH_TO_BINADE [--whole]
 import ast
 import json

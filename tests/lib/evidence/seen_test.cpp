@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rows saw: counted by hand, written and read back, and what is committed beside the recordings it was
-// computed from (seen_rows_test.py holds all of it to them).
+// The evidence of rows: counted by hand, written and read back, and the committed table against the
+// recordings from which it was computed (seen_rows_test.py compares all of it).
 #include "lib/evidence/seen.h"
 
 #include <doctest/doctest.h>
@@ -77,7 +77,7 @@ TEST_CASE("every recorded set is of an instruction of its architecture") {
   }
 }
 
-/// Every 23rd of the H100's.
+/// Every 23rd recording of the H100.
 TEST_CASE("recordings of this repository saw what is committed") {
   const std::filesystem::path folder(BINADE_SOURCE_ROOT "/tests/recordings/sm_90/dots");
   std::size_t compared = 0, number = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rows hang on: each zero is seen however many rows there are, other aspects are sampled and say so; and
-// which rule explains what was recorded.
+// On which aspects rows depend: each zero is found however many rows there are, other aspects are
+// sampled and reported as such; and which rule explains the recorded results.
 #include "lib/evidence/tally.h"
 
 #include <doctest/doctest.h>
@@ -15,8 +15,9 @@
 namespace binade::tally_test {
 namespace {
 
-/// Rows of bfloat16 whose sums are 1, but for one, -2^-133 · 2^-20, which is rounded to zero;
-/// in the second block of eight, since a -0 of the first would become +0 there.
+/// Returns rows of bfloat16 whose sums are 1, except one that is -2^-133 · 2^-20 and is rounded to
+/// zero. Its product is in the second block of eight, since a -0 of the first block would become +0
+/// there.
 struct Rows {
   Instruction how = parse_instruction("mma.m16n8k16.f32.bf16.bf16.f32", 80);
   Dots dots;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows that settle what is open: few, each rival excluded by some of them, and what a GPU of either kind
-// is found to follow.
+// The rows that settle undecided aspects: they are few, some of them exclude each rival, and they
+// show which rule a GPU of either kind follows.
 #include "lib/evidence/undecided_rows.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@
 namespace binade::open_rows_test {
 namespace {
 
-/// One that is open in much, one of each kind of sum.
+/// Instructions: one with many undecided aspects, and one of each kind of sum.
 struct Named {
   const char* name;
   int sm;

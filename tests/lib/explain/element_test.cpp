@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Explanations of elements of whole products: parts of K, promotions, epilogues; every number held
-// against fractions.
+// Explanations of elements of whole products: parts of K, promotions, epilogues. Every number is
+// compared with fractions.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ constexpr Named products[] = {
     {"fma.rn.f32.f16.f16.f32", 0},           {"mul_add.rn.bf16.bf16.bf16.bf16", 0},
 };
 
-/// Near exponents, so that sums are numbers.
+/// Draws operands whose exponents are near each other, so that sums are finite.
 std::uint64_t draw_number(Random& random, const Format& f) {
   return test::draw_at(random, f, test::between(random, -6, 6));
 }
@@ -66,7 +66,7 @@ void draw_epilogue(Random& random, GemmModel& g) {
   g.bias = binary16;
 }
 
-/// What the element is exactly, from the operands.
+/// Returns the exact value of the element, computed from the operands.
 Rational exactly(const GemmModel& g, const GemmElement<std::uint64_t>& x,
                  const std::vector<int>& left_out, bool epilogue) {
   Rational sum = 0;

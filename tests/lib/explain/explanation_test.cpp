@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Explanations of drawn sums of every model, every number of them held against fractions; and of rows
-// that GPUs gave, whose bits they end with.
+// Explanations of random sums of every model, each number of which is compared with fractions, and
+// of rows recorded on GPUs, which must end with the GPU's bits.
 #include "lib/explain/explanation.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ using test::Random;
 using test::Rational;
 using test::rational;
 
-/// Instructions that differ in what they compute: m and n aside.
+/// Instructions that differ in what they compute, not only in m and n.
 std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {
@@ -40,7 +40,8 @@ std::vector<Instruction> computations() {
   return out;
 }
 
-/// Products about the exponent floor, or below the last place that it keeps, and a tiny c or none.
+/// Draws products near the exponent floor, or below the last place that it keeps, and a tiny c or
+/// none.
 DrawnDot draw_at_floor(Random& random, const Instruction& x) {
   DrawnDot out;
   const int floor = x.model.exponent_floor - (random() % 2 == 0 ? 0 : x.model.fraction_bits);
@@ -71,7 +72,7 @@ DrawnDot draw(Random& random, const Instruction& x) {
   return out;
 }
 
-/// Half of each group becomes zero, the other half does not; the places of zeros.
+/// Makes half of each group zero and the other half not, and returns the places of the zeros.
 std::vector<int> make_sparse(Random& random, const Instruction& x, DrawnDot& row) {
   std::vector<int> zeros;
   const int group = x.model.sparse_group;
@@ -93,7 +94,7 @@ std::vector<int> make_sparse(Random& random, const Instruction& x, DrawnDot& row
   return zeros;
 }
 
-/// The exact sum of those that take part; nothing where one is no number.
+/// Returns the exact sum of the products that take part; nothing if one is a NaN or an infinity.
 std::optional<Rational> exact_sum(const Instruction& x, const DrawnDot& row,
                                   const std::vector<int>& left_out) {
   const bool minus = x.model.scales.minus_a != x.model.scales.minus_b;

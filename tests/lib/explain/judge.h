@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds every number of an explanation against fractions: terms, cuts, sums, roundings, and that the
-// errors of the steps add up to the error of the whole.
+// Compares every number of an explanation with fractions: terms, cuts, sums, roundings. Checks that
+// the errors of the steps add up to the error of the whole.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@
 
 namespace binade::test {
 
-/// How often what is worth testing came up.
+/// Numbers of steps and terms of each kind, so that a test can require that all kinds came up.
 struct Seen {
   int blocks = 0, special = 0, by_alignment = 0, by_floor = 0, by_both = 0, rounded = 0, zero = 0;
   int operations = 0, inexact = 0, overflows = 0, totals = 0;
@@ -37,7 +37,7 @@ class ExplanationJudge {
   }
 
  private:
-  /// Every k takes part once.
+  /// Checks that no k takes part twice.
   void take(int place) {
     REQUIRE(place >= 0);
     REQUIRE(!taken_[static_cast<std::size_t>(place)]);
@@ -58,7 +58,7 @@ class ExplanationJudge {
            (term.place == addend_place || is_finite(term.b.bits, term.b.format));
   }
 
-  /// The exponent of a term that is not zero.
+  /// Returns the exponent by which a term that is not zero is aligned.
   int exponent_of(const ExplainedTerm& term, const Rational& value) const {
     const Format& wide = x_.types.d == binary16 && x_.model.through_f32 ? binary32 : x_.types.d;
     if (term.place == addend_place) return aligned_by(value, wide);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Literals reach the arithmetic exactly. The oracle computes with Boost.Multiprecision's integers
+// Literals are read exactly. The oracle computes with Boost.Multiprecision's integers
 // and its own rounding; it shares nothing with the code it judges but the list of formats.
 #include "lib/explain/literal.h"
 
@@ -79,7 +79,7 @@ int exponent_of(const Fraction& x) {
   return y.num < y.den ? guess - 1 : guess;
 }
 
-/// x > 0 to the format, from the definition: floor, remainder, rule.
+/// Rounds x > 0 to the format by the definition: floor, remainder, rule.
 Rounded oracle(const Fraction& x, const Shape& f, Rounding rounding, std::uint32_t random) {
   const int e = exponent_of(x);
   const int quantum = std::max(e, f.emin) - (f.precision - 1);
@@ -128,8 +128,8 @@ Rounded oracle(const Fraction& x, const Shape& f, Rounding rounding, std::uint32
   return out;
 }
 
-/// All digits of a fraction whose denominator divides 10^places, as "digits" and the exponent of
-/// the first.
+/// Returns all digits of a fraction whose denominator divides 10^places, and the exponent of the
+/// first digit.
 std::pair<std::string, int> oracle_digits(const Fraction& x, int places) {
   if (x.num == 0) return {"0", 0};
   cpp_int integer, rest;
@@ -141,7 +141,7 @@ std::pair<std::string, int> oracle_digits(const Fraction& x, int places) {
   return {digits, exponent};
 }
 
-/// digits · 10^exponent, as typed in one of many ways.
+/// Returns digits · 10^exponent as a literal in one of many spellings.
 struct Typed {
   std::string digits;
   int exponent = 0;
@@ -161,13 +161,14 @@ struct Typed {
   }
 };
 
-/// significand · 2^exponent in decimal digits, all of them.
+/// Returns all decimal digits of significand · 2^exponent.
 Typed expansion(const cpp_int& significand, int exponent) {
   if (exponent >= 0) return {cpp_int(significand * power(2, exponent)).str(), 0};
   return {cpp_int(significand * power(5, -exponent)).str(), exponent};
 }
 
-/// Half way between two numbers of the format, or next to that in the last digit.
+/// Returns a literal halfway between two numbers of the format, or one next to it in the last
+/// digit.
 Typed near_midpoint(const Shape& f, std::mt19937_64& random) {
   const std::uint64_t end =
       f.top + 1 + (static_cast<std::uint64_t>(f.emax - f.emin) << (f.precision - 1));

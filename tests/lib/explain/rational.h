@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an explanation is held against: fractions of Boost.Multiprecision, encodings decoded by the
-// oracle, and cutting by its definition.
+// The exact numbers with which explanations are compared: encodings decoded by the oracle to
+// fractions of Boost.Multiprecision, and cutting by its definition.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ inline Rational rational(std::uint64_t bits, const Format& f) {
 }
 inline Rational rational(const Typed& x) { return rational(x.bits, x.format); }
 
-/// floor(log2 |x|), x not 0.
+/// Returns floor(log2 |x|), where x is not 0.
 inline int leading(const Rational& x) {
   const Rational magnitude = abs(x);
   int e =
@@ -42,12 +42,13 @@ inline int leading(const Rational& x) {
   return e;
 }
 
-/// The exponent that an operand is aligned by: subnormal numbers keep the smallest.
+/// Returns the exponent by which an operand is aligned. Subnormal numbers have the smallest
+/// exponent.
 inline int aligned_by(const Rational& x, const Format& f) {
   return std::max(leading(x), (f.has_zero ? 1 : 0) - f.bias);
 }
 
-/// |x| in whole units of 2^e, the rest cut off, with x's sign.
+/// Returns x in whole units of 2^e, cut toward zero.
 inline Integer cut_to(const Rational& x, int e) {
   const Rational units = abs(x) / power_of_two(e);
   const Integer whole = numerator(units) / denominator(units);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The story told about a rounding agrees with its bits and flags, everywhere in every small format.
+// The text that explains a rounding agrees with its bits and flags, for all numbers of every small
+// format.
 #include "lib/explain/rounding_words.h"
 
 #include <doctest/doctest.h>

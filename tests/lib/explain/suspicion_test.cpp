@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that go wrong on purpose, and what their bits are taken for.
+// Kernels with deliberate faults, and the cause that is suspected from their bits.
 #include "lib/explain/suspicion.h"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,8 @@ struct Dot {
   GemmElement<std::uint64_t> element() const { return {a.data(), b.data(), 64, c, 0, true, false}; }
   std::uint64_t result() const { return gemm_element(gemm.model, element()); }
 
-  /// What is said of the sum of these operands where that of others came out.
+  /// Returns the suspicion about a kernel that gave the sum of other operands in the place of that
+  /// of these.
   std::vector<std::string> said_of(std::uint64_t hardware) const {
     Explanation x = explain_element(gemm, element());
     x.hardware = Typed{hardware, binary32};

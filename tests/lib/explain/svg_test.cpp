@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The picture of a block: a cell for each bit in its colour, the same bytes each time, and refusals where
-// there are no bits. That it is XML which fetches nothing is held by the test of the command.
+// The picture of a block: a cell for each bit in its colour, the same bytes each time, and an Error
+// where there are no bits. The test of the command checks that it is XML which fetches nothing.
 #include "lib/explain/svg.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Explanations as text: one dot on three architectures word for word; of drawn ones, that every line fits
-// a terminal and that the bits that are shown are the numbers.
+// Explanations as text: one dot product on three architectures word for word; for random ones,
+// every line fits a terminal, and the bits that are shown are those of the numbers.
 #include "lib/explain/text.h"
 
 #include <doctest/doctest.h>
@@ -88,7 +88,7 @@ Integer kept_of(const std::string& row, std::size_t kept_columns) {
   return out;
 }
 
-/// Holds the rows of a block against its terms.
+/// Compares the rows of a block's text with its terms.
 int check_rows(const ExplainedBlock& block, const std::vector<std::string>& lines) {
   const auto columns = static_cast<std::size_t>(ladder_of(block).kept_columns());
   int rows = 0;

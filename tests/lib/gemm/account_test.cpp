@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss account against exact rational arithmetic: what the rules lost adds up to D minus the exact
-// value, element by element, in every recipe and order; and each rule alone on operands made for it.
+// The loss account against exact rational arithmetic: the losses of the rules add up to D minus the
+// exact value, element by element, in every recipe and order; and each rule by itself on operands
+// made for it.
 #include "lib/gemm/account.h"
 
 #include <doctest/doctest.h>
@@ -35,7 +36,8 @@ GemmOperands one_element(const GemmOperands& x, std::size_t i, std::size_t j) {
   return out;
 }
 
-/// The account of one element against the rational numbers; whether it was one with numbers in it.
+/// Compares the account of one element with rational numbers, and returns whether the element is
+/// finite.
 bool check_element(const GemmModel& g, const GemmOperands& x) {
   const GemmAccount got = account(g, x);
   const std::uint64_t d = gemm_element(g, x.element(0, 0));

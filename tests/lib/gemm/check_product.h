@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds the engine to the definition of a product, at every level of the kernels' table.
+// Compares the engine of products with the definition, at every level of the kernels' table.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,12 +15,13 @@
 
 namespace binade::test {
 
-/// D is of m rows and n columns, each a sum of k products.
+/// The size of D, m rows of n columns, and the number k of products of an element.
 struct Size {
   std::size_t m, n, k;
 };
 
-/// How many elements were compared, how many of them are numbers, and how many were compared as numbers.
+/// Number of elements that were compared, of those among them that are finite, and of those that
+/// were compared as numbers instead of encodings.
 struct Tally {
   std::uint64_t elements = 0, numbers = 0, values = 0;
 };
@@ -30,7 +31,9 @@ inline std::uint64_t defined(const GemmModel& g, const GemmElement<std::uint64_t
   return epilogue(g, x, rescaled(element_sum(g, x), scale_log2, g.epilogue.compute));
 }
 
-/// Lines of numbers laid out another way: k by k, the last first, two apart, and between them NaNs where k is odd.
+/// `count` lines of k numbers, given line by line, stored in another layout: the lines are
+/// interleaved, the last k comes first, and every second place in memory is unused (a NaN if k is
+/// odd, else 0).
 struct Laid {
   std::vector<float> values;
   LinePlaces places;
@@ -48,7 +51,8 @@ struct Laid {
   }
 };
 
-/// Checks that operands given as numbers give D as numbers, for models whose formats allow it; any NaN equals any other.
+/// Checks that operands given as numbers give D as numbers, for models whose formats allow it. Any
+/// NaN equals any other.
 inline void check_values(const PreparedProduct& product, const GemmModel& g, const GemmOperands& x,
                          const std::vector<std::uint64_t>& expected, Tally& tally) {
   const auto inside = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
@@ -76,7 +80,7 @@ inline void check_values(const PreparedProduct& product, const GemmModel& g, con
   tally.values += d.size();
 }
 
-/// Checks all of D, and each element by itself, at every level.
+/// Checks D as a whole and each element by itself, at every level.
 inline void check_product(const GemmModel& g, const GemmOperands& x, int scale_log2, Tally& tally) {
   const ProductShape shape{x.k, !x.c.empty(), !x.bias.empty(), scale_log2};
   std::vector<std::uint64_t> expected;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge of losses and bounds: elements of matrix products as rational numbers, from the encodings'
-// definition and nothing of the project's arithmetic, and products to try it on.
+// The judge of losses and bounds: elements of matrix products as rational numbers, computed from
+// the definition of encodings without the project's arithmetic. Also random products for these
+// tests.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@
 
 namespace binade::test {
 
-/// The value of an encoding; nothing for a NaN or an infinity.
+/// Returns the value of an encoding; nothing for a NaN or an infinity.
 inline std::optional<Rational> rational_of(std::uint64_t bits, const Format& f) {
   bits >>= f.padding_bits;
   const int fraction = f.precision - 1;
@@ -55,10 +56,11 @@ inline Rational rational_of(double x) {
 }
 
 struct ExactElement {
-  Rational value, products;  ///< alpha·(Σ a·b + C) + ..., Σ|a·b|
+  Rational value, products;  ///< the exact alpha·(Σ a·b + C) + ..., and Σ|a·b|
 };
 
-/// By the definition of the product; nothing where an operand is no number.
+/// Returns an element by the definition of the product; nothing if an operand is a NaN or an
+/// infinity.
 inline std::optional<ExactElement> exact_element(const GemmModel& g,
                                                  const GemmElement<std::uint64_t>& x) {
   Rational sum = 0;
@@ -127,12 +129,14 @@ inline constexpr std::array product_cases{
 
 inline constexpr int orders = 8;
 
-/// Turns shorter than a group of 4 would make the hardware's groups of products that are not neighbours.
+/// Returns whether a model can have the order of this number (set_order). In orders 3 and 5, parts
+/// of K take turns shorter than a sparse group of 4, so that a group would not have neighbouring
+/// elements.
 inline bool can_have(const GemmModel& g, int order) {
   return g.model.sparse_group == 0 || (order != 3 && order != 5);
 }
 
-/// Ways to sum, epilogues, outputs.
+/// Gives a model the order, epilogue and output of this number, 0 to orders - 1; 0 changes nothing.
 inline void set_order(GemmModel& g, int number) {
   switch (number) {
     case 1: g.sum.promote_every = 2; break;
@@ -169,7 +173,8 @@ inline void set_order(GemmModel& g, int number) {
   }
 }
 
-/// Hostile operands: every encoding, cancellation, subnormals, few specials; or tame ones.
+/// Returns random operands of an m × n × k product, whose rows and columns are those of draw_dot:
+/// any encoding, near and far exponents, cancellation. C and bias are empty without `with_c`.
 inline GemmOperands draw_product(Random& random, const GemmModel& g, std::size_t m, std::size_t n,
                                  std::size_t k, bool with_c = true) {
   GemmOperands out{m, n, k, {}, {}, {}, {}};
@@ -193,7 +198,8 @@ inline GemmOperands draw_product(Random& random, const GemmModel& g, std::size_t
   return out;
 }
 
-/// Rows and columns that were drawn for one another, one element each.
+/// Returns operands of a 1 × 1 × k product whose row and column were drawn together, so that
+/// products cancel.
 inline GemmOperands draw_dots(Random& random, const GemmModel& g, std::size_t k) {
   const DrawnDot row = draw_dot(random, g.types, static_cast<int>(k));
   return {1, 1, k, row.a, row.b, {row.c}, {}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices from files: bits and values, names within a file, layouts, what is refused and why.
+// Matrices from files: bits and values, names within a file, layouts, and what is refused for which
+// reason.
 #include "lib/gemm/files.h"
 
 #include <doctest/doctest.h>

@@ -119,7 +119,7 @@ TEST_CASE("what overflows a narrow accumulator on the way stays infinite") {
   CHECK(dot_of("fma.rn.f16.f16.f16.f16", {large, large}, {0x4000, 0xC000}) == 0x7C00);
   CHECK(dot_of("fma.rn.f16.f16.f16.f16", {large, 0x4C00}, {0x3C00, 0x3C00}) == 0x7C00);
   CHECK(dot_of("fma.rn.f16.f16.f16.f16", {large, 0x4B00}, {0x3C00, 0x3C00}) == 0x7BFF);
-  // 2^16 and -65504 are 32 where the product is not rounded alone; 2^17 is too much.
+  // 2^16 and -65504 give 32 where the product is not rounded by itself; 2^17 overflows.
   CHECK(dot_of("fma.rn.f16.f16.f16.f16", {0xFBFF, 0x5C00}, {0x3C00, 0x5C00}) == 0x5000);
   CHECK(dot_of("mul_add.rn.f16.f16.f16.f16", {0xFBFF, 0x5C00}, {0x3C00, 0x5C00}) == 0x7C00);
   CHECK(dot_of("fma.rn.f16.f16.f16.f16", {0xFBFF, 0x6000}, {0x3C00, 0x5C00}) == 0x7C00);

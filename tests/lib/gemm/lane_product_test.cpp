@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eight elements at a time against the trace of each: the same account, number by number, of every level that this
-// machine has, and on operands that make elements leave the lanes.
+// The account of eight elements at a time against the trace of each element: the same numbers at
+// every level that this machine has, and for operands with which lanes leave elements to the trace.
 #include "lib/gemm/lane_product.h"
 
 #include <doctest/doctest.h>
@@ -13,16 +13,16 @@ namespace {
 
 constexpr Level fast_levels[]{Level::portable, Level::avx2, Level::avx512};
 
-/// Random operands of one kind.
+/// The kinds of random operands.
 enum class Kind : std::uint8_t {
-  any_bits,     ///< specials among them
-  numbers,      ///< of a few binades, some zero
-  wide,         ///< of many binades, some of which lanes do not hold together
-  small,        ///< about the smallest normal number of the format
-  large,        ///< about the largest: sums overflow
+  any_bits,     ///< infinities and NaNs among them
+  numbers,      ///< in a few binades, with some zeros
+  wide,         ///< in more binades than lanes can hold together
+  small,        ///< near the smallest normal number of the format
+  large,        ///< near the largest number, so that sums overflow
   cancelling,   ///< each product and its negative, a place or an instruction apart
-  zeros,        ///< nearly all
-  of_each_size  ///< rows and columns far apart
+  zeros,        ///< nearly all are zeros
+  of_each_size  ///< rows and columns whose sizes are far apart
 };
 constexpr Kind kinds[]{Kind::any_bits, Kind::numbers,    Kind::wide,  Kind::small,
                        Kind::large,    Kind::cancelling, Kind::zeros, Kind::of_each_size};
@@ -73,7 +73,7 @@ GemmOperands draw_operands(Random& random, const GemmModel& g, Kind kind, std::s
           {}};
 }
 
-/// How many elements lanes counted.
+/// Returns how many elements were accounted for by lanes.
 std::size_t counted(const GemmModel& g, const GemmOperands& x, const Kernels& kernels) {
   GemmAccount account;
   account.by_position.resize(64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of products and words for orders: read, spelled back, refused with a reason.
+// Names of products and words for orders: they are read, written back, or refused with a reason.
 #include "lib/gemm/named_gemm.h"
 
 #include <doctest/doctest.h>

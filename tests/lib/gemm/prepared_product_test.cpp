@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The engine at every level of the table against the definition: every recipe and order, sizes that are no multiples of a
-// tile's, rows and columns with NaN and infinities, sums that overflow midway, C first and last, bias, scales; whole
-// products and single elements.
+// The engine of products at every level of the kernels' table against the definition: every recipe
+// and order, sizes that are no multiples of a tile's, rows and columns with NaN and infinities,
+// sums that overflow midway, C first and last, bias, scales; whole products and single elements.
 #include "lib/gemm/prepared_product.h"
 
 #include <doctest/doctest.h>
@@ -54,7 +54,7 @@ constexpr std::array some_cases{
     test::NamedCase{"mul_add.rn.f16.f16.f16.f16", 0},
 };
 
-/// A number of usual size.
+/// Returns a number of usual size.
 std::uint64_t usual(Random& random, const Format& f) {
   return test::draw_at(random, f, test::between(random, -2, 2));
 }
@@ -148,7 +148,8 @@ TEST_CASE("multiply-adds of vectors that leave the straight way are counted, eac
     levels += 1;
     CHECK(detours(halves, operands(halves, 1, 0.5), table) == Counts{});
     CHECK(detours(brains, operands(brains, 0x1p-70, 0x1p-70), table) == Counts{m * n * k});
-    // 16 products of almost 4 by 25 bits: the first block alone, which makes c too large for the others to carry.
+    // 16 products of almost 4 by 25 bits, in the first block only, make c too large for the other
+    // blocks to carry.
     const double most = 2 - 0x1p-10;
     CHECK(detours(halves, operands(halves, most, most), table) == Counts{0, m * n * 16});
     GemmOperands x = operands(brains, -0x1p63, 0x1p63);

@@ -62,7 +62,8 @@ TEST_CASE("single sums that a faster way may get wrong") {
   for (const std::uint64_t a : {0x7900, 0xF900, 0x7F00, 0x4780}) {
     check_product(quads, one_element({a, 0, 0, 0}, {0x3F80, 0, 0, 0}, {0x3C00}), 0, tally);
   }
-  // A subnormal is no zero, by an infinity, whoever asks.
+  // A subnormal times an infinity is not a zero times an infinity, even if the caller flushes
+  // subnormals.
   const GemmModel brain = fused({bfloat16, bfloat16, binary32, binary32}, 25);
   check_product(brain, one_element({0x0001}, {0x7F80}, {0}), 0, tally);
   // 2^-120, with bits below 2^-126, where the largest operands are ordinary ones.
@@ -75,7 +76,7 @@ TEST_CASE("single sums that a faster way may get wrong") {
   check_product(brain, one_element({0x0001}, {0x7F80}, {0}), 0, tally);
   _mm_setcsr(before);
 #endif
-  // Whether an operand is kept is asked of its code, not of what it becomes in binary16.
+  // Whether an operand is kept is decided by its code, not by its value in binary16.
   GemmModel kept = fused({bfloat16, bfloat16, binary32, binary32}, 25);
   kept.model.recipe = Recipe::expanded;
   kept.model.sparse_group = 4;

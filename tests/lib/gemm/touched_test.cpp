@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a product hangs on, from a sample of its elements, and which rule gives what somebody else gave.
+// On which aspects a product depends, by a sample of its elements, and which rule gives the results
+// of another kernel.
 #include "lib/gemm/touched.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +11,7 @@
 namespace binade::touched_test {
 namespace {
 
-/// k ones, and among b's columns those of zeros where `zero` is; in bfloat16.
+/// Returns a product of ones in bfloat16; the columns of b for which `zero` holds are zeros.
 GemmOperands product_of(std::size_t m, std::size_t n, std::size_t k, std::size_t zero) {
   GemmOperands out{m, n, k, {}, {}, {}, {}};
   for (std::size_t i = 0; i < m * k; ++i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the search looks: everywhere, on some architectures, among chains; and what comes first.
+// The cores that the search tries: all of them, those of some architectures, chains; and which come
+// first.
 #include "lib/identify/cores.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The quick evaluation against the definition, and what is said to compute the same against it too: on
-// operands that hurt, NaNs and infinities among them.
+// The fast evaluation of candidates against the definition, and candidates that are said to compute
+// the same against it, too, on hard operands with NaNs and infinities among them.
 #include "lib/identify/evaluator.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using test::Random;
 
-/// By evaluate, or by evaluate_rows.
+/// Returns the results of evaluate, or of evaluate_rows.
 std::vector<std::uint64_t> elements_of(const Evaluator& evaluator, const Candidate& x) {
   const KernelRun& run = evaluator.runs()[0];
   const Candidate* const candidates[]{&x};
@@ -38,7 +38,7 @@ std::vector<std::uint64_t> elements_of(const Evaluator& evaluator, const Candida
   return out;
 }
 
-/// The same operands as a product, rows crossed with rows.
+/// Returns the same operands as a product, in which each row meets each row.
 KernelRun crossed(const KernelRun& dots) {
   KernelRun out = dots;
   out.dots = false;

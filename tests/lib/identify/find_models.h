@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of a known model, of one setup after another, and the search for it: what is claimed of each is
-// checked here, how many are drawn is for the test.
+// Kernels of a known model, in several setups of types and shapes, and the search for that model.
+// The conclusions of each search are checked here; a test chooses how many kernels are drawn.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -58,7 +58,8 @@ inline std::vector<Candidate> all_of(const Setup& setup, std::size_t k) {
                         {setup.types, k, setup.with_c, setup.with_bias, {}});
 }
 
-/// The simplest candidate of each recipe that is not among those seen; `n` of any kind, too or where there is none.
+/// Returns indices of candidates: the first, which is the simplest, of each recipe that is not in
+/// `seen`, and `n` random ones if `too` is set or there is no such recipe.
 inline std::set<std::size_t> draw_candidates(Random& random, const std::vector<Candidate>& all,
                                              std::set<Recipe> seen, int n, bool too) {
   std::set<std::size_t> out;
@@ -76,8 +77,10 @@ struct Found {
   std::size_t unique = 0, nested = 0, promoted = 0;
 };
 
-/// In each setup candidates of each recipe and `n` of any kind; unless `each`, each recipe once over all setups, `n` of any
-/// kind where a setup has no other, and half as many products a sum.
+/// Draws candidates in each setup, makes a kernel of each and checks what identify concludes. With
+/// `each` these are a candidate of each recipe and `n` random ones. Otherwise each recipe comes up
+/// once over all setups, a setup without a new recipe has `n` random candidates, and K is half as
+/// large.
 inline Found find_all(bool each, int n) {
   Random random(1);
   Found out;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# All public hardware rows, where a folder of them is at hand (BINADE_HW_VECTORS, else ../shared/hw_vectors beside the
-# project), with the instruction hidden: its model is among those that explain every row, and alone where rows can tell.
-#   hardware_rows_test.py BINADE [ROWS]      so many rows of each set; without it all. Exits with 77 where there is no folder.
+# Runs `binade identify` on all public hardware rows, in a folder (BINADE_HW_VECTORS, else ../shared/hw_vectors beside the
+# project), with the instruction hidden: its model must be among those that explain every row, and the only one where the rows
+# can distinguish it from all others.
+#   hardware_rows_test.py BINADE [ROWS]      ROWS of each set, or all. Exits with 77 where there is no folder.
 import ast
 import json
 import math

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Synthetic kernels for tests: usual operands, and D by the definition, element after element.
+// Kernels for tests: operands of usual size, and D by the definition, element after element.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace binade::test {
 
-/// A number of either sign between 2^-3 and 2^3; the low bits of tf32 too.
+/// Returns a number of either sign between 2^-3 and 2^3. The 13 bits below tf32's own are random
+/// too.
 inline std::uint64_t draw_usual(Random& random, const Format& f) {
   if (is_integer(f)) return random() & ((std::uint64_t{1} << f.bits()) - 1);
   const auto field = static_cast<std::uint64_t>(between(random, -3, 2) + f.bias);
@@ -41,7 +42,7 @@ inline void compute(const GemmModel& g, KernelRun& run) {
   for (std::size_t at = 0; at < run.size(); ++at) run.d[at] = gemm_element(g, run.element(at));
 }
 
-/// Whether the definition gives all of D.
+/// Returns whether the definition gives all of D.
 inline bool gives_all(const GemmModel& g, const KernelRun& run) {
   const Format& f = g.epilogue.out;
   for (std::size_t at = 0; at < run.size(); ++at) {
@@ -53,7 +54,8 @@ inline bool gives_all(const GemmModel& g, const KernelRun& run) {
   return true;
 }
 
-/// Whether a candidate is among those that explain every bit, by itself or by one that is the same.
+/// Returns whether a candidate is among those that explain every bit, itself or as one that is
+/// known to compute the same.
 inline bool claims(const SearchResult& result, std::size_t candidate) {
   for (const Verdict& x : result.explaining) {
     if (x.candidate == candidate) return true;

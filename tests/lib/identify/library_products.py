@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Products by other people's code: operands drawn here, results by NumPy, PyTorch or Eigen. Used by the test that
-# runs what is installed and by the script that records some of them.
+# Products by other people's code: operands are drawn here, results come from NumPy, PyTorch or Eigen. The test that runs what
+# is installed and the script that records some products share this module.
 
 import random
 import struct

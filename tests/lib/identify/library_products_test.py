@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# `binade identify` on products by other people's code: those recorded in tests/recordings/products, or those that a
-# library which is installed gives here and now. What it claims, `binade gemm` makes again, byte for byte; where it
-# claims nothing, its nearest model really is contradicted where it says so. Recordings also say what must be found;
-# a live library may use any order its CPU suggests.
-#   library_products_test.py BINADE recorded FOLDER [N]      Each N-th of them, or all.
+# `binade identify` on products by other people's code: those recorded in tests/recordings/products, or those that an
+# installed library computes in the test. If it names a model, `binade gemm` with that model must give the same bytes; if it
+# names none, the nearest model must give other bits at the place that it names. Recordings also say what must be found; an
+# installed library may use any order that suits its CPU.
+#   library_products_test.py BINADE recorded FOLDER [N]      Tests each N-th of them, or all.
 #   library_products_test.py BINADE numpy|torch|eigen [EIGEN_PROGRAM]      Exits with 77 where it is not installed.
 
 import json
@@ -37,7 +37,7 @@ class Judge:
         return out
 
     def gemm(self, arrays, command):
-        """The bytes of D by a command that was told, on these (m, k) and (k, n)."""
+        """The bytes of D by a command that identify printed, on these (m, k) and (k, n)."""
         inputs = self.folder / "gemm.tensors"
         inputs.write_bytes(library.tensors_file(arrays, {}))
         out = self.folder / "out.safetensors"
@@ -47,7 +47,7 @@ class Judge:
         return parts_of_safetensors(out.read_bytes())[1]
 
     def element(self, x, row, column, command):
-        """One element, from its row and column alone."""
+        """Computes one element from its row and column."""
         width = WIDTHS[x.dtypes["a"]]
         k, (_, n) = x.shapes["a"][1], x.shapes["b"]
         a = x.data["a"][row * k * width:(row + 1) * k * width]

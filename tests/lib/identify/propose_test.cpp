@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proposed inputs tell apart what they say they do, by the definition; the next identification with them
-// keeps the true model and drops every other that was said to be told apart.
+// Proposed inputs distinguish the models that they are said to, by the definition; the next
+// identification with them keeps the true model and drops every other model that was said to be
+// distinguished.
 #include "lib/identify/propose.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +28,7 @@ struct Setup {
   bool dots, with_c;
 };
 
-/// Few and short dots, narrow results: much fits.
+/// Few and short dot products with narrow results, which many models explain.
 const Setup setups[]{
     {"f16", {binary16, binary16, binary16, binary16, binary16}, {12, 2, 32}, false, false},
     {"bf16 + C", {bfloat16, bfloat16, bfloat16, bfloat16, bfloat16}, {10, 2, 32}, false, true},

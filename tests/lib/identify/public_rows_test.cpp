@@ -40,7 +40,8 @@ std::vector<Set> sets() {
   return out;
 }
 
-/// Whether a model that explains is the plain one of the instruction.
+/// Returns whether a model that explains the rows is the instruction's own, without order or
+/// epilogue.
 bool is_named(const Identification& found, const Verdict& x, const Instruction& truth) {
   std::vector<std::size_t> all{x.candidate};
   all.insert(all.end(), x.same.begin(), x.same.end());
@@ -53,7 +54,7 @@ bool is_named(const Identification& found, const Verdict& x, const Instruction& 
   });
 }
 
-/// How many of them are Tensor Core models, whose names differ.
+/// Returns how many of the models are Tensor Core models with different names.
 std::size_t cores_among(const Identification& found) {
   std::vector<std::size_t> cores;
   for (const Verdict& x : found.result.explaining) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of a known model, their name hidden: the search finds it, claims nothing that is not true by
-// the definition, and drops the model once one bit of D is another.
+// Kernels of a known model whose name is hidden: the search finds the model, claims nothing that is
+// not true by the definition, and drops the model if one bit of D is changed.
 #include "lib/identify/search.h"
 
 #include <doctest/doctest.h>
@@ -73,7 +73,7 @@ TEST_CASE("several runs of different K are one body of evidence") {
   const Identification both = identify(setup.types, runs, {}, {});
   CHECK(test::claims(both.result, static_cast<std::size_t>(split - all.begin())));
   CHECK(both.result.elements == 50);
-  // The second run alone is wrong: the model does not explain both.
+  // Only the second run is wrong, so the model does not explain both.
   test::compute(all[0].model, runs[1]);
   const Identification mixed = identify(setup.types, runs, {}, {.nearest = 1});
   CHECK(!test::claims(mixed.result, static_cast<std::size_t>(split - all.begin())));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel whose last rows take another order: no model explains it, two do between them, and chance is
-// never taken for that.
+// A kernel that computes its last rows in another order: no model explains it, two models together
+// do, and a match by chance is never taken for that.
 #include "lib/identify/together.h"
 
 #include <doctest/doctest.h>

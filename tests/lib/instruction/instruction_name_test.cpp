@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of instructions: each of every architecture reads back as itself, and what there is not is
-// answered with the nearest name or the architectures that have it.
+// Names of instructions: each of every architecture reads back as itself, and for a name that does
+// not exist the Error has the nearest name or the architectures that have the instruction.
 #include "lib/instruction/instruction_name.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of scalar instructions: what is in it, the words that each takes, and bits that are known.
+// The list of scalar instructions: its contents, the operand words of each, and known results.
 #include "lib/instruction/scalar_instruction.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chunks on demand: all of them in order, an end, errors, and a reader that is given up early.
+// Chunks on demand: all of them come in order, with an end, Errors are passed on, and a reader can
+// be abandoned early.
 #include "lib/io/chunk_reader.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files made byte by byte for the tests of the readers: good ones, and any that a knob spoils.
-// Built from the formats' documents only: no line of lib/io takes part.
+// Files made byte by byte for the tests of the readers: good ones, and ones that a parameter
+// spoils. They follow the formats' documents; no code of lib/io takes part.
 #pragma once
 
 #include <sys/mman.h>
@@ -26,7 +26,7 @@
 
 namespace binade::test {
 
-/// A folder of its own that goes with the test.
+/// A new folder, which is removed at the end of its scope.
 class Folder {
  public:
   Folder() {
@@ -58,7 +58,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// A file in memory under one name, for contents that change a hundred thousand times.
+/// A file in memory that keeps its name, for tests that change its contents a hundred thousand
+/// times.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(memfd_create("binade-test", MFD_CLOEXEC)) {
@@ -81,7 +82,8 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// Without root's right to read and write everywhere, while this lives; `is_so`: whether that could be had.
+/// Gives up root's right to read and write everywhere until the end of its scope. is_so() returns
+/// whether the process has no such right.
 class Unprivileged {
  public:
   Unprivileged() : was_(geteuid()) {
@@ -105,7 +107,7 @@ inline std::string slurp(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// `width` low bytes of a number, little-endian.
+/// Returns the lowest `width` bytes of a number, little-endian.
 inline std::string little(std::uint64_t value, std::size_t width) {
   std::string bytes;
   for (std::size_t i = 0; i < width; ++i) {
@@ -113,7 +115,7 @@ inline std::string little(std::uint64_t value, std::size_t width) {
   }
   return bytes;
 }
-/// `width` low bytes of each number, little-endian, one number after the other.
+/// Returns the lowest `width` bytes of each number, little-endian, one number after the other.
 inline std::string little(const std::vector<std::uint64_t>& values, std::size_t width) {
   std::string out;
   for (const std::uint64_t x : values) out += little(x, width);
@@ -131,7 +133,7 @@ inline std::string npy(std::string_view dict, std::string_view data, int major =
          little(dict.size(), major == 1 ? 2 : 4) + std::string(dict) + std::string(data);
 }
 
-/// A dict as NumPy writes it.
+/// Returns the header of an .npy file as NumPy writes it, a dict of Python.
 inline std::string dict(std::string_view descr, std::string_view shape, bool fortran = false) {
   return "{'descr': '" + std::string(descr) +
          "', 'fortran_order': " + (fortran ? "True" : "False") +
@@ -147,7 +149,8 @@ inline std::uint32_t crc_of(std::string_view bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-/// A raw deflate stream, a .gz file with window 31; Z_FULL_FLUSH leaves it open and repeatable.
+/// Returns the bytes as a raw deflate stream, or as a .gz file with window 31. With Z_FULL_FLUSH
+/// the stream does not end, so that it can be repeated.
 inline std::string deflated(std::string_view bytes, int flush = Z_FINISH, int window = -15) {
   z_stream stream = {};
   deflateInit2(&stream, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
@@ -162,7 +165,8 @@ inline std::string deflated(std::string_view bytes, int flush = Z_FINISH, int wi
   return packed;
 }
 
-/// One member; the optional fields tell lies.
+/// A member of a zip archive. Each optional field that is set replaces the true value in the
+/// archive.
 struct Member {
   std::string name;
   std::string contents;
@@ -236,7 +240,7 @@ inline std::string zip(const std::vector<Member>& members, const ZipLies& lies =
          little(lies.comment.size(), 2) + lies.comment;
 }
 
-/// All bytes of one tensor, as the sink gets them.
+/// Returns all bytes of one tensor, as the reader hands them over.
 inline std::string contents(const TensorFile& file, std::size_t index) {
   std::string bytes;
   file.read(index, [&](std::span<const std::byte> part) {
@@ -245,7 +249,8 @@ inline std::string contents(const TensorFile& file, std::size_t index) {
   return bytes;
 }
 
-/// The Error of opening a file and reading all of it.
+/// Returns the message of the Error that opening a file or reading all of it throws; empty if
+/// neither does.
 inline std::string error_of_reading(const std::string& path, const OpenOptions& options = {}) {
   return error_of([&] {
     const auto file = open_tensor_file(path, options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole .gz files: what comes out, and what is refused.
+// Whole .gz files: their contents, and what is refused.
 #include "lib/io/gzip.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Damage of every kind to a good file of every kind: the readers answer with an Error or with the
-// promised bytes, never with a crash, another exception or memory without bound.
+// promised bytes, never with a crash, another exception or unbounded memory.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -20,7 +20,7 @@ struct GoodFile {
   std::string bytes;
 };
 
-/// One of each kind.
+/// One file of each kind.
 std::vector<GoodFile> good_files() {
   const std::string array = npy(dict(">f4", "(2, 3)", true), "abcdefghijklmnopqrstuvwx");
   const std::string bytes = npy(dict("|u1", "(3,)"), "xyz", 2);

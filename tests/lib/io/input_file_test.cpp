@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be read, what cannot, that streaming gives every byte once, and that a file which changes meanwhile is
-// an Error in every reader.
+// Which files can be read and which cannot. Streaming gives every byte once, and a file that
+// changes while it is read is an Error in every reader.
 #include "lib/io/input_file.h"
 
 #include <doctest/doctest.h>
@@ -62,7 +62,7 @@ TEST_CASE("a file without permission is an error") {
   REQUIRE(chmod((folder / "").c_str(), 0755) == 0);
   REQUIRE(chmod(path.c_str(), 0444) == 0);
   const auto opening = [&] { return error_of([&] { const InputFile file(path); }); };
-  bool readable = false;  // the folder of temporary files may be root's alone
+  bool readable = false;  // only root may be able to read the folder of temporary files
   {
     const test::Unprivileged nobody;
     readable = test::Unprivileged::is_so() && opening().empty();

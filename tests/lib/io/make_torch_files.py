@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The same tensors in each format that torch's users have, written by the torch that runs this; tensors in .safetensors,
-# written here byte by byte, say what each of them holds.   make_torch_files.py OUT
+# Writes the same tensors in each format that torch's users have, by the torch that runs this. Files in .safetensors, written
+# here byte by byte, have the values that each of them holds.   make_torch_files.py OUT
 #   OUT/FORMAT/tensors beside OUT/FORMAT/expected/tensors: files of one name, so that reports on them are the same bytes
 import argparse
 import json

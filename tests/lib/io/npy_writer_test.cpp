@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NpyWriter writes, byte by byte.
+// The files of NpyWriter, byte by byte.
 #include "lib/io/npy_writer.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// .npz archives made by hand: stored, deflated, zip64, and one case for each way to lie.
+// .npz archives made by hand: stored, deflated, zip64, and one case for each field that can be
+// wrong.
 #include "lib/io/npz.h"
 
 #include <doctest/doctest.h>

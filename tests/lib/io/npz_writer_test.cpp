@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NpzWriter writes: read back by the strict reader, whose checks of every header field and CRC are
-// held to in npz_test; and a small archive byte by byte.
+// The archives of NpzWriter: read back by the strict reader, whose checks of every header field and
+// CRC npz_test tests; and a small archive byte by byte.
 #include "lib/io/npz_writer.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which names are one file, and what is left of an attempt to write that fails.
+// Which names are the same file, and what remains of an attempt to write that fails.
 #include "lib/io/output_paths.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The machine that takes pickles apart: what it makes of each opcode, and all that it refuses.
+// The reader of pickles: what it makes of each opcode, and all that it refuses.
 #include "lib/io/pickle.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ std::string refusal(const std::string& bytes) {
   return error_of([&] { parsed(bytes); });
 }
 
-/// A value in words.
+/// Returns a value as text.
 std::string words(const PickleValue& value) {
   std::string items;
   for (const PickleValue* item : value.items) items += words(*item) + " ";

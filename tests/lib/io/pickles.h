@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pickles and torch's archives of them put together opcode by opcode, from Python's Lib/pickletools.py: no line of lib/io
-// takes part.
+// Pickles, and torch's archives of them, made opcode by opcode as Python's Lib/pickletools.py
+// describes them. No code of lib/io takes part.
 #pragma once
 
 #include <cstdint>
@@ -38,16 +38,16 @@ inline std::string called(std::string_view function,
                           std::initializer_list<std::string_view> arguments) {
   return join({function, tuple(arguments), "R"});
 }
-/// Keys and values in turn.
+/// Returns a pickled dict; `items` are keys and values in turn.
 inline std::string dict_of(std::initializer_list<std::string_view> items) {
   return join({"}(", join(items), "u"});
 }
 
-/// What a test may lie about.
+/// The parts of a pickled tensor, which is a view of a storage. Tests set wrong ones.
 struct PickledView {
   std::string kind = "FloatStorage";
   std::string key = "0";
-  std::int64_t stored = 6;  ///< elements of the storage
+  std::int64_t stored = 6;  ///< number of elements of the storage
   std::int64_t offset = 0;
   std::vector<std::int64_t> sizes = {2, 3};
   std::vector<std::int64_t> strides = {3, 1};
@@ -65,7 +65,8 @@ inline std::string view_of(const PickledView& view) {
                  integers(view.strides), "\x89", called(global("collections", "OrderedDict"), {})});
 }
 
-/// An archive of torch.save's; `checked`: with the CRC-32 of each member, which torch can leave out.
+/// Returns an archive like those of torch.save. With `checked` it has the CRC-32 of each member,
+/// which torch can leave out.
 inline std::string torch_archive(const std::string& pickle,
                                  const std::vector<std::pair<std::string, std::string>>& storages,
                                  bool checked = true, std::vector<Member> others = {}) {

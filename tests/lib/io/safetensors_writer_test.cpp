@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What SafetensorsWriter writes, byte by byte.
+// The files of SafetensorsWriter, byte by byte.
 #include "lib/io/safetensors_writer.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Indices of sharded models, and shards that do or do not keep to them.
+// Indices of sharded models, and shards that do or do not match them.
 #include "lib/io/sharded_model.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ std::string shard(const std::string& name, const std::string& data) {
                            data);
 }
 
-/// Two shards, a and b, beside whatever index.
+/// A folder with two shards, a and b, and any index.
 class Model {
  public:
   Model() {

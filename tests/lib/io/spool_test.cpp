@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes into a spool comes out of it, short or long, and leaves no file.
+// What is written to a spool is read back from it, short or long, and no file remains.
 #include "lib/io/spool.h"
 
 #include <doctest/doctest.h>

@@ -142,7 +142,8 @@ TEST_CASE("views of many boxes are what a walk over their indices gives") {
   }
 }
 
-/// Calls of read(2) and its kin by this process, as Linux counts them.
+/// Returns the number of this process's calls of read(2) and similar functions, as Linux counts
+/// them.
 std::uint64_t calls_of_read() {
   std::istringstream counts(test::slurp("/proc/self/io"));
   std::string name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Contents before names, and the paths a command line gives.
+// Files are recognised by their contents before their names; and the paths that a command line
+// gives.
 #include "lib/io/tensor_file.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checkpoints of torch.distributed's made opcode by opcode: chunks that tile a tensor, and all that do not.
+// Checkpoints of torch.distributed, made opcode by opcode: chunks that tile a tensor, and chunks
+// that do not.
 #include "lib/io/torch_checkpoint.h"
 
 #include <doctest/doctest.h>
@@ -39,13 +40,13 @@ struct Chunk {
   std::string file = "__0_0.distcp";
 };
 
-/// What a test may lie about.
+/// The parts of a checkpoint. Tests set wrong ones.
 struct Made {
   Sizes size = {2, 3};
   std::vector<Chunk> chunks = {{{0, 0}, {2, 1}, "aaaadddd"}, {{0, 1}, {2, 2}, "bbbbcccceeeeffff"}};
   std::string dtype = "float32";
   std::string transforms = "N";
-  std::int64_t shift = 0;  ///< of the second chunk's place
+  std::int64_t shift = 0;  ///< change of the second chunk's place
 };
 
 std::string archive_of(const Chunk& chunk) {

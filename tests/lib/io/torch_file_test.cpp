@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Archives of torch.save's: names, dtypes and views as the pickle gives them, and refusals of all else.
+// Archives of torch.save: names, dtypes and views as the pickle has them; everything else is
+// refused.
 #include "lib/io/torch_file.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Whatever format tensors are in, their report is the same bytes: files of torch's beside the same tensors in .safetensors,
-# those that a newer torch left in torch_files/, or such as the torch at hand writes now.
+# The report on tensors has the same bytes in whatever format their file is: files of torch's beside the same tensors in
+# .safetensors, either those that a newer torch wrote to torch_files/, or ones that the installed torch writes now.
 #   torch_files_test.py BINADE recorded FOLDER | torch_files_test.py BINADE made   (with torch)
 import subprocess
 import sys

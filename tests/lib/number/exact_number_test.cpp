@@ -19,7 +19,8 @@ using test::rational;
 using test::Rational;
 using Random = std::mt19937_64;
 
-/// Odd, or the one zero; no zero word on top.
+/// Returns whether a number has its only representation: an odd integer without a zero word on top,
+/// or no words and exponent 0 for zero.
 bool is_spelled(const ExactNumber& x) {
   if (x.integer.empty()) return !x.negative && x.exponent == 0;
   return (x.integer.front() & 1) != 0 && x.integer.back() != 0;

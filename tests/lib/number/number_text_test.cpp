@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as text: digits exact or rounded from exact ones, never through a float.
+// Numbers as text: digits are exact or rounded from exact ones, never computed with floats.
 #include "lib/number/number_text.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ std::string printed(const char* format, int digits, double x) {
   return out;
 }
 
-/// A number in digits and exponent as C's %e writes them, from exact digits.
+/// Returns a number with digits and exponent as C's %e writes them, from exact digits.
 std::string in_c_style(const Dyadic& x, std::size_t digits) {
   std::string text = short_text(decimal_of(x), digits);
   if (text.find('e') == std::string::npos) return "positional";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact numbers as fractions of Boost.Multiprecision.
+// Conversion of exact numbers to fractions of Boost.Multiprecision.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Upper bounds never fall below the exact result and stay within a unit of 64 bits of it; exact signed
-// sums are those of rational numbers.
+// Upper bounds are never below the exact result and within a unit in the last of 64 bits of it;
+// exact signed sums equal those of rational numbers.
 #include "lib/number/upper.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every index once, every slot one at a time; and what the two environment variables may say. They
-// are read once per process, so each is tried in a process of its own.
+// parallel_for handles every index once and uses every slot by one thread at a time; and the values
+// that the two environment variables may have. They are read once in a process, so each is tried in
+// a process of its own.
 #include "lib/parallel/parallel.h"
 
 #include <doctest/doctest.h>
@@ -62,7 +63,7 @@ void print_result(Call&& call) {
   std::fflush(stdout);
 }
 
-/// Empty if parallel_for keeps its promises on [0, n).
+/// Returns which promise parallel_for breaks on [0, n); empty if none.
 std::string complaint(std::size_t n, std::size_t grain) {
   std::vector<std::atomic<int>> visits(n);
   std::vector<std::atomic<int>> busy(thread_count());
@@ -131,8 +132,9 @@ TEST_CASE("the promise holds with one thread, and with more threads than the mac
 
 thread_local int own_polls = 0;
 
-/// Loops of some threads at once, with loops inside their pieces: how many did not poll their caller, polled who had not
-/// asked for it, or began a piece in a slot that another of theirs was in.
+/// Runs loops of several threads at once, with loops inside their pieces, and returns how many did
+/// not poll their caller, polled a caller that had not requested it, or began a piece in a slot
+/// that another piece of the same loop was using.
 std::string complaint_of_several() {
   std::atomic<int> wrong = 0;
   const auto loops = [&] {

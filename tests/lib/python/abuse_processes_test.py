@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What people do with processes that nobody meant: threads, forks and Ctrl-C at once, interpreters that end, a second load.
+# Misuse of the module by whole processes: threads, forks and Ctrl-C at once, interpreters that end, loading it twice.
 #   abuse_processes_test.py BINADE
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What people do that nobody meant: arguments of every wrong kind, results over operands, objects that were never made.
+# Misuse of the module: arguments of every wrong kind, results that overwrite operands, objects that were never initialised.
 #   abuse_test.py BINADE
 
 import copy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Autocast's answers and advice in Python, held to the program's bytes.
+"""Autocast's answers and advice in Python, compared with the program's bytes.
 
     python advice_test.py BINADE
 """

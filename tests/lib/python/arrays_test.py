@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Arrays in and out of the module: quantize, encode, decode, arith, cvt and show give the program's bytes, whatever library,
-# dtype, shape and strides an array has; large ones are not copied; what cannot be read is refused by name.
+# Arrays as arguments and results of the module: quantize, encode, decode, arith, cvt and show give the program's bytes, whatever
+# library, dtype, shape and strides an array has; large arrays are not copied; what cannot be read is refused by name.
 # arrays_test.py BINADE
 import os
 import pickle

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python of its own, for what ends or stops an interpreter."""
+"""Runs code in another Python process, for tests that end or stop an interpreter."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps and experiments in Python, held to the program's bytes.
+"""Sweeps and experiments in Python, compared with the program's bytes.
 
     python experiments_test.py BINADE
 """

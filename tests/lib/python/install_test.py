@@ -2,7 +2,7 @@
 #
 # The package built and installed by pip as users do it, into fresh environments: with the newest NumPy for this Python
 # and with one of the 1.x line. In each the tests of the package run on what was installed, away from the sources.
-# Takes minutes; without a way to PyPI, skipped. Run as install_test.py PATH_TO_BINADE.
+# It takes minutes, and is skipped if PyPI cannot be reached. Run as install_test.py PATH_TO_BINADE.
 
 import os
 import pathlib

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What hooks in a training ask of memory at an address: the summary that RangeSummary makes of the same values, on the CPU
-# and on a device; whether one is a NaN or an infinity, for every encoding there is.   live_test.py PATH_TO_BINADE
+# The functions that hooks in a training call for memory at an address: they give the summary that RangeSummary makes of the same
+# values, on the CPU and on a device, and say whether a value is a NaN or an infinity, for every encoding.
+#   live_test.py PATH_TO_BINADE
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loss scalers and GradScaler in Python, held to definitions written here and to PyTorch's own class.
+"""Loss scalers and GradScaler in Python, compared with definitions written here and with PyTorch's own class.
 
     python loss_scalers_test.py BINADE
 """

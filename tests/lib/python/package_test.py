@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The package itself: what importing it costs and brings along, its names, the program behind `python -m binade`, and
-# interpreters inside the interpreter. Run as package_test.py PATH_TO_BINADE.
+# The package itself: the time and the modules that importing it costs, its names, the program that `python -m binade` runs, and
+# subinterpreters. Run as package_test.py PATH_TO_BINADE.
 
 import inspect
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products in Python and by the program on the same arrays."""
+"""Computes products in Python and by the program on the same arrays, for tests that compare them."""
 
 import numpy as np
 from cli_case import CliCase

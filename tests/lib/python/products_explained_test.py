@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Products held to their model in Python, against the program: validate, dot, explain, identify and propose, whose text,
-# JSON and pictures are its, byte for byte. Run as products_explained_test.py PATH_TO_BINADE with the package on
+# Products compared with their model in Python, against the program: validate, dot, explain, identify and propose, whose
+# text, JSON and pictures are the program's, byte for byte. Run as products_explained_test.py PATH_TO_BINADE with the package on
 # PYTHONPATH; needs NumPy.
 
 import pickle

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Arrays to count and report on, and the file that holds the same, for the tests of range summaries and of reports.
+# Arrays for the tests of range summaries and of reports, and a file that holds the same values.
 
 import numpy as np
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Range summaries of arrays, their bytes and sums, and every figure that a report tells of a tensor, held to brute force with
+# Range summaries of arrays, their bytes and sums, and every figure that a report has of a tensor, compared with brute force in
 # exact integers. Run as ranges_test.py PATH_TO_BINADE with the package on PYTHONPATH; needs NumPy, and uses ml_dtypes
-# where it is.
+# where it is installed.
 
 import copy
 import math

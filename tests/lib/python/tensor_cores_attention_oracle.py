@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of one head, one value after another in NumPy, as binade.torch._attention states it."""
+"""Attention of one head, computed one value after another in NumPy, as binade.torch._attention defines it."""
 
 import math
 
@@ -39,7 +39,7 @@ def whole(lanes):
 
 
 class Oracle:
-    """One head, query after query, from the statement alone; tensors as lists of rows of float32."""
+    """Computes one head, query after query, by the definition; tensors are lists of rows of float32."""
 
     def __init__(self, q, k, v, dtype, causal, mask, scale):
         self.q, self.k, self.v, self.dtype, self.causal, self.mask = q, k, v, dtype, causal, mask

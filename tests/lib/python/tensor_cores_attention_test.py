@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Attention out of products, as binade.torch._attention states it: held bit for bit to one value after another in NumPy, within
-# a derived bound to the definition in float64, and in shapes and layouts to torch's own op. SKIP without torch.
+# Attention made of products, as binade.torch._attention defines it: compared bit for bit with NumPy, one value after another,
+# within a derived bound with the definition in float64, and in shapes and layouts with torch's own op. SKIP without torch.
 # tensor_cores_attention_test.py BINADE
 import math
 import sys

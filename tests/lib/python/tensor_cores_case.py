@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torch's products within binade.torch.tensor_cores, held in all bits to tensor_cores_oracle.py, and to be other bits than
-torch's own. Needs torch."""
+"""The common case of tests of torch's products within binade.torch.tensor_cores: results must have all bits of those of
+tensor_cores_oracle.py, and other bits than torch's own. Needs torch."""
 import contextlib
 import functools
 import itertools

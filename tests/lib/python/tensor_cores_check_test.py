@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.tensor_cores(check=True): an emulation with an order of its own in the GPU's place is found out, a planted bit is
-# told, recordings are replayed by the program, PyTorch's own kernels are judged honestly. SKIP without torch.
+# binade.torch.tensor_cores(check=True): the order of an emulation in the GPU's place is found, a planted wrong bit is reported,
+# the program replays the recordings, and PyTorch's own kernels are not said to be explained where they are not. SKIP without torch.
 # tensor_cores_check_test.py BINADE
 import functools
 import glob
@@ -30,7 +30,7 @@ HALF_SPLIT = binade.GemmModel("mma.m16n8k16.f32.f16.f16.f32", "sm_90", split=2)
 
 
 def in_parts(kind, dtype):
-    """An order for matrix products alone."""
+    """An order that only matrix products have."""
     return {torch.float32: SPLIT, torch.float16: HALF_SPLIT}.get(dtype) if kind == "matmul" else None
 
 

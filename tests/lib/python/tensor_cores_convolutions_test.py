@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Convolutions of torch within binade.torch.tensor_cores: of every dimension and geometry, forward and both gradients, in all
-# bits what the oracle gives. SKIP without torch. tensor_cores_convolutions_test.py BINADE
+# Convolutions of torch within binade.torch.tensor_cores: those of every dimension and geometry, forward and both gradients, have
+# all bits of the oracle's. SKIP without torch. tensor_cores_convolutions_test.py BINADE
 import collections
 import functools
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.tensor_cores as a mode: torch's flags, what it covers and what not, strictness, nesting, what leaves no trace,
-# orders of one's own, threads. SKIP without torch. tensor_cores_modes_test.py BINADE
+# binade.torch.tensor_cores as a mode: torch's flags, which ops it covers, strictness, nesting, leaving torch's settings as they
+# were, a user's own orders, threads. SKIP without torch. tensor_cores_modes_test.py BINADE
 import os
 import subprocess
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Narrow products within binade.torch.tensor_cores, held in all bits to tensor_cores_narrow_oracle.py. Needs torch."""
+"""The common case of tests of products in narrow formats within binade.torch.tensor_cores: results must have all bits of those of
+tensor_cores_narrow_oracle.py. Needs torch."""
 import numpy as np
 import tensor_cores_narrow_oracle as narrow
 import torch

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products of ordinary tensors in narrow formats, from the definitions: operands times a power of two each, element by
-element, rounded to their formats, encoded, multiplied by binade.gemm; the sums times the inverse powers, exactly but for one
-rounding. In NumPy alone; operands and results are float32 arrays of the values."""
+"""Matrix products of ordinary tensors in narrow formats, by the definitions: each operand is multiplied by a power of two, element
+by element, rounded to its format and encoded; binade.gemm multiplies; the sums are multiplied by the inverse powers, exactly except
+for one rounding. It uses NumPy only; operands and results are float32 arrays of the values."""
 import collections
 import fractions
 

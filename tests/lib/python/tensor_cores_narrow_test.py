@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Products of ordinary tensors in narrow formats within binade.torch.tensor_cores: every op, format, scale and architecture in
-# all bits what the oracle gives. SKIP without torch. tensor_cores_narrow_test.py BINADE
+# Products of ordinary tensors in narrow formats within binade.torch.tensor_cores: for every op, format, scale and architecture
+# they have all bits of the oracle's. SKIP without torch. tensor_cores_narrow_test.py BINADE
 import fractions
 import itertools
 import sys

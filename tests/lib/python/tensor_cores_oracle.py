@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products, convolutions and their gradients as an architecture's Tensor Cores give them, from the definitions: every
-element of a result has its row of operands, written down term by term, and the rows are multiplied by binade.gemm; depthwise
-convolutions term by term. In NumPy alone; operands and results are float32 arrays of the values, whatever the format."""
+"""Matrix products, convolutions and their gradients as an architecture's Tensor Cores give them, by the definitions: every
+element of a result has its row of operands, written down term by term, and binade.gemm multiplies the rows; depthwise
+convolutions are summed term by term. It uses NumPy only; operands and results are float32 arrays of the values, whatever the format."""
 import collections
 import functools
 import itertools

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Matrix products of torch within binade.torch.tensor_cores: every op, dtype and architecture in all bits what the oracle
-# gives, and edges. SKIP without torch. tensor_cores_products_test.py BINADE
+# Matrix products of torch within binade.torch.tensor_cores: for every op, dtype and architecture, and for edge cases, they have
+# all bits of the oracle's. SKIP without torch. tensor_cores_products_test.py BINADE
 import fractions
 import sys
 

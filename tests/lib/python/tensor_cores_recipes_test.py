@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Which settings a product in narrow formats has, and which of its operands are gradients, within binade.torch.tensor_cores:
-# models whose layers have settings of their own against copies whose linear layers are the oracle's. SKIP without torch.
+# models whose layers have settings of their own are compared with copies whose linear layers compute with the oracle. SKIP
+# without torch.
 # tensor_cores_recipes_test.py BINADE
 import copy
 import gc

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.tensor_cores and what torch refuses: shapes above all, since products are read by their addresses; what one
-# can say wrongly; switches of torch that several threads turn. SKIP without torch. tensor_cores_refusals_test.py BINADE
+# binade.torch.tensor_cores refuses what torch refuses: wrong shapes above all, since products are read by their addresses; wrong
+# arguments; and torch's settings while several threads change them. SKIP without torch. tensor_cores_refusals_test.py BINADE
 import sys
 import threading
 

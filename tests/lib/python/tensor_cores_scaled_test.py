@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# torch._scaled_mm and torch.nn.functional.scaled_mm within binade.torch.tensor_cores, held in all bits to the definition by
-# binade.gemm and NumPy's binary32. SKIP without torch and its float8. tensor_cores_scaled_test.py BINADE
+# torch._scaled_mm and torch.nn.functional.scaled_mm within binade.torch.tensor_cores, compared in all bits with the definition,
+# computed by binade.gemm and NumPy's binary32. SKIP without torch and its float8. tensor_cores_scaled_test.py BINADE
 import itertools
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Trainings on emulated Tensor Cores: a GPT, a ResNet, an LSTM and a GAN (tests/bench/tensor_cores_trainings.py) in processes of
-# their own, one for each number of the emulator's threads; torch keeps to one thread, since its own sums may hang on theirs. With
+# their own, one for each number of the emulator's threads; torch keeps to one thread, since its own sums may depend on theirs. With
 # --whole every setting and more steps. SKIP without torch.   tensor_cores_training_test.py BINADE [--whole]
 import importlib.util
 import itertools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.compare: the first ops that part are those that were planted, whatever is fused, packed or transposed beside them.
+# binade.torch.compare: the first ops that differ are those that were planted, whatever is fused, packed or transposed beside them.
 # SKIP without torch. torch_compare_test.py BINADE
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.invariance: ops that are planted, whose bits depend on the batch, are named and no others; rows are followed
-# through whatever moves their axis; what mixes rows is no finding. SKIP without torch. torch_invariance_test.py BINADE
+# binade.torch.invariance: planted ops, whose bits depend on the batch, are named and no others; rows are followed through ops
+# that move their axis; an op that mixes rows is not reported. SKIP without torch. torch_invariance_test.py BINADE
 import json
 import sys
 

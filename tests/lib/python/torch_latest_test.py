@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The tests of the module that use torch, and the notebooks that do, by the newest torch of PyPI: some gigabytes, kept in
-# an environment beside the build. Skipped without a way to PyPI. Run as torch_latest_test.py PATH_TO_BINADE FOLDER TEST...
+# Runs the tests of the module and the notebooks that use torch with the newest torch of PyPI: some gigabytes, kept in an
+# environment beside the build. Skipped if PyPI cannot be reached. Run as torch_latest_test.py PATH_TO_BINADE FOLDER TEST...
 
 import os
 import pathlib

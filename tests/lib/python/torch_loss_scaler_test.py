@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.LossScaler: bits of torch.amp.GradScaler where torch has one for the CPU, and of its documented rules everywhere;
-# scales of the native engine driven by hand for every policy; misuse, checkpoints, watch beside it. SKIP without torch.
+# binade.torch.LossScaler: it gives the bits of torch.amp.GradScaler where torch has one for the CPU, and of its documented rules
+# everywhere; the scales of every policy are those of the native engine, driven by hand; misuse, checkpoints, use together with
+# watch. SKIP without torch.
 #   torch_loss_scaler_test.py BINADE
 import copy
 import math

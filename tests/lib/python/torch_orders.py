@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of invariance and compare plant: ops whose bits depend on how many rows they get. Needs torch."""
+"""The ops that the tests of invariance and compare plant, whose bits depend on how many rows they get. Needs torch."""
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 

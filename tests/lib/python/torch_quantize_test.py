@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.quantize and Quantized: bits of binade.quantize on NumPy's arrays, straight-through gradients, scales, modules
-# and parametrizations. SKIP without torch. torch_quantize_test.py BINADE
+# binade.torch.quantize and Quantized: they give the bits of binade.quantize on NumPy's arrays; straight-through gradients, scales,
+# modules and parametrizations. SKIP without torch. torch_quantize_test.py BINADE
 import math
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tensors of PyTorch in and out of the module, by the interpreter that has torch (Debian's python3-torch). SKIP without it.
+# PyTorch's tensors as arguments and results of the module, in the interpreter that has torch (Debian's python3-torch). SKIP without it.
 # torch_test.py BINADE
 import sys
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of trainings, sweeps and advice share: small settings and what every page of an answer is."""
+"""What tests of trainings, sweeps and advice share: small settings, and a check of the page of a result."""
 
 SETTINGS = {"workload": "digits_mlp", "format": "binary16", "steps": 12, "batch": 16, "loss_shift": 14}
 SPEC = {"name": "rates", "base": {"workload": "digits_mlp", "steps": 3, "batch": 8, "format": "binary16"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trainings in Python, held to the program's bytes, interrupted, and asked from two threads at once.
+"""Trainings in Python, compared with the program's bytes, interrupted, and run by two threads at once.
 
     python training_test.py BINADE
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a watched run tells: alerts, windows, advice, reports and files, names; the examples of docstrings and of READMEs; the
-# GPU's way on an emulated device. SKIP without torch. watch_findings_test.py BINADE
+# What a watched run reports: alerts, windows, advice, reports and files, names; the examples of docstrings and of READMEs;
+# counting on a GPU, which is emulated. SKIP without torch. watch_findings_test.py BINADE
 import doctest
 import importlib
 import os

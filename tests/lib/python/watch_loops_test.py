@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # binade.torch.watch on the forward and backward passes that people write: each kind by itself, on models of two or three
-# layers, against tensors that the loop hands over by itself (watch_oracle.py). By the interpreter that has torch (Debian's
+# layers, against tensors that the loop hands over itself (watch_oracle.py). It runs in the interpreter that has torch (Debian's
 # python3-torch). SKIP without it.
 # watch_loops_test.py BINADE
 import dataclasses

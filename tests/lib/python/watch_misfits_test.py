@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Loops and models that do not fit what watch expects: what it says of them, and that it ends none; what it refuses, in a
-# line. SKIP without torch. watch_misfits_test.py BINADE
+# Loops and models that watch does not expect: it says what is wrong and never ends the training; what it refuses, it refuses
+# with an error of one line. SKIP without torch. watch_misfits_test.py BINADE
 import copy
 import gc
 import math

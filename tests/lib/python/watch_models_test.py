@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # binade.torch.watch on small models of the usual kinds: every figure of every layer and step against tensors that the models
-# and loops below hand over by themselves (watch_oracle.py). By the interpreter that has torch (Debian's python3-torch). SKIP
+# and loops below hand over themselves (watch_oracle.py). It runs in the interpreter that has torch (Debian's python3-torch). SKIP
 # without it.
 # watch_models_test.py BINADE
 import sys
@@ -95,7 +95,7 @@ class BasicBlock(nn.Module):
 
 
 class ResNet(nn.Module):
-    """in_place changes no value; without it every tensor stays what it was, for somebody who looks later."""
+    """in_place changes no value; without it every tensor stays as it was, so that it can be read later."""
 
     def __init__(self, in_place):
         super().__init__()

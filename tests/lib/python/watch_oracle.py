@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What binade.torch.watch has to tell of a loop, found by other means. A loop is written once, with calls of a Loop at the
-places where somebody who prints tensors would print them. Loop itself does nothing there, so that the loop runs as a user's; a
+"""The figures that binade.torch.watch must report about a loop, found by other means. A loop is written once, with calls of a Loop
+at the places where a user would print tensors. Loop itself does nothing there, so that the loop runs as a user's; a
 Dump copies what it is given into NumPy arrays: activations as the model's code hands them over, their gradients by
 retain_grad(), parameters, gradients and states around the optimizer's step. judge() runs both and holds every figure of
 every summary to NumPy's brute force over the copies."""
@@ -71,7 +71,7 @@ def every_parameter(model, prefix="", parts=()):
 
 
 def nothing(layer, x):
-    """What a model's forward does with a tensor where nobody looks."""
+    """What a model's forward does with a tensor that is not recorded."""
     return x
 
 
@@ -85,7 +85,7 @@ def through(parts, name, x, see):
 
 
 class Loop:
-    """A loop that is looked at by nobody but the watch; its bits are kept."""
+    """A loop that only watch observes; its bits are kept."""
 
     by_hand = False
     see = staticmethod(nothing)
@@ -333,7 +333,7 @@ def batches(*shape):
 
 
 class CpuScaler:
-    """GradScaler's interface and arithmetic, for the CPU of a torch whose own is for CUDA alone."""
+    """GradScaler's interface and arithmetic, for the CPU of a torch whose own GradScaler is for CUDA only."""
 
     def __init__(self, init_scale=1024.0, growth_interval=2000):
         self._scale, self._growth_interval, self._good, self._found = float(init_scale), growth_interval, 0, {}

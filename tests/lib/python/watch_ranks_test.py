@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Watched runs of two processes put together (gloo): the bytes of one process that had the tensors of both. SKIP without
+# Watched runs of two processes merged (gloo): the bytes are those of one process that had the tensors of both. SKIP without
 # torch or torch.distributed. watch_ranks_test.py BINADE
 import importlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small trainings under watch, for tests of what it tells of them."""
+"""Small watched trainings, for tests of what watch reports about them."""
 import torch
 
 import binade.torch

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.watch on the steps of a loop: where they end, which are watched, how they are merged, what is left of one that
-# was broken off; against tensors that the loop hands over by itself (watch_oracle.py). By the interpreter that has torch
+# binade.torch.watch on the steps of a loop: where they end, which are watched, how they are merged, what is kept of a step that
+# was interrupted; against tensors that the loop hands over itself (watch_oracle.py). It runs in the interpreter that has torch
 # (Debian's python3-torch). SKIP without it.
 # watch_steps_test.py BINADE
 import copy

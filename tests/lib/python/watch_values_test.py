@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # binade.torch.watch on the values that tensors have: of every dtype, non-finite, and times a loss scale; against tensors that
-# the loop hands over by itself (watch_oracle.py). By the interpreter that has torch (Debian's python3-torch). SKIP without it.
+# the loop hands over itself (watch_oracle.py). It runs in the interpreter that has torch (Debian's python3-torch). SKIP without it.
 # watch_values_test.py BINADE
 import math
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs a test of the Python module in this interpreter, with the repository's tests/ at hand; where the build made no
-# module, or there is no NumPy, it says so in a line and the test counts as skipped.
+# Runs a test of the Python module in this interpreter, which can import from the repository's tests/. If the build made no
+# module, or NumPy is missing, it prints that in a line and the test counts as skipped.
 #   with_module.py SCRIPT [ARGUMENT...]
 import importlib
 import importlib.util

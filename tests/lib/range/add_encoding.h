@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Equal values into a summary, however many and of whatever format: what summaries of arrays are held against, and the
-// way to counts that no array has.
+// Adds any number of equal values of any format to a summary, one term at a time and without the
+// kernels. Tests compare summaries of arrays with summaries that are made so, and make summaries
+// whose counts are larger than those of any array.
 #pragma once
 
 #include <cstdint>

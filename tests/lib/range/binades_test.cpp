@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows by binade against a map.
+// The container of rows by binade against a std::map.
 #include "lib/range/binades.h"
 
 #include <doctest/doctest.h>

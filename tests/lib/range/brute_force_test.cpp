@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The proof of the range summary: at every power-of-two scale, from the one where all values become
-// zero to the one where all overflow, its counts and lost masses are those of quantizing the exact
-// product x·2^k value by value.
+// The range summary against brute force: at every power-of-two scale, from the one where all values
+// become zero to the one where all overflow, its counts and lost masses are those of quantizing the
+// exact product x·2^k value by value.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -19,7 +19,8 @@ namespace {
 
 constexpr int unit = ExactSum::unit_exponent;
 
-/// Finite non-zero values with what does not depend on the scale, in units of 2^lowest and its square.
+/// Finite values that are not zero, and what does not depend on the scale, in units of 2^lowest and
+/// its square.
 struct Sample {
   std::vector<Number> numbers;
   std::vector<Integer> values, squares;
@@ -99,7 +100,7 @@ Expected expected_of(const Sample& sample, int k, const Grid& g, Seen& seen) {
   return out;
 }
 
-/// Empty where summary and oracle agree.
+/// Returns the first difference between summary and oracle; empty if they agree.
 std::string difference(const RangeSummary& summary, const Sample& sample, const Format& format,
                        int k, const Expected& want) {
   const Fates f = fates(summary, format, k);
@@ -154,7 +155,8 @@ void check_all_scales(const std::vector<T>& values, Tally& tally) {
   }
 }
 
-/// Each segment was met at each edge, and each edge cuts where the format's document says.
+/// Checks that each segment came up at each edge, and that each edge is where the format's document
+/// says.
 void check_edges(const Tally& tally) {
   struct Edge {
     const char* name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From bytes to a summary: alignment, pieces, element types and sizes change nothing.
+// Counting bytes into a summary: alignment, division into pieces, element types and sizes change
+// nothing.
 #include "lib/range/counter.h"
 
 #include <doctest/doctest.h>
@@ -81,7 +82,7 @@ TEST_CASE("nothing added is the empty summary") {
   CHECK(s.squared_error.size() == columns.size());
 }
 
-/// The value of an encoding, written from the formats' documents.
+/// Returns the value of an encoding, by the formats' documents.
 double value_of_encoding(unsigned bits, const Grid& g) {
   const int fraction_bits = g.precision - 1;
   const unsigned fraction = bits & ((1U << fraction_bits) - 1);

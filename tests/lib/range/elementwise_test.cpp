@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations on arrays of bytes against the definition, element by element: both carriers, operands of unlike dtypes,
-// one element for all, any cut into pieces.
+// Operations on arrays of bytes against the definition, element by element: both carriers (float
+// and double), operands of different dtypes, one element for all, any division into pieces.
 #include "lib/range/elementwise.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,8 @@
 namespace binade::test::elementwise_test {
 namespace {
 
-/// More than a thread takes at a time, and no multiple of what is decoded at a time.
+/// A number of elements that is larger than what a thread takes at a time, and no multiple of what
+/// is decoded at a time.
 constexpr std::size_t elements = 50001;
 
 struct Column {
@@ -38,7 +39,8 @@ Column column_of(const Format& f, std::vector<std::uint64_t> codes) {
   return out;
 }
 
-/// Encodings near 1, so that sums cancel and products stay in range, and one in four anything at all.
+/// Returns encodings near 1, so that sums cancel and products stay in range; one in four is any
+/// encoding.
 Column drawn_column(const Format& f, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> codes;
@@ -56,7 +58,7 @@ struct Results {
   EventCounts counts;
 };
 
-/// By the definition; a column of one element stands for every.
+/// Returns the results by the definition. A column of one element serves every element.
 Results defined(const Elementwise& how, const std::vector<Column>& in, std::size_t n) {
   const bool narrow = value_dtype(how.to).name == "F32";
   Results out;
@@ -75,7 +77,7 @@ Results defined(const Elementwise& how, const std::vector<Column>& in, std::size
   return out;
 }
 
-/// By the function, `chunk` elements at a call.
+/// Returns the results of the function, called with `chunk` elements at a time.
 Results operated(const Elementwise& how, const std::vector<Column>& in, std::size_t n,
                  std::size_t chunk) {
   const std::size_t width = value_dtype(how.to).bits / 8;
@@ -117,7 +119,7 @@ void check_all_ways(const Elementwise& how, const std::vector<Column>& in) {
   }
 }
 
-/// The operands' and the result's: all in float; a wide operand; a wide result; both.
+/// Dtypes of operands and result: all fit in float; a wide operand; a wide result; both wide.
 const std::array<std::array<Format, 4>, 6> mixed_formats{
     {{binary16, bfloat16, binary32, e4m3},
      {e5m2, binary32, e4m3, binary16},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge of the range summary: numbers n·2^e on Boost.Multiprecision, and rounding to a format by
-// its definition. Formats are written down as their documents print them; no line of emulate or
-// lib/range takes part, except where a result is read for comparison at the end.
+// The judge of the range summary: numbers n·2^e of Boost.Multiprecision, and rounding to a format
+// by its definition. Formats are written down as their documents print them. No code of emulate or
+// lib/range takes part, except that the summary's results are read to be compared.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline constexpr std::array<Grid, 5> grids{{{"binary16", 11, -14, 15, 2047},
                                             {"e5m2", 3, -14, 15, 7},
                                             {"e4m3", 4, -6, 8, 14}}};
 
-/// For messages: doctest prints a char pointer as a number.
+/// Returns the name for messages, since doctest prints a char pointer as a number.
 inline std::string name_of(const Grid& g) { return g.name; }
 
 /// A magnitude n·2^e, n > 0.
@@ -52,14 +52,14 @@ inline Number number_of(double x) {
 
 enum class Outcome { to_zero, subnormal, normal, overflow };
 
-/// The result r·2^quantum of rounding to nearest, ties to even, as if the exponent had no upper end.
+/// The result r·2^quantum of rounding to nearest, ties to even, with no upper end of the exponent.
 struct Rounded {
   std::uint64_t r = 0;
   int quantum = 0;
   Outcome outcome = Outcome::normal;
 };
 
-/// x·2^k on the grid.
+/// Returns x·2^k rounded to the grid.
 inline Rounded round_to(const Number& x, int k, const Grid& g) {
   Rounded out;
   out.quantum = std::max(x.binade() + k, g.emin) - g.precision + 1;
@@ -87,7 +87,7 @@ inline Rounded round_to(const Number& x, int k, const Grid& g) {
   return out;
 }
 
-/// n·2^e in units of 2^unit, which must divide it.
+/// Returns n·2^e in units of 2^unit, of which it must be a multiple.
 inline Integer in_units(const Integer& n, int e, int unit) {
   return n << static_cast<unsigned>(e - unit);
 }
@@ -106,11 +106,12 @@ inline Integer integer_of(uint128 value) {
          static_cast<std::uint64_t>(value);
 }
 
-/// An ExactSum as an integer in units of 2^-2304.
+/// Returns an ExactSum as an integer in units of 2^-2304.
 inline Integer integer_of(const ExactSum& sum) { return integer_of_limbs(sum.limbs); }
 
-/// a/b with 53 bits, ties to even, as m·2^e with m an integer of 53 bits; by definition: the largest
-/// multiple not above, and the comparison of the rest with one half.
+/// a/b rounded to 53 bits, ties to even, as m·2^e with an integer m of 53 bits. It is found by the
+/// definition: the largest multiple that is not above, and the comparison of the rest with one
+/// half.
 struct Quotient {
   std::uint64_t m = 0;
   int e = 0;

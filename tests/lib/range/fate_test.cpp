@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures drawn from a summary: squared errors, shares of the norm, SQNR, headroom, and the
+// The figures derived from a summary: squared errors, shares of the norm, SQNR, headroom, and the
 // interval of loss scales, against the oracle and against trying every scale.
 #include "lib/range/fate.h"
 
@@ -168,8 +168,8 @@ TEST_CASE("headroom is how often the largest value can be doubled before it over
 
 /// The interval found by trying every scale of a float32.
 struct Tried {
-  std::optional<int> min_log2;  ///< nothing: every scale loses more than the target
-  std::optional<int> max_log2;  ///< nothing: every scale overflows at the headroom
+  std::optional<int> min_log2;  ///< empty if every scale loses more than the target
+  std::optional<int> max_log2;  ///< empty if every scale overflows at the headroom
 };
 
 template <class T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor bytes through quantize: chunks and threads change neither a bit nor a count.
+// Quantizing the bytes of tensors: chunks and threads change neither a bit nor a count.
 #include "lib/range/quantize_stream.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ struct Streamed {
   EventCounts counts;
 };
 
-/// Chunks of `chunk` elements of the given size; 0: all at once.
+/// Quantizes in chunks of `chunk` elements of the given size; 0 stands for all at once.
 Streamed streamed(const Quantizer& to, const char* dtype, std::span<const std::byte> data,
                   std::size_t element, std::size_t chunk, bool encode) {
   QuantizeStream stream(to, *find_dtype(dtype), encode);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates on the edges of being lost, worked out by hand; and arrays of them held to the definition.
+// Updates at the edges of being lost, worked out by hand; and arrays of updates against the
+// definition.
 #include "lib/range/update_counts.h"
 
 #include <doctest/doctest.h>
@@ -118,7 +119,8 @@ TEST_CASE("the lost share of the norm is that of the lost updates") {
   CHECK(lost_l2(UpdateCounts{}, 0) == 0);
 }
 
-/// Weights and, to each, updates around what decides: halves and quarters of steps, 2^-11 of it, tiny ones and large.
+/// Returns weights and, for each, updates around the deciding sizes: halves and quarters of the
+/// spacing of numbers, 2^-11 of the weight, tiny and large ones.
 struct Pairs {
   std::vector<std::uint32_t> weights, updates;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that hurt a range summary: every cut of the significand and its neighbours, in binades up
-// to both ends of the type, subnormals, zeros, infinities, NaNs, and random ones between.
+// Values that are hard for a range summary: the borders of its segments and their neighbours, in
+// binades up to both ends of the type, subnormals, zeros, infinities, NaNs, and random values.
 #pragma once
 
 #include <array>
@@ -17,11 +17,12 @@
 
 namespace binade::test {
 
-/// Where the segments of a summary are cut, from the text of the report's schema.
+/// The significands at which segments of a summary begin, as the report's schema has them.
 inline constexpr std::array<double, 9> cuts{1,          1.75,        1.8125,      1.875, 2 - 0x1p-7,
                                             2 - 0x1p-8, 2 - 0x1p-10, 2 - 0x1p-11, 2};
 
-/// Each cut of the binades first, first + step, …, last with its two neighbours in T, both signs.
+/// Returns each border of a segment in the binades first, first + step, …, last, and its two
+/// neighbours in T, with both signs.
 template <std::floating_point T>
 std::vector<T> edge_values(int first, int last, int step) {
   std::vector<T> out;
@@ -39,7 +40,7 @@ std::vector<T> edge_values(int first, int last, int step) {
   return out;
 }
 
-/// What is not a finite non-zero number, and the ends of the type.
+/// Returns zeros, infinities and NaNs, and the smallest and largest numbers of the type.
 template <std::floating_point T>
 std::vector<T> special_values() {
   using Limits = std::numeric_limits<T>;
@@ -49,7 +50,8 @@ std::vector<T> special_values() {
           T{0}};
 }
 
-/// n values of random sign and significand, binades even from first to last.
+/// Returns n values of random sign and significand, whose binades are uniformly distributed from
+/// first to last.
 template <std::floating_point T>
 std::vector<T> random_values(std::size_t n, int first, int last, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -73,7 +75,7 @@ Dtype dtype_of() {
   return *find_dtype(sizeof(T) == 4 ? "F32" : "F64");
 }
 
-/// The summary of values, as the report makes it.
+/// Returns the summary of values, as the report makes it.
 template <std::floating_point T>
 RangeSummary summary_of(const std::vector<T>& values, std::vector<ErrorColumn> columns = {}) {
   RangeCounter counter(std::move(columns));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small run, counted as one that is watched is.
+// A small run that was counted while it ran, as binade.torch.watch counts one.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ inline UpdateCounts updates_of(const std::vector<float>& weights,
   return merged(slots);
 }
 
-/// Two windows; layers whose names tell other roles and steps than they have.
+/// Returns a run of two windows, whose layers have names that suggest other roles and steps than
+/// theirs.
 inline MadeRun made_run(const std::vector<ErrorColumn>& columns = {}) {
   MadeRun out;
   out.run.columns = columns;

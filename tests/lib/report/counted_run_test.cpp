@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds of every counted run, and the report on one in memory: roles and time are the run's, whatever names say.
+// Rules that hold for every counted run, and the report on one in memory: roles and time are the
+// run's, whatever the tensors' names suggest.
 #include "lib/report/counted_run.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two reports side by side: what counts as a difference, what is named, and which files are refused.
+// The difference of two reports: what counts as a difference, which tensors are named, and which
+// files are refused.
 #include "lib/report/diff.h"
 
 #include <doctest/doctest.h>

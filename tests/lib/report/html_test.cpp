@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page as bytes: its data are letters of base64, nothing in a name can leave that place, and it asks for nothing
-// from outside. What the data say is judged by tests/lib/report/page.
+// The page as bytes: its data are letters of base64, so that no tensor name can become markup, and
+// the page loads nothing from outside. tests/lib/report/page tests the contents of the data.
 #include "lib/report/html.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The contents of the element that holds the data.
+/// Returns the contents of the element that holds the data.
 std::string data_of(const std::string& page) {
   const std::size_t tag = page.find("type=\"text/plain\"");
   REQUIRE(tag != std::string::npos);
@@ -36,7 +36,7 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
   return n;
 }
 
-/// The line of JSON that comes before the planes.
+/// Returns the line of JSON that comes before the planes (arrays of bytes) of the data.
 Json line_of(const Report& report) {
   const std::string data = page_data(report);
   return Json::parse(data.substr(0, data.find('\n')));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The JSON of reports made in memory, as text and read back.
+// The JSON of reports that were made in memory, as text and parsed.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace binade::test {
 
-/// A report's JSON, with these tensors.
+/// Returns a report's JSON, with these tensors.
 inline std::string json_text(const Report& report, const std::vector<TensorReport>& tensors) {
   JsonTensors lines;
   for (const TensorReport& tensor : tensors) lines.add(tensor_json(tensor, report.options));
@@ -22,7 +22,7 @@ inline std::string json_text(const Report& report, const std::vector<TensorRepor
   return out;
 }
 
-/// Of a report that holds all its tensors.
+/// Returns the JSON of a report that holds all its tensors.
 inline std::string json_text(const Report& report) { return json_text(report, report.tensors); }
 inline nlohmann::ordered_json to_json(const Report& report) {
   return nlohmann::ordered_json::parse(json_text(report));

@@ -26,7 +26,7 @@ inline std::vector<ErrorColumn> columns_of(const ReportOptions& options) {
   return columns;
 }
 
-/// A report on summaries that were filled in any way, with the columns of the options.
+/// Returns a report on summaries, which have the columns of the options.
 inline Report report_of_summaries(const std::vector<std::pair<std::string, RangeSummary>>& tensors,
                                   const ReportOptions& options = {}) {
   Report report;
@@ -64,7 +64,8 @@ inline Report report_of(const std::vector<Named>& tensors, const ReportOptions& 
   return report_of_summaries(summaries, options);
 }
 
-/// Names that try to leave the place they are written to.
+/// Returns names of tensors that contain markup, control characters and the like, which writers
+/// must escape.
 inline std::vector<std::string> hostile_names() {
   return {"a\nb",
           "\x1b[2J\x1b]0;title\x07",
@@ -82,7 +83,8 @@ inline std::vector<std::string> hostile_names() {
           "größe 大きさ"};
 }
 
-/// Whether all bytes form UTF-8: the shape of the sequences, no overlong two-byte ones.
+/// Returns whether all bytes form UTF-8: sequences have the right shape, and no two-byte one is
+/// overlong.
 inline bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i++]);

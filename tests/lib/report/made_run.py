@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a training run that never was: a file of gradients for every step, safetensors byte by byte, with magnitudes as
-real ones have them. Each layer's scale drifts over the steps, falls with depth and differs by role; some values are zero.
+"""Writes a made-up training run: a file of gradients for every step, in .safetensors byte by byte, with magnitudes like those of
+real gradients. Each layer's scale drifts over the steps, falls with depth and differs by role; some values are zero.
 
     python made_run.py --layers 1000 --steps 200 --roles dAct,dW --values 64-512 --seed 1 FOLDER
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.binade, written byte by byte from the values of its tensors, by the layouts that lib/report/run_file.h and
-lib/range/summary_bytes.h give, in exact rational numbers."""
+"""Writes run.binade byte by byte from the values of its tensors, in the layouts that lib/report/run_file.h and
+lib/range/summary_bytes.h describe, with exact rational numbers."""
 
 import json
 import math

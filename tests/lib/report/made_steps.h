@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of a few tensors in several steps of a run, and the reports on them.
+// Files of a few tensors of several steps of a run, and the reports on them.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@
 
 namespace binade::test {
 
-/// Files of F32 tensors, whose names need no escapes in JSON, and the report on them.
+/// Files of F32 tensors and the report on them. The tensors' names must need no escapes in JSON.
 struct Run {
   std::unique_ptr<Folder> folder = std::make_unique<Folder>();
   std::vector<std::string> files;
@@ -61,7 +61,8 @@ inline const TimeSeries& series(const TimeReport& time, const std::optional<std:
   return *at;
 }
 
-/// Step 2 is as it should be, 4 holds a NaN among its gradients, 6 nothing else but Inf, 8 a NaN in act.
+/// Returns a run whose step 2 is finite; step 4 has a NaN among its gradients, step 6 has infinite
+/// gradients only, and step 8 has a NaN in an activation.
 inline Run diverging_run() {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   constexpr float inf = std::numeric_limits<float>::infinity();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How tensors are shared out among parts: in order, whole, of about equally many bytes, pairs together.
+// The division of tensors into parts: they stay in order and whole, parts have about equally many
+// bytes, and pairs of weight and update stay together.
 #include "lib/report/parts.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the report concludes: loss scales and the tensors that bind them, advice, words for numbers;
-// and reading whole files.
+// The conclusions of a report: loss scales and the tensors that limit them, advice, numbers in
+// words; and reading whole files.
 #include "lib/report/report.h"
 
 #include <doctest/doctest.h>

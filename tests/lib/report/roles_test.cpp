@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the loss scale is taken from, whatever the tensors are called, and what the report says of it.
+// From which tensors the loss scale is taken, for many conventions of names, and what the report
+// says about it.
 #include "lib/report/roles.h"
 
 #include <doctest/doctest.h>
@@ -38,7 +39,7 @@ Report report_on(const std::vector<Named>& tensors, const std::string& file = "x
   return read_report(open_inputs({write_named(folder, file, tensors)}, options));
 }
 
-/// The same dump of a network, under the names of many.
+/// The same dump of a network, under many conventions of names.
 struct Spelling {
   const char *weight, *act, *d_weight, *d_act, *state;
 };

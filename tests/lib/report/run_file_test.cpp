@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// run.binade: what is written is read again, and no file that was changed anywhere is taken for one.
+// run.binade: what is written is read back, and a file that was changed anywhere is refused.
 #include "lib/report/run_file.h"
 
 #include <doctest/doctest.h>
@@ -25,10 +25,10 @@ std::string contents(const std::string& path) {
   return out.str();
 }
 
-/// All of a file, as whoever reports on it.
+/// Reads all of a file, as a report does.
 void read_all(const std::string& path) { read_report(open_inputs({path}, {})); }
 
-/// The checksum that the bytes before ask for.
+/// Returns the checksum of the bytes before it.
 std::string with_checksum(std::string bytes) {
   CountsHash hash;
   bytes.resize(bytes.size() - 8);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What names tell: roles of what people dump, by all of their spellings; rules of a caller's.
+// What the names of tensors say: their roles, in all spellings that people use in dumps; and a
+// caller's own rules.
 #include "lib/report/tensor_role.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The place in time that a tensor's name tells: its step, layer and role.
+// The step, layer and role that a tensor's name says.
 #include <doctest/doctest.h>
 
 #include <optional>

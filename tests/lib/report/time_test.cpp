@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time axis: which tensors make which series, what a step's loss scale is made of, which updates
-// find their weight, and what the JSON says of it.
+// The time axis: which tensors make which series, from which tensors a step's loss scale is taken,
+// which updates are matched with a weight, and the JSON.
 #include "lib/report/time.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two tensors of files read side by side.
+// Reading two tensors of files side by side, a weight and its update.
 #include "lib/report/update_ratio.h"
 
 #include <doctest/doctest.h>

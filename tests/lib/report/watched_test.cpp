@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a watched run says of itself in words, and the first value that was not finite, which comes as anyone's JSON.
+// The text about a watched run, and its first value that was not finite, which is read as untrusted
+// JSON.
 #include "lib/report/watched.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figures of hypotheses: in the text, read as numbers, held to their bounds.
+// Figures of hypotheses: they are found in the text, read as numbers and compared with their
+// bounds.
 #include "lib/study/expectation.h"
 
 #include <doctest/doctest.h>

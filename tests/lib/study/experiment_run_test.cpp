@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is kept of a run, and which outcomes no reader could be shown.
+// What is kept of a run, and which outcomes are refused because no reader could be shown them.
 #include "lib/study/experiment_run.h"
 
 #include <doctest/doctest.h>

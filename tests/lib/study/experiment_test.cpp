@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables on a terminal: as they are where they fit, in more lines where they do not, figures never apart.
+// Tables on a terminal: unchanged where they fit, in more lines where they do not; no figure is
+// split.
 #include "lib/study/experiment.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is taken as JSON: order kept, nothing twice, nothing so deep that a copy would end the program.
+// Which texts are accepted as JSON: the order of keys is kept, no key comes twice, and nothing is
+// so deep that a copy would end the program.
 #include "lib/study/strict_json.h"
 
 #include <doctest/doctest.h>

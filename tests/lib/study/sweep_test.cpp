@@ -38,7 +38,7 @@ void check(const json& settings) {
   }
 }
 
-/// Newton's square root, and its last steps.
+/// A job that computes square roots by Newton's method, and gives its last steps.
 ordered_json root(const json& settings, const std::function<void(double)>& progress) {
   const double of = settings["of"];
   double x = settings["start"];
@@ -59,7 +59,7 @@ ordered_json slow_root(const json& settings, const std::function<void(double)>& 
 
 const SweepJob job{&check, &root, {"root", "error"}};
 
-/// The file of a sweep that nothing disturbed.
+/// Returns the file of a sweep that was not interrupted.
 std::string whole() {
   const test::Folder folder;
   run_sweep(spec(), folder / "a.jsonl", job);

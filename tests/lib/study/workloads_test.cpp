@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workloads by name: batches are functions of seed and step alone, an epoch shows each row once, and the
-// twin in binary64 sees the same.
+// Workloads by name: batches depend on seed and step only, an epoch has each row once, and the twin
+// in binary64 gets the same batches.
 #include "lib/study/workloads.h"
 
 #include <doctest/doctest.h>

@@ -21,7 +21,7 @@ const int eight_threads = setenv("BINADE_THREADS", "8", 0);
 const std::string good = "3C00 4000 4200 00\n";   // 1 + 2 = 3; 18 bytes
 const std::string wrong = "3C00 4000 4201 00\n";  // as long
 
-/// Hands out a text, at most `most` bytes at a time.
+/// Reads from a text, at most `most` bytes at a time.
 class Source {
  public:
   explicit Source(std::string text, std::size_t most = ~std::size_t{0})
@@ -64,7 +64,8 @@ std::string repeated(const std::string& line, std::size_t times) {
   return out;
 }
 
-/// Good lines with others of the same length at some places, counted from 1.
+/// Returns correct lines, except at some places, counted from 1, where other lines of the same
+/// length are.
 std::string planted(std::size_t lines, const std::string& line,
                     const std::vector<std::size_t>& places) {
   std::string out = repeated(good, lines);

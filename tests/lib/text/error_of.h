@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call that must fail says.
+// The message of a call that must throw an Error.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace binade::test {
 
-/// The message of the Error that a call throws; empty if it throws none.
+/// Returns the message of the Error that a call throws; empty if it throws none.
 template <class Call>
 std::string error_of(Call&& call) {
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The nearest name is offered, and none where nothing is near.
+// An Error suggests the nearest name, and none if no name is near.
 #include "lib/text/spelling.h"
 
 #include <doctest/doctest.h>

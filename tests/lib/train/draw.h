@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors for tests of the training engine, drawn from Philox: the same on every machine.
+// Random tensors for tests of the training engine, drawn from Philox, so that they are the same on
+// every machine.
 #pragma once
 
 #include <cmath>
@@ -12,7 +13,8 @@
 
 namespace binade::test {
 
-/// Uniform in [from, to), element i from word i of the stream `seed`.
+/// Returns a tensor of numbers uniform in [from, to); element i comes from word i of the stream
+/// `seed`.
 template <std::floating_point T>
 Tensor<T> drawn(Shape shape, std::uint64_t seed, double from = -2, double to = 2) {
   Tensor<T> out(std::move(shape));

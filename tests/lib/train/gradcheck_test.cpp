@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gradcheck itself: it counts every element, finds gradients that are wrong in one place, and its
-// figures for x³ are those that the formats' spacings give.
+// figures for x³ are those that follow from the formats' spacings.
 #include "lib/train/gradcheck.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A check of an op's gradients: gradcheck in binary64 with PyTorch's defaults.
+// A check of an op's gradients by gradcheck in binary64, with PyTorch's default step and
+// tolerances.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -25,7 +26,7 @@ inline void check_gradients(const Differentiable<double>& function,
   CHECK(report.passed == report.elements);
 }
 
-/// The gradients of the sum of output·weights with respect to the inputs.
+/// Returns the gradients of the sum of output·weights with respect to the inputs.
 template <std::floating_point T>
 std::vector<std::vector<T>> gradients_of(const Differentiable<T>& function,
                                          const std::vector<Tensor<T>>& inputs,

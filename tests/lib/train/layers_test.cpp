@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers alone: which parameters each adds, in which order, how they begin, and what shape comes out.
+// Single layers: which parameters each adds, in which order, their initial values, and the shape of
+// its output.
 #include "lib/train/layers.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +22,7 @@ Parameters parameters_of(const Model<float>& model) {
   return out;
 }
 
-/// Uniform in ±bound, as far as its largest value tells.
+/// Checks, by the largest value, that a tensor is uniform in ±bound.
 bool fills(const Parameter<float>& p, float bound) {
   float most = 0;
   for (const float x : p.value.values) most = std::max(most, std::abs(x));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A workload for tests: made-up rows of eight numbers in four classes, and a network of 8-16-4, with or
-// without batch norms.
+// A workload for tests: generated rows of eight numbers in four classes, and a network with layers
+// of 8, 16 and 4, with or without batch norms.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace binade::test {
 
-/// Rows whose largest of the first four numbers tells the class.
+/// Rows of eight random numbers; the class is the index of the largest of the first four.
 template <std::floating_point T>
 Batch<T> made_batch(std::uint64_t seed, const Shape& shape) {
   Batch<T> batch{.inputs = {}, .tokens = {}, .rows = shape[0], .targets = {}};
@@ -57,7 +57,7 @@ Workload<T> made_mlp() {
       {32, 8});
 }
 
-/// Images of 1 × 4 × 4, two convolutions and batch norms.
+/// A network for images of 1 × 4 × 4 with two convolutions and batch norms.
 template <std::floating_point T>
 Workload<T> made_cnn() {
   return with_batches<T>(

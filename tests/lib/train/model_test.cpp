@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Networks: PyTorch's names and shapes, how weights begin, and what a forward pass gives.
+// Networks: PyTorch's names and shapes, the weights' initial values, and the results of a forward
+// pass.
 #include "lib/train/model.h"
 
 #include <doctest/doctest.h>

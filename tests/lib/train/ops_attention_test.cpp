@@ -148,7 +148,7 @@ TEST_CASE("the math path's parts run in binary32, flash is one op in the low dty
   }
 }
 
-/// Gradients of a step of each kind; inputs and the gradient of the output on binary16's grid.
+/// Gradients of each kind of attention; inputs and the gradient of the output are binary16 numbers.
 std::array<std::vector<std::vector<float>>, 3> steps_of(float range) {
   std::array<std::vector<std::vector<float>>, 3> out;
   for (const Attention kind : kinds) {

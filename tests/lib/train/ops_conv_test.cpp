@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolution against its sum, tap by tap, and the emulated product that it asks for.
+// Convolution against its sum, tap by tap, and the emulated product that it computes.
 #include <cmath>
 
 #include "lib/text/error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise ops: values, what is repeated, one rounding per op, and gradients.
+// Elementwise ops: values, broadcasting, one rounding for each op, and gradients.
 #include <cmath>
 #include <limits>
 

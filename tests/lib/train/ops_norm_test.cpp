@@ -122,7 +122,7 @@ TEST_CASE("weights in binary32 leave a norm of binary16 in binary16, rounded onc
     CHECK(values[0] != values[1]);
     round_to(binary16, std::span(values[1]));
     CHECK(values[0] == values[1]);
-    // Of ones alike, in binary32 both times.
+    // The gradient of y is ones in both cases, and weights have their gradients in binary32.
     CHECK(weight_gradients[0] == weight_gradients[1]);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pooling against windows walked by hand, and its gradients.
+// Pooling against plain loops over windows, and its gradients.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that move values: where each value goes, and its gradient back.
+// Ops that move values: where each value goes, and where its gradient goes.
 #include "lib/text/error.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"

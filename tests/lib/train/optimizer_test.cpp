@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Optimizers by hand: what is lost, masters, Kahan's compensation, stochastic rounding and clipping. That
-// they are PyTorch's is for tests/outside/torch_optimizer_test.py.
+// Optimizers worked out by hand: lost updates, master weights, Kahan's compensation, stochastic
+// rounding and clipping. tests/outside/torch_optimizer_test.py compares them with PyTorch's.
 #include "lib/train/optimizer.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of optimizers: rows say what their steps do. Steps by hand are in optimizer_test.cpp.
+// The table of optimizers: a row says what its steps do. optimizer_test.cpp has steps worked out by
+// hand.
 #include "lib/train/optimizers.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of the training engine: emulated ones against lib/gemm with the epilogue as a model's own,
-// the reference against a plain loop, and what becomes of operands on the way in.
+// Products of the training engine: emulated ones against lib/gemm with the epilogue in the model,
+// the reference against a plain loop, and the conversion of operands.
 #include "lib/train/product.h"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ using Floats = std::vector<float>;
 using View = MatrixView<float>;
 
 /// Numbers of either sign whose exponents spread over 2·`spread` binades, with specials of the dtype
-/// at the begin: -0, its least subnormal, NaN, infinities, its largest number or 10^6.
+/// at the beginning: -0, its least subnormal, NaN, infinities, its largest number or 10^6.
 Floats operands_of(std::size_t n, const Format& dtype, std::uint64_t seed, int spread,
                    bool specials) {
   Floats out(n);
@@ -50,7 +50,8 @@ Floats operands_of(std::size_t n, const Format& dtype, std::uint64_t seed, int s
   return out;
 }
 
-/// By its definition: the largest s with amax·2^s <= the format's largest number, 0 beside infinities.
+/// Returns the scale by its definition: the largest s with amax·2^s <= the format's largest number;
+/// 0 if there are infinities.
 int amax_scale(const Floats& values, const Format& f) {
   if (std::ranges::any_of(values, [](float x) { return std::isinf(x); })) return 0;
   double amax = 0;
@@ -73,7 +74,7 @@ std::vector<std::uint64_t> encoded(const Floats& values, int scale_log2, const F
   return out;
 }
 
-/// a (m, k) by b (n, k), as the instruction and its epilogue give it.
+/// Returns the product of a (m, k) and b (n, k), as the instruction and its epilogue give it.
 Floats by_gemm(const ProductPlan& plan, const Format& dtype, const Floats& a, const Floats& b,
                std::size_t m, std::size_t n, std::size_t k, const Floats& bias) {
   GemmModel model = *plan.model;
@@ -259,7 +260,7 @@ TEST_CASE("amax brings the largest magnitude just under e4m3's 448 and never bey
   }
 }
 
-/// Products of e5m2 by e4m3 without scales, for wgrad alone.
+/// Products of e5m2 by e4m3 without scales, for wgrad only.
 ProductSettings wgrad_in_fp8() {
   ProductSettings settings;
   ProductRule rule{.dtype = binary32};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention as an H100 gave it, kernel by kernel (tests/recordings/torch), and as the engine's kinds give it.
+// Attention as an H100 computed it, kernel by kernel (tests/recordings/torch), against the engine's
+// kinds of attention.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -44,7 +45,8 @@ RecordedAttention recorded(const std::string& name) {
   return out;
 }
 
-/// Elements in which ours differs, by kind, products by the model of the H100's Tensor Cores.
+/// Returns the number of elements in which each kind of ours differs, with products by the model of
+/// the H100's Tensor Cores.
 std::array<std::size_t, 3> different_elements(const RecordedAttention& r, const char* kernel,
                                               bool causal) {
   const ProductSettings products =
@@ -68,7 +70,7 @@ std::array<std::size_t, 3> different_elements(const RecordedAttention& r, const 
 
 struct KernelRow {
   const char *file, *kernel;
-  std::size_t own;  ///< elements in which the kernel's own kind differs, of 1024 or 4096
+  std::size_t own;  ///< number of elements, of 1024 or 4096, in which the kernel's own kind differs
 };
 
 // The kernels' exponentials are approximations (ex2.approx), and their sums have orders of their own: that moves an

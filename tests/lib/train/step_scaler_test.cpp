@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scaler of a training's loop: which one a recipe and its level name, and what a step asks of it.
+// The loss scaler of a training's loop: which one a recipe and its level have, and how a step uses
+// it.
 #include "lib/train/step_scaler.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +28,7 @@ StepScaler<float> scaler_of(const std::string& level, const std::string& name = 
   return {recipe, opt_level(level)};
 }
 
-/// One step; whether the optimizer was called.
+/// Runs one step, and returns whether the optimizer was called.
 bool step(StepScaler<float>& scaler, std::vector<float>& values, const Format& dtype = binary32) {
   const Gradients gradients{{dtype, values}};
   bool called = false;
@@ -259,7 +260,7 @@ TEST_CASE("a policy at its floor gives up by an exception of its own") {
   CHECK_FALSE(scaler.step(gradients, [] {}));
   CHECK_THROWS_AS(scaler.update(), ScalerGaveUp);
   std::vector<float> good{1};
-  CHECK(step(scaler, good));  // whoever caught it goes on
+  CHECK(step(scaler, good));  // a caller that catches the Error can go on
 }
 
 TEST_CASE("log_max and histogram see the gradients that they are to see") {

@@ -30,7 +30,7 @@ Parameter<float> weight_of(const Shape& shape, std::uint64_t seed) {
   return out;
 }
 
-/// How often an op of the flow was called.
+/// Returns how often an op was called.
 std::map<std::string, std::uint64_t> calls_of(const DtypeFlow& flow) {
   std::map<std::string, std::uint64_t> out;
   for (const FlowRow& row : flow.rows()) out[row.call.op] += row.calls;
@@ -270,7 +270,7 @@ struct Residual {
       weights[i].value = test::drawn<float>({4, 4}, i + 1, -1, 1);
     }
   }
-  /// Gradients of the weights, with a scaler of layers where there is one.
+  /// Returns the gradients of the weights, with a scaler for each layer if one is given.
   std::vector<std::vector<float>> step(AdaptiveLayerScaler* scaler, double factor) {
     Tape<float> tape;
     tape.set_layer_scaler(scaler);

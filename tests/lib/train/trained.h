@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trainings of the small made network that leave their log, their weights and the dtypes of their parameters.
+// Trainings of the small network of made_workload.h, with their log, weights and the dtypes of
+// parameters.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -33,7 +34,8 @@ inline std::vector<double> losses(const TrainingLog& log) {
   return out;
 }
 
-/// The log of a training, its weights as the last step left them, parameter after parameter, and each parameter's dtype.
+/// The log of a training, its weights after the last step, parameter after parameter, and each
+/// parameter's dtype.
 struct Trained {
   TrainingLog log;
   std::vector<float> weights;
@@ -46,7 +48,7 @@ inline Trained trained(const Workload<float>& workload, const TrainingRecipe& re
   hooks.after_backward = [&out](const StepView<float>& view) {
     for (const auto& p : view.model.parameters) out.dtypes[p->name] = p->value.dtype;
   };
-  // The model is alive until train returns; progress comes after the step.
+  // The model exists until train() returns; train() calls `progress` after each step.
   const Model<float>* model = nullptr;
   const auto inner = hooks.after_backward;
   hooks.after_backward = [&model, inner](const StepView<float>& view) {

@@ -223,7 +223,7 @@ TEST_CASE("the twin in binary64 begins with the same weights and sees the same b
   const TrainingLog twin = train(made_mlp<double>(), recipe_of("native", "binary16"));
   const TrainingLog log = train(made_mlp<float>(), recipe_of("O0", "binary32"));
   for (std::size_t i = 0; i < log.steps.size(); ++i) {
-    // Rounding errors alone: 12 steps of some hundred operations at 2^-24.
+    // The difference is rounding errors only: 12 steps of some hundred operations at 2^-24.
     CHECK(std::abs(twin.steps[i].loss - log.steps[i].loss) < 1e-4);
     CHECK(twin.steps[i].scale == 1);
   }

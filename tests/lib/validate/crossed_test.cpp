@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole tiles on a device: every instruction in every form, planted rules found with the rows they
-// show on, and devices that compare less than they were asked to.
+// Whole tiles on a device: every instruction in every form, planted rules that are found with the
+// rows that show them, and devices that compare less than was requested.
 #include "lib/validate/crossed.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using test::has;
 
-/// Says that it compared one dot less.
+/// A device that reports one dot product less than it compared.
 class Lazy final : public Device {
  public:
   const DeviceInfo& info() const override { return emulated_.info(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report of a device: what counts as equal, and what text and JSON say.
+// The report on a device: what counts as equal, and the contents of text and JSON.
 #include "lib/validate/device_report.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A D that was changed in known places: what is counted, how it is judged, where it is drawn.
+// A matrix D that was changed in known places: which elements are counted, how they are judged, and
+// where the picture shows them.
 #include "lib/validate/gemm.h"
 
 #include <doctest/doctest.h>

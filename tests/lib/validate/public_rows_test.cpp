@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public hardware rows that travel with the project: every one is reproduced, and a model with one
-// number wrong is seen by the sets that can tell.
+// The public hardware rows in this repository: every one is reproduced, and a model with one wrong
+// number gives other results on the sets that can show it.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -41,7 +41,7 @@ const std::vector<Set>& sets() {
   return all;
 }
 
-/// How many sets have a different row when their model is changed.
+/// Returns how many sets have a row that differs when their model is changed.
 int seen_by(const std::function<void(DotModel&)>& change) {
   int seen = 0;
   for (const Set& set : sets()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaying recordings and folders of hardware rows: what is found, in which order, what counts as
-// a set, and that a planted row is seen. Every list of sets that does not fit is refused.
+// Replaying recordings and folders of hardware rows: which files are found, in which order, what
+// counts as a set. A planted wrong row is found, and every list of sets that does not fit its files
+// is refused.
 #include "lib/validate/replay.h"
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scalar instructions held against the emulator: on a device that is the emulator all are equal, a
-// planted rule is found and its lowest cases listed, and slices change nothing. Replayed recordings
-// likewise.
+// Scalar instructions on a device, and replayed recordings of them, against the emulator: on a
+// device that is the emulator all are equal, a planted rule is found and its lowest cases are
+// listed, and the division into slices changes nothing.
 #include "lib/validate/scalar.h"
 
 #include <doctest/doctest.h>
@@ -25,14 +25,14 @@ ScalarCheck check(Device& device, const char* name, const ScalarOptions& options
   return check_scalar(device, parse_scalar_instruction(name), options, nullptr);
 }
 
-/// Truncates where the instruction rounds.
+/// Returns a device whose instructions truncate where they should round.
 EmulatedDevice truncating() {
   return EmulatedDevice(100, {}, [](ScalarOperation& x) {
     x.cvt.attributes.rounding = x.arithmetic.attributes.rounding = Rounding::toward_zero;
   });
 }
 
-/// Another NaN.
+/// Returns a device whose instructions give another NaN.
 EmulatedDevice quiet() {
   return EmulatedDevice(100, {}, [](ScalarOperation& x) {
     x.cvt.attributes.nan = x.arithmetic.attributes.nan = NanResult::quiet;

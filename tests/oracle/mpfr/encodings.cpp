@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Encodings found by stepping through them as integers and by rounding into the format.
+// Encodings are found by stepping through them as integers and by rounding into the format.
 #include "tests/oracle/mpfr/encodings.h"
 
 #include <algorithm>

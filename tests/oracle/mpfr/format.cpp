@@ -47,7 +47,7 @@ std::uint64_t encode_finite(const Format& format, mpfr_srcptr value) {
   if (inexact != 0 || mpfr_integer_p(scaled.get()) == 0 || exponent > format.greatest_exponent()) {
     throw std::logic_error(std::string("not a number of ") + format.name);
   }
-  // The hidden bit of a normal number adds the one that its exponent field has more.
+  // The hidden bit of a normal number adds 1 to the exponent field, which is 1 larger than this.
   const auto above_least = static_cast<std::uint64_t>(exponent - format.least_exponent());
   return (above_least << format.fraction_bits()) + mpfr_get_uj(scaled.get(), MPFR_RNDN);
 }

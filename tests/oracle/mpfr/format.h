@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formats as the papers define them: how an encoding reads as an MPFR number, and how a number
-// that a format holds is written.
+// The formats as their defining documents have them, and the conversion of encodings to MPFR
+// numbers and back.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Format {
   int bias;
   Specials specials;
   int container_bits;
-  int shift;  // zero bits below the encoding in its container
+  int shift;  // number of zero bits below the encoding in its container
 
   int bits() const { return exponent_bits + precision; }
   int fraction_bits() const { return precision - 1; }
@@ -45,18 +45,18 @@ struct Format {
 std::span<const Format> formats();
 
 struct Operand {
-  Number value;
+  Number value;  // NaN where `nan` is set
   bool nan;
   bool signaling;
 };
 
-// `container` is the encoding as it stands in a line of cases.
+// Returns the operand of an encoding, given as it stands in a line of cases.
 Operand decode(const Format& format, std::uint64_t container);
 
-// `value` is a number of the format, or Inf or NaN where it has them.
+// Returns the encoding of a number of the format, or of Inf or NaN where the format has them.
 std::uint64_t encode(const Format& format, mpfr_srcptr value);
 
-// The largest finite number of the format.
+// Returns the largest finite number of the format.
 Number largest_finite(const Format& format);
 
 }  // namespace mpfr_oracle

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of a stream of cases, named as Berkeley TestFloat names them: what operands they
-// take, what they give, and their value by MPFR.
+// The functions that test cases are about, named as Berkeley TestFloat names them: the types of
+// their operands and results, and their value by MPFR.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@ struct Integer {
   bool is_signed;
 };
 
-// One operand or result: a format, an integer or, as a result, a truth value.
+// The type of an operand or result: a format, an integer or, if both are null, a truth value.
 struct Kind {
   const Format* format = nullptr;
   const Integer* integer = nullptr;
 
   int container_bits() const;
-  int bits() const;  // the ones that vary
+  int bits() const;  // number of bits that vary
 };
 
-// What the operands that hurt depend on.
+// The kind of a function, on which its hard operands depend.
 enum class Family {
   sum,
   product,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For every family of functions the operands that hurt it, about five thousand at most.
+// The operands that are hard for each family of functions, about five thousand of each at most.
 #include "tests/oracle/mpfr/hurting_operands.h"
 
 #include <map>
@@ -31,8 +31,8 @@ void cross_edges(const Hunt& hunt) {
   }
 }
 
-// Half units of `x`'s last place, bits far below it, and `x` itself with its neighbours: what a
-// second addend makes a tie, a sticky bit or a cancellation of.
+// Returns addends that make a tie, a sticky bit or a cancellation with x: half units of its last
+// place, bits far below that, and x itself with its neighbours.
 std::vector<std::uint64_t> addends(const Hunt& hunt, const Number& x) {
   const Encodings& encodings = hunt.encodings;
   std::vector<std::uint64_t> found = encodings.around(encodings.quantum_of(x, -1));
@@ -98,7 +98,7 @@ void quotients(const Hunt& hunt) {
   }
 }
 
-// Few edges against each other, with the sum's addends of both signs.
+// Few edges combined with each other, with the sum's addends of both signs.
 void cross_three(const Hunt& hunt) {
   const Encodings& encodings = hunt.encodings;
   const auto edges = encodings.few_edges();
@@ -112,7 +112,8 @@ void cross_three(const Hunt& hunt) {
   }
 }
 
-// An addend of which `exact`, a product of few bits, is an odd number of half units.
+// Returns an addend of whose last place `exact`, a product of few bits, is an odd number of half
+// units.
 Number addend_for_a_tie(const Hunt& hunt, const Number& exact) {
   const Number drawn = value(hunt, moderate_operand(hunt.format, hunt.engine));
   const auto width = static_cast<mpfr_exp_t>(mpfr_min_prec(exact.get()));
@@ -234,7 +235,7 @@ void beside_integer(const Hunt& hunt, std::uint64_t integer) {
   }
 }
 
-// Powers of two with what makes them a tie in the result, and integers at the result's overflow.
+// Powers of two plus what makes them a tie in the result, and integers at the result's overflow.
 void from_integers(const Hunt& hunt) {
   const int precision = hunt.format.precision;
   for (int power = 0; power < hunt.function.operands[0].integer->bits; ++power) {

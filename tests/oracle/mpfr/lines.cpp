@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fixed-width upper-case hexadecimal, and tables of words.
+// Numbers are written as upper-case hexadecimal of a fixed width, and words are looked up in
+// tables.
 #include "tests/oracle/mpfr/lines.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases as Berkeley TestFloat writes them, and the words of the command line.
+// Writing cases as Berkeley TestFloat does, and looking up the words of the command line.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,10 @@ namespace mpfr_oracle {
 void append_line(const Function& function, const Operands& operands, const Outcome& outcome,
                  std::string& text);
 
+// Returns the rounding of this name, or nothing if there is none.
 std::optional<Rounding> rounding_named(std::string_view word);
 
+// Returns the function of this name, or null if there is none.
 const Function* function_named(const std::vector<Function>& functions, std::string_view name);
 
 }  // namespace mpfr_oracle

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes cases for one function, computed with MPFR, in Berkeley TestFloat's form: every operand
-// where they have 16 bits or less together, else those that hurt and random ones.
+// A program that writes cases for one function, computed with MPFR, in Berkeley TestFloat's form:
+// all operands where they have 16 bits or less together, else hard operands and random ones.
 #include <charconv>
 #include <cstdio>
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways to draw an operand, and a table of how often each is taken.
+// The methods of drawing an operand, and a table of how often each is used.
 #include "tests/oracle/mpfr/random_operands.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::int64_t exponent_field(const Format& format, std::uint64_t container) {
   return static_cast<std::int64_t>(magnitude >> format.fraction_bits());
 }
 
-// From -reach to +reach.
+// Returns a random integer from -reach to +reach.
 std::int64_t offset(Engine& engine, int reach) {
   return static_cast<std::int64_t>(below(engine, static_cast<std::uint64_t>(2 * reach + 1))) -
          reach;
@@ -76,7 +76,8 @@ std::uint64_t near_previous_exponent(const Format& format, std::uint64_t previou
   return join(format, {engine(), field, fraction});
 }
 
-// So that a product with the previous operand is near the least or the greatest number.
+// Returns an exponent with which the product with the previous operand is near the least or the
+// greatest number.
 std::uint64_t mirrored_exponent(const Format& format, std::uint64_t previous, Engine& engine) {
   const int edge = (engine() & 1) != 0 ? format.least_exponent() : format.greatest_exponent();
   const std::int64_t field = edge + 2 * format.bias - exponent_field(format, previous);

@@ -14,15 +14,16 @@ namespace mpfr_oracle {
 // Only the engine's raw output is used, so a seed gives the same operands everywhere.
 using Engine = std::mt19937_64;
 
+// Returns a random integer of [0, bound).
 std::uint64_t below(Engine& engine, std::uint64_t bound);
 
-// Runs of ones and zeros: `bits` wide, with one or two changes.
+// Returns an integer of `bits` bits that consists of two or three runs of ones and zeros.
 std::uint64_t few_bits(Engine& engine, int bits);
 
-// A finite number whose exponent field is within a quarter of the range around the bias.
+// Returns a finite number whose exponent field is within a quarter of the range around the bias.
 std::uint64_t moderate_operand(const Format& format, Engine& engine);
 
-// A number of at most `significant` bits whose exponent is near zero.
+// Returns a number of at most `significant` bits whose exponent is near zero.
 std::uint64_t short_operand(const Format& format, int significant, Engine& engine);
 
 std::uint64_t random_operand(const Kind& kind, std::uint64_t previous, Engine& engine);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounding on a grid of numbers, and what a format delivers when the rounded number leaves it.
+// Rounding on a grid of numbers, and the results of a format when the rounded number is not one of
+// its numbers.
 #include "tests/oracle/mpfr/rounding.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ Grid grid_of(const Format& format) {
   return {format.precision, format.quantum_exponent() + 1, format.greatest_exponent() + 1};
 }
 
-// The exponent of the distance between `value` and its neighbour away from zero.
+// Returns the exponent of the distance between `value` and its neighbour away from zero.
 mpfr_exp_t quantum_exponent(const Grid& grid, mpfr_srcptr value) {
   if (mpfr_zero_p(value) != 0) return grid.least - 1;
   return std::max(mpfr_get_exp(value) - grid.precision, grid.least - 1);
@@ -63,7 +64,7 @@ bool last_bit_is_even(mpfr_srcptr value, mpfr_exp_t quantum) {
   return mpfr_integer_p(units.get()) != 0;
 }
 
-// Whether the exact result reaches the midpoint above `value`, which is its truncation. The
+// Returns whether the exact result reaches the midpoint above `value`, which is its truncation. The
 // midpoint has one bit more, so the truncation with one bit more decides.
 bool reaches_midpoint(const Grid& grid, mpfr_srcptr value, mpfr_exp_t quantum, const Exact& exact) {
   Number midpoint(grid.precision + 1);
@@ -125,7 +126,7 @@ std::uint64_t overflow_result(const Format& format, const Environment& environme
   return infinite_result(format, negative, inward || environment.saturate);
 }
 
-// Where a format overflows as IEEE 754's do, MPFR knows it too.
+// Where a format overflows like those of IEEE 754, checks the overflow against MPFR's own flag.
 void check_against_mpfr(const Format& format, const Environment& environment, bool overflow,
                         const Outcome& outcome, mpfr_srcptr bounded) {
   const bool mpfr_knows =

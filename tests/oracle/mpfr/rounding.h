@@ -36,14 +36,14 @@ struct Outcome {
 // direction, and returns MPFR's ternary value: the sign of rounded minus exact.
 using Exact = std::function<int(mpfr_ptr, mpfr_rnd_t)>;
 
-// The exact result, which may be infinite or NaN, delivered in `format`.
+// Returns the exact result, which may be infinite or NaN, rounded to `format`, with its flags.
 Outcome deliver(const Format& format, const Environment& environment, const Exact& exact);
 
-// A NaN delivered in `format`.
+// Returns the result NaN in `format`, with its flags.
 Outcome deliver_nan(const Format& format, bool invalid);
 
-// `value` becomes `exact` rounded to an integer; `value` has the precision to hold it. Returns
-// whether it differs from `exact`.
+// Sets `value`, whose precision must suffice, to `exact` rounded to an integer. Returns whether
+// they differ.
 bool round_to_integer(Rounding rounding, mpfr_srcptr exact, mpfr_ptr value);
 
 }  // namespace mpfr_oracle

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a loss account in headless Chromium and judges what it shows against its JSON.
+"""Opens a loss account in headless Chromium and compares what it shows with its JSON.
 
     python account_page_test.py ACCOUNT.html ACCOUNT.json
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the account of a small product for the page's test, which has no other way to a page that it
-// can judge.   write_account PAGE.html ACCOUNT.json
+// Writes the account of a small product as a page and as JSON, for the test of the page.
+//   write_account PAGE.html ACCOUNT.json
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>

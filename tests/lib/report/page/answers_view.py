@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answers at the top, the roles, the hint, and how the whole page looks."""
+"""Tests the answers at the top, the roles, the hint, and the layout of the whole page."""
 
 import copy
 

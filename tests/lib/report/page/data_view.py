@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page holds and fetches, and what it says where its data or its scripts cannot be read."""
+"""Tests what the page holds and fetches, and its messages if its data or its scripts cannot be read."""
 
 import page_data
 from report_page import ReportPage

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The histogram, the slider of the loss scale and the metrics, of all tensors and of one."""
+"""Tests the histogram, the slider of the loss scale and the metrics, of all tensors and of one."""
 
 from other_reports import one_tensor
 from report_page import MASSES, ReportPage

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page of a long run costs, in counts and never in seconds: bytes of each series, nodes, rows, and what the map
-writes where. tests/bench/report_page.py has the seconds, of a longer one.
+"""The costs of the page of a long run as counts instead of seconds: bytes of each series, nodes, rows, and what the map writes
+to which nodes. tests/bench/report_page.py has the seconds, for a longer run.
 
     python long_run_page_test.py PATH_TO_BINADE
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report's page holds, told from the report's JSON: the oracle of lib/report/page_data.cpp, and the way by which
-tests put another report into a page. Formats are those of page_data.h; numbers are Python's integers and fractions."""
+"""The data of a report's page, computed from the report's JSON: the oracle of lib/report/page_data.cpp. Tests also use it to put
+another report into a page. Formats are those of page_data.h; numbers are Python's integers and fractions."""
 
 import base64
 import json

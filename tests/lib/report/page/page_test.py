@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a gradient-range report in headless Chromium and judges what each part of it shows, in one browser.
+"""Opens a gradient-range report in headless Chromium and checks what each part of it shows, in one browser.
 
     python page_test.py REPORT.html REPORT.json [NAME…]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of tensors: its figures at a scale, its order, its filter, its rows on screen."""
+"""Tests the table of tensors: its figures at a scale, its order, its filter, its rows on screen."""
 
 import copy
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines, tables and answers over the steps of a run, at each loss scale and for each layer."""
+"""Tests the lines, tables and answers over the steps of a run, at each loss scale and for each layer."""
 
 from selenium.webdriver.common.by import By
 from time_page import LAYERS, ROLES, STEPS, TimePage, lost_l2, rounded, share_to_zero

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The map of layers and roles over the steps of a run: its colours, its cells, its search."""
+"""Tests the map of layers and roles over the steps of a run: its colours, its cells, its search."""
 
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section over the steps in the pages of other runs: odd names, NaN and Inf, one step, a watched run."""
+"""Tests the section over the steps in the pages of other runs: odd names, NaN and Inf, one step, a watched run."""
 
 import math
 
