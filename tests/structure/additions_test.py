@@ -36,6 +36,8 @@ KINDS = [
     Kind("Add a format", "name in a format's source", "emulate/format.h", r" formats\{\{(.*?)\n\}\};", r"(?:torch|PTX )\.(\w+)", [
         (("lib/format/format_spec.cpp", "emulate/format.h"), r'\{"NAME", '),
     ]),
+    Kind("Add a format", "format of up to sixteen bits", "emulate/format.h", r" formats\{\{(.*?)\n\}\};",
+         r'\{"\w+", (?!tf32|binary32|binary64)(\w+), "', [("tests/emulate/arithmetic_test.cpp", r"\bNAME\b")]),
     Kind("Add an architecture", "architecture", "emulate/architectures.h", r"array architectures\{(.*?)\n\};",
          r"Architecture\{(\d+),", [
              ("tests/emulate/dot_models_test.cpp", r'^ +\{"\w.*[{ ]NAME[,}]'),
@@ -116,9 +118,12 @@ KINDS = [
         ("lib/cli/report_command.cpp", r"SPOKEN"),
         ("lib/python/report.cpp", r"SPOKEN"),
         ("tests/meson.build", r"'NAME_test'"),
-        (("tests/lib/io/hostile_test.cpp", "tests/lib/io/NAME_test.cpp"), r'(\{"NAME\b|^TEST_CASE\(".*damages)'),
     ], {"npy": r"\.npy", "npz": r"\.npz", "safetensors": r"\.safetensors", "torch_file": r"torch\.save's \.pt",
         "sharded_model": "sharded model", "torch_checkpoint": r"torch\.distributed"}),
+    Kind("Add a file format", "reader of single files", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
+         r"return open_(\w+)\(std::move\(file\)", [("tests/lib/io/hostile_test.cpp", r'\{"NAME\b')]),
+    Kind("Add a file format", "reader of several files", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
+         r"return open_(\w+)\(path, ", [("tests/lib/io/NAME_test.cpp", r'^TEST_CASE\(".*damages')]),
     Kind("Add a command", "command", "lib/cli/command.h", r"(.*)", r"^extern const Command (\w+)_command;", [
         ("lib/cli/NAME_command.cpp", r"^const Command NAME_command\{"),
         ("lib/cli/program.cpp", r"&binade::NAME_command\b"),
