@@ -90,6 +90,9 @@ KINDS = [
     Kind("Add a layer", "op", "lib/train/ops.h", r"(.*)", r"^Var (\w+)\(Tape", [
         ("tests/lib/train/ops_*_test.cpp", r"\bNAME(<\w+>)?\("),
     ]),
+    Kind("Add a layer", "workload", "lib/study/workloads.h", r" workload_rows\{\{(.*?)\n\}\};", r'\{"(\w+)", \d', [
+        ("lib/json.schema.json", r'"workload": \{"description": "A network and its data\.", "enum": \[[^]]*"NAME"'),
+    ]),
     Kind("Add an experiment", "experiment", "experiments/experiments.h", r"(.*)", r"^extern const Experiment (\w+);", [
         ("experiments/NAME.cpp", r"^const Experiment NAME\{"),
         ("experiments/meson.build", r"'NAME\.cpp'"),
@@ -97,7 +100,7 @@ KINDS = [
         ("experiments/README.md", r"^\|.*`binade experiment run NAME` \|"),
         ("experiments/README.md", r"^### NAME$"),
     ]),
-    Kind("Add a report column", "figure of a format, which is a column of --csv", "lib/json.schema.json",
+    Kind("Add a report column", "figure of a format", "lib/json.schema.json",
          r'"format_figures": \{(.*?)\n    \},', r'^        "(?!squared_error|rne_zero)(\w+)": \{', [
              ("lib/report/json.cpp", r'\bout\["NAME"\]'),
              ("lib/report/csv.cpp", r'"NAME"'),
@@ -122,6 +125,8 @@ KINDS = [
         "sharded_model": "sharded model", "torch_checkpoint": r"torch\.distributed"}),
     Kind("Add a file format", "reader of single files", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
          r"return open_(\w+)\(std::move\(file\)", [("tests/lib/io/hostile_test.cpp", r'\{"NAME\b')]),
+    Kind("Add a file format", "reader that is not torch's", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
+         r"return open_(?!torch_)(\w+)\(std::move\(file\)", [("lib/io/tensor_file.cpp", r'"neither [^"]*\.NAME\b')]),
     Kind("Add a file format", "reader of several files", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
          r"return open_(\w+)\(path, ", [("tests/lib/io/NAME_test.cpp", r'^TEST_CASE\(".*damages')]),
     Kind("Add a command", "command", "lib/cli/command.h", r"(.*)", r"^extern const Command (\w+)_command;", [
