@@ -60,7 +60,6 @@ KINDS = [
              ("tests/lib/gemm/lane_product_test.cpp", r"fast_levels\[\]\{[^}]*Level::NAME\b"),
              ("tests/lib/gemm/prepared_product_test.cpp", r"Level::NAME\b"),
              ("tests/slow/products_test.cpp", r"Level::NAME\b"),
-             ("tests/bench/limits.cpp", r"machine_has\(Level::NAME\)"),
              ("tests/bench/matmul_bench.cpp", r"Level::NAME\b"),
              ("tests/bench/speed_table.py", r'^LEVELS = .*"NAME":'),
          ]),
