@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blackwell's own Tensor Core instructions, each in a kernel of one tile, so that the toolchain judges
-// their wrappers: tcgen05 is there for 100a, mma.sync with block scales for 120a, and elsewhere the
-// kernels do nothing. Nothing launches them, and no GPU has run them.
+// Tensor Core instructions that only Blackwell has, each in a kernel of one tile, so that nvcc and ptxas
+// check the functions of ptx_tcgen05.cuh and ptx_block_scaled_mma.cuh: tcgen05 is compiled for 100a,
+// mma.sync with block scales for 120a; for other architectures the kernels do nothing. No code launches
+// them, and no GPU has run them.
 #include "cuda/ptx_block_scaled_mma.cuh"
 #include "cuda/ptx_tcgen05.cuh"
 #include "cuda/wgmma_tiles.cuh"
 
 namespace binade {
 
-/// One tile: rows of 32 bytes of a and b, 512 bytes of scales of each, d in words.
+/// The matrices of one tile: rows of a and columns of b of 32 bytes each, 512 bytes of scales of a and then
+/// of b, and d, row after row, in words of 32 bits.
 struct BlackwellTile {
   const unsigned char* a = nullptr;
   const unsigned char* b = nullptr;
   const unsigned char* scales = nullptr;
   std::uint32_t* d = nullptr;
-  std::uint32_t instruction = 0;  ///< tcgen05's descriptor
+  std::uint32_t instruction = 0;  ///< instruction descriptor of tcgen05
 };
 
 constexpr int tile_m = 128, tile_n = 16, tile_row_bytes = 32;
-constexpr unsigned tensor_columns =
-    32;  ///< d has 16; from 16 on the scales of a, from 20 those of b
+/// Columns of tensor memory: d has the first 16, the scales of a begin at 16, those of b at 20.
+constexpr unsigned tensor_columns = 32;
 constexpr int scale_bytes = 512;
 
-/// d = a·b of a 128 × 16 tile, rows of 32 bytes; thread t gets row t.
+/// Computes d = a·b of a tile of 128 × 16; thread t writes row t. `scaled` says that the instruction takes
+/// block scales.
 template <class Instruction>
 __device__ void run_tcgen05(const BlackwellTile& tile, bool scaled, Instruction instruction) {
   alignas(128) __shared__ unsigned char a[tile_m * tile_row_bytes];
@@ -92,7 +95,8 @@ __device__ void run_tcgen05(const BlackwellTile& tile, bool scaled, Instruction 
 BINADE_TCGEN05_MMA_TABLE(BINADE_TCGEN05_KERNEL)
 BINADE_TCGEN05_SCALED_TABLE(BINADE_TCGEN05_SCALED_KERNEL)
 
-/// One m16n8 tile of a warp, rows of 32 bytes; c is zero. A lane's scales are one word of a, one of b.
+/// Computes d = a·b of a tile of 16 × 8 in one warp. Each lane takes one word of the scales of a and one of
+/// those of b.
 template <class Instruction>
 __device__ void run_scaled_mma(const BlackwellTile& tile, Instruction instruction) {
   const int lane = static_cast<int>(threadIdx.x);

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which products of PyTorch on the GPU at hand are explained bit for bit: a GPT, a ResNet and plain matrices, forward and
-backward, with TF32, BF16 and FP16.
+"""Compares the matrix products that PyTorch computes on this machine's GPU with binade's emulation, and reports which of them a
+model explains bit for bit. The products are those of plain matrices, of a GPT and of a ResNet, forward and backward, with TF32,
+BF16 and FP16.
 
     PYTHONPATH=…/lib/python PYTHON cuda/check_torch.py OUT RECORDINGS [--seconds N] [--emulated sm_90]
 
-Writes gpt.html, gpt.json … into OUT and recordings into RECORDINGS. --emulated tries it without a GPU, small: the emulator, with
-K in two parts, in the GPU's place. Exit status: 0 all that was compared is explained, 1 something is not, 77 no torch or no GPU.
+Writes an account of each of the three programs to OUT, as matrices.html, matrices.json, gpt.html and so on, and recordings of
+products to RECORDINGS. Exit status: 0 if all compared products are explained, 1 if one is not, 77 if there is no torch or no GPU.
 """
 import argparse
 import contextlib
@@ -31,7 +32,7 @@ SMALL_SHAPES = [(16, 16, 64), (24, 8, 256), (1, 32, 128)]
 
 
 def train(model, x, y, device):
-    """A step in each kind, without the optimizer's."""
+    """Runs forward and backward once with each number format; there is no optimizer."""
     model, x, y = model.to(device), x.to(device), y.to(device)
     for name, dtype in KINDS.items():
         with contextlib.ExitStack() as casts:
@@ -52,7 +53,7 @@ def gpt(device, small):
 
 
 def images(device, small):
-    batch, size, width = (2, 8, 4) if small else (8, 16, 32)  # sums of 2,048 products are soon looked into
+    batch, size, width = (2, 8, 4) if small else (8, 16, 32)  # sums of 2,048 products are explained quickly
     train(ResNet(width, 10), torch.randn(batch, 3, size, size), torch.randint(0, 10, (batch,)), device)
 
 
@@ -61,11 +62,11 @@ def matrices(device, small):
         for dtype in (torch.float32, torch.bfloat16, torch.float16):
             a, b = torch.randn(m, k).to(dtype).to(device), torch.randn(k, n).to(dtype).to(device)
             torch.mm(a, b)
-            torch.mm(a, b.t().contiguous().t())  # as a linear layer has it
+            torch.mm(a, b.t().contiguous().t())  # the layout of a linear layer's weight
 
 
 def halves(arch):
-    """The order of the rehearsal's GPU."""
+    """The order of summation that --emulated gives the products: K in two parts, which are added."""
     types = {torch.float32: "mma.m16n8k8.f32.tf32.tf32.f32", torch.bfloat16: "mma.m16n8k16.f32.bf16.bf16.f32",
              torch.float16: "mma.m16n8k16.f32.f16.f16.f32"}
     models = {dtype: binade.GemmModel(name, arch, split=2, round=dtype == torch.float32) for dtype, name in types.items()}
@@ -73,7 +74,7 @@ def halves(arch):
 
 
 def tell(mode, name, folder):
-    """Writes the account, however its program ended."""
+    """Writes the account of a program to files and prints its summary."""
     account = mode.account
     account.save_html(os.path.join(folder, name + ".html"))
     account.save_json(os.path.join(folder, name + ".json"))
@@ -83,10 +84,13 @@ def tell(mode, name, folder):
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out")
-    parser.add_argument("recordings")
-    parser.add_argument("--seconds", type=float, default=100, help="of comparing, for each of the three")
-    parser.add_argument("--emulated", metavar="ARCH")
+    parser.add_argument("out", help="folder for the accounts")
+    parser.add_argument("recordings", help="folder for the recordings")
+    parser.add_argument("--seconds", type=float, default=100,
+                        help="time for comparing products, for each of the three programs (default: %(default)s)")
+    parser.add_argument("--emulated", metavar="ARCH",
+                        help="tries the script without a GPU, on small sizes: the emulator of this architecture, with K in two "
+                             "parts, in the place of the GPU")
     given = parser.parse_args()
     if given.emulated is None and not torch.cuda.is_available():
         print(f"no check of PyTorch: torch {torch.__version__} has no GPU here")

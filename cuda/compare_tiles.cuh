@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The body of the kernel that compares every element of tiles with the emulator, on all threads. No
-// assembly and no CUDA header here: tests run it on the CPU.
+// assembly and no CUDA header is included here, so tests run it on the CPU.
 #pragma once
 
 #include "cuda/comparison.h"
@@ -9,7 +9,7 @@
 
 namespace binade {
 
-/// What the emulator makes of three rows.
+/// Returns the emulator's d of three rows of the pool.
 __device__ inline std::uint64_t emulated_dot(const Comparison& x, const CrossedRows& rows) {
   const auto k = static_cast<std::uint64_t>(x.k);
   const std::uint64_t c = x.tiles.c[rows.c];
@@ -20,13 +20,13 @@ __device__ inline std::uint64_t emulated_dot(const Comparison& x, const CrossedR
   return quick ? d : shared_dot(x.model, x.types, x.a + rows.a * k, x.b + rows.b * k, x.k, c);
 }
 
-/// CUDA's atomics know `unsigned long long` only.
+/// Returns the address of x as CUDA's 64-bit atomics take it, which is `unsigned long long*` only.
 __device__ inline unsigned long long* atomic(std::uint64_t& x) {
   static_assert(sizeof(x) == sizeof(unsigned long long));
   return reinterpret_cast<unsigned long long*>(&x);
 }
 
-/// Thread t of n takes elements t, t + n, … of the tiles.
+/// Compares elements t, t + n, … of the tiles in thread t of n, and adds the counts to x.total.
 __device__ inline void compare_tiles(const Comparison& x) {
   const Crossing& crossing = x.tiles.crossing;
   const auto n = static_cast<std::uint64_t>(crossing.n);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel that compares tiles with the emulator takes. Plain C++: the host fills it in.
+// The arguments of the kernel that compares tiles with the emulator. Plain C++, so that the host fills
+// them in.
 #pragma once
 
 #include "cuda/tiles.h"
@@ -8,21 +9,22 @@
 
 namespace binade {
 
-/// Tiles with their d, and the pool's operands as the emulator takes them.
+/// Tiles whose d is computed, and the pool's operands for the emulator. All pointers are to the device's
+/// memory, which the caller owns.
 struct Comparison {
   Tiles tiles;
   DotModel model;
   DotTypes types;
   int k = 0;
-  const std::uint64_t* a = nullptr;  ///< encodings, k of a row
+  const std::uint64_t* a = nullptr;  ///< k encodings per row
   const std::uint64_t* b = nullptr;
-  /// The same predecoded, or null where the model is not for that; rows with a NaN or an infinity
-  /// have no finite mark.
+  /// a and b decoded for fast::dot_predecoded, or null if it does not compute the model. finite_a and
+  /// finite_b have a byte per row, which is 0 if the row has a NaN or an infinity.
   const fast::Factor* factors_a = nullptr;
   const fast::Factor* factors_b = nullptr;
   const unsigned char* finite_a = nullptr;
   const unsigned char* finite_b = nullptr;
-  CrossTally* total = nullptr;
+  CrossTally* total = nullptr;  ///< the kernel adds its counts here
 };
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The integer of kernels that count: CUDA's 64-bit atomics take no other, though it is as wide as
-// std::uint64_t.
+// The integer of counters in kernels. CUDA's 64-bit atomics take only unsigned long long, although
+// std::uint64_t is as wide.
 #pragma once
 
 namespace binade {

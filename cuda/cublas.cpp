@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuBLAS by dlopen: the few of its functions and constants that one product needs, as cublas_v2.h and
-// library_types.h of CUDA 12 and 13 declare them.
+// Opens cuBLAS by dlopen. The functions and constants that one product needs are declared here as
+// cublas_v2.h and library_types.h of CUDA 12 and 13 declare them.
 #include "cuda/cublas.h"
 
 #include <dlfcn.h>
@@ -26,7 +26,8 @@ constexpr int f32_data = 0, f16_data = 2;  // CUDA_R_32F, CUDA_R_16F
 constexpr int compute_f32 = 68;            // CUBLAS_COMPUTE_32F
 constexpr int default_algorithm = -1;      // CUBLAS_GEMM_DEFAULT
 
-/// The library stays open as long as the program runs: its own threads outlive any handle.
+/// Returns the handle of the library, or null if there is none. The library is never closed, because its
+/// own threads outlive any cuBLAS handle.
 void* open_library() {
   for (const char* name : {"libcublas.so.13", "libcublas.so.12"}) {
     if (void* library = dlopen(name, RTLD_NOW)) return library;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread has one current GPU, which its caller may have chosen and finds unchanged.
+// Selects the GPU that a thread's CUDA calls go to, and restores the selection of the caller.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace binade {
 
-/// While it lives, what this thread calls goes to a GPU.
+/// While an object lives, the CUDA calls of this thread go to GPU number `gpu`; its destructor selects the
+/// GPU before. Throws Error, with `doing` as for `must`, if CUDA fails.
 class CurrentGpu {
  public:
   CurrentGpu(int gpu, const std::string& doing) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the program calls of the module: opens the GPU that is there, or says why none can be used.
+// The entry point of the module binade_cuda.so: opens GPU 0, or says why it cannot be used.
 #include "cuda/call.h"
 #include "cuda/current_gpu.h"
 #include "cuda/driver_version.h"
@@ -94,11 +94,12 @@ class Gpu final : public Device {
 
  private:
   DeviceInfo info_;
-  SmTarget target_;  ///< whose code it runs
+  SmTarget target_;  ///< the target whose machine code the GPU executes
   RangeCountInPlace count_in_place_;
 };
 
-/// Why cudaGetDeviceCount failed or counted none. Without any driver it blames the driver's version.
+/// Returns why cudaGetDeviceCount failed or counted no GPU. If there is no driver, its status says that the
+/// driver is too old, so that case has a text of its own.
 std::string why_none(cudaError_t status) {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
@@ -107,7 +108,7 @@ std::string why_none(cudaError_t status) {
   return "no GPU: CUDA says: " + std::string(cudaGetErrorString(status));
 }
 
-/// What -Dgpu_archs asks for to have the GPU's own instructions.
+/// Returns the value of -Dgpu_archs that includes the GPU's own instructions: "89", "90a".
 std::string arch_of(int capability) {
   return std::to_string(capability) + (capability < 90 ? "" : "a");
 }

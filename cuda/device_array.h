@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An array in the device's memory that goes when its owner does.
+// An array in the memory of the current GPU.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace binade {
 
-/// `doing`: the kernel and the case it is for, for errors.
+/// Owns `size` uninitialized values in device memory, which the destructor frees. `doing` names the kernel
+/// and the case in errors. Throws Error if CUDA fails.
 template <class T>
 class DeviceArray {
  public:
@@ -31,11 +32,13 @@ class DeviceArray {
   T* get() const { return values_; }
   std::size_t size() const { return size_; }
 
+  /// Copies `values`, at most size() of them, from the host.
   void copy_from(std::span<const T> values) {
     must(cudaMemcpy(values_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice),
          "cudaMemcpy to the device", doing_);
   }
-  /// Waits for the kernels before; their faults show here.
+  /// Waits for the kernels before, whose faults are reported here, and copies values.size() values, at most
+  /// size(), to the host.
   void copy_to(std::span<T> values) const {
     must(cudaMemcpy(values.data(), values_, values.size_bytes(), cudaMemcpyDeviceToHost),
          "cudaMemcpy from the device", doing_);
@@ -47,7 +50,7 @@ class DeviceArray {
   std::string doing_;
 };
 
-/// Whether kernels may take 16 bytes at a time from there.
+/// Returns whether an address is a multiple of 16, so that kernels may load 16 bytes at a time.
 inline bool at_16_bytes(const void* values) {
   return reinterpret_cast<std::uintptr_t>(values) % 16 == 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three functions of NVML that it takes, as nvml.h declares them.
+// Reads the driver's version by three functions of NVML, declared here as nvml.h declares them.
 #include "cuda/driver_version.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels that contain `dot`, in one source since they share its code (shared_dot.cuh).
+// The kernels that call `dot`. They are in one source because they share its code (shared_dot.cuh).
 #include "cuda/emulated_dot.h"
 
 #include "cuda/call.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels that compute an element by its definition, `dot`.
+// Launches of the kernels that compute an element by its definition, `dot` of emulate/dot.h.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,12 @@ namespace binade {
 struct MatmulPlan;    // matmul_plan.h
 struct MatmulArrays;  // emulated_matmul.cuh
 
-/// Starts the comparison of tiles with the emulator. `doing` as for `must`.
+/// Starts the comparison of tiles with the emulator. Throws Error, with `doing` as for `must`, if the
+/// launch fails.
 void launch_comparison(const Comparison& comparison, const std::string& doing);
 
-/// Starts finish_body of emulated_matmul.cuh for all `elements`.
+/// Starts finish_body (emulated_matmul.cuh) for all `elements` of d. Throws Error, with `doing` as for
+/// `must`, if the launch fails.
 void launch_finish(const MatmulPlan& plan, const MatmulArrays& arrays, std::size_t elements,
                    const std::string& doing);
 

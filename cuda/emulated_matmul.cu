@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The emulated matmul's kernels and their launches.
+// The kernels of emulated matrix products, and their launches.
 #include "cuda/emulated_matmul.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 namespace binade {
 namespace {
 
-/// PTX's shr takes any count: from 32 on nothing is left but the sign.
+/// x >> n for any n >= 0 in one instruction. PTX's shr takes any count: from 32 on the result is 0, or -1
+/// if x is negative.
 struct DeviceShift {
   __device__ std::int32_t operator()(std::int32_t x, int n) const {
     std::int32_t out;
@@ -73,7 +74,7 @@ TileKernel kernel_of(const MatmulPlan& plan) {
       return row.kernel;
     }
   }
-  return nullptr;  // a sum of shorter blocks that needs more than 32 bits: for `dot`
+  return nullptr;  // blocks shorter than 32 whose sum needs more than 32 bits are left to `dot`
 }
 
 std::string doing(const Matmul& x) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the kernels that compute the `dot`s of a Matmul, bit for bit. A thread has 4 × 4
-// elements; per block of products it looks for the largest exponent, then adds the products cut to it.
-// `shift(x, n)`: x >> n for any n >= 0, which is one instruction on the device and not in C++.
+// The bodies of the kernels that compute the elements of a Matmul, each the `dot` of emulate/dot.h bit for
+// bit. Four kernels run one after the other: they decode the operands, begin the sums, add blocks of
+// products (emulate/fast/tile_sums.h), and finish the sums. A thread of the third has 4 × 4 elements; for
+// each block it finds the largest exponent and then adds the products cut to it. Elements that the third
+// cannot compute are marked in `left` and computed by `dot`. `shift(x, n)` returns x >> n for any n >= 0,
+// which is one instruction on the device and undefined in C++ for n >= 32.
 #pragma once
 
 #include "cuda/matmul_plan.h"
@@ -11,16 +14,20 @@
 
 namespace binade {
 
-/// Where the factors lie: place · rows + row; a's significands shifted up by rules.up.
+/// The decoded operands, in the device's memory. The factor at a place of k and a row of a (or column of
+/// b) has index place · plan.rows + row (or place · plan.columns + column). Significands of a are shifted
+/// left by rules.up.
 struct MatmulFactors {
   std::int32_t* a_significand = nullptr;
   std::int32_t* a_exponent = nullptr;
   std::int32_t* b_significand = nullptr;
   std::int32_t* b_exponent = nullptr;
-  unsigned* special_rows = nullptr;  ///< not 0: it has a NaN or an infinity; rows, then columns
+  /// m words for the rows of a, then n for the columns of b; not 0 if it has a NaN or an infinity.
+  unsigned* special_rows = nullptr;
 };
 
-/// Codes as in Matmul, results there too; sums on the way; `left`: not 0 where an element is for `dot`.
+/// The arrays of a product, in the device's memory: a, b, c and d laid out as Matmul says; per element the
+/// sum so far, and in `left` a byte that is not 0 if `dot` must compute the element.
 struct MatmulArrays {
   const std::uint64_t* a = nullptr;
   const std::uint64_t* b = nullptr;
@@ -30,7 +37,8 @@ struct MatmulArrays {
   unsigned char* left = nullptr;
 };
 
-/// A thread an operand of a (of b): blockIdx.y and a place of k, zeros where there is none.
+/// Decodes one operand of a, or of b if `of_b`, in each thread: product number blockIdx.y of the row or
+/// column that the thread's number in x gives. Places without a product keep the zeros they hold.
 __device__ inline void predecode_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                       const MatmulFactors& out, bool of_b) {
   const Matmul& x = plan.matmul;
@@ -48,7 +56,8 @@ __device__ inline void predecode_body(const MatmulPlan& plan, const MatmulArrays
   (of_b ? out.b_exponent : out.a_exponent)[to] = factor.exponent;
 }
 
-/// A thread an element: where its sum begins, and whether it is for `dot` from the start.
+/// Begins the sum of one element in each thread: with c, or with +0 if the model adds c last. Marks the
+/// element for `dot` if c, a's row or b's column has a NaN or an infinity.
 __device__ inline void begin_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                   const MatmulFactors& factors) {
   const Matmul& x = plan.matmul;
@@ -63,7 +72,9 @@ __device__ inline void begin_body(const MatmulPlan& plan, const MatmulArrays& ar
   arrays.left[at] = left ? 1 : 0;
 }
 
-/// blockIdx.x, .y: the tile's column and row. Elements that it cannot do it leaves.
+/// Adds all blocks of products to the sums of one tile, whose column and row are blockIdx.x and .y. Marks
+/// elements whose sum leaves the range in arrays.left. `block` is plan.block; `nearest` says that sums are
+/// rounded to nearest, else toward zero; `wide` that the sum of a block needs more than 32 bits.
 template <int block, bool nearest, bool wide, class Shift>
 __device__ void emulated_tile_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                    const MatmulFactors& factors, const Shift& shift) {
@@ -78,7 +89,7 @@ __device__ void emulated_tile_body(const MatmulPlan& plan, const MatmulArrays& a
   const int row = first_row + 4 * a_at;
   const int column = first_column + 4 * b_at;
   fast::TileSum sums[4][4];
-  unsigned left = 0;  // a bit an element
+  unsigned left = 0;  // one bit per element
   const auto each = [](const auto& f) {
     for (int i = 0; i < 4; ++i) {
       for (int j = 0; j < 4; ++j) f(i, j);
@@ -154,7 +165,8 @@ __device__ void emulated_tile_body(const MatmulPlan& plan, const MatmulArrays& a
   });
 }
 
-/// A thread an element: what the tiles did is finished, what they left, or all, is for `dot`.
+/// Writes one element of d in each thread: the encoding of its sum, or the result of `dot` if the element
+/// is marked in arrays.left or the plan has no tiles.
 __device__ inline void finish_body(const MatmulPlan& plan, const MatmulArrays& arrays) {
   const Matmul& x = plan.matmul;
   const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matrix of `dot`s on the current GPU: the Tensor Core model, bit for bit, of any type.
+// Emulated matrix products on the current GPU: each element is the `dot` of a Tensor Core model, bit for
+// bit, for every type.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace binade {
 
-/// A Matmul's arrays on the device.
+/// A product whose arrays are in the device's memory. The constructor copies a, b and c, laid out as
+/// Matmul (matmul_plan.h) says. Every call throws Error if CUDA fails.
 class EmulatedMatmul {
  public:
   EmulatedMatmul(const Matmul& matmul, std::span<const std::uint64_t> a,
@@ -23,6 +25,7 @@ class EmulatedMatmul {
 
   /// Starts d = c + a·b.
   void launch();
+  /// Waits for the product and copies d, m × n encodings, row after row.
   void results(std::span<std::uint64_t> d) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EventCounts in the memory of a device, where threads add to them: CUDA's atomics know
-// unsigned long long only.
+// EventCounts in a device's memory, to which many threads add. The fields are of type Count, because
+// CUDA's 64-bit atomics take only unsigned long long.
 #pragma once
 
 #include "cuda/count.h"
@@ -9,17 +9,19 @@
 
 namespace binade {
 
-/// All but `values`, which the caller knows. Without initialisers, so that it may lie in shared memory.
+/// The counts of EventCounts but for `values`, which the caller knows. The fields have no initializers, so
+/// that an object may lie in shared memory.
 struct EventWords {
   Count nan_in, inf_in, invalid, to_zero, subnormal, overflow, saturated, inexact;
 };
 
+/// Returns the counts as EventCounts of `values` values.
 constexpr EventCounts counts_of(const EventWords& x, std::uint64_t values) {
   return {values,      x.nan_in,   x.inf_in,    x.invalid, x.to_zero,
           x.subnormal, x.overflow, x.saturated, x.inexact};
 }
 
-/// EventWords or EventCounts, on many threads at once.
+/// Adds `from`, which is EventWords or EventCounts, to `to`; many threads may do so at once.
 template <class From>
 __device__ void add_events(EventWords& to, const From& from) {
   const auto add = [](Count& sum, Count n) {

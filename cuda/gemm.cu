@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of matrix products, one for each mma.sync, and their launches.
+// The kernels of matrix products, one for each mma.sync that they use, and their launches.
 #include "cuda/gemm.h"
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace binade {
 namespace {
 
 // clang-format off
-// row(wrapper, whether d is f16, formats of a, b, d)
+// row(function of ptx_mma.cuh, whether c and d are f16, formats of a, b and d)
 #define BINADE_GEMM_TABLE(row)                                       \
   row(mma_m16n8k16_f32_f16, false, binary16, binary16, binary32)     \
   row(mma_m16n8k16_f16_f16, true, binary16, binary16, binary16)      \
@@ -48,7 +48,8 @@ const GemmRow* find_row(const Instruction& x) {
   return nullptr;
 }
 
-/// Rows of codes in words, each row filled up with zeros.
+/// Returns `rows` rows of `k` codes of `width` bits, packed into `words` words each and filled up with
+/// zeros.
 std::vector<std::uint32_t> words_of(std::span<const std::uint64_t> codes, int rows, int k,
                                     int words, int width) {
   const auto pitch = static_cast<std::size_t>(words);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of a matrix product by a warp-wide mma of m16n8 whose k is 32 bytes. K ascends in steps of
-// one instruction with the sums kept in registers, so an element is the chain of that instruction.
-// `mma(registers)` is the instruction: of a lane's registers it reads a, b and c and writes d.
+// The body of a matrix product by mma.sync instructions of m16n8 whose k is 32 bytes. K ascends in steps
+// of one instruction and the sums stay in registers, so each element is the chain of that instruction.
+// `mma(registers)` executes the instruction: from a lane's registers it reads a, b and c and writes d.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 
 namespace binade {
 
-inline constexpr int gemm_tile = 128;     ///< rows and columns of a block of threads
-inline constexpr int gemm_threads = 256;  ///< 2 × 4 warps of 64 × 32 elements
-inline constexpr int gemm_step = 8;       ///< words of 32 bits, of a row, in an instruction
+inline constexpr int gemm_tile = 128;     ///< rows and columns that a block of threads computes
+inline constexpr int gemm_threads = 256;  ///< threads in a block: 2 × 4 warps of 64 × 32 elements
+inline constexpr int gemm_step = 8;       ///< words of 32 bits of a row that one instruction takes
 inline constexpr int gemm_stage = 32;     ///< words of a row that lie in shared memory at a time
 
-/// a, m rows; b, n columns, both of `words` words, whole steps filled up with zeros, at 16 bytes; c
-/// and d, m × n, encodings.
+/// Arguments of one product. a has m rows and b has n columns of `words` words each: elements packed as in
+/// registers, filled up with zeros to a multiple of gemm_step words, and aligned to 16 bytes. c and d are
+/// m × n, row after row, one encoding in a word. All are in the device's memory, which the caller owns.
 struct GemmCall {
   const std::uint32_t* a = nullptr;
   const std::uint32_t* b = nullptr;
@@ -28,17 +29,21 @@ struct GemmCall {
 
 namespace detail {
 
+/// The number of quads (16 bytes, four words) that a thread loads for each stage.
 inline constexpr int gemm_loads = 2 * gemm_tile * gemm_stage / 4 / gemm_threads;
 
-/// The i-th quad that a thread loads: a row of a's tile, or behind those of b's.
+/// A quad of a stage: its first word and its row. Rows below gemm_tile are rows of a's tile; rows from
+/// gemm_tile on are columns of b's tile.
 struct GemmQuad {
   int row = 0, word = 0;
 };
+/// Returns the i-th quad that this thread loads.
 __device__ inline GemmQuad gemm_quad(int i) {
   const int at = static_cast<int>(threadIdx.x) + i * gemm_threads;
   return {at / (gemm_stage / 4), at % (gemm_stage / 4) * 4};
 }
 
+/// Returns a quad of the stage that begins at word `stage`, or zeros outside of the matrices.
 __device__ inline uint4 load_quad(const GemmCall& call, int first_row, int first_column, int stage,
                                   const GemmQuad& quad) {
   const bool of_a = quad.row < gemm_tile;
@@ -51,10 +56,11 @@ __device__ inline uint4 load_quad(const GemmCall& call, int first_row, int first
 
 }  // namespace detail
 
-/// blockIdx.x, .y: the tile's column and row.
+/// Computes one tile of d, whose column and row are blockIdx.x and .y. `f16` says that c and d are f16,
+/// two elements to a register; else they are f32. Registers is the type of a lane's registers.
 template <class Registers, bool f16, class Mma>
 __device__ void gemm_body(const GemmCall& call, const Mma& mma) {
-  constexpr int pitch = gemm_stage + 4;  // the lanes of a fragment meet 32 different banks
+  constexpr int pitch = gemm_stage + 4;  // so the 32 lanes of a fragment read 32 different banks
   __shared__ uint4 shared[2 * gemm_tile][pitch / 4];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -63,9 +69,10 @@ __device__ void gemm_body(const GemmCall& call, const Mma& mma) {
   const int warp_row = warp % 2 * 64;
   const int warp_column = warp / 2 * 32;
   constexpr int registers = f16 ? 2 : 4;
-  constexpr int elements = f16 ? 2 : 1;  // of a register of c
+  constexpr int elements = f16 ? 2 : 1;  // in a register of c
   std::uint32_t sums[4][4][registers];
-  // f(register of the tile, its element, where it stands in d) for the elements inside.
+  // Calls f(register, element of the register, whether it lies inside of d, index in d) for each
+  // element of this thread.
   const auto each = [&](const auto& f) {
     for (int i = 0; i < 4; ++i) {
       for (int j = 0; j < 4; ++j) {
@@ -104,7 +111,7 @@ __device__ void gemm_body(const GemmCall& call, const Mma& mma) {
     __syncthreads();
     load(stage + gemm_stage);
     for (int step = 0; step < gemm_stage && stage + step < call.words; step += gemm_step) {
-      Registers x[4];  // a's fragments, then b's with each
+      Registers x[4];  // the four fragments of a; each in turn takes each of the four of b
       std::uint32_t b[4][2];
       for (int i = 0; i < 4; ++i) {
         for (int reg = 0; reg < 4; ++reg) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// d = c + a·b by the GPU's own mma.sync, each element the chain of one instruction, k ascending.
+// Matrix products d = c + a·b by the GPU's own mma.sync. Each element is the chain of one instruction, with
+// k ascending.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,17 @@
 
 namespace binade {
 
-/// The mma.sync that a product of these types is made of: m16n8, 32 bytes of k.
+/// Returns the mma.sync of architecture `sm` that products of these types (c of type d) use: m16n8 with a k
+/// of 32 bytes; nothing if the architecture has none.
 std::optional<Instruction> gemm_instruction(int sm, const Format& a, const Format& b,
                                             const Format& d);
 
-/// Whether there is a kernel for it.
+/// Returns whether there is a kernel of products by this instruction.
 bool has_gemm(const Instruction& instruction);
 
-/// A product's arrays on the device, for an instruction that has a kernel: codes as in Matmul, k filled
-/// up with +0 to whole instructions.
+/// A product whose arrays are in the device's memory, by an instruction for which has_gemm is true. The
+/// constructor copies a, b and c, encodings laid out as Matmul (matmul_plan.h) says, and fills k up with +0
+/// to whole instructions. It throws Error if there is no kernel, and every call if CUDA fails.
 class Gemm {
  public:
   Gemm(const Instruction& instruction, int m, int n, int k, std::span<const std::uint64_t> a,
@@ -30,7 +33,9 @@ class Gemm {
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
 
+  /// Starts d = c + a·b.
   void launch();
+  /// Waits for the product and copies d, m × n encodings, row after row.
   void results(std::span<std::uint64_t> d) const;
 
  private:

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What -Dgpu_archs=native stands for, on one line: the GPUs at hand, each with its own instructions (90a for compute
-# capability 9.0), as far as there is code for them here and nvcc knows them; where none is left, 80 and 90a.
-#   gpu_archs.py NVCC
+# Prints on one line the architectures that -Dgpu_archs=native stands for: those of this machine's GPUs, from compute
+# capability 9.0 on with their own instructions (90a), as far as this project has code for them and nvcc knows them.
+# If none is left, prints 80 and 90a. Usage: gpu_archs.py NVCC
 import shutil
 import subprocess
 import sys
 
-OLDEST = 80  # of which this project has code
+OLDEST = 80  # the lowest architecture that this project has code for
 
 
 def said_by(*command):
+    """The output of a command, or an empty string if there is no such program or it fails."""
     if shutil.which(command[0]) is None:
         return ""
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases for the bulk kernels: every format, rounding and model, sizes around the blocks of threads, and
-// places in a stream that no vector load fits.
+// The cases on which the bulk kernels are checked: every format, rounding and model, sizes around that of a
+// block of threads, and places in a stream at which groups of four are not aligned.
 #include "cuda/kernel_checks.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t seed = 1;
 
-/// Compares results one by one into a check.
+/// Compares results one by one and keeps the account of a check.
 class KernelComparison {
  public:
   KernelComparison(std::string kernel, std::string what) {
@@ -53,7 +53,7 @@ class KernelComparison {
   KernelCheck check_;
 };
 
-/// Bits of floats: one in eight any bits, the others around 2^-28 to 2^4.
+/// Returns encodings of floats: one in eight has any bits, the others lie around 2^-28 to 2^4.
 std::vector<std::uint32_t> float_bits(std::size_t n, std::uint64_t stream) {
   std::vector<std::uint32_t> out(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -155,10 +155,11 @@ KernelCheck check_range_count(std::size_t n, const std::vector<ErrorColumn>& col
   return out.done();
 }
 
-/// Where the exponents of operands lie: their products and c are about 1, or below the smallest numbers.
+/// Where the exponents of operands lie: such that products and c are about 1, or that products lie below the
+/// smallest numbers.
 enum class Magnitudes : std::uint8_t { about_one, tiny };
 
-/// Codes of a format: one in 64 any bits, the others with near exponents.
+/// Returns codes of a format: one in 64 has any bits, the others have near exponents.
 std::vector<std::uint64_t> codes_of(const Format& f, std::size_t n, std::uint64_t stream,
                                     Magnitudes magnitudes = Magnitudes::about_one) {
   const int lowest = magnitudes == Magnitudes::tiny ? f.bias / 2 - 7 : f.bias - 7;
@@ -187,7 +188,7 @@ std::vector<std::uint64_t> matmul_by_definition(const Matmul& x,
   return d;
 }
 
-/// Types that a row of the table is for.
+/// Returns types that a row of the table is for.
 DotTypes types_of(const ModelRow& row) {
   DotTypes out{row.d, row.d, row.unlike_c ? binary32 : row.d, row.d};
   for (const NamedFormat& f : formats) {

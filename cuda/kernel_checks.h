@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bulk kernels of the current GPU against their definitions in emulate/, on the host.
+// Compares the results of the bulk kernels on the current GPU with their definitions in emulate/, which
+// the host computes.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace binade {
 
-/// `sm`: the architecture whose mma.sync the products of matrices are made of.
+/// Returns a check for each kernel and case. The matrix products use the mma.sync of architecture `sm` (90: sm_90).
+/// Throws Error if CUDA fails.
 std::vector<KernelCheck> check_kernels_on_gpu(int sm);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of mma.sync: one for each line of the table of wrappers.
+// The kernels that run tiles through mma.sync, one for each row of BINADE_MMA_TABLE (ptx_mma.cuh).
 #include "cuda/ptx_mma.cuh"
 #include "cuda/tile_kernels.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which kernel a product is for. Where a chain of instructions is no single `dot`, the emulated one is
-// started once for each instruction.
+// Chooses the kernel of a product. If the model's chain of instructions is not one `dot`, the emulated
+// kernel is started once for each instruction of the chain.
 #include "cuda/multiply.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace binade {
 namespace {
 
-/// The model too must be the architecture's: one that a user has changed is no instruction.
+/// Returns whether x is an instruction of architecture `sm` that has a kernel of products. Its model must be
+/// the architecture's, too: no GPU executes a model that a user has changed.
 bool is_own_instruction(int sm, const Instruction& x) {
   const std::optional<Instruction> own =
       x.sm == sm ? gemm_instruction(sm, x.types.a, x.types.b, x.types.d) : std::nullopt;
@@ -21,7 +22,7 @@ bool is_own_instruction(int sm, const Instruction& x) {
          x.types == own->types && x.model == own->model;
 }
 
-/// Columns first … first + width - 1 of rows of k codes.
+/// Returns columns first … first + width - 1 of rows of k codes, row after row.
 std::vector<std::uint64_t> columns_of(std::span<const std::uint64_t> rows, int k, int first,
                                       int width) {
   const auto pitch = static_cast<std::size_t>(k);

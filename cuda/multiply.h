@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A product of matrices on the current GPU, by whichever kernel has the instruction.
+// Matrix products on the current GPU, by the kernel that fits the instruction.
 #pragma once
 
 #include "lib/device/matrix_product.h"
 
 namespace binade {
 
-/// Each sum becomes its `chain`. By the GPU's own instruction where `sm`, the GPU's architecture, is the
-/// product's and there is a kernel of that very instruction; else by the emulator's arithmetic.
+/// Replaces each of product.sums by its `chain` and returns how: by the GPU's own instruction if
+/// the product's instruction is of architecture `sm`, the GPU's, and has a kernel; else by the emulator's
+/// arithmetic. Throws Error if CUDA fails.
 ProductWay multiply_on_gpu(int sm, const MatrixProduct& product);
 
 }  // namespace binade

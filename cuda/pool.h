@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of dot products as kernels want them: packed as they lie in registers, sparse ones compressed
-// with their metadata, and predecoded for the emulator. Plain C++, tested on the CPU.
+// Converts rows of dot products to the layouts that kernels read: packed as in registers, rows of sparse
+// instructions compressed with their metadata, and decoded for the emulator. Plain C++, tested on the CPU.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,11 @@
 
 namespace binade {
 
-/// Bits of an element in a register. FP6 and FP4 have a byte each in kind::f8f6f4.
+/// Returns the bits that an element takes in a register. FP6 and FP4 take 8, as in kind::f8f6f4.
 constexpr int element_bits(const Format& f) { return is_integer(f) ? f.bits() : f.storage_bits(); }
 
-/// Elements one behind the other, the first lowest. E2M1's four bits lie in bits 2 to 5 of its byte.
+/// Returns the codes packed one behind the other, the first in the lowest bits. The four bits of an e2m1
+/// lie in bits 2 to 5 of its byte.
 inline std::vector<unsigned char> packed(const std::vector<std::uint64_t>& codes, const Format& f) {
   const auto width = static_cast<std::size_t>(element_bits(f));
   const int up = f == e2m1 ? 2 : 0;
@@ -32,13 +33,15 @@ inline std::vector<unsigned char> packed(const std::vector<std::uint64_t>& codes
   return out;
 }
 
-/// What a sparse instruction keeps of rows of a, and of each row 4 bits a group (PTX ISA, "Sparse
-/// matrix storage"): the two positions of four, the lower in the lower bits; of two (tf32) 0100 for
-/// the first and 1110 for the second.
+/// Rows of a as a sparse instruction takes them: the codes of the kept elements, and a word per row with 4
+/// bits per group that say which are kept (PTX ISA, "Sparse matrix storage"). Of a group of four, two
+/// positions are kept, the lower one in the lower two bits; of a group of two (tf32), 0100 means that the
+/// first is kept and 1110 the second.
 struct KeptRows {
   std::vector<std::uint64_t> codes, positions;
 };
 
+/// Compresses rows of k codes whose groups have `group` elements, 4 or 2.
 inline KeptRows kept_rows(const std::vector<std::uint64_t>& a, int k, int group) {
   KeptRows out;
   const auto width = static_cast<std::size_t>(k);
@@ -56,13 +59,14 @@ inline KeptRows kept_rows(const std::vector<std::uint64_t>& a, int k, int group)
   return out;
 }
 
-/// Rows taken apart, and which of them are all finite.
+/// Decoded rows, and a byte per row that is 1 if all of its elements are finite.
 struct PredecodedRows {
   std::vector<fast::Factor> factors;
   std::vector<unsigned char> finite;
 };
 
-/// Empty where the model or the types are not for `dot_predecoded`.
+/// Decodes rows of k codes of format f; the result is empty if fast::dot_predecoded does not compute the
+/// model or the types.
 inline PredecodedRows predecoded(const DotModel& model, const DotTypes& types, const Format& f,
                                  const std::vector<std::uint64_t>& codes, int k) {
   if (!fast::is_predecodable(model, types)) return {};
@@ -78,7 +82,7 @@ inline PredecodedRows predecoded(const DotModel& model, const DotTypes& types, c
   return out;
 }
 
-/// Error where the rows do not fit each other.
+/// Throws Error if a or b has not k codes for each element of c. `doing` is what the caller is doing.
 inline void check_rows(const Dots& dots, int k, const std::string& doing) {
   const std::size_t values = dots.c.size() * static_cast<std::size_t>(k);
   if (dots.a.size() == values && dots.b.size() == values) return;
@@ -86,10 +90,10 @@ inline void check_rows(const Dots& dots, int k, const std::string& doing) {
               " rows that do not fit a and b; report this as a bug of binade");
 }
 
-/// All that a kernel takes of a pool.
+/// The rows of a pool as `Tiles` (tiles.h) points to them.
 struct PackedPool {
   std::vector<unsigned char> a, b;
-  std::vector<std::uint64_t> kept;  ///< of sparse instructions
+  std::vector<std::uint64_t> kept;  ///< kept positions of a; empty for dense instructions
   int row_bytes_a = 0, row_bytes_b = 0;
 };
 

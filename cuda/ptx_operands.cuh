@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operands of Tensor Core instructions as asm text: vectors of registers d, a, b, c, by how many
-// each has, numbered through; and of their constraints.
+// Text of asm statements for the operands of Tensor Core instructions. BINADE_OPERANDS_4224 is the
+// text of the register vectors d, a, b and c with 4, 2, 2 and 4 registers, numbered from %0;
+// BINADE_LIST writes the constraints of such a vector.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +58,7 @@ using word64 = std::uint64_t;
 #define BINADE_OPERANDS_8288 \
   "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, " \
   "{%10, %11, %12, %13, %14, %15, %16, %17}, {%18, %19, %20, %21, %22, %23, %24, %25}"
-// The same numbers as macro arguments.
+// The numbers of registers of d, a, b and c as four macro arguments.
 #define BINADE_COUNTS_2112 2, 1, 1, 2
 #define BINADE_COUNTS_2212 2, 2, 1, 2
 #define BINADE_COUNTS_2422 2, 4, 2, 2
@@ -70,13 +71,13 @@ using word64 = std::uint64_t;
 #define BINADE_COUNTS_4844 4, 8, 4, 4
 // clang-format on
 
-// `n` registers of an array, each with a constraint.
+// The first `n` elements of the array `r` as asm operands with one constraint: "=r"(d[0]), "=r"(d[1]).
 #define BINADE_LIST(n, constraint, r) BINADE_LIST_##n(constraint, r)
 #define BINADE_LIST_1(k, r) k(r[0])
 #define BINADE_LIST_2(k, r) k(r[0]), k(r[1])
 #define BINADE_LIST_4(k, r) k(r[0]), k(r[1]), k(r[2]), k(r[3])
 #define BINADE_LIST_8(k, r) BINADE_LIST_4(k, r), k(r[4]), k(r[5]), k(r[6]), k(r[7])
 
-// Words of 32 and 64 bits, and their constraints. f32 in an untyped register is the same to ptxas.
+// The constraint letters of registers of 32 and 64 bits. ptxas takes f32 in an untyped register, too.
 #define BINADE_LETTER_word32 "r"
 #define BINADE_LETTER_word64 "l"

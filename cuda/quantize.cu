@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The quantize kernels and their launches.
+// The kernels of quantize, and their launches.
 #include "cuda/quantize.h"
 
 #include <string>

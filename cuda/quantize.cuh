@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the quantize kernel. A thread takes groups of four elements that share a block of random
-// words; the groups of a warp lie side by side.
+// The bodies of the quantize kernels. A thread takes groups of four elements, which share one block of four
+// random words; the groups of a warp's threads are contiguous.
 #pragma once
 
 #include "cuda/event_words.cuh"
@@ -10,43 +10,47 @@
 
 namespace binade {
 
-/// A call of `quantize`: n elements, the first of index `first` in the stream.
+/// Arguments of one call of `quantize`: n floats, the first of which has index `first` in the stream of
+/// random words. The arrays are in the device's memory; `out` may be `in`.
 struct QuantizeCall {
   const float* in = nullptr;
   float* out = nullptr;
   Count n = 0;
   Count first = 0;
   fast::QuantizePlan to;
-  bool aligned = false;  ///< groups begin at 16 bytes in both arrays
+  bool aligned = false;  ///< groups begin at multiples of 16 bytes in both arrays
 };
 
-inline constexpr int quantize_threads = 256;
-inline constexpr int groups_at_once = 2;  ///< loads in flight
-inline constexpr int group_rounds =
-    8;  ///< 64 elements a thread: they fit fast::QuantizeEvent's bytes
+inline constexpr int quantize_threads = 256;  ///< threads in a block
+inline constexpr int groups_at_once = 2;      ///< groups that a thread loads before it computes
+/// Each thread takes 64 elements at most, so that its counts fit the bytes of fast::QuantizeEvent.
+inline constexpr int group_rounds = 8;
 inline constexpr int groups_per_block = quantize_threads * groups_at_once * group_rounds;
 
-/// Groups that the elements touch.
+/// Returns the number of groups that contain an element; the first and the last may be partial.
 constexpr Count quantize_groups(const QuantizeCall& call) {
   return call.n == 0 ? 0 : (call.first % 4 + call.n + 3) / 4;
 }
+/// Returns the number of blocks of threads.
 constexpr Count quantize_blocks(const QuantizeCall& call) {
   return (quantize_groups(call) + groups_per_block - 1) / groups_per_block;
 }
 
 namespace detail {
 
-/// Four elements, where they lie in the arrays; what lies outside counts as +0, which has no events.
+/// Returns the four elements from index `at` on; those outside of the array are +0, which has no events.
+/// `whole` says that all are inside and aligned. `at` may be negative modulo 2^64.
 __device__ inline float4 load_group(const QuantizeCall& call, Count at, bool whole) {
   if (whole) return __ldcs(reinterpret_cast<const float4*>(call.in + at));
   const auto one = [&](Count i) { return at + i < call.n ? call.in[at + i] : 0.0F; };
   return {one(0), one(1), one(2), one(3)};
 }
 
+/// Stores the elements that lie inside of the array.
 __device__ inline void store_group(const QuantizeCall& call, Count at, bool whole,
                                    const float4& values) {
   if (whole) {
-    __stcs(reinterpret_cast<float4*>(call.out + at), values);  // as a whole, and not kept in caches
+    __stcs(reinterpret_cast<float4*>(call.out + at), values);  // 16 bytes that caches need not keep
     return;
   }
   const auto one = [&](Count i, float value) {
@@ -58,6 +62,7 @@ __device__ inline void store_group(const QuantizeCall& call, Count at, bool whol
   one(3, values.w);
 }
 
+/// Returns the quantized value and adds its events. `finite` says that the value is finite.
 template <bool finite>
 __device__ float quantize_element(float value, std::uint32_t random, const fast::QuantizePlan& to,
                                   std::uint32_t& events) {
@@ -67,13 +72,14 @@ __device__ float quantize_element(float value, std::uint32_t random, const fast:
   return std::bit_cast<float>(result.bits);
 }
 
-/// Rare, so it may be slow.
+/// Counts a NaN or an infinity in the input; these are rare, so each is added atomically.
 __device__ inline void count_special(float value, EventWords& words) {
   const auto bits = static_cast<std::uint32_t>(bits_of(value));
   if (!fast::is_nan_or_infinity(bits)) return;
   atomicAdd((bits & 0x007FFFFF) != 0 ? &words.nan_in : &words.inf_in, Count{1});
 }
 
+/// Quantizes the elements of a group.
 template <bool finite>
 __device__ float4 quantize_values(const float4& x, const std::array<std::uint32_t, 4>& random,
                                   const fast::QuantizePlan& to, std::uint32_t& events) {
@@ -83,6 +89,7 @@ __device__ float4 quantize_values(const float4& x, const std::array<std::uint32_
           quantize_element<finite>(x.w, random[3], to, events)};
 }
 
+/// Quantizes the elements of a group and counts NaNs and infinities among them.
 __device__ inline float4 quantize_group(const float4& x, const std::array<std::uint32_t, 4>& random,
                                         const fast::QuantizePlan& to, std::uint32_t& events,
                                         EventWords& words) {
@@ -99,7 +106,8 @@ __device__ inline float4 quantize_group(const float4& x, const std::array<std::u
   return quantize_values<false>(x, random, to, events);
 }
 
-/// The words of a warp's threads, two fields of 16 bits at a time.
+/// Adds the events of a warp's threads to `words`. `events` has four counts of 8 bits; two at a time are
+/// summed over the warp in 16 bits each. All threads of the warp must call it.
 __device__ inline void add_quantize_events(std::uint32_t events, const fast::QuantizePlan& to,
                                            EventWords& words) {
   const std::uint32_t even = __reduce_add_sync(~0U, events & 0x00FF00FF);
@@ -116,7 +124,8 @@ __device__ inline void add_quantize_events(std::uint32_t events, const fast::Qua
 
 }  // namespace detail
 
-/// One element a thread, by the definition: for formats that the quick way does not know.
+/// Quantizes one element in each thread by quantize_one, for quantizers that fast::QuantizePlan does not
+/// know.
 __device__ inline void quantize_by_definition_body(const QuantizeCall& call, EventWords* total) {
   const Count i = Count{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= call.n) return;
@@ -126,7 +135,8 @@ __device__ inline void quantize_by_definition_body(const QuantizeCall& call, Eve
   add_events(*total, counts);
 }
 
-/// `stochastic` and `flushing` as the quantizer says: what the compiler knows costs nothing.
+/// Quantizes the elements of one block of threads. `stochastic` must be call.to.stochastic, and `flushing`
+/// true if operands or results are flushed; as template parameters they cost no time.
 template <bool stochastic, bool flushing>
 __device__ void quantize_body(const QuantizeCall& call, EventWords* total) {
   __shared__ EventWords words;
@@ -136,7 +146,7 @@ __device__ void quantize_body(const QuantizeCall& call, EventWords* total) {
   to.stochastic = stochastic;
   to.flush_results = flushing && to.flush_results;
   to.flushed_below = flushing ? to.flushed_below : 0;
-  const Count skipped = call.first % 4;  // elements of the first group that lie before the array
+  const Count skipped = call.first % 4;  // elements of the first group before the array begins
   const Count groups = quantize_groups(call);
   std::uint32_t events = 0;
   const Count block = Count{blockIdx.x} * groups_per_block + threadIdx.x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` of emulate/quantize.h on the current GPU: the same bytes, the same counts.
+// `quantize` of emulate/quantize.h on the current GPU. It gives the same bytes and the same counts.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,14 @@ namespace binade {
 
 struct EventWords;
 
-/// Starts it on arrays of the device, `out` may be `in`; adds to `words`, there too.
+/// Starts the kernel for n floats in the device's memory and adds the events to `words`, which are there,
+/// too. `out` may be `in`; `first` is the index of the first in the stream of random words. Throws Error if
+/// the launch fails.
 void launch_quantize(const float* in, float* out, std::size_t n, std::uint64_t first,
                      const Quantizer& to, EventWords* words);
 
-/// On arrays of the host, of one size.
+/// Quantizes arrays of one size in the host's memory and adds the events to `counts`. Throws Error if CUDA
+/// fails.
 void quantize_on_gpu(std::span<const float> in, std::span<float> out, std::uint64_t first,
                      const Quantizer& to, EventCounts& counts);
 

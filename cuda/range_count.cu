@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The range_count kernels and their launches.
+// The kernels of range_count, and their launches.
 #include "cuda/range_count.h"
 
 #include <cstdint>
@@ -32,7 +32,8 @@ std::string counting(std::size_t n) {
 
 cudaStream_t stream_of(std::uintptr_t handle) { return reinterpret_cast<cudaStream_t>(handle); }
 
-/// Adds floats of the current GPU to a block of the host; `words` are there to work with.
+/// Counts n floats in the current GPU's memory, in the order of `stream`, waits for it and adds the counts
+/// to a block of the host. `words` are work space on the GPU.
 void count_on_current(const float* in, std::size_t n, std::span<const ErrorColumn> columns,
                       std::uintptr_t stream, RangeWords* words, RangeBlock<float>& block) {
   clear_range_words(words, columns.size(), stream);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the range_count kernels. With f = m - 2^23 of a significand m, a block of threads keeps
-// per binade and segment a count and the sum of f, per binade the sum of f^2, in shared memory; sums of
-// m and m^2 follow from these. CUDA adds 32 bits there in one instruction, 64 in a loop: sums are pairs
-// of words, the upper touched when the lower one wraps.
+// The bodies of the range_count kernels. For a significand m, f is m - 2^23. A block of threads keeps in
+// shared memory a count and the sum of f per binade and segment, and the sum of f^2 per binade; the sums
+// of m and m^2 follow from these. CUDA adds 32 bits in shared memory in one instruction, but 64 bits in
+// a loop, so a sum is a pair of words, the upper of which is touched only when the lower one wraps.
 #pragma once
 
 #include <cstddef>
@@ -15,56 +15,63 @@
 
 namespace binade {
 
-inline constexpr int range_threads = 256;
+inline constexpr int range_threads = 256;  ///< threads in a block
 inline constexpr int range_binades = RangeBlock<float>::binades;
 inline constexpr int range_bins = range_binades * segments;
-/// Of a block of threads: their sums of squares fit in two words, (2^24 - 1)^2 · 2^16 < 2^64.
+/// The most values that a block of threads takes, so that a sum of squares fits in two words:
+/// (2^24 - 1)^2 · 2^16 < 2^64.
 inline constexpr Count most_range_values = Count{1} << 16;
 
-/// Sums of low + 2^32 high.
+/// Sums per binade, each low + 2^32 · high.
 struct RangeTotals {
   Count low[range_binades], high[range_binades];
 };
 
-/// What the blocks add up, in the device's memory: `smallest` begins as all ones, the rest as zeros.
+/// The totals of all blocks of threads, in the device's memory. `smallest` and `largest` are magnitudes of
+/// finite non-zero values as encodings. `smallest` begins with all bits set, the rest as zeros.
 struct RangeWords {
   Count zeros, nan, inf, negative;
   unsigned smallest, largest;
   Count count[range_bins];
-  Count sum[range_bins];  ///< of f
-  RangeTotals squares;    ///< of f^2
-  RangeTotals error[max_error_columns];
+  Count sum[range_bins];                 ///< sums of f
+  RangeTotals squares;                   ///< sums of f^2
+  RangeTotals error[max_error_columns];  ///< sums of squared rounding errors
 };
-/// Of them what so many error columns have.
+/// Returns the size in bytes of the part of RangeWords that so many error columns use.
 constexpr std::size_t bytes_of_range_words(std::size_t columns) {
   return offsetof(RangeWords, error) + columns * sizeof(RangeTotals);
 }
 
+/// Arguments of one call: n floats in the device's memory.
 struct RangeCall {
   const float* in = nullptr;
   Count n = 0;
-  Count per_block = most_range_values;  ///< at most that; a multiple of 4
+  /// Values that a block takes: a multiple of 4, at most most_range_values.
+  Count per_block = most_range_values;
   int columns = 0;
   ErrorColumn column[max_error_columns] = {};
-  bool aligned = false;  ///< the array begins at 16 bytes
+  bool aligned = false;  ///< the array begins at a multiple of 16 bytes
 };
+/// Returns the arguments for n floats; there are at most max_error_columns columns.
 inline RangeCall range_call(const float* in, Count n, std::span<const ErrorColumn> columns) {
   RangeCall call{.in = in, .n = n, .columns = static_cast<int>(columns.size())};
-  // Blocks for all multiprocessors first, then long ones.
+  // About 1024 blocks, to occupy all multiprocessors; blocks of small arrays take 4096 values, and large
+  // arrays have more blocks.
   const Count even = n / 1024 / 4 * 4;
   call.per_block = even < 4096 ? 4096 : even > most_range_values ? most_range_values : even;
   for (std::size_t c = 0; c < columns.size(); ++c) call.column[c] = columns[c];
   call.aligned = reinterpret_cast<std::uintptr_t>(in) % 16 == 0;
   return call;
 }
-/// Of threads.
+/// Returns the number of blocks of threads.
 inline unsigned range_blocks(const RangeCall& call) {
   return static_cast<unsigned>((call.n + call.per_block - 1) / call.per_block);
 }
 
 namespace detail {
 
-/// A sum in two words of shared memory.
+/// `size` sums in two words of shared memory each. All threads of a block must call clear; any
+/// thread may call add.
 template <int size>
 struct WideSums {
   unsigned low[size], high[size];
@@ -80,11 +87,12 @@ struct WideSums {
   }
 };
 
+/// Adds atomically, unless the value is 0.
 __device__ inline void add_nonzero(Count& to, Count value) {
   if (value != 0) atomicAdd(&to, value);
 }
 
-/// A finite non-zero magnitude: its row in a RangeBlock<float> and f.
+/// The place of a finite non-zero magnitude: its row in a RangeBlock<float>, and f.
 struct RangePlace {
   int row = 0;
   std::uint32_t f = 0;
@@ -97,7 +105,7 @@ __device__ inline RangePlace range_place(std::uint32_t magnitude) {
   return {width - 1, (magnitude << (24 - width)) & 0x007FFFFF};
 }
 
-/// f(bits) for the values of this block, thread after thread.
+/// Calls f(bits) for the values that this thread takes of its block's.
 template <class F>
 __device__ void for_each_value(const RangeCall& call, const F& f) {
   const Count begin = blockIdx.x * call.per_block;
@@ -118,6 +126,7 @@ __device__ void for_each_value(const RangeCall& call, const F& f) {
 
 }  // namespace detail
 
+/// Counts the values of one block of threads and adds the counts to `total`.
 __device__ inline void range_count_body(const RangeCall& call, RangeWords* total) {
   __shared__ unsigned count[range_bins];
   __shared__ detail::WideSums<range_bins> sum;
@@ -169,7 +178,7 @@ __device__ inline void range_count_body(const RangeCall& call, RangeWords* total
   }
 }
 
-/// The error columns alone: blockIdx.y is the column.
+/// Sums the squared rounding errors of one block's values in error column blockIdx.y.
 __device__ inline void range_error_body(const RangeCall& call, RangeWords* total) {
   __shared__ detail::WideSums<range_binades> errors;
   __shared__ unsigned cap[range_binades], mask[range_binades];
@@ -178,7 +187,8 @@ __device__ inline void range_error_body(const RangeCall& call, RangeWords* total
   errors.clear();
   for (int i = thread; i < range_binades; i += range_threads) {
     const ErrorRule rule = error_rule(call.column[column], RangeBlock<float>::lowest + i, 24);
-    // A significand has 24 bits: more is no other rule. Without an ulp nothing is rounded.
+    // A significand has 24 bits, so bounds above 32 bits have the effect of the largest ones here. A
+    // mask of 0 means that nothing is rounded.
     cap[i] = rule.cap < 0xFFFFFFFF ? static_cast<unsigned>(rule.cap) : 0xFFFFFFFF;
     mask[i] = rule.mask < 0x7FFFFFFF ? static_cast<unsigned>(rule.mask) : 0x7FFFFFFF;
   }
@@ -199,7 +209,7 @@ __device__ inline void range_error_body(const RangeCall& call, RangeWords* total
   }
 }
 
-/// Adds the sums of a device to a block, of the columns that the block has.
+/// Adds the totals of a device to a block of the host, with the error columns that the block has.
 inline void add_range_words(const RangeWords& words, RangeBlock<float>& block) {
   block.zeros += words.zeros;
   block.nan += words.nan;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rates by CUDA events: medians after warm-up, arrays far larger than the caches.
+// Measures rates by CUDA events: medians after warm-up, on arrays far larger than the caches.
 #include "cuda/rates.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int warm_up = 2;
 constexpr int passes = 9;
-constexpr std::size_t values = std::size_t{1} << 28;  ///< floats: 1 GiB
+constexpr std::size_t values = std::size_t{1} << 28;  ///< floats in an array: 1 GiB
 
 const std::string measuring = "measuring rates";
 
@@ -35,7 +35,7 @@ struct Event {
   void record() { must(cudaEventRecord(event), "cudaEventRecord", measuring); }
 };
 
-/// Median seconds of what `launch` starts.
+/// Returns the median seconds of the work that `launch` starts.
 double seconds(const std::function<void()>& launch) {
   Event begin, end;
   std::array<float, passes> times{};
@@ -62,7 +62,8 @@ __global__ void copy_kernel(const float4* in, float4* out) {
   for (int i = 0; i < copied_at_once; ++i) __stcs(out + block + i * blockDim.x, x[i]);
 }
 
-/// Like gradients: signs and significands at random, half as many values in each binade below 2^-4.
+/// Fills an array with values like gradients: signs and significands are random, and from 2^-4 down each
+/// binade has half as many values as the one above.
 std::vector<float> gradients(std::size_t n) {
   std::vector<float> out(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -73,7 +74,7 @@ std::vector<float> gradients(std::size_t n) {
   return out;
 }
 
-/// The memory-bound kernels.
+/// Measures the kernels that device memory bounds, and two copies of it as their limit.
 void add_bulk_rates(std::vector<KernelRate>& out) {
   const std::vector<float> some = gradients(std::size_t{1} << 22);
   const DeviceArray<float> in(values, measuring);
@@ -122,7 +123,7 @@ void add_bulk_rates(std::vector<KernelRate>& out) {
       [&] { launch_range_count(in.get(), values, {}, sums.get()); });
 }
 
-/// Codes near 1 of a format.
+/// Returns n codes of a format with magnitudes from 1/8 to 2.
 std::vector<std::uint64_t> codes_of(const Format& f, std::size_t n) {
   std::vector<std::uint64_t> out(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -143,7 +144,9 @@ constexpr Emulated emulated[] = {{"Volta, f16 to f32", 70, 4, binary16},
                                  {"Ada, e4m3 to f32", 89, 16, e4m3},
                                  {"Hopper, f16 to f32", 90, 16, binary16}};
 
-/// 5 is what the loops over products take at least: a maximum, two for the sign, a distance, a shift.
+/// Returns the products per second, in units of 10^12, that emulated kernels cannot exceed: a
+/// multiprocessor executes 64 integer instructions per clock, and a product takes 5 at least: a maximum,
+/// two for the sign, a distance and a shift.
 double integer_limit() {
   int clock = 0, multiprocessors = 0;
   must(cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast the bulk kernels of the current GPU are, each beside a limit of the same run.
+// Measures the rates of the bulk kernels on the current GPU, each beside a limit measured in the same run.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace binade {
 
-/// `sm`: the architecture whose mma.sync the products of matrices are made of.
+/// Returns a rate for each kernel. The matrix products use the mma.sync of architecture `sm` (90: sm_90).
+/// Throws Error if CUDA fails.
 std::vector<KernelRate> measure_rates_on_gpu(int sm);
 
 }  // namespace binade

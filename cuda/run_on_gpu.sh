@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Everything that needs a GPU, on a bare GPU machine: nvcc, g++, Meson, ninja and Python, no network.
-#   cuda/run_on_gpu.sh --pack               where the packages are: puts the header-only ones into .deps/include, nanobind into .deps/python
-#   cuda/run_on_gpu.sh [FOLDER]             on the GPU machine, with .deps carried along
-#   cuda/run_on_gpu.sh --emulated [FOLDER]  tries the script without a GPU: the emulator against itself, few cases
-#   cuda/run_on_gpu.sh --torch [--emulated] [FOLDER]  where PyTorch is: which of its products are explained bit for bit
-# Builds in build-gpu, checks every instruction, records, measures; leaves log.txt, recordings.tar.gz and sass.txt.gz in
-# FOLDER (default: $OUT, else build-gpu/results). With --torch it builds in build-torch, with nvcc or without, for BINADE_PYTHON
-# (python3), and leaves log.txt, recordings.tar.gz and of each of three programs .html and .json. No stage may end it, and all of
-# it ends within BINADE_SECONDS (570).
-# Exit status: 0 all equal, 1 something differed or failed, 77 no GPU.
+# Does all work that needs a GPU on a machine that has only nvcc, g++, Meson, ninja and Python, and no network.
+#   cuda/run_on_gpu.sh --pack               copies packages to .deps, on a machine that has them: header-only ones to
+#                                           .deps/include, nanobind to .deps/python
+#   cuda/run_on_gpu.sh [FOLDER]             does the work on the GPU machine, to which .deps was copied with the sources
+#   cuda/run_on_gpu.sh --emulated [FOLDER]  tries the script without a GPU: compares the emulator with itself on few cases
+#   cuda/run_on_gpu.sh --torch [--emulated] [FOLDER]  checks, on a machine with PyTorch, which of PyTorch's products are
+#                                           explained bit for bit
+# It builds in build-gpu, checks every instruction, records results and measures rates, and writes log.txt,
+# recordings.tar.gz and sass.txt.gz to FOLDER (default: $OUT, else build-gpu/results). With --torch it builds in
+# build-torch, for the Python that BINADE_PYTHON names (default: python3), and writes log.txt, recordings.tar.gz and an
+# .html and a .json for each of three programs; nvcc is not needed for that. A stage that fails does not end the script,
+# and all of it ends within BINADE_SECONDS (default: 570).
+# Exit status: 0 if all results are equal, 1 if something differed or failed, 77 if there is no GPU.
 set -uo pipefail
 cd -- "$(dirname -- "$(readlink -f -- "$0")")/.." || exit 2
 
-# The header-only packages, by one header each.
+# One header of each header-only package.
 headers=(fmt/format.h CLI/CLI.hpp nlohmann/json.hpp eigen3/Eigen/Core)
 
 pack() {
@@ -22,19 +25,19 @@ pack() {
   rm -rf .deps/include; mkdir -p .deps/include
   for header in "${headers[@]}"; do
     path=$(echo "#include <$header>" | g++ -E -x c++ - | sed -n "s:^# 1 \"\(.*\)/$header\".*:\1:p" | sed 1q)
-    [[ -n $path ]] || { echo "no $header here: ./dev setup installs it" >&2; exit 2; }
+    [[ -n $path ]] || { echo "there is no $header on this machine; ./dev setup installs it" >&2; exit 2; }
     cp -rL "$path/${header%/*}" .deps/include/
   done
   path=$(for python in python3 .venv/bin/python; do
     "$python" -c 'import nanobind; print(*nanobind.__path__)' 2>/dev/null
   done | sed 1q)
-  [[ -n $path ]] || { echo "no nanobind here: ./dev setup installs it" >&2; exit 2; }
+  [[ -n $path ]] || { echo "there is no nanobind on this machine; ./dev setup installs it" >&2; exit 2; }
   rm -rf .deps/python; mkdir -p .deps/python
   cp -rL "$path" .deps/python/
   du -sh .deps/include .deps/python
 }
 
-# The GPU at hand as --emulated wants it; sm_90 where there is none.
+# architecture: prints the architecture of this machine's GPU, as --emulated takes it, or sm_90 if there is none.
 architecture() {
   local capability
   capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n '1s/[. ]//gp') || true
@@ -48,7 +51,8 @@ build() {
     -Dbenchmarks=disabled -Dnpz=disabled -Dcuda=enabled && ninja -C build-gpu binade binade_cuda.so
 }
 
-# limited SECONDS COMMAND...: a command, or a function of this script, and all that it starts, ended after so many seconds.
+# limited SECONDS COMMAND...: runs a command or a function of this script, and ends it and all that it started after so many
+# seconds. The exit status is that of the command, or 124 if its time was over.
 limited() {
   local limit=$1 job clock status=0
   shift
@@ -62,7 +66,8 @@ limited() {
   return $((status == 143 ? 124 : status))
 }
 
-# stage NAME LIMIT COMMAND...: runs it with what is left of the time, and notes how it ended.
+# stage NAME LIMIT COMMAND...: runs a command for LIMIT seconds at most, or what is left of the time, prints how it ended,
+# and keeps the worst result in `worst`, which becomes the exit status.
 worst=77
 stage() {
   local name=$1 limit=$2 left=$((deadline - SECONDS)) begun=$SECONDS status=0
@@ -82,7 +87,7 @@ stage() {
   return $status
 }
 
-# How often each instruction occurs in each kernel.
+# machine_code: writes how often each machine instruction occurs in each kernel to sass.txt.gz.
 machine_code() {
   cuobjdump -sass build-gpu/binade_cuda.so | awk '
     /Function : / { kernel = $3 }
@@ -90,12 +95,12 @@ machine_code() {
     END { for (key in count) print key, count[key] }' | sort | gzip -9 >"$results/sass.txt.gz"
 }
 
-# Which rule this GPU follows where no recorded row had decided it.
+# settle: prints which rule this GPU follows where no earlier recording had decided it, from build-gpu/recordings/open.
 settle() {
   [[ ! -d build-gpu/recordings/open/dots ]] || build-gpu/binade validate --replay build-gpu/recordings/open --show 1 --evidence
 }
 
-# The commands that a device works for: a file each, byte for byte as without it.
+# bulk: compares, byte for byte, the files that commands write with --device and without it.
 bulk() {
   local data=experiments/data/digits_gradients.safetensors folder=build-gpu/bulk status=0 name words
   local product="gemm $data:early/fc2.activation.grad $data:early/fc2.weight.grad --round --instruction"
@@ -122,7 +127,7 @@ END
   return $status
 }
 
-# pack_recordings BUILD
+# pack_recordings BUILD: packs the folder recordings of a build folder into recordings.tar.gz.
 pack_recordings() {
   rm -f "$results/recordings.tar.gz"
   tar -czf "$results/recordings.tar.gz" -C "$1" recordings && ls -l "$results/recordings.tar.gz"
@@ -138,7 +143,7 @@ build_module() {
 
 run_torch() {
   local device=()
-  "$python" -c 'import torch' || { echo "no PyTorch in $python: BINADE_PYTHON names another"; return; }
+  "$python" -c 'import torch' || { echo "$python has no PyTorch; set BINADE_PYTHON to a Python that has it"; return; }
   [[ -z $emulated ]] || device=(--emulated "$(architecture)")
   export PYTHONPATH=$PWD/build-torch/lib/python:$PWD/.deps/python
   rm -rf build-torch/recordings
@@ -164,8 +169,8 @@ run() {
   [[ -n ${BINADE_RESUME:-} ]] && resume=(--resume) || rm -rf build-gpu/recordings
   mkdir -p build-gpu
   stage build 240 build || return 1
-  # What must not be lost comes first; the scalar instructions take the rest of the time, and what of them is left over
-  # another run takes up: put their recordings back into build-gpu/recordings and set BINADE_RESUME=1.
+  # What must not be lost comes first; the scalar instructions take the rest of the time. Another run records those that are
+  # missing: copy the recordings back to build-gpu/recordings and set BINADE_RESUME=1.
   stage device 20 $binade device "${device[@]}"
   if (($? == 77)); then
     worst=77
@@ -199,7 +204,7 @@ while [[ ${1:-} == --* ]]; do
     --pack) pack; exit ;;
     --emulated) emulated=1 ;;
     --torch) what=run_torch ;;
-    *) echo "$1: --pack, --emulated and --torch are known" >&2; exit 2 ;;
+    *) echo "unknown option $1; the options are --pack, --emulated and --torch" >&2; exit 2 ;;
   esac
   shift
 done

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches the kernels of scalar instructions.
+// Launches the kernels of scalar instructions, whose sources write_scalar_sources.cpp writes.
 #include "cuda/run_scalar.h"
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace binade {
 namespace {
 
-/// The target that this code was compiled for.
+/// Writes the target for which the executed machine code was compiled.
 __global__ void tell_target(SmTarget* target) {
 #if defined(__CUDA_ARCH_SPECIFIC__)
   *target = {__CUDA_ARCH__ / 10, 'a'};

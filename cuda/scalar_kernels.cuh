@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the kernels of scalar instructions: cases through an instruction and through the
-// emulator, or the results of listed cases. `Instructions` has run(number, operands) and the kind
-// of what it runs; on the CPU a stand-in. No asm here and no CUDA header, so that a test can run it.
+// The body of the kernels of scalar instructions. It either executes a range of cases and tallies the
+// results against the emulator's, or stores the results of listed cases. The template parameter
+// `Instructions` provides run(number, operands), which executes an instruction, and `kind`, the
+// ScalarKind of its instructions; tests pass a stand-in. No assembly and no CUDA header is included
+// here, so tests run the body on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -12,38 +14,45 @@
 
 namespace binade {
 
-/// One launch: an instruction, its cases. With `results` the cases are a list, and their results are
-/// wanted and no tally. A kernel does both: most of it makes operands and switches over instructions.
+/// Arguments of one launch. If `results` is null, the launch tallies cases; else it stores the results of
+/// the cases in `listed` and tallies nothing. One kernel does both, because most of its code makes
+/// operands and switches over instructions.
 struct ScalarLaunch {
   ScalarOperation operation;
-  int number = 0;
+  int number = 0;  ///< index of the instruction in scalar_instructions()
   ScalarCases cases;
-  const std::uint64_t* listed = nullptr;
-  std::uint64_t* results = nullptr;
+  const std::uint64_t* listed = nullptr;  ///< case numbers
+  std::uint64_t* results = nullptr;       ///< one per listed case
 };
 
-/// What CUDA's 64-bit atomics take.
+/// The integer type of CUDA's 64-bit atomics.
 using AtomicWord = unsigned long long;
 static_assert(sizeof(AtomicWord) == sizeof(std::uint64_t));
 
+/// Adds atomically.
 __device__ inline void add_to(std::uint64_t& to, std::uint64_t x) {
   if (x != 0) atomicAdd(reinterpret_cast<AtomicWord*>(&to), static_cast<AtomicWord>(x));
 }
 
+/// Replaces `to` by the smaller of `to` and x, atomically.
 __device__ inline void lower_to(std::uint64_t& to, std::uint64_t x) {
   if (x != ScalarTally::none) {
     atomicMin(reinterpret_cast<AtomicWord*>(&to), static_cast<AtomicWord>(x));
   }
 }
 
+/// Returns this thread's number in the grid.
 __device__ inline std::uint64_t first_of_thread() {
   return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
 
+/// Returns the number of threads in the grid.
 __device__ inline std::uint64_t all_threads() { return std::uint64_t{gridDim.x} * blockDim.x; }
 
-/// Thread t of n takes the cases first + t, first + t + n, … below `end`, and tallies them; or, of a
-/// list, results[i] of case listed[i].
+/// Executes first + t, first + t + n, … below `end` in thread t of n. Without a list these are case
+/// numbers, and the tally is added to `total`; with a list they are indices i, and results[i] becomes the
+/// result of case listed[i]. Approximations have no emulator: their
+/// results are hashed and not compared.
 template <class Instructions>
 __device__ void scalar_body(const ScalarLaunch& launch, std::uint64_t first, std::uint64_t end,
                             ScalarTally* total) {

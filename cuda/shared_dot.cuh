@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `dot` as one function of a device's code, so that nvcc compiles it once for all kernels of a source,
-// and once for dense and sparse instructions: written out in every kernel it took most of the time.
+// `dot` of emulate/dot.h as one function in a device's code that is not inlined. So nvcc compiles it once
+// for all kernels of a source, dense and sparse; inlined in every kernel, it took most of the time of
+// compilation.
 #pragma once
 
 #include "emulate/dot.h"
 
 namespace binade {
 
+/// Returns the encoding of c + a·b over k products; a sparse model keeps half of a's elements and the
+/// elements of b beside them, and k <= 64.
 __device__ BINADE_OUT_OF_LINE inline std::uint64_t shared_dot(const DotModel& model,
                                                               const DotTypes& types,
                                                               const std::uint64_t* a,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of mma.sp and wgmma.sp: one for each line of the tables of wrappers.
+// The kernels that run tiles through mma.sp and wgmma.sp, one for each row of the tables of
+// ptx_mma_sp.cuh.
 #include "cuda/ptx_mma_sp.cuh"
 #include "cuda/ptx_wgmma.cuh"
 #include "cuda/tile_kernels.h"

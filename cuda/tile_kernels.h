@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels that run tiles, a row each: the instruction, and how many threads work on how many tiles.
+// The table of the kernels that run tiles: for each, its instruction and the number of threads and of
+// tiles in a block.
 #pragma once
 
 #include <span>
@@ -10,9 +11,9 @@
 
 namespace binade {
 
-/// What of an instruction's model its name says, beside the types.
+/// The settings of an instruction's model that its name states beside shape and types.
 struct Variant {
-  Rounding rounding = Rounding::ties_to_even;  ///< of f64; no other type has a choice
+  Rounding rounding = Rounding::ties_to_even;  ///< counts for f64 only; other types have no choice
   IntegerModel integer{};
   WgmmaScales scales{};
 };
@@ -22,21 +23,23 @@ inline constexpr Variant plain{}, rn{}, rz{Rounding::toward_zero}, rm{Rounding::
     satfinite{.integer = {.satfinite = true}}, and_popc{},
     xor_popc{.integer = {.exclusive_or = true}};
 
+/// A kernel and the instruction that it executes. n is 8 for wgmma, which stands for every n.
 struct TileKernel {
   Family family = Family::mma;
   int m = 0, n = 0, k = 0;
   DotTypes types{};
   Variant variant{};
   void (*kernel)(Tiles) = nullptr;
-  const char* name = "";
-  const char* arch = "";  ///< that has it, for -Dgpu_archs: "80", or "90a", …
-  int threads = 32;       ///< of a block
-  int tiles = 1;          ///< of a block
+  const char* name = "";  ///< the function's in ptx_*.cuh
+  const char* arch = "";  ///< lowest architecture that has it, as -Dgpu_archs takes it: "80", "90a"
+  int threads = 32;       ///< threads in a block
+  int tiles = 1;          ///< tiles in a block
 };
 
-/// Null where there is none.
+/// Returns the kernel of an instruction, or null if there is none. The n of wgmma is not compared.
 const TileKernel* find_tile_kernel(const Instruction& instruction);
 
+// The rows of the table by family; sparse_kernels are those of mma.sp and wgmma.sp.
 std::span<const TileKernel> mma_kernels();
 std::span<const TileKernel> wmma_kernels();
 std::span<const TileKernel> wgmma_kernels();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks nvcc to write a loop out, so that arrays indexed in it stay in registers; g++ knows no such pragma.
+// BINADE_UNROLL before a loop makes nvcc unroll it, so that arrays indexed in it stay in registers. For
+// other compilers, which do not know the pragma, it is empty.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of wgmma: one for each line of the table of wrappers.
+// The kernels that run tiles through wgmma, one for each row of BINADE_WGMMA_TABLE (ptx_wgmma.cuh).
 #include "cuda/ptx_wgmma.cuh"
 #include "cuda/tile_kernels.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the kernels that run tiles through wgmma: a warp group brings a and b into shared
-// memory, c into registers, runs the instruction and writes d. No assembly and no CUDA header here:
-// tests run it on the CPU with a stand-in.
+// The body of the kernels that run tiles through wgmma: a warp group copies a and b into shared memory
+// and c into registers, executes the instruction and writes d. No assembly and no CUDA header is included
+// here, so tests run it on the CPU with a stand-in for the instruction.
 #pragma once
 
 #include "cuda/mma_tiles.cuh"
@@ -10,13 +10,15 @@
 
 namespace binade {
 
+/// The operands of one thread of a warp group.
 struct WgmmaOperands {
-  std::uint32_t d[4]{};        ///< c before
-  std::uint64_t a = 0, b = 0;  ///< descriptors
-  std::uint32_t metadata = 0;  ///< of sparse instructions
+  std::uint32_t d[4]{};        ///< holds c before the instruction and d after it
+  std::uint64_t a = 0, b = 0;  ///< descriptors of matrices in shared memory
+  std::uint32_t metadata = 0;  ///< read by sparse instructions only
 };
 
-/// `rows` rows of `row_bytes` to shared memory, in core matrices; word(row, at) is a word of a row.
+/// Writes `rows` rows of `row_bytes` bytes to shared memory, arranged in core matrices (wgmma_layout.h).
+/// word(row, at) returns word number `at`, of 32 bits, of a row.
 template <int rows, int row_bytes, class Word>
 __device__ void stage_core_matrices(unsigned char* shared, Word word) {
   constexpr int row_words = row_bytes / 4;
@@ -26,7 +28,8 @@ __device__ void stage_core_matrices(unsigned char* shared, Word word) {
   }
 }
 
-/// c to registers, the instruction between its fences, d to memory. `per`: elements in a register.
+/// Loads c into `registers` registers with `per` elements each, executes the instruction between its
+/// fences, writes d and counts the tile in tiles.done. Writes nothing if the instruction returns false.
 template <class Ptx, int registers, int per, class Instruction>
 __device__ void finish_wgmma_tile(const Tiles& tiles, const CrossedRows& start, WgmmaOperands& x,
                                   Instruction instruction) {
@@ -55,8 +58,9 @@ __device__ void finish_wgmma_tile(const Tiles& tiles, const CrossedRows& start, 
   if (thread == 0) atomicAdd(tiles.done, 1ULL);
 }
 
-/// A block is one warp group and one tile; rows of what is kept of a have 32 bytes whatever their
-/// type. `groups` of a sparse instruction's a are in a row; 0: it is dense, and so has b.
+/// Runs the tile of a block, which is one warp group. `groups` is the number of groups in a row of a
+/// sparse instruction's a; 0 means dense. A row of a, of its kept elements if sparse, has 32 bytes; a
+/// column of b has 32 if dense, else 64.
 template <class Ptx, int registers, int per, int groups = 0, class Instruction>
 __device__ void run_wgmma_tile(const Tiles& tiles, Instruction instruction) {
   constexpr int a_bytes = 32;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of wmma: one for each line of the table of wrappers.
+// The kernels that run tiles through wmma, one for each row of BINADE_WMMA_TABLE (ptx_wmma.cuh).
 #include "cuda/ptx_wmma.cuh"
 #include "cuda/tile_kernels.h"
 
 namespace binade {
 namespace {
 
-// PTX's names of types, as formats.
+// Formats by PTX's names of types, which the macros below paste.
 constexpr Format format_f16 = binary16, format_bf16 = bfloat16, format_tf32 = tf32,
                  format_f32 = binary32, format_f64 = binary64;
 

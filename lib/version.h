@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The version that files written by the program carry; the build passes it in.
+// The version of binade. The build passes it in, and files that the program writes carry it.
 #pragma once
 
 namespace binade {

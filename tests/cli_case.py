@@ -2,16 +2,41 @@
 """The program as tests of its command line run it: in a folder of its own, without the caller's
 environment deciding, judged by status, output and its one line of complaint."""
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
 
+# Variables of the environment that change what the program does or prints.
 DECIDING = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "BINADE_TEXT", "BINADE_FASHION_MNIST", "NO_COLOR", "TERM")
 
 
+def environment(**variables):
+    """The caller's environment without the variables that decide, and with the given ones."""
+    return {key: value for key, value in os.environ.items() if key not in DECIDING} | variables
+
+
+def refuse(constant):
+    raise ValueError(f"{constant} is not JSON")
+
+
+def object_of(pairs):
+    """A dictionary of the pairs, in which no key stands twice."""
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError(f"a key is there twice: {[key for key, _ in pairs]}")
+    return out
+
+
+def read_json(text, **how):
+    """What a JSON text holds. Raises ValueError on NaN, Infinity and repeated keys, which Python's reader lets through."""
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=object_of, **how)
+
+
 class CliCase(unittest.TestCase):
+    maxDiff = None
     program = "binade"
     command = ()  # words before every call's own
 
@@ -31,23 +56,31 @@ class CliCase(unittest.TestCase):
         with open(self.path(name), "rb") as file:
             return file.read()
 
+    def read_json(self, name):
+        return read_json(self.read(name))
+
     def files(self):
         return sorted(os.listdir(self.folder.name))
 
-    def run_binade(self, *arguments, stdin=None, **variables):
-        environment = {key: value for key, value in os.environ.items() if key not in DECIDING}
-        environment.update(variables)
+    def run_binade(self, *arguments, stdin=None, command=None, **variables):
+        """The finished program; the command, where it is given, in place of the class's."""
         given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}  # piped in, or a file
-        return subprocess.run([self.program, *self.command, *arguments], cwd=self.folder.name, env=environment,
+        words = (*(self.command if command is None else command), *map(str, arguments))
+        return subprocess.run([self.program, *words], cwd=self.folder.name, env=environment(**variables),
                               capture_output=True, check=False, timeout=300, **given)
 
-    def good(self, *arguments, **variables):
+    def good(self, *arguments, status=0, **variables):
+        """The text of a run that must exit with the status and be silent on stderr."""
         result = self.run_binade(*arguments, **variables)
-        self.assertEqual((result.returncode, result.stderr), (0, b""), arguments)
+        self.assertEqual((result.returncode, result.stderr), (status, b""), arguments)
         return result.stdout.decode()
 
+    def json(self, *arguments, **variables):
+        """What a run with --json prints."""
+        return read_json(self.good(*arguments, "--json", **variables))
+
     def no_gpu(self, *arguments):
-        """Of a command with --device where no GPU is to be seen: one line why, status 77, nothing written."""
+        """A run with --device that sees no GPU says why in one line, exits with 77 and writes nothing."""
         before = self.files()
         result = self.run_binade(*arguments, "--device", CUDA_VISIBLE_DEVICES="")
         self.assertEqual((result.returncode, result.stderr), (77, b""), arguments)

@@ -122,7 +122,7 @@ int status_of(std::span<const ExperimentRun> runs) {
 
 int run_chosen(const ExperimentArguments& a) {
   const std::vector<const Experiment*> chosen = chosen_experiments(a);
-  prepare_outputs(data_files(a.data), outputs_of(a, chosen));
+  const MadeFolders folders = prepare_outputs(data_files(a.data), outputs_of(a, chosen));
   std::vector<ExperimentRun> runs;
   StepLine line;
   double seconds = 0;

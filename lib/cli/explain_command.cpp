@@ -43,7 +43,7 @@ void write(const Explanation& x, const ExplainOutput& output) {
   if (output.block) block_of(x, *output.block);
   if (!output.svg.empty()) {
     write_file(output.svg,
-               explanation_svg(x, output.block ? *output.block : most_telling_block(x)));
+               explanation_svg(x, output.block ? *output.block : block_that_loses_most(x)));
   }
   if (output.json) {
     fmt::print("{}\n", explanation_json(x).dump(2));

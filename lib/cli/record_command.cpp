@@ -19,7 +19,7 @@
 #include "lib/cli/rule_options.h"
 #include "lib/device/record_dots.h"
 #include "lib/device/scalar_recording.h"
-#include "lib/evidence/open_rows.h"
+#include "lib/evidence/undecided_rows.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/output_paths.h"
 #include "lib/text/error.h"
@@ -72,7 +72,7 @@ void run_dots(Device& device, const RecordArguments& a, const std::string& date,
   RowSource source;
   if (a.dots == "open") {
     source = [&a](const Instruction& x) {
-      OpenRows open = open_rows(x, a.seed);
+      UndecidedRows open = undecided_rows(x, a.seed);
       const std::string note =
           open.unsettled.empty()
               ? ""
@@ -130,7 +130,8 @@ int run_record(const RecordArguments& a) {
     fmt::print("{}\n", opened.why_none);
     return exit_no_hardware;
   }
-  prepare_outputs({}, std::array{OutputPath{"-o", a.folder, OutputKind::folder}});
+  const MadeFolders folders =
+      prepare_outputs({}, std::array{OutputPath{"-o", a.folder, OutputKind::folder}});
   const std::string date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   const std::string& name = opened.device->info().name;
   const bool both = !a.dots.empty() == a.scalar;

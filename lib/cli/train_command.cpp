@@ -70,8 +70,9 @@ void run_train(const TrainArguments& a) {
                                .flow = a.flow};
   const auto workload = question.settings.find("workload");
   if (workload != question.settings.end() && workload->is_string()) line.begin(*workload);
-  const auto prepare = [&a] {
-    prepare_outputs(
+  MadeFolders folders;
+  const auto prepare = [&a, &folders] {
+    folders = prepare_outputs(
         data_files(a.data),
         std::array{OutputPath{"--json", a.json}, OutputPath{"--dump", a.dump, OutputKind::folder}});
   };

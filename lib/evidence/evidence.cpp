@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of claims, and what recorded rows add to it.
+// Holds the table of claims, and adds to it what recorded rows exclude.
 #include "lib/evidence/evidence.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace binade {
 namespace {
 
-/// Some aspects.
+/// A set of aspects, one bit for each.
 using Aspects = unsigned;
 template <typename... More>
 constexpr Aspects bits_of_aspects(More... more) {
@@ -24,10 +24,11 @@ constexpr Aspects every_aspect = (1U << aspect_count) - 1;
 constexpr Aspects signs = bits_of_aspects(Aspect::signs_of_zero);
 constexpr Aspects nan_bits_of_f64 = bits_of_aspects(Aspect::specials);
 
-/// Where the sources do not say, and nobody recorded: the first row that fits.
+/// What publications say about some aspects of some instructions, for aspects that no recorded row decides. The first
+/// row that fits an instruction and an aspect counts.
 struct Claim {
   Families families;
-  int first_sm, last_sm;  ///< as publications tell of them (told_as)
+  int first_sm, last_sm;  ///< architectures, as told_as() gives them
   Aspects aspects;
   Evidence evidence;
   std::string_view source;
@@ -51,18 +52,19 @@ bool has_narrow_c(const Instruction& x) {
 }
 bool any(const Instruction&) { return true; }
 
-/// Architectures whose machine code by ptxas 13.0 was read.
+/// The architectures for which somebody read the machine code of ptxas 13.0.
 constexpr std::array read_machine_code{75, 80, 86, 89, 90, 100, 120};
 
-/// The architecture under whose name publications tell of one: its own, or A100's of the other Amperes; 0: none tells.
+/// Returns the architecture under whose name publications describe another one: its own, A100's (sm_80) for sm_86, or
+/// 0 if none describes it.
 int told_as(int sm) {
   const Architecture* on = find_architecture(sm);
   return sm == 86 ? 80 : on != nullptr && on->like == sm ? sm : 0;
 }
 
-/// MMA-Sim's numbers are those of its release 2.1.1 (its first, arXiv 2511.10909v1, let zeros count and had
-/// a floor of -126), MATLAB-tensor-core's of commit b12b5a7; it has no Turing, no FP8 into binary16, no c of another
-/// type than d, and says nothing of NaN's bits.
+/// The claims. MMA-Sim's numbers are those of its release 2.1.1 (its first, arXiv 2511.10909v1, let zeros count and
+/// had a floor of -126); MATLAB-tensor-core's are those of commit b12b5a7, which has no Turing, no FP8 into binary16
+/// and no c of another type than d, and says nothing about the bits of NaNs.
 const Claim claims[]{
     {warp, 70, 70, every_aspect, Evidence::open, "as sm_75", is_narrowed},
     {every_family, 80, 120, every_aspect, Evidence::paper, "PTX ISA 9.0", is_integer_sum},
@@ -85,18 +87,18 @@ const Claim claims[]{
     {every_family, 90, 120, every_aspect, Evidence::paper, mma_sim, fused},
 };
 
-/// What ptxas 13.0 makes an instruction of; none: it is one instruction of the machine, or nobody has read it
-/// (sm_70 is older than that ptxas).
+/// Returns the instruction that ptxas 13.0 makes an instruction of. Returns nothing if it is one machine instruction,
+/// or if nobody has read the machine code (sm_70 is older than that ptxas).
 std::optional<Instruction> made_of(const Instruction& x) {
   Instruction out = x;
   const bool read = std::ranges::find(read_machine_code, x.sm) != read_machine_code.end();
   if (!read || x.family != dense_family(x.family)) return std::nullopt;
-  if (is_narrowed(x)) {  // HMMA.F32, then F2FP.F16
+  if (is_narrowed(x)) {  // ptxas makes HMMA.F32, then F2FP.F16
     out.types.c = out.types.d = binary32;
     out.model.through_f32 = false;
     return out;
   }
-  if (x.family == Family::wmma && has_narrow_c(x)) {  // c to binary32, then HMMA.F32
+  if (x.family == Family::wmma && has_narrow_c(x)) {  // ptxas converts c to binary32, then HMMA.F32
     out.types.c = out.types.d;
     return out;
   }
@@ -115,13 +117,13 @@ std::optional<Instruction> made_of(const Instruction& x) {
   return out;
 }
 
-/// Whether its chain is one of several instructions of the machine.
+/// Returns whether the instruction is a chain of several machine instructions.
 bool chains_several(const Instruction& x) {
   return x.model.recipe == Recipe::expanded || x.types.a == tf32 || is_double(x) || x.sm == 75;
 }
 
-/// The k of the instruction of the machine that a warp's is made of: Volta's HMMA.884, wmma's HMMA.1688 on sm_75,
-/// its HMMA.1684 for tf32.
+/// Returns the k of the machine instruction that a warp's instruction is made of: that of Volta's HMMA.884, of
+/// HMMA.1688 for wmma on sm_75, and of HMMA.1684 for wmma of tf32.
 int machine_k(const Instruction& x) {
   if (x.sm == 70) return 4;
   if (x.family == Family::wmma && x.types.a == tf32) return 4;
@@ -129,7 +131,8 @@ int machine_k(const Instruction& x) {
   return x.k;
 }
 
-/// Rows of unlike types are covered by those of like ones, which cannot touch mixed types.
+/// Returns whether the rows of a set are evidence for x. Rows of one operand type count for instructions with two
+/// types of which that is one, although they cannot touch the aspect of mixed types.
 bool covers(const Instruction& set, const Instruction& x) {
   const auto is_one = [&x](const Format& f) { return f == x.types.a || f == x.types.b; };
   return set.sm == x.sm && share_machine_code(set.family, x.family) &&
@@ -152,15 +155,16 @@ void add_once(std::vector<std::string>& to, const std::string& text) {
   if (std::ranges::find(to, text) == to.end()) to.push_back(text);
 }
 
-/// With the publication whose rule it is.
+/// Returns the rival's name with the publication whose rule it is.
 std::string titled(const Rival& rival) {
   return rival.whose.empty() ? rival.name : fmt::format("{} ({})", rival.name, rival.whose);
 }
 
-/// What hardware says of one aspect.
+/// Adds to an aspect how many recorded rows exclude each rival, and the GPUs of these rows.
 void add_rows(KnownAspect& known, Aspect aspect, const std::vector<Rival>& rivals,
               const Instruction& x, const std::vector<std::size_t>& sets) {
-  std::vector<std::string> own, others;  // GPUs that ran it, or the same instruction of the machine
+  // GPUs that ran the instruction itself, or another one with the same machine code
+  std::vector<std::string> own, others;
   for (const Rival& rival : rivals) {
     if (rival.aspect != aspect) continue;
     RivalRows rows{titled(rival), 0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How anyone knows what an instruction computes, aspect by aspect. "hardware" is never written down: it is
-// said where rows that were recorded on that architecture exclude a rival (seen.tsv), and all of them are
-// reproduced bit for bit. The other words stand in a table of claims.
+// How anyone knows what an instruction computes, for each aspect of its arithmetic. "hardware" is never written down:
+// an aspect has this word if rows recorded on that architecture exclude a rival rule (seen.tsv) and all of them are
+// reproduced bit for bit. The other words stand in a table of claims in evidence.cpp.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 namespace binade {
 
 enum class Evidence : std::uint8_t {
-  hardware,      ///< recorded rows decide it, and are reproduced
-  machine_code,  ///< ptxas 13.0 makes it of other instructions, and of those it is known
-  paper,         ///< published models say it and agree; no rows
-  open,          ///< by analogy, or publications differ
+  hardware,      ///< recorded rows exclude a rival, and are all reproduced
+  machine_code,  ///< ptxas 13.0 makes the instruction of others, of which the aspect is known
+  paper,         ///< published models agree on it; no rows exclude a rival
+  open,          ///< undecided: assumed by analogy, or publications differ
 };
 inline constexpr std::array<std::string_view, 4> evidence_names{"hardware", "machine code", "paper",
                                                                 "open"};
@@ -26,7 +26,7 @@ constexpr std::string_view evidence_name(Evidence evidence) {
   return evidence_names[static_cast<std::size_t>(evidence)];
 }
 
-/// A rival, with the publication whose rule it is, and how many rows of hardware exclude it.
+/// A rival, named with the publication whose rule it is, and how many rows of hardware exclude it.
 struct RivalRows {
   std::string rival;
   std::uint64_t rows = 0;
@@ -34,14 +34,16 @@ struct RivalRows {
   friend bool operator==(const RivalRows&, const RivalRows&) = default;
 };
 
-/// What is known of one aspect.
+/// What is known about one aspect of an instruction.
 struct KnownAspect {
-  bool matters = false;  ///< some operands can touch it; else the rest says nothing
+  /// Whether any operands can touch the aspect; if not, the other members mean nothing.
+  bool matters = false;
   Evidence evidence = Evidence::open;
-  std::string source;  ///< whose rows, which publication, made of what
+  /// The GPUs, the publication, or the tool: "H100", "MMA-Sim 2.1", "ptxas 13.0"
+  std::string source;
   std::vector<RivalRows> rivals;
 
-  /// Hardware has excluded some of the rivals and not all.
+  /// Returns whether hardware has excluded some of the rivals, but not all.
   bool in_part() const;
 
   friend bool operator==(const KnownAspect&, const KnownAspect&) = default;
@@ -53,20 +55,22 @@ inline const KnownAspect& known_of(const Knowledge& x, Aspect aspect) {
   return x[static_cast<std::size_t>(aspect)];
 }
 
-/// The same in a line.
+/// What is known about an instruction, short enough for a line.
 struct Brief {
-  Evidence evidence = Evidence::open;  ///< of ordinary values
-  std::string source;                  ///< of that
-  std::string open;  ///< other aspects that no hardware showed: "signs of zero open; …"
+  Evidence evidence = Evidence::open;  ///< evidence for ordinary values
+  std::string source;                  ///< source of that evidence
+  /// The other aspects that no hardware has shown, by evidence: "paper: chaining; open: signs of
+  /// zero"
+  std::string open;
 
   friend bool operator==(const Brief&, const Brief&) = default;
 };
 Brief brief_of(const Knowledge& x);
-/// "hardware (A100); paper: chaining, overflow; open: signs of zero"
+/// Returns a line: "hardware (A100); paper: chaining, overflow; open: signs of zero".
 std::string evidence_text(const Brief& x);
 Brief brief_of(const Instruction& instruction);
 
-/// An aspect of an instruction with the rivals that no hardware has excluded: what rows may depend on.
+/// An aspect of an instruction with the rivals that no hardware has excluded: the result of a row may depend on them.
 struct OpenAspect {
   Aspect aspect{};
   Evidence evidence = Evidence::open;
@@ -74,11 +78,11 @@ struct OpenAspect {
 };
 std::vector<OpenAspect> open_aspects(const Instruction& instruction);
 
-/// Whether the instructions of two families are the same ones of the machine: mma's and wmma's are.
+/// Returns whether ptxas makes the same machine instructions of two families, as of mma and wmma.
 bool share_machine_code(Family x, Family y);
 
-/// The recorded sets that count for an instruction: of its architecture, types and model, and the same instruction of
-/// the machine (wmma's k16 is mma's); places in recorded_sets().
+/// Returns the recorded sets that are evidence for an instruction, as indices into recorded_sets(). They have its
+/// architecture, types and model, and ran the same machine instruction (wmma's k16 is mma's).
 std::vector<std::size_t> sets_for(const Instruction& instruction);
 
 }  // namespace binade

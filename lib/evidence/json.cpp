@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every rival by name, with its counts.
+// Writes evidence as JSON, every rival by name and with its counts.
 #include "lib/evidence/json.h"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a recipe has no use for is null.
+/// Returns a model; members that its recipe does not use are null.
 Json json_of_model(const DotModel& m) {
   const bool fused = is_fused(m);
   const bool rounds = m.recipe != Recipe::exact_integer && m.recipe != Recipe::pairwise;
@@ -32,7 +32,7 @@ Json json_of_knowledge(const Knowledge& known) {
   Json out = Json::object();
   for (std::size_t i = 0; i < aspect_count; ++i) {
     Json& aspect = out[std::string(aspects[i].name)];
-    if (!known[i].matters) continue;  // null
+    if (!known[i].matters) continue;  // the aspect stays null
     aspect = {{"evidence", evidence_name(known[i].evidence)},
               {"source", known[i].source},
               {"rows_that_exclude", Json::object()}};

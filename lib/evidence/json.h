@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// As JSON: what is known of an architecture's instructions, what a validation hangs on, which rules its rows follow.
+// Evidence as JSON: what is known about the instructions of an architecture, which undecided rules a validation
+// depends on, and which rules its rows follow.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +11,8 @@
 
 namespace binade {
 
-/// An architecture of `binade architectures --json`: its instructions, each with model and evidence in full.
+/// Returns an architecture as `binade architectures --json` writes it: its instructions, each with its model and all
+/// its evidence.
 nlohmann::ordered_json evidence_json(const Architecture& on);
 nlohmann::ordered_json touched_json(const Touched& touched);
 nlohmann::ordered_json tally_json(const std::vector<AspectTally>& tally);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups, and their lines of text.
+// Groups instructions, and writes the groups as text.
 #include "lib/evidence/overview.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,8 @@ std::string_view letter_of(const KnownAspect& known) {
   return known.in_part() ? "h" : letters[static_cast<std::size_t>(known.evidence)];
 }
 
-/// Types of 16 bits and more stand alone; FP8 and narrower ones, and integers of a width, are taken together.
+/// Returns a number that is equal for operand types that may share a group: each type of 16 bits or more is by
+/// itself, FP8 and narrower types are one, and integers of one width are one.
 int kind_of_operands(const Format& f) {
   const bool wide = !is_integer(f) && f.storage_bits() >= 16;
   return wide ? f.exponent_bits * 64 + f.precision : is_integer(f) ? -f.bits() : 0;
@@ -47,7 +48,7 @@ bool share_group(const InstructionGroup& group, const Instruction& x, const Know
          share_machine_code(y.family, x.family);
 }
 
-/// Of two lists of GPUs.
+/// Returns the names of two lists of GPUs, each once.
 std::string joined(const std::string& one, const std::string& other) {
   std::vector<std::string> out;
   for (const std::string& list : {one, other}) {
@@ -61,8 +62,8 @@ std::string joined(const std::string& one, const std::string& other) {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
-/// Takes an instruction in. Where an aspect matters to some of a group, the group says what is known of those; a
-/// rival that is not excluded for one of them is not excluded.
+/// Adds an instruction to a group. If an aspect matters to some instructions of a group only, the group says
+/// what is known about those. A rival that is not excluded for one of them is not excluded for the group.
 void take(InstructionGroup& group, const Instruction& x, const Knowledge& known) {
   group.instructions.push_back(x);
   for (std::size_t i = 0; i < aspect_count; ++i) {
@@ -92,7 +93,7 @@ std::set<std::size_t> sets_of(const InstructionGroup& group) {
   return out;
 }
 
-/// Rows of all sets that count for a group, in place of those of its first instruction.
+/// Counts the rows of all sets that are evidence for a group, in place of those of its first instruction.
 void count_rows(InstructionGroup& group) {
   const std::set<std::size_t> sets = sets_of(group);
   for (KnownAspect& known : group.known) {
@@ -108,7 +109,7 @@ void count_rows(InstructionGroup& group) {
   }
 }
 
-/// The smallest set of operands that holds all of a group.
+/// Returns the name of the smallest set of operand types that holds all of a group.
 std::string_view operands_text(const InstructionGroup& group) {
   for (std::size_t i = 0; i < operand_names.size(); ++i) {
     const auto fits = [&](const Instruction& x) {

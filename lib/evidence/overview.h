@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instructions of an architecture, gathered by what they compute and how anyone knows: what
-// `binade architectures` shows.
+// The instructions of an architecture, grouped by what they compute and how anyone knows it, as
+// `binade architectures` shows them.
 #pragma once
 
 #include <string>
@@ -11,31 +11,34 @@
 
 namespace binade {
 
-/// Instructions of one model, of which the same is known.
+/// Instructions of one model about which the same is known.
 struct InstructionGroup {
   std::vector<Instruction> instructions;
   Knowledge known;
 };
 
-/// In the order of the tables; of wgmma and tcgen05 the widest n of each m only.
+/// Returns the groups of an architecture, in the order of the tables. For wgmma and tcgen05 they
+/// hold only the widest n of each m.
 std::vector<InstructionGroup> groups_of(int sm);
 
-/// "mma k8 k16, wmma k16"
+/// Returns the instructions of a group: "mma k8 k16, wmma k16".
 std::string shapes_text(const InstructionGroup& group);
-/// "f16 → f32", "fp8 → f16", "f16, c f32 → f16"
+/// Returns the types of a group: "f16 → f32", "fp8 → f16", "f16, c f32 → f16".
 std::string types_text(const InstructionGroup& group);
-/// L, F and floor in columns, or what else it is: 13 columns.
+/// Returns L, F and the floor of a fused sum, or words for another recipe, in 13 columns.
 std::string numbers_text(const DotModel& model);
-/// "cut", "nearest, + c", "cut to 13 bits"
+/// Returns how a sum is rounded: "cut", "nearest, + c", "cut to 14 b".
 std::string rounded_text(const Instruction& instruction);
 
-/// An architecture in at most 120 columns: head, a line a group, a letter an aspect.
+/// Returns the table of an architecture, at most 120 columns wide: a head, a line for each group,
+/// and a letter for each aspect.
 std::string overview_text(int sm);
-/// What the letters mean.
+/// Returns what the letters and columns mean.
 std::string overview_legend();
-/// Every aspect of every group: word, source, rows, rivals; and the ranges of the rows.
+/// Returns every aspect of every group with its evidence, source and rivals, and the ranges of the
+/// recorded rows.
 std::string evidence_in_full(int sm);
-/// What the rivals are.
+/// Returns what the names of the rivals mean.
 std::string evidence_legend();
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of rivals, and where each can show.
+// Holds the tables of rivals, and computes for which instructions each of them can give another result.
 #include "lib/evidence/rivals.h"
 
 #include <algorithm>
@@ -8,31 +8,31 @@
 namespace binade {
 namespace {
 
-/// Products that take part.
+/// Returns the number of products that take part in the sum.
 int kept_k(const Instruction& x) { return x.model.sparse_group == 0 ? x.k : x.k / 2; }
 
 int products_quantum(const DotTypes& t) { return t.a.quantum_exponent() + t.b.quantum_exponent(); }
 
-/// The exponent above all products of an instruction and their sum.
+/// Returns an exponent above those of all products of an instruction and of their sum.
 int above_products(const Instruction& x) {
   const int carry = bit_width(static_cast<std::uint64_t>(kept_k(x)));
   return x.types.a.emax() + x.types.b.emax() + 2 + carry;
 }
 
-/// Where c is a term of the sum.
+/// Returns whether c is a term of the sum.
 bool sums_c(const DotModel& m) { return !m.c_last && !m.scales.without_c; }
 
-/// Where the sum is rounded once more, as IEEE 754 says.
+/// Returns whether the sum is rounded once more, as IEEE 754 says.
 bool goes_on(const DotModel& m) { return m.c_last || m.through_f32; }
 
-/// The types of the sum itself; c is widened, and expanded operands are binary16.
+/// Returns the types of the sum itself: c is widened, and operands of the expanded recipe are binary16.
 DotTypes inner_types(const Instruction& x) {
   DotTypes out = with_wide_c(types_of_sums(x.model, x.types));
   if (x.model.recipe == Recipe::expanded) out.a = out.b = binary16;
   return out;
 }
 
-/// The exponent of the lowest bit of a term that alignment to the lowest exponent keeps.
+/// Returns the exponent of the lowest bit that alignment can keep of any term.
 int lowest_bit(const Instruction& x) {
   const int f = x.model.fraction_bits;
   const int of_c = std::max(x.types.c.quantum_exponent(), inner_types(x).c.emin() - f);
@@ -40,7 +40,7 @@ int lowest_bit(const Instruction& x) {
   return sums_c(x.model) ? std::min(of_c, of_products) : of_products;
 }
 
-/// Products that follow each other from one c; an expanded instruction has two runs of them.
+/// Returns the number of products that are added to one c; an expanded instruction has two runs of them.
 int run_of_products(const Instruction& x) {
   return x.model.recipe == Recipe::expanded ? kept_k(x) / 2 : kept_k(x);
 }
@@ -48,33 +48,34 @@ bool has_blocks(const Instruction& x) {
   return x.model.recipe == Recipe::expanded || kept_k(x) > x.model.block;
 }
 
-/// Whether some d is subnormal.
+/// Returns whether some d is subnormal.
 bool has_subnormals(const Instruction& x) {
   const int of_c = x.types.c.quantum_exponent();
   const bool by_c = !x.model.scales.without_c && of_c < x.types.d.emin();
   return by_c || products_quantum(x.types) < x.types.d.emin();
 }
 
-/// Whether a product of zero, with these exponents of a zero in a or in b, can cut what is left without it.
+/// Returns whether a product of zero can cut bits of other terms, if a zero has these exponents in a and in
+/// b.
 bool zero_shows(const Instruction& x, int in_a, int in_b) {
   const int top = std::max(in_a + x.types.b.emax(), in_b + x.types.a.emax());
   return top > x.model.exponent_floor && lowest_bit(x) < top - x.model.fraction_bits;
 }
 
-/// Whether a floor cuts bits of products. A c other than zero lies above every floor.
+/// Returns whether a floor cuts bits of products. A c other than zero lies above every floor.
 bool floor_shows(const Instruction& x, int floor) {
   return products_quantum(x.types) < floor - x.model.fraction_bits;
 }
 
-/// Whether a sum of finite terms can leave the range of `d`; beside a large c half its ulp is enough.
+/// Returns whether a sum of finite terms can leave the range of `d`; if c is large, half its ulp is enough.
 bool can_overflow(const Instruction& x, const Format& d, bool beside_c) {
   return above_products(x) > (beside_c ? d.emax() - d.precision : d.emax() + 1);
 }
 
 bool has_infinity(const Format& f) { return f.specials == Specials::ieee; }
 
-/// What is changed of a model, which stays as it is where there is nothing to change; false: no operands can
-/// show it.
+/// A rule as a change of a model. `change` leaves the model as it is if there is nothing to change, and
+/// returns false if no operands can show the change.
 struct ChangedRule {
   Aspect aspect;
   std::string_view name, whose;
@@ -136,7 +137,8 @@ const ChangedRule of_fused[]{
      [](DotModel& m, const Instruction& x) {
        const DotTypes t = inner_types(x);
        const bool other = t.a.emin() != binary32.emin() || t.b.emin() != binary32.emin();
-       if (other) m.edges.zero_raises = ZeroRaises::emin;  // else it is the rule above
+       // otherwise it is the rule "zero_raises single"
+       if (other) m.edges.zero_raises = ZeroRaises::emin;
        return zero_shows(x, t.a.emin(), t.b.emin());
      }},
     {Aspect::specials, "NaN 7FC00000 or 7E00", "",
@@ -150,7 +152,7 @@ const ChangedRule of_fused[]{
        const bool overflows = has_blocks(x) && can_overflow(x, inner_types(x).d, false);
        const bool infinite =
            has_infinity(x.types.a) || has_infinity(x.types.b) || sums_c(m) || overflows;
-       // The largest number of binary32 is an infinity of binary16 again.
+       // Converted to binary16, the largest number of binary32 is an infinity again.
        const bool kept = inner_types(x).d == x.types.d || has_blocks(x);
        return infinite && kept;
      }},
@@ -201,7 +203,8 @@ const ChangedRule of_fused[]{
      }},
     {Aspect::mixed_types, "c keeps f16's emin", "MMA-Sim 2.1",
      [](DotModel& m, const Instruction& x) {
-       // Widened, the lowest bits of a subnormal c have exponents of their own, and beside them more is kept.
+       // The lowest bits of a widened subnormal c have exponents of their own, and next to them more bits of
+       // the products are kept.
        const bool narrow = sums_c(m) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
        m.edges.narrow_c = narrow;
        return narrow && products_quantum(x.types) < x.types.c.emin() - m.fraction_bits;
@@ -264,12 +267,12 @@ bool has_special(const SeenRow& row) {
   return out;
 }
 
-/// Rounded operations, and what follows a fused sum, are IEEE 754's, to which nobody has a rival: a row that
-/// asks for the rule is enough.
+/// A rule to which nobody has a rival: rounded operations, and what follows a fused sum, are those of IEEE
+/// 754. A row that depends on the rule is evidence enough.
 struct SeenRule {
   Aspect aspect;
   std::string_view name;
-  bool (*shows)(const Instruction& x);  ///< whether any operands ask for it
+  bool (*shows)(const Instruction& x);  ///< whether any operands depend on it
   bool (*sees)(const SeenRow& row);
 };
 bool always(const Instruction&) { return true; }
@@ -302,7 +305,7 @@ std::span<const SeenRule> seen_rules(const DotModel& model) {
   return of_operations;
 }
 
-/// One operand read as the other's type.
+/// Adds the rivals that read one operand as if it had the other's type.
 void add_mixed(std::vector<Rival>& out, const Instruction& x) {
   const auto add = [&](const Format& a, const Format& b, const char* name) {
     DotTypes types = x.types;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be asked about the arithmetic of an instruction (aspects), and the rules that another answer
-// would be (rivals): those of publications that differ from ours, and those next to ours. A row of operands
-// touches an aspect if a rival of that aspect gives it another result: only such rows can say which is right.
+// The questions that can be asked about the arithmetic of an instruction (aspects), and other rules that
+// would answer them (rivals): those of publications that differ from our rules, and those next to ours. A row
+// of operands touches an aspect if a rival of that aspect gives it another result. Only such rows can show
+// which rule is right.
 #pragma once
 
 #include <array>
@@ -32,8 +33,8 @@ inline constexpr std::size_t aspect_count = 10;
 
 struct AspectRow {
   std::string_view name;
-  std::string_view brief;     ///< at most five columns
-  std::string_view question;  ///< what a row that touches it decides
+  std::string_view brief;     ///< short name, at most five columns
+  std::string_view question;  ///< the question that a row decides which touches the aspect
 };
 inline constexpr std::array<AspectRow, aspect_count> aspects{{
     {"ordinary values", "value",
@@ -53,7 +54,7 @@ constexpr const AspectRow& row_of(Aspect aspect) {
   return aspects[static_cast<std::size_t>(aspect)];
 }
 
-/// A row of operands, k of them, and what our rules make of it.
+/// A row of k operands each, c, and the result d by our rules.
 struct SeenRow {
   const Instruction& how;
   const std::uint64_t* a;
@@ -65,19 +66,22 @@ struct SeenRow {
 struct Rival {
   Aspect aspect{};
   std::string name;
-  std::string_view whose{};  ///< the publication; empty: nobody's, the rule next to ours
-  bool shows = true;         ///< whether some operands have another result under it
+  /// The publication that has this rule; empty: none has, it is next to ours.
+  std::string_view whose{};
+  bool shows = true;  ///< whether some operands have another result under it
   DotModel model{};
   DotTypes types{};
-  /// Instead of a model, where no other rule is at hand: whether a row asks for one.
+  /// Used instead of a model if nobody has another rule: returns whether a row depends on the rule.
   bool (*sees)(const SeenRow& row) = nullptr;
 
-  /// Its result, or for one without a model ours with a bit changed where the row asks.
+  /// Returns the row's result under the rival. Without a model this is our result, with all bits flipped if
+  /// the row depends on the rule.
   std::uint64_t result(const SeenRow& row) const;
   bool differs(const SeenRow& row) const { return result(row) != row.d; }
 };
 
-/// The rivals of an instruction that show; names are unlike. `every_rival`: those too that never do.
+/// Returns the rivals of an instruction that some operands distinguish from our rules; every_rival also returns
+/// the others. All names differ.
 std::vector<Rival> rivals_of(const Instruction& instruction);
 std::vector<Rival> every_rival(const Instruction& instruction);
 

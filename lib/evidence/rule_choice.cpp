@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the words of the options to the rules of a model.
+// Turns the options' values into the rules of a model.
 #include "lib/evidence/rule_choice.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of fused sums that a user may set in place of the table's: those in which publications differ.
+// The rules of fused sums that a user may set in place of the table's, which are those that publications
+// disagree about.
 #pragma once
 
 #include <array>
@@ -11,17 +12,18 @@
 
 namespace binade {
 
-/// Rules that a user may set, as options of the commands spell them.
+/// The values of the options --zero-raises, --cut-to-zero and --floor, as the user spells them.
 struct RuleChoice {
-  std::string zero_raises = {}, cut_to_zero = {}, floor = {};  ///< empty: as the table has it
+  std::string zero_raises = {}, cut_to_zero = {}, floor = {};  ///< empty: the table's rule
 
   bool any() const { return !zero_raises.empty() || !cut_to_zero.empty() || !floor.empty(); }
 };
 inline constexpr std::array<std::string_view, 2> cut_to_zero_names{"positive", "negative"};
 
-/// Whether the model has such rules: fused sums.
+/// Returns whether a model has such rules, as fused sums do.
 bool has_rules(const DotModel& model);
-/// The model with the rules that were chosen; as it is where it has none. Error with what may be chosen.
+/// Returns the model with the chosen rules, or unchanged if it has no such rules. Throws Error if a rule
+/// is not one of the possible values; the message lists them.
 DotModel with_rules(DotModel model, const RuleChoice& rules);
 
 }  // namespace binade

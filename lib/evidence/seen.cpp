@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counting, and lines of text.
+// Counts what rows hold, and reads and writes lines of seen.tsv.
 #include "lib/evidence/seen.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 namespace binade {
 
-extern const std::string_view seen_rows;  // seen.tsv, put here by the build
+extern const std::string_view seen_rows;  // the contents of seen.tsv, which the build defines
 
 namespace {
 
@@ -121,7 +121,7 @@ SeenSet seen_of(const Instruction& x, const Dots& dots, std::string_view gpu) {
       const std::uint64_t* b = dots.b.data() + i * k;
       const std::uint64_t d = dot(x.model, x.types, a, b, x.k, dots.c[i]);
       for (std::size_t n = 0; n < k; ++n) {
-        if (a[n] == 0 && b[n] == 0) continue;  // what fills a row up
+        if (a[n] == 0 && b[n] == 0) continue;  // padding of the row
         slot.set.operands.add(a[n], x.types.a);
         slot.set.operands.add(b[n], x.types.b);
       }
@@ -149,7 +149,7 @@ SeenSet seen_of(const Instruction& x, const Dots& dots, std::string_view gpu) {
   return out;
 }
 
-/// Where a name stands in a text as words of its own.
+/// Returns whether a name occurs in a text as words of its own.
 bool holds_name(std::string_view text, std::string_view name) {
   const auto in_word = [&text](std::size_t at) {
     return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
@@ -189,8 +189,8 @@ std::vector<SeenSet> parse_seen(std::string_view text) {
     SeenSet set;
     if (!read_set(line, set)) {
       throw Error(
-          fmt::format("line {} of what recorded rows saw is not one of its lines; make it "
-                      "again by binade validate --replay … --seen",
+          fmt::format("line {} of seen.tsv is malformed; make the file again with "
+                      "binade validate --replay … --seen",
                       number));
     }
     out.push_back(std::move(set));

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rows of a recorded set saw: the ranges of their operands and results, and how many of them tell
-// each rival rule from ours. seen.tsv holds that of every set that was recorded on hardware; a line is
+// What the rows of a recorded set hold: the ranges of their operands and results, and how many of them distinguish each
+// rival rule from ours. seen.tsv has a line for every set that was recorded on hardware, with these columns between
+// tabs:
 //
 //     gpu  architecture  instruction  rows  operands  c  d  told
 //
-// between tabs. operands (a and b together, without pairs of +0, which fill rows up), c and d are each "least most zeros minus_zeros subnormals
-// infinities nans", least and most of the magnitudes of numbers other than zero, "- -" without any; told is
-// "rival=rows" of each rival that some row excludes, with semicolons.
+// operands (of a and b together, without pairs of +0, which fill rows up), c and d are each "least most zeros
+// minus_zeros subnormals infinities nans". least and most are the ends of the magnitudes of the numbers other than
+// zero, "- -" if there are none; the rest are counts. told is "rival=rows" for each rival that some rows exclude,
+// separated by semicolons.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +23,9 @@
 
 namespace binade {
 
-/// Magnitudes of numbers other than zero, and how many of the rest.
+/// The range of the magnitudes of numbers other than zero, and counts of special values.
 struct SeenRange {
-  double least = 0, most = 0;  ///< 0: there are none
+  double least = 0, most = 0;  ///< both are 0 if there are no such numbers
   std::uint64_t zeros = 0, minus_zeros = 0, subnormals = 0, infinities = 0, nans = 0;
 
   void add(std::uint64_t bits, const Format& f);
@@ -32,33 +34,34 @@ struct SeenRange {
 };
 
 struct SeenSet {
-  std::string gpu;  ///< as the table of architectures has it, or as the recording
+  std::string gpu;  ///< short name, by short_gpu()
   int sm = 0;
   std::string instruction;
   std::uint64_t rows = 0;
   SeenRange operands, c, d;
-  /// Rival → rows whose d it does not give; none of 0.
+  /// For each rival: how many rows have a d that it does not give. Rivals with 0 rows are left out.
   std::map<std::string, std::uint64_t> told;
 
   friend bool operator==(const SeenSet&, const SeenSet&) = default;
 };
 
-/// What rows saw, on all threads. Rows that our rules do not give exclude nothing.
+/// Returns what the rows of a recording hold, counted on all threads. A row whose d is not ours excludes no rival.
 SeenSet seen_of(const Instruction& instruction, const Dots& dots, std::string_view gpu);
 
-/// The short name of a GPU that the table of architectures has, else its own: H100 of "NVIDIA H100 80GB HBM3".
+/// Returns the short name of a GPU in the table of architectures ("H100" for "NVIDIA H100 80GB HBM3"), or the name as
+/// it is if the table has none.
 std::string short_gpu(std::string_view gpu, int sm);
 
-/// The head of a file, and a set's line.
+/// These return the first line of seen.tsv, and the line of a set.
 std::string seen_head();
 std::string line_of(const SeenSet& set);
-/// Error with the line that is wrong.
+/// Reads a file. Throws Error with the number of the first line that is wrong.
 std::vector<SeenSet> parse_seen(std::string_view text);
 
-/// seen.tsv as it was committed.
+/// Returns the sets of seen.tsv, which the build puts into the program.
 const std::vector<SeenSet>& recorded_sets();
 
-/// "1.5e-05 … 4.4, 12 zeros, 3 NaN"
+/// Returns a range as text: "1.5e-05 … 4.4, 12 zeros, 3 NaN".
 std::string range_text(const SeenRange& range);
 
 }  // namespace binade

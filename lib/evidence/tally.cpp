@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts of rows under every rule, and their lines of text.
+// Counts rows under every rule, and writes the counts as text.
 #include "lib/evidence/tally.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace binade {
 namespace {
 
-/// Of the two; rows that are as neither follow a third rule somewhere.
+/// Returns which of the two rules the recorded rows follow; rows that follow neither show a third rule.
 std::string verdict(const RivalTally& x, std::string_view ours) {
   if (x.tell == 0) return "no row tells";
   if (x.ours + x.theirs == 0) return "as neither";
@@ -102,7 +102,7 @@ bool has_zero_product(const SeenRow& row) {
   return false;
 }
 
-/// Aspects whose rivals change a row only where this holds, which is cheaper to ask. No others are here.
+/// The aspects whose rivals change a row only if `may` holds for it, which is quick to compute.
 struct CheapAspect {
   Aspect aspect;
   bool (*may)(const SeenRow& row);

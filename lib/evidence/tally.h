@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rules some rows decide, and for whom: for every rival the rows that tell it from ours, and which of
-// the two the recorded results follow.
+// Which rules some rows can decide, and in whose favour: for every rival the number of rows that distinguish it from
+// our rule, and which of the two the recorded results follow.
 #pragma once
 
 #include <cstdint>
@@ -16,47 +16,51 @@ namespace binade {
 
 struct RivalTally {
   Rival rival;
-  std::uint64_t tell = 0;    ///< rows whose result it changes
-  std::uint64_t ours = 0;    ///< of them: recorded as our rule has it
-  std::uint64_t theirs = 0;  ///< of them: recorded as the rival has it
-  bool explains = false;     ///< every row, also those that it does not change
+  std::uint64_t tell = 0;    ///< rows to which the rival gives another result than our rule
+  std::uint64_t ours = 0;    ///< how many of them have the recorded result of our rule
+  std::uint64_t theirs = 0;  ///< how many of them have the recorded result of the rival
+  bool explains = false;     ///< whether the rival gives the recorded result of every row
 };
 
 struct AspectTally {
   Aspect aspect{};
-  Evidence evidence = Evidence::open;  ///< of the aspect, as the table has it
-  std::uint64_t touch = 0;             ///< rows that any rival changes
+  Evidence evidence = Evidence::open;  ///< evidence for the aspect, by the table of instructions
+  std::uint64_t touch = 0;             ///< rows whose result any rival changes
   std::vector<RivalTally> rivals;
 };
 
-/// Every aspect of an instruction of the table, or those that no hardware has shown, over rows 0, step, 2·step …; on
-/// all threads. "Ours" are the rules that were chosen. Aspects that no operands can touch are left out.
+/// Tallies the rivals of every aspect that operands can touch, over rows 0, step, 2·step …, on all threads; if
+/// open_alone, only of the aspects that no hardware has shown. `instruction` is one of the table; "our" rules are its
+/// own with those of `rules` in their place.
 std::vector<AspectTally> tally_rivals(const Instruction& instruction, const Dots& dots,
                                       bool open_alone, const RuleChoice& rules = {},
                                       std::size_t step = 1);
 
-/// How many rows are looked at where somebody only wants to know whether they touch what is open.
+/// The number of rows that touched_by looks at for an aspect if looking at all of them would be slow.
 inline constexpr std::size_t most_looked_at = std::size_t{1} << 15;
 
-/// What some rows, or elements of a product, hang on that nobody has seen: aspects known from papers, or open.
+/// An aspect that no hardware has shown (known from papers, or open), and how many of the rows or elements that were
+/// looked at depend on it.
 struct TouchedAspect {
   Aspect aspect{};
   Evidence evidence = Evidence::open;
   std::uint64_t count = 0, looked_at = 0;
 };
 struct Touched {
-  std::uint64_t all = 0, looked_at = 0;  ///< for the aspect for which fewest were
-  std::vector<TouchedAspect> aspects;    ///< that any touches
+  std::uint64_t all = 0, looked_at = 0;  ///< the smallest `looked_at` of any aspect
+  std::vector<TouchedAspect> aspects;    ///< the aspects that any row touches
 };
-/// Rivals that change zeros and specials alone see every row; the others most_looked_at of them, taken evenly.
+/// Returns the aspects that some rows touch. For rivals that only change zeros and specials every row is looked at,
+/// for the others about most_looked_at rows, taken at equal distances.
 Touched touched_by(const Instruction& instruction, const Dots& dots);
 
-/// "of these 20 rows 12 touch signs of zero (open), 3 overflow (paper)"; where not all were looked at for an aspect
-/// "of 20 looked at". Empty: none does, or all is known.
+/// Returns a text like "of these 20 rows 12 touch signs of zero (open), 3 overflow (paper)", with "of 20 looked at"
+/// after the count if not all rows were looked at for an aspect. Returns "" if all rows were looked at and none
+/// touches any such aspect.
 std::string touched_text(const Touched& touched, std::string_view noun);
 
-/// A line for every rival of every aspect, and which of them explain every row where ours do not. `ours` is what ours
-/// are called: binade, or the chosen rules.
+/// Returns a line for every rival of every aspect and, if our rules do not give every row, the rivals that do. `ours`
+/// is the name of our rules: binade, or the chosen rules.
 std::string tally_text(const std::vector<AspectTally>& tally, std::string_view ours = "binade");
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attributes from tables of words.
+// Looks attributes up in tables of words.
 #include "lib/explain/attribute_words.h"
 
 #include <array>

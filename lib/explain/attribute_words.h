@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes of an operation (rounding, saturation, NaN results …) as words, the same in every command and in Python.
+// The attributes of an operation (rounding, saturation, NaN results …) as words, which are the same in every command
+// and in Python.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace binade {
 
-/// The words as a user gives them; the defaults are those of IEEE 754.
+/// The words that a user gives; the defaults are those of IEEE 754.
 struct AttributeOptions {
   std::string rounding = "ties_to_even";
   std::string saturation = "none";
@@ -20,8 +21,8 @@ struct AttributeOptions {
   int random_bits = 32;
 };
 
-/// The attributes that these words name. Throws Error with the option, the word that was given, all that there are and the
-/// one that is spelled nearest.
+/// Returns the attributes that these words name. Throws Error with the option, the word that was given, all possible
+/// words and the one spelled most like it.
 Attributes attributes_of(const AttributeOptions& options);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One case as a small table: name, encoding, value, flags.
+// Writes one case as a small table of names, encodings, values and flags.
 #include "lib/explain/case_words.h"
 
 #include <array>
@@ -45,7 +45,8 @@ Row row_of(std::string name, std::uint64_t bits, const ValueType& type) {
   return {std::move(name), hexadecimal(bits, type.digits()), text_of(bits, type)};
 }
 
-/// The magnitude; a rest below the window becomes a bit there, on the right side of everything.
+/// Returns the magnitude of x. If x is sticky, half a unit stands for the bits below its
+/// significand: it lies between the same neighbours.
 Decimal magnitude_of(const Exact& x) {
   Decimal out{.integer = {}, .twos = x.exponent, .fives = 0};
   const bool rest = x.sticky;
@@ -73,7 +74,8 @@ Literal literal_of(const Exact& x) {
   return out;
 }
 
-/// "-2.8720703125", "inf", "NaN"; about where it has too many digits.
+/// Returns "-2.8720703125", "inf", "NaN"; a number with too many digits is rounded, with "about"
+/// before it.
 std::string exact_value(const Exact& x) {
   const std::string sign = x.negative ? "-" : "";
   switch (x.kind) {
@@ -90,7 +92,8 @@ std::string exact_value(const Exact& x) {
   return "about " + sign + short_text(magnitude, 20);
 }
 
-/// What the operation itself raised, and what its exact result is; how that rounds.
+/// Adds the row of the exact result: its value, how it rounds, and what the operation itself
+/// raised.
 void add_exact_result(std::vector<Row>& rows, const Exact& exact, const NamedOrCustom& to,
                       const Attributes& attributes, bool signaling) {
   const bool invalid = (exact.flags & Flag::invalid) != 0;
@@ -122,7 +125,7 @@ Row verdict(const char* name, const TestResult& result, const TestFunction& func
 
 constexpr std::array<std::string_view, 4> relation_names{"a < b", "a = b", "a > b", "unordered"};
 
-/// A case of packed numbers as that of one lane.
+/// Returns one lane of a case of packed numbers, as a case of its own.
 Mismatch in_lane(const Mismatch& m, const TestFunction& function, int lane) {
   const auto part = [lane](std::uint64_t bits, const ValueType& type) {
     const int width = type.format.storage_bits();
@@ -137,7 +140,7 @@ Mismatch in_lane(const Mismatch& m, const TestFunction& function, int lane) {
   return out;
 }
 
-/// The first lane whose results do not agree.
+/// Returns the first lane whose results do not agree.
 int different_lane(const Mismatch& m, const TestFunction& function, const Comparing& comparing) {
   TestFunction one = function;
   one.result.lanes = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A mismatch, told: the operands' values, the exact result, how it rounds, and what either side says.
+// Describes a mismatch of a test stream: the operands' values, the exact result, how it rounds, and
+// both results.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace binade {
 
-/// A few aligned lines; ends with a newline.
+/// Returns a few aligned lines that end with a newline.
 std::string explained(const Mismatch& mismatch, const TestFunction& function,
                       const TestSettings& settings, const Comparing& comparing);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading products. An operand that is itself a product stands in parentheses.
+// Reads products. An operand that is itself a product stands in parentheses.
 #include "lib/explain/dot_terms.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
   throw Error(fmt::format("product '{}': {}", printable(trimmed(term)), what));
 }
 
-/// Places of a character outside parentheses.
+/// Returns the positions of a character outside parentheses.
 std::vector<std::size_t> places_of(char wanted, std::string_view text) {
   std::vector<std::size_t> out;
   int depth = 0;
@@ -40,7 +40,8 @@ std::vector<std::size_t> places_of(char wanted, std::string_view text) {
   return out;
 }
 
-/// Takes "8:" from the front of a product, where it says its k; encodings have a colon after letters.
+/// Removes "8:" from the front of a product and returns 8, its k; returns nothing if the product does
+/// not say its k. The colon of an encoding follows letters.
 std::optional<std::size_t> take_place(std::string_view& term) {
   const std::string_view digits = trimmed(term.substr(0, term.find(':')));
   if (digits.size() == trimmed(term).size()) return std::nullopt;

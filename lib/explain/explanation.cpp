@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tracer that writes down what a sum tells it, and puts beside each step what the step is exactly.
+// A tracer (emulate/trace.h) that records the steps of a sum, and computes beside each step what it
+// is exactly.
 #include "lib/explain/explanation.h"
 
 #include <algorithm>
@@ -17,20 +18,20 @@ ExactNumber exactly(const Addend& x) {
   return exact_number(x.negative, x.significand, x.exponent - x.fraction_bits);
 }
 
-/// Whether the blocks of an instruction begin at +0, whatever c is.
+/// Returns whether the blocks of an instruction begin at +0, whatever c is.
 bool begins_at_zero(const DotModel& model) { return model.c_last || model.scales.without_c; }
 
-/// What the tracer fills; it is itself handed around as a constant.
+/// What the tracer fills. The tracer itself is passed by constant reference.
 struct Record {
   Explanation& out;
   const std::vector<Format>& marked;  ///< formats of the accumulators at the marks, in order
   Typed accumulator{};
-  bool at_c = false;  ///< the accumulator is c as it was given
+  bool at_c = false;  ///< whether the accumulator is c as it was given
   std::vector<TracedTerm> terms = {};
   std::size_t marks = 0;
-  std::vector<bool> taken = {};  ///< which k took part
+  std::vector<bool> taken = {};  ///< taken[i]: k = i took part
   ExactNumber products = {};
-  bool finite = true;  ///< every operand is a number
+  bool finite = true;  ///< whether every operand is a finite number
 
   int k() const { return static_cast<int>(out.a.size()); }
   void take(int place, bool number, const ExactNumber& product) {
@@ -67,9 +68,9 @@ ExplainedTerm explained(const TracedTerm& x, Record& record, bool is_first) {
   return term;
 }
 
-/// What each term lost, and to what.
+/// Computes how much alignment and the exponent floor cut off each term.
 void explain_cuts(ExplainedBlock& block, const std::vector<Addend>& terms) {
-  int top = 0;  // without the floor
+  int top = 0;  // the exponent that the block would be aligned to without the floor
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (terms[i].kind != Kind::finite || (block.highest && terms[i].exponent <= top)) continue;
     block.highest = static_cast<int>(i);
@@ -90,7 +91,7 @@ void explain_cuts(ExplainedBlock& block, const std::vector<Addend>& terms) {
   }
 }
 
-/// Writes down what it is told.
+/// The tracer.
 struct Recorder {
   Record* record;
 
@@ -182,7 +183,7 @@ struct Recorder {
   }
 };
 
-/// The formats of the accumulators at the marks of an element.
+/// A visitor that collects the formats of the accumulators at the marks of an element.
 struct MarkedFormats {
   const GemmModel& g;
   std::vector<Format> out = {};
@@ -206,7 +207,8 @@ void finish(Explanation& out, const Record& record) {
   if (record.finite) out.exact_sum = record.products;
 }
 
-/// alpha·sum + beta·C + bias of the exact sum, alpha and beta as the epilogue has them.
+/// Returns alpha·sum + beta·C + bias for the exact sum, with alpha and beta rounded as the epilogue
+/// uses them; nothing if an operand is not finite.
 std::optional<ExactNumber> with_epilogue(const GemmModel& g, const Explanation& x, bool c_in_sum) {
   const Epilogue& e = g.epilogue;
   const Typed alpha{scalar_bits(e.alpha, e.compute), e.compute};

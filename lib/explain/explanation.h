@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum of one dot product, or of one element of a whole matrix product, taken apart: every term as it
-// is aligned and cut, every block as it is rounded, every operation beside the blocks, all exactly. The
-// errors of the steps add up to the error of the sum.
+// The sum of one dot product, or of one element of a matrix product, step by step and exactly: every
+// term as it is aligned and cut, every block as it is rounded, and every operation outside the blocks.
+// The errors of the steps add up to the error of the sum.
 #pragma once
 
 #include <cstdint>
@@ -19,55 +19,57 @@
 
 namespace binade {
 
-/// A term of a block: what the sum was before it (first), or the product of a[place] and b[place].
+/// A term of a block: the sum before the block (the first term), or the product of a[place] and
+/// b[place].
 struct ExplainedTerm {
   int place = addend_place;
-  Typed a{}, b{};  ///< the operands; of the sum so far a alone
+  Typed a{}, b{};  ///< the operands; for the sum so far only a
   Kind kind = Kind::zero;
   bool negative = false;
-  int exponent = 0;     ///< that takes part in the alignment; of a finite term
-  ExactNumber exact{};  ///< likewise
-  std::int64_t units = 0;
+  int exponent = 0;        ///< exponent that takes part in the alignment, if the term is finite
+  ExactNumber exact{};     ///< the term's value, if it is finite
+  std::int64_t units = 0;  ///< the term after the cut, in units of 2^unit of its block
   ExactNumber cut_by_alignment{};  ///< what would be cut without the exponent floor too
-  ExactNumber cut_by_floor{};      ///< what the floor cuts beyond that
+  /// What is cut beyond that because of the floor (or of a product of zero).
+  ExactNumber cut_by_floor{};
 
   ExactNumber cut() const { return cut_by_alignment + cut_by_floor; }
 };
 
-/// Terms aligned to 2^top, cut below 2^unit, added, rounded once.
+/// A block: its terms are aligned to 2^top, cut below 2^unit, added, and rounded once.
 struct ExplainedBlock {
-  std::vector<ExplainedTerm> terms =
-      {};                      ///< the sum so far, then products in order; padding left out
-  bool starts_with_c = false;  ///< the sum so far is c
-  bool is_integer = false;     ///< nothing is aligned
+  /// The sum so far, then the products in order, without padding.
+  std::vector<ExplainedTerm> terms = {};
+  bool starts_with_c = false;  ///< whether the sum so far is c
+  bool is_integer = false;     ///< an integer sum, in which nothing is aligned
   int top = 0;
   int unit = 0;
   int exponent_floor = 0;
   std::optional<int> highest = {};  ///< index of the first term with the largest exponent
-  bool floor_decides = false;       ///< the floor lies above every term
-  bool special = false;
-  std::int64_t units = 0;
-  ExactNumber sum{};  ///< exactly; 0 where special
-  Format grid{};      ///< to whose numbers the sum is rounded
+  bool floor_decides = false;       ///< the floor, or a product of zero, lies above every term
+  bool special = false;             ///< whether a term is a NaN or infinite
+  std::int64_t units = 0;           ///< the sum of the cut terms, in units of 2^unit
+  ExactNumber sum{};                ///< the exact sum of the cut terms; 0 if special
+  Format grid{};                    ///< the sum is rounded to a number of this format
   Rounding rounding = Rounding::toward_zero;
   Typed result{};
-  std::optional<ExactNumber> rounding_error = {};  ///< result - sum, of a finite result
+  std::optional<ExactNumber> rounding_error = {};  ///< result - sum, if the result is finite
 
   ExactNumber cut() const;
 };
 
-/// A rounded operation.
+/// A rounded operation outside the blocks.
 struct ExplainedOperation {
   Role role = Role::chain;
   Action action = Action::add;
-  int place = 0;  ///< of a chain: k of the product, `addend_place` of padding
+  int place = 0;  ///< in a chain: k of the product, or `addend_place` for padding
   std::vector<Typed> operands = {};
   Typed result{};
-  std::optional<ExactNumber> exact = {};  ///< of finite operands
-  std::optional<ExactNumber> error = {};  ///< result - exact, where both are finite
+  std::optional<ExactNumber> exact = {};  ///< exact result, if the operands are finite
+  std::optional<ExactNumber> error = {};  ///< result - exact, if both are finite
 };
 
-/// Where an accumulator begins, or one more instruction on it.
+/// The point at which an accumulator begins, or at which one more instruction is added to it.
 struct ExplainedMark {
   SumMark mark = SumMark::zero;
   Typed accumulator{};
@@ -75,49 +77,50 @@ struct ExplainedMark {
 
 using Step = std::variant<ExplainedBlock, ExplainedOperation, ExplainedMark>;
 
-/// Errors by their cause; each is (what is left) - (what was).
+/// Errors by their cause, each a value after its steps minus the value before.
 struct ErrorsByCause {
   ExactNumber alignment{}, floor{}, blocks{}, operations{};
 
   ExactNumber sum() const { return alignment + floor + blocks + operations; }
 };
 
+/// Everything about one sum: what was computed, the steps, the result and the errors.
 struct Explanation {
   std::string instruction = {};
-  int sm = 0;  ///< 0: no architecture's
+  int sm = 0;  ///< 0: a chain, which belongs to no architecture
   Brief known{};
   DotModel model{};
   DotTypes types{};
-  std::vector<Typed> a = {}, b = {};       ///< of every k, those that take no part too
-  std::optional<Typed> c = {}, bias = {};  ///< those that take part
-  std::vector<int> left_out = {};          ///< k that sparsity leaves out
+  std::vector<Typed> a = {}, b = {};  ///< the operands of every k, also of those that take no part
+  std::optional<Typed> c = {}, bias = {};  ///< C and bias, if they take part
+  std::vector<int> left_out = {};          ///< the k that sparsity leaves out
   std::vector<Step> steps = {};
-  Typed sum{};  ///< before the epilogue
+  Typed sum{};  ///< the sum before the epilogue
   Typed result{};
-  std::optional<Typed> hardware = {};  ///< what a GPU gave
-  std::optional<ExactNumber> exact_sum =
-      {};  ///< of all products, and of c where the sum begins with it
-  std::optional<ExactNumber> exact = {};  ///< of the whole, epilogue included
-  ErrorsByCause errors{};                 ///< of the steps of the sum; add up to sum - exact_sum
+  std::optional<Typed> hardware = {};  ///< what a GPU gave for it
+  /// The exact sum of all products, and of C if the sum begins with it.
+  std::optional<ExactNumber> exact_sum = {};
+  std::optional<ExactNumber> exact = {};  ///< exact value of the result, epilogue included
+  ErrorsByCause errors{};  ///< errors of the steps of the sum, which add up to sum - exact_sum
 
   bool has_epilogue() const;
-  /// result - exact, where both are finite.
+  /// Returns result - exact, or nothing if one of them is not finite.
   std::optional<ExactNumber> error() const;
-  /// sum - exact_sum likewise.
+  /// Returns sum - exact_sum, or nothing if one of them is not finite.
   std::optional<ExactNumber> sum_error() const;
 };
 
-/// One dot of an instruction; a and b have its k elements.
+/// Explains one dot product of an instruction; a and b have its k elements.
 Explanation explain_dot(const Instruction& instruction, std::span<const std::uint64_t> a,
                         std::span<const std::uint64_t> b, std::uint64_t c);
 
-/// One element of a whole product.
+/// Explains one element of a matrix product.
 Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64_t>& element);
 
-/// Whether an encoding is a number.
+/// Returns whether an encoding is a finite number.
 bool is_number(const Typed& x);
 ExactNumber value_of(const Typed& x);
-/// Exponent of a format's last place in the binade of a number; the smallest of 0.
+/// Returns the exponent of a format's last place in the binade of x; for x = 0 the smallest one.
 int ulp_exponent(const ExactNumber& x, const Format& f);
 
 }  // namespace binade

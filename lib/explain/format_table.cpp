@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table that `binade formats` prints and the README shows.
+// Makes the table that `binade formats` prints and the README shows.
 #include "lib/explain/format_table.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A cell is one text or, for numbers that are clearer as a formula, "2^-14" and "≈ 6.104e-05",
-/// which are aligned apart.
+/// A cell of the table: one text or, for numbers that are clearer as a formula, two that are
+/// aligned apart, "2^-14" and "≈ 6.104e-05".
 struct Cell {
   std::string first;
   std::string second = {};
@@ -32,7 +32,8 @@ struct Column {
   std::function<Cell(const FormatLimits&)> cell;
 };
 
-/// 65504; 2^-14 ≈ 6.104e-05; (2-2^-7)*2^127 ≈ 3.390e+38
+/// Returns the cell of a number: "65504", "2^-14" with "≈ 6.104e-05", "(2-2^-7)*2^127" with "≈
+/// 3.390e+38".
 Cell number_cell(const Dyadic& x) {
   const Decimal exact = decimal_of(x);
   const Digits digits = digits_of(exact);
@@ -72,7 +73,7 @@ Cell subnormal_cell(const FormatLimits& row) {
   return row.format.has_subnormals() ? number_cell(row.min_positive) : Cell{"none"};
 }
 
-/// Bits of sign, exponent and fraction.
+/// Returns the widths of sign, exponent and fraction: "1+5+10".
 Cell widths_cell(const FormatLimits& row) {
   const Format& f = row.format;
   return {(f.has_sign ? "1+" : "0+") + std::to_string(f.exponent_bits) + "+" +
@@ -92,7 +93,8 @@ Cell overflow_cell(const FormatLimits& row) {
   return cell;
 }
 
-/// Titles, then a row for each format; two spaces between columns, none at the end of a line.
+/// Returns a table: titles, then a row for each format, with two spaces between columns and none at
+/// the end of a line.
 std::string block(std::span<const FormatLimits> rows, const std::vector<Column>& table) {
   std::vector<std::string> lines(rows.size() + 1);
   for (const Column& column : table) {

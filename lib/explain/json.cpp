@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The explanation as JSON: one function a kind of step, numbers spelled in one place.
+// Writes an explanation as JSON: one function for each kind of step, and one place that spells
+// numbers.
 #include "lib/explain/json.h"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An explanation as JSON, schema "binade.explain/1": every number as bits, as all its decimal digits and
-// as the nearest double.
+// An explanation as JSON, schema "binade.explain/1". Every number is written as its bits, as all its
+// decimal digits and as the nearest double.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which columns a block needs.
+// Computes which columns a block needs.
 #include "lib/explain/ladder.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A block as columns of bits: one row a term, one column a weight, and the line below which the hardware
-// keeps nothing. Both pictures, on a terminal and as SVG, are drawn from it.
+// A block as columns of bits: one row for each term, one column for each binary weight, and a line below
+// which the hardware keeps nothing. The pictures on a terminal and as SVG are both drawn from it.
 #pragma once
 
 #include <vector>
@@ -14,14 +14,14 @@ enum class BitFate : std::uint8_t {
   kept,
   cut_by_alignment,
   cut_by_floor,
-  rounded_off,  ///< of the sum
+  rounded_off,  ///< a bit of the sum that rounding removed
 };
 
-/// Weights of the columns: highest … unit are kept, unit - 1 … lowest cut.
+/// The weights of the columns, as exponents of two: highest … unit are kept, unit - 1 … lowest are cut.
 struct Ladder {
   int highest = 0;
   int unit = 0;
-  int floor_unit = 0;  ///< the unit without the floor; the unit where the floor does not decide
+  int floor_unit = 0;  ///< the unit without the floor; equal to `unit` if the floor does not decide
   int lowest = 0;
 
   BitFate fate(int weight) const {
@@ -33,13 +33,15 @@ struct Ladder {
   int cut_columns() const { return unit - lowest; }
 };
 
-/// Of a block that is not special, with the places that its terms, its sum and its result have bits in.
+/// Returns the ladder of a block that is not special, with all places in which its terms, its sum or its
+/// result have bits.
 Ladder ladder_of(const ExplainedBlock& block);
 
-/// Whether a block has a picture: not of integers, no NaN or infinity among its terms.
+/// Returns whether a block has a picture: not one of integers, nor one with a NaN or an infinity among
+/// its terms.
 bool has_ladder(const ExplainedBlock& block);
 
-/// Weight of the last place of a block's result; bits of the sum below are rounded off.
+/// Returns the weight of the last place of a block's result; bits of the sum below it are rounded off.
 int last_place(const ExplainedBlock& block);
 
 }  // namespace binade

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ladder of bits. Left of the line is what the hardware keeps, right of it what it cuts off:
+// Draws the ladder of bits. Left of the line is what the hardware keeps, right of it what it cuts
+// off:
 //
-//              2^3                       2^-22 │ cut away
+//              2^3                       2^-22 │ cut off
 //     c      + ··1011                          │
 //     k 0    - 1·10000000000000000000000000000 │011
 //     sum    - …
-//     d      - …
+//     result - …
 #include "lib/explain/ladder_text.h"
 
 #include <algorithm>
@@ -41,13 +42,13 @@ std::string_view color_of(BitFate fate, const Colors& colors) {
   return {};
 }
 
-/// The bits of one row: '·' where a number has none.
+/// Writes the bits of one row; '·' stands where a number has none.
 class TextRow {
  public:
   TextRow(const Ladder& ladder, int cut_columns, const Colors& colors)
       : ladder_(ladder), lowest_(ladder.unit - cut_columns), colors_(colors) {}
 
-  /// `rounded_below`: bits of lower weight are not in the result.
+  /// Bits of a weight below `rounded_below` are not in the result.
   std::string text(const ExactNumber& x, int rounded_below) const {
     std::string out;
     for (int weight = ladder_.highest; weight >= lowest_; --weight) {
@@ -107,7 +108,7 @@ std::string products_text(const ExplainedBlock& block) {
   return out;
 }
 
-/// How a term lost what it lost.
+/// Returns how much was cut off a term, and a mark for the cause.
 std::string cut_text(const ExplainedTerm& term) {
   if (term.cut().is_zero()) return {};
   const bool both = !term.cut_by_alignment.is_zero() && !term.cut_by_floor.is_zero();
@@ -117,7 +118,7 @@ std::string cut_text(const ExplainedTerm& term) {
                                                  : "*");
 }
 
-/// The weights above the first and the last kept column, and what lies right of the line.
+/// Returns the line above the ladder: the weights of the first and the last kept column.
 std::string scale_text(const Ladder& ladder) {
   const std::string first = fmt::format("2^{}", ladder.highest);
   const std::string last = fmt::format("2^{}", ladder.unit);

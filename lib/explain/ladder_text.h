@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One block of a sum as lines of a terminal: operands and products, then their bits under each other.
+// One block of a sum as lines for a terminal: operands and products, then their bits under each
+// other.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace binade {
 
-/// Lines indented by two columns, at most 100 wide.
+/// Returns lines that are indented by two columns and at most 100 columns wide.
 std::string block_text(const ExplainedBlock& block, bool color);
 
 }  // namespace binade

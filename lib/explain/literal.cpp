@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading literals. Every factor of a product is digits · 10^k or digits · 2^k; nothing is rounded.
+// Reads literals. Every factor of a product is digits · 10^k or digits · 2^k; nothing is rounded.
 #include "lib/explain/literal.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace binade {
 namespace {
 
-/// Reads from the front of a text and knows the whole of it for error messages.
+/// Reads from the front of a text, and keeps the whole text for error messages.
 struct Reader {
   std::string_view whole;
   std::string_view rest;
@@ -31,7 +31,7 @@ struct Reader {
     while (take(' ')) {
     }
   }
-  /// The longest run of digits of a base.
+  /// Removes the longest run of digits of a base from the front, and returns it.
   std::string_view take_digits(int base) {
     const auto is_digit = [base](char c) {
       if (c >= '0' && c <= '9') return c - '0' < base;
@@ -43,7 +43,7 @@ struct Reader {
     rest.remove_prefix(n);
     return digits;
   }
-  /// A signed whole number within ±limit.
+  /// Reads a whole number with an optional sign, at most `limit` in magnitude.
   int take_exponent(int limit) {
     const bool negative = !take('+') && take('-');
     const std::string_view digits = take_digits(10);
@@ -64,7 +64,7 @@ int value_of_digit(char c) {
   return (c | 0x20) - 'a' + 10;
 }
 
-/// Whole and fractional digits, joined, and how many of them are fractional.
+/// The whole and the fractional digits of a number, joined, and how many of them are fractional.
 struct Number {
   std::string digits;
   int fractional = 0;
@@ -98,7 +98,7 @@ Decimal take_hexadecimal(Reader& in) {
   for (const char c : number.digits) {
     out = out * Decimal{{16}, 0, 0};
     const auto digit = static_cast<std::uint64_t>(value_of_digit(c));
-    if (digit != 0) {  // the lowest word ends in four zero bits
+    if (digit != 0) {  // after the multiplication by 16 the lowest word ends in four zero bits
       if (out.integer.empty()) out.integer.push_back(0);
       out.integer[0] |= static_cast<std::uint32_t>(digit);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a user types for a number, read exactly:
+// Reads the numbers that a user types, exactly:
 //
 //     0.1   1e-8   65520                 decimal, any number of digits
 //     0x1.8p-3                           hexadecimal, with its power of two
@@ -9,7 +9,7 @@
 //     bits:0x3c00   bits:0b0_01111_00    an encoding of the destination format
 //     binary32:0x3dcccccd                an encoding of another format, to be rounded
 //
-// each with a sign in front, encodings excepted.
+// Each may have a sign in front, except encodings.
 #pragma once
 
 #include <cstdint>
@@ -23,33 +23,36 @@
 
 namespace binade {
 
-/// Largest power of ten, and number of digits, that a literal may have; powers of two have the
-/// same range in value. Far outside every format, and small enough to be exact in no time.
+/// The largest power of ten, and the largest number of digits, that a literal may have; powers of
+/// two have the same range in value. They lie far outside every format, and are small enough to be
+/// exact in no time.
 inline constexpr int max_decimal_exponent = 10000;
 inline constexpr int max_binary_exponent = 33219;
 inline constexpr int max_digits = 10000;
 
 struct Literal {
-  std::string text;  ///< as typed, fit for a line of output
+  std::string text;  ///< as typed, made printable
   Kind kind = Kind::zero;
   bool negative = false;
-  Decimal magnitude = {};  ///< of a finite or zero literal
+  Decimal magnitude = {};  ///< value of a finite or zero literal, without its sign
 
-  /// An encoding was typed: its bits and, unless they are the destination's own, their format.
+  /// The bits of an encoding that was typed and, if it is not of the destination's own format, its
+  /// format.
   struct Encoding {
     std::uint64_t bits = 0;
     std::optional<NamedOrCustom> format;
   };
   std::optional<Encoding> encoding = {};
-  Exact special = {};  ///< of a NaN: sign, payload and whether it signals
+  Exact special = {};  ///< for a NaN: its sign, payload and whether it signals
 };
 
-/// Error with what is wrong and how numbers are written.
+/// Reads a literal. Throws Error with what is wrong and how numbers are written.
 Literal parse_literal(std::string_view text);
 
-/// The operand that `project` takes.
+/// Returns the operand that `project` takes (emulate/project.h).
 Exact operand_of(const Literal& literal);
 
+/// The help text that says how numbers are typed.
 extern const char* const literal_help;
 
 }  // namespace binade

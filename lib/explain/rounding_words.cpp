@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The story of one rounding: which of the rules of project.h applied, in its order.
+// Finds which of the rules of project.h applied to a rounding, in their order, and describes it.
 #include "lib/explain/rounding_words.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr std::array<std::pair<Flags, std::string_view>, 5> flag_names{
      {Flag::underflow, "underflow"},
      {Flag::inexact, "inexact"}}};
 
-/// One rounding with everything the sentences need.
+/// One rounding, with everything that the sentences need.
 struct Story {
   const Literal& literal;
   const NamedOrCustom& named;
@@ -33,7 +33,7 @@ struct Story {
   std::uint32_t random;
   Exact operand;
   Projected out;
-  bool negative;  ///< the sign that rounding sees: formats without a sign ignore it
+  bool negative;  ///< the sign that rounding uses; it is false for formats without a sign
   Placement place;
 
   std::string sign() const { return negative ? "-" : ""; }
@@ -59,7 +59,8 @@ Placement placement_of(const Exact& x, const Decimal& magnitude, const Format& f
           scaled(distance(magnitude, decimal_of(lower)), -quantum)};
 }
 
-/// Why a number between two neighbours went where it went: the unbounded-range rule.
+/// Returns why a number between two neighbours was rounded to one of them, as if the range had no
+/// end.
 std::string rule_words(const Story& s, bool up) {
   const bool nearest = rounds_to_nearest(s.attributes.rounding);
   const auto half = s.place.fraction <=> decimal_of(Dyadic{1, -1});
@@ -81,7 +82,8 @@ std::string rule_words(const Story& s, bool up) {
                      ulps_text(s.place.fraction), n, f, r, up ? "≥" : "<", one);
 }
 
-/// "rounded away 2.44140625e-05 (0.4 ulp)" for magnitudes that shrink, "rounded up by" otherwise.
+/// Returns "rounded away 2.44140625e-05 (0.4 ulp)" if the magnitude shrank, else "rounded up by" or
+/// "rounded down by" in its place.
 std::string moved_words(const Story& s, bool up) {
   const Decimal ulp = decimal_of(Dyadic{1, 0});
   const Decimal ulps = up ? distance(ulp, s.place.fraction) : s.place.fraction;
@@ -105,14 +107,15 @@ std::string inexact_words(const Story& s, bool up) {
   return fmt::format("{}, {}", moved_words(s, up), rule_words(s, up));
 }
 
-/// Where overflow begins under this rounding: "≥ 65520, the tie above the largest finite 65504".
+/// Returns where overflow begins under this rounding: "≥ 65520, the tie above the largest finite
+/// 65504".
 std::string overflow_reason(const Story& s) {
   const Format& f = s.f;
   const Dyadic max = largest_finite(f);
   const Dyadic next{max.significand + 1, max.exponent};
   const std::string end =
       fmt::format("the {} finite {}", s.negative ? "lowest" : "largest", s.signed_text(max));
-  // Magnitudes are compared; for a negative number the signs of inequality turn round.
+  // Magnitudes are compared, so the signs of inequality are reversed for a negative number.
   const auto beyond = [&](bool inclusive, const Dyadic& x) {
     const std::string_view sign = s.negative ? (inclusive ? "≤" : "<") : (inclusive ? "≥" : ">");
     return fmt::format("{} {}", sign, s.signed_text(x));
@@ -143,7 +146,7 @@ std::string overflow_reason(const Story& s) {
   return fmt::format("{}, a whole ulp past {}", beyond(true, next), end);
 }
 
-/// What overflow delivers, where it is not infinity.
+/// Returns what overflow gives, if it is not infinity.
 std::string overflow_result(const Story& s) {
   const Kind kind = decode(s.out.bits, s.f).kind;
   if (kind == Kind::infinite) return "";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One rounding, told: what `project` made of a literal, what was rounded away, and which rule said
-// so. The bits and flags come from `project`; the story is computed beside it, exactly.
+// One rounding in words: what `project` (emulate/project.h) made of a literal, what was rounded
+// away, and which rule decided it. The bits and flags come from `project`; the rest is computed
+// beside it, exactly.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,7 @@
 
 namespace binade {
 
-/// Where |x| lies on the format's grid, its range taken as open above:
-/// lower <= |x| < upper, fraction = (|x| - lower) / (upper - lower).
+/// Where |x| lies on the format's grid, as if its range had no upper end:
 struct Placement {
   Dyadic lower;
   Dyadic tie;
@@ -29,21 +29,22 @@ struct RoundedLiteral {
   std::uint64_t bits = 0;
   Flags flags = 0;
   std::string words = {};                    ///< "a tie between 0 and 2^-24, to even"
-  std::optional<Placement> placement = {};   ///< of a finite non-zero literal
-  std::optional<Decimal> rounded_away = {};  ///< |result - x|, where both are finite
+  std::optional<Placement> placement = {};   ///< for a finite literal other than zero
+  std::optional<Decimal> rounded_away = {};  ///< |result - x|, if both are finite
 };
 
 RoundedLiteral round_literal(const Literal& literal, const NamedOrCustom& format,
                              const Attributes& attributes, std::uint32_t random);
 
-/// Largest finite number, and the half-way point to what would be the next.
+/// Returns the largest finite number, and the half-way point between it and the number that would
+/// follow it.
 Dyadic largest_finite(const Format& format);
 Dyadic overflow_tie(const Format& format);
 
-/// Whether a magnitude overflows under ties to even.
+/// Returns whether a magnitude overflows when rounded to nearest with ties to even.
 bool overflows(const Dyadic& x, const Format& format);
 
-/// "overflow", "inexact", …: the flags that are raised, gravest first.
+/// Returns the names of the flags that are raised, gravest first: "overflow", "inexact", ….
 std::vector<std::string> names_of_flags(Flags flags);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One encoding taken apart, and written as text and as JSON.
+// Decodes one encoding, and writes it as text and as JSON.
 #include "lib/explain/shown_encoding.h"
 
 #include <array>
@@ -25,7 +25,8 @@ std::string_view saturation_name(Saturation saturation) {
   return saturation == Saturation::finite ? "finite" : "none";
 }
 
-/// The encoding `step` places further from zero with the same sign, if it is a number or infinity.
+/// Returns the encoding `step` places further from zero with the same sign, if it is a number or
+/// infinity.
 std::optional<std::uint64_t> outward(const Fields& x, const Format& f, int step) {
   const std::uint64_t index = x.exponent << f.fraction_bits() | x.fraction;
   const std::uint64_t moved = step > 0 ? index + 1 : index - 1;
@@ -38,14 +39,15 @@ std::optional<std::uint64_t> outward(const Fields& x, const Format& f, int step)
   return bits_of(next, f);
 }
 
-/// The next number up (or down) in value; zeros have the smallest numbers around them.
+/// Returns the next number up (or down) in value; the neighbours of zero are the smallest numbers.
 std::optional<std::uint64_t> neighbour(const Fields& x, const Format& f, bool up) {
   if (kind_of(x, f) == Kind::zero) {
     if (!up && !f.has_sign) return std::nullopt;
     return min_bits(f, !up);
   }
   const bool out = up != x.negative;
-  const bool lowest = x.exponent == 0 && x.fraction == 0;  // of a format without zero
+  // the smallest magnitude of a format without zero
+  const bool lowest = x.exponent == 0 && x.fraction == 0;
   if (!out && lowest) {
     return f.has_sign ? std::optional(min_bits(f, !x.negative)) : std::nullopt;
   }
@@ -72,19 +74,20 @@ std::string class_words(const ShownEncoding& x) {
                      f.precision);
 }
 
-/// The exponent of the hidden bit's place.
+/// Returns the exponent of the hidden bit's place.
 int exponent_of(const ShownEncoding& x) {
   const Format& f = x.format.format;
   return f.has_zero && x.fields.exponent == 0 ? f.emin()
                                               : static_cast<int>(x.fields.exponent) - f.bias;
 }
 
-/// 1.599609375, or 0.75 for a subnormal.
+/// Returns the significand: 1.599609375, or 0.75 for a subnormal.
 Dyadic significand_of(const ShownEncoding& x) {
   return {x.magnitude.significand, -x.format.format.fraction_bits()};
 }
 
-/// "0 01011 1001100110": sign, exponent, fraction, padding, each where the format has it.
+/// Returns the bits of sign, exponent, fraction and padding, each if the format has it: "0",
+/// "01011", "1001100110".
 std::vector<std::string> groups_of(const ShownEncoding& x) {
   const Format& f = x.format.format;
   const auto binary = [](std::uint64_t value, int width) {
@@ -131,7 +134,7 @@ std::string sign_note(const ShownEncoding& x) {
   return x.fields.negative ? "sign -" : "sign +";
 }
 
-/// The bits, and a line down from each group of them to what it means.
+/// Returns the bits, and a line down from each group of them to its meaning.
 std::vector<std::string> picture(const ShownEncoding& x) {
   const Format& f = x.format.format;
   const std::vector<std::string> groups = groups_of(x);
@@ -149,7 +152,7 @@ std::vector<std::string> picture(const ShownEncoding& x) {
   return lines;
 }
 
-/// A long run of digits cut into lines.
+/// Returns a long run of digits, cut into lines.
 std::vector<std::string> folded(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < text.size(); i += width) lines.push_back(text.substr(i, width));
@@ -185,7 +188,8 @@ std::string listed_flags(Flags flags) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// What the block's left column calls each line, and the line; an empty name continues the last.
+/// The lines of the block, each with its name in the left column; an empty name continues the line
+/// above.
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
 void add(Lines& lines, const std::string& name, const std::vector<std::string>& texts) {

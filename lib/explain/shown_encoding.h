@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything `binade show` knows about one value in one format, as a struct, and its two writers.
+// Everything that `binade show` reports about one value in one format, as a struct, and written as
+// text and JSON.
 #pragma once
 
 #include <cstdint>
@@ -22,43 +23,46 @@ struct ShownEncoding {
   NamedOrCustom format;
   Attributes attributes;
   std::uint32_t random = 0;
-  RoundedLiteral rounded =
-      {};  ///< bits only, where the literal is an encoding of the format itself
+  /// If the literal is an encoding of the format itself, only `bits` is set.
+  RoundedLiteral rounded = {};
 
   Fields fields = {};
   Kind kind = Kind::zero;
-  std::string_view class_name = {};         ///< "normal", "subnormal", "quiet NaN", …
-  Dyadic magnitude = {};                    ///< of a finite number or zero
-  std::optional<int> ulp_exponent = {};     ///< likewise
-  std::optional<std::uint64_t> below = {};  ///< the next numbers, infinities included
+  std::string_view class_name = {};      ///< "normal", "subnormal", "quiet NaN", …
+  Dyadic magnitude = {};                 ///< absolute value of a finite number or zero
+  std::optional<int> ulp_exponent = {};  ///< exponent of the last place of a finite number or zero
+  /// The next numbers below and above, infinities included.
+  std::optional<std::uint64_t> below = {};
   std::optional<std::uint64_t> above = {};
 };
 
 ShownEncoding shown(const Literal& literal, const NamedOrCustom& format,
                     const Attributes& attributes, std::uint32_t random);
 
-/// What is to be shown: every value in every format.
+/// What to show: every value in every format.
 struct ShowQuestion {
   std::vector<std::string> values, formats;
   AttributeOptions attributes;
   std::optional<std::int64_t> random;
 };
 
-/// Error where there is nothing to show, or something cannot be.
+/// Returns every value in every format. Throws Error if there is nothing to show, or something
+/// cannot be shown.
 std::vector<ShownEncoding> shown_values(const ShowQuestion& question);
 
-/// With an empty line between any two.
+/// Returns the texts of all, with an empty line between any two.
 std::string shown_encodings_text(std::span<const ShownEncoding> all);
-/// Schema binade.show/1.
+/// Returns JSON of schema binade.show/1.
 nlohmann::ordered_json shown_encodings_json(std::span<const ShownEncoding> all);
 
-/// A headline, then one aligned block; ends with a newline.
+/// Returns a headline and one aligned block, which end with a newline.
 std::string shown_encoding_text(const ShownEncoding& x);
 
-/// Numbers are exact: a string of decimal digits where binary64 does not hold the number.
+/// Returns one value as JSON. Numbers are exact: a number that binary64 does not hold is a string
+/// of its decimal digits.
 nlohmann::ordered_json shown_encoding_json(const ShownEncoding& x);
 
-/// A JSON number, or all digits as a string where binary64 does not hold it.
+/// Returns a JSON number, or a string of all digits if binary64 does not hold the number.
 nlohmann::ordered_json json_number(const Decimal& x, bool negative = false);
 
 }  // namespace binade

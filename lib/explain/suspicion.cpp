@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each mistake predicts a difference; those that fit are told.
+// Each mistake predicts a difference; those whose prediction fits are reported.
 #include "lib/explain/suspicion.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace binade {
 namespace {
 
 struct Suspicion {
-  double rest = 0;  ///< of the difference, that the mistake leaves unexplained
+  double rest = 0;  ///< the part of the difference that the mistake leaves unexplained
   std::string words;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The picture of a block, drawn from the ladder. All places are integers, so that the bytes are the same
-// everywhere.
+// Draws the picture of a block from its ladder. All coordinates are integers, so that the bytes are the
+// same on every machine.
 #include "lib/explain/svg.h"
 
 #include <algorithm>
@@ -20,13 +20,14 @@
 namespace binade {
 namespace {
 
-constexpr int cell = 17;  ///< a column's width
+constexpr int cell = 17;  ///< width of a column, in pixels
 constexpr int row_height = 22;
 constexpr int margin = 28;
 constexpr int most_cut_columns = 22;
 constexpr int most_rows = 64;
 
-/// Colours of a bit that is 1, of one that is 0, of the 0's digit. The report's: what is lost is red.
+/// The colours of a bit that is 1, of one that is 0, and of the digit 0. As in the report, red means
+/// lost.
 struct Paint {
   std::string_view one, zero, digit;
 };
@@ -47,7 +48,7 @@ const Paint& paint_of(BitFate fate, bool is_negative) {
   return positive;
 }
 
-/// A row as it is drawn.
+/// A row of the picture.
 struct SvgRow {
   std::string name, operands, note;
   std::string_view note_color = soft_ink;
@@ -110,7 +111,7 @@ class Picture {
         ladder_(ladder_of(block_)),
         rows_(rows_of(block_, ladder_)),
         cut_columns_(std::min(ladder_.cut_columns(), most_cut_columns)) {
-    int widest = 0;  // in pixels: at 12 a character of the monospaced font is 7.25 wide
+    int widest = 0;  // in pixels; a character of the monospaced font of size 12 is 7.25 wide
     for (const SvgRow& row : rows_) {
       const int n = static_cast<int>(columns_of(row.operands));
       widest = std::max(widest, (row.is_sum ? 26 * n : 29 * n) / 4);
@@ -158,7 +159,7 @@ class Picture {
     return y + 76;
   }
 
-  /// Weights above the columns, and the name of the line.
+  /// Draws the weights above the columns, and the names of both sides of the line.
   int scale(int y) {
     const std::string kept =
         fmt::format("kept: {} bits below 2^{}", x_.model.fraction_bits, block_.top);
@@ -242,7 +243,8 @@ class Picture {
     return y;
   }
 
-  /// Every block as a box with what it leaves behind; long chains by their ends.
+  /// Draws every block as a box with its result; of a long chain only the blocks around the explained
+  /// one.
   int chain(int y) {
     const std::vector<const ExplainedBlock*> blocks = blocks_of(x_);
     const int n = static_cast<int>(blocks.size());
@@ -334,7 +336,7 @@ std::string explanation_svg(const Explanation& x, int block) {
   return Picture(x, block).text();
 }
 
-int most_telling_block(const Explanation& x) {
+int block_that_loses_most(const Explanation& x) {
   int best = 0;
   ExactNumber most;
   const std::vector<const ExplainedBlock*> blocks = blocks_of(x);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One block of a sum as a picture: rows are terms, columns binary weights, a cell a bit; what the hardware
-// cuts off stands right of the line. Self-contained SVG on its own light ground; the same bytes for the
-// same explanation.
+// One block of a sum as a picture: rows are terms, columns are binary weights, and a cell is a bit; what
+// the hardware cuts off stands right of the line. The SVG file is self-contained, with a light background.
+// Equal explanations give equal bytes.
 #pragma once
 
 #include <string>
@@ -11,11 +11,13 @@
 
 namespace binade {
 
-/// The block of this number, from 1, and the chain that it stands in. Error where it has no bits to draw:
-/// of integers, with a NaN or an infinity, or without a term.
+/// Returns the picture of block number `block`, counted from 1, and of the chain that it is part of.
+/// Throws Error if the block has no bits to draw: it is one of integers, holds a NaN or an infinity, or
+/// has no term.
 std::string explanation_svg(const Explanation& x, int block);
 
-/// The block that loses most, from 1; where none does, the first with a picture. Error where none has one.
-int most_telling_block(const Explanation& x);
+/// Returns the number of the block that loses most, counted from 1; if none loses anything, the first one
+/// with a picture. Throws Error if none has a picture.
+int block_that_loses_most(const Explanation& x);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SVG as text. Fonts are named by family alone; nothing is fetched.
+// Writes SVG as text. Fonts are named by family only; nothing is fetched.
 #include "lib/explain/svg_shapes.h"
 
 #include <cctype>
@@ -26,7 +26,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// A minus sign for the hyphen of a number, and a dot for the star before a power.
+/// Replaces the hyphen of a number by a minus sign, and the star before a power by a dot.
 std::string typeset(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -43,7 +43,8 @@ std::string typeset(std::string_view text) {
   return out;
 }
 
-/// 2^-14 with its exponent raised; the next piece of text comes down again.
+/// Returns SVG text in which the exponent of 2^-14 is raised; the text that follows is lowered
+/// again.
 std::string with_powers(std::string_view text) {
   constexpr std::string_view minus = "−";
   std::string out;
@@ -62,7 +63,7 @@ std::string with_powers(std::string_view text) {
     text.remove_prefix(end);
   }
   if (text.empty()) return out;
-  // The raised tspan's em is three quarters of the line's.
+  // The em of a raised tspan is three quarters of the line's.
   return raised ? out + fmt::format(R"(<tspan dy="0.3em">{}</tspan>)", escaped(text))
                 : escaped(text);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few shapes of SVG that a picture needs: boxes, lines, text that is escaped.
+// The few shapes of SVG that a picture needs: boxes, lines, and text, which is escaped.
 #pragma once
 
 #include <string>
@@ -25,16 +25,16 @@ class SvgCanvas {
   void box(int x, int y, int width, int height, std::string_view fill, int radius);
   void line(int x1, int y1, int x2, int y2, std::string_view color, int width);
   void dashed(int x1, int y1, int x2, int y2, std::string_view color);
-  /// A place without a bit.
+  /// Draws the mark of a place without a bit.
   void dot(int x, int y);
-  /// 2 with a raised exponent wherever the text has 2^n.
+  /// Draws text, in which each 2^n becomes a 2 with a raised exponent.
   void text(int x, int y, std::string_view words, const SvgText& style);
-  /// In the middle of a cell.
+  /// Draws the digit of a bit, centred at x.
   void digit(int x, int y, bool one, std::string_view color);
-  /// 2^exponent, small, above a column.
+  /// Draws a small 2^exponent above a column.
   void power(int x, int y, int exponent);
 
-  /// The whole file, on its ground.
+  /// Returns the whole SVG file, with a background.
   std::string finished(int width, int height, std::string_view title) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The explanation on a terminal.
+// Writes an explanation for a terminal.
 #include "lib/explain/text.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace binade {
 namespace {
 
-/// Blocks of more terms in all are told in a line each.
+/// If all blocks together have more terms than this, each block is written in one line.
 constexpr std::size_t most_terms_in_full = 40;
 
 std::string pair_text(const Typed& x, std::size_t longest = 30) {
@@ -41,7 +41,7 @@ std::string header_text(const Explanation& x) {
   return out + wrapped("  rule      " + model_text(x.model, x.types), 12);
 }
 
-/// A block in one line: what it took, where it was cut, what it became.
+/// Returns a block in one line: its products, what was cut, and its result.
 std::string block_line(const ExplainedBlock& block, int number, const ExactNumber& cut) {
   const auto losing = std::ranges::count_if(
       block.terms, [](const ExplainedTerm& term) { return !term.cut().is_zero(); });
@@ -66,7 +66,7 @@ std::string operation_line(const ExplainedOperation& x) {
   if (x.error) became = left_aligned(became, 30) + " " + error_text(*x.error);
   const std::size_t room = 100 - std::min<std::size_t>(columns_of(became), 100);
   if (columns_of(out) > room)
-    return out + "\n" + right_aligned(became, 100) + "\n";  // of binary64 alone
+    return out + "\n" + right_aligned(became, 100) + "\n";  // only binary64 needs two lines
   return left_aligned(out, std::min<std::size_t>(room, 54)) + became + "\n";
 }
 
@@ -92,7 +92,7 @@ bool changes_nothing(const ExplainedBlock& block) {
          before.negative == decode(block.result.bits, block.result.format).negative;
 }
 
-/// Writes the steps, and numbers blocks and instructions on the way.
+/// Writes the steps, and numbers blocks and instructions.
 class Steps {
  public:
   Steps(const Explanation& x, const ExplanationStyle& style) : x_(x), style_(style) {
@@ -157,7 +157,7 @@ std::string hardware_text(const Explanation& x) {
   return out;
 }
 
-/// The step that first gave what is no number.
+/// Returns the step that first gave a NaN or an infinity.
 std::string origin_text(const Explanation& x) {
   if (is_number(x.result)) return {};
   int blocks = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An explanation for a terminal, at most 100 columns wide: the products, each block's bits under each
-// other with the line below which they are cut, every rounding, and where the error came from.
+// other with the line below which they are cut, every rounding, and where the error comes from.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@ namespace binade {
 
 struct ExplanationStyle {
   bool color = false;
-  bool all = false;               ///< every block in full; else a line each where there are many
-  std::optional<int> block = {};  ///< this one in full, from 1
+  bool all = false;  ///< every block in full; if false, long sums have one line for each block
+  std::optional<int> block = {};  ///< number of a block to show in full, counted from 1
 };
 
-/// Error where the block that is asked for is not there.
+/// Returns the explanation as text. Throws Error if there is no block of the requested number.
 std::string explanation_text(const Explanation& x, const ExplanationStyle& style = {});
 
-/// One line a cause: what the steps lost; "" where nothing can be said.
+/// Returns one line for each cause of error, with what its steps lost; "" if nothing is known.
 std::string errors_text(const Explanation& x);
 
-/// Blocks of an explanation, in order.
+/// Returns the blocks of an explanation, in order.
 std::vector<const ExplainedBlock*> blocks_of(const Explanation& x);
-/// One of them, from 1. Error where there is none of that number.
+/// Returns block number `number`, counted from 1. Throws Error if there is none of that number.
 const ExplainedBlock& block_of(const Explanation& x, int number);
 
 }  // namespace binade

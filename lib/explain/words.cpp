@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words of an explanation.
+// Makes the words of an explanation.
 #include "lib/explain/words.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 9> role_names{
 
 std::string infinity_text(bool negative) { return negative ? "-inf" : "+inf"; }
 
-/// Why a term is a NaN.
+/// Returns why a term is a NaN.
 std::string nan_text(const ExplainedTerm& term, const ExplainedBlock& block) {
   const std::string name = term_name(term, block);
   if (term.place == addend_place) return name + " is NaN";
@@ -37,7 +37,7 @@ std::string floor_text(const DotModel& model) {
                                           : fmt::format("at least 2^{}", model.exponent_floor);
 }
 
-/// How a fused sum's edges differ from ours.
+/// Returns how the rules of a fused sum differ from the table's: zero products, and signs of zero.
 std::string edges_text(const DotModel& model) {
   std::string out;
   if (model.edges.zero_raises == ZeroRaises::single) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of element types and the names under which users know them.
+// The table of element types, and the other names under which users know them.
 #include "lib/format/dtype.h"
 
 #include <algorithm>
@@ -39,10 +39,10 @@ constexpr auto table = std::to_array<Dtype>({
     {"U8", 8, integer, "", "u1"},
     {"BOOL", 8, boolean, "", "b1"},
     {"C64", 64, complex, "", "c8"},
-    {"C128", 128, complex, "", "c16"},  // NumPy's only: safetensors has no name for it
+    {"C128", 128, complex, "", "c16"},  // only NumPy has a name for it
 });
 
-/// Names of PyTorch and ml_dtypes that are neither safetensors' nor binade's.
+/// Names in PyTorch and ml_dtypes that neither safetensors nor binade uses.
 constexpr auto aliases = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"float64", "F64"},
     {"double", "F64"},

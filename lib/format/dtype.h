@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The element types that files hold, one row each, under safetensors' names. A row says how wide an
-// element is, what kind of thing it is, which of binade's formats its bits are, and NumPy's name.
+// The element types that files hold, one row each, under the names that safetensors uses. A row
+// says how wide an element is, what kind of value it is, which of binade's formats its bits are in,
+// and what NumPy calls the type.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,15 @@
 
 namespace binade {
 
-/// Packed types share bytes between elements; they are listed and skipped, never read.
+/// The kind of an element. Packed types have elements that share bytes; tensors of these are listed
+/// and skipped, never read.
 enum class DtypeKind { floating, integer, boolean, complex, packed };
 
 struct Dtype {
   std::string_view name;  ///< safetensors' name: "BF16"
-  unsigned bits = 0;      ///< of one element
+  unsigned bits = 0;      ///< width of one element
   DtypeKind kind = {};
-  std::string_view format;  ///< binade's format: "bfloat16"; empty where there is none
+  std::string_view format;  ///< binade's format: "bfloat16"; empty if there is none
   std::string_view npy;     ///< NumPy's type letter and size: "f4"; empty where NumPy has no type
 
   friend bool operator==(const Dtype& a, const Dtype& b) { return a.name == b.name; }
@@ -27,18 +29,19 @@ struct Dtype {
 
 std::span<const Dtype> dtypes();
 
-/// By safetensors' exact name.
+/// Returns the row with exactly this name of safetensors, or nothing.
 std::optional<Dtype> find_dtype(std::string_view name);
 
-/// By any name a user may type: safetensors' ("F8_E4M3"), binade's ("e4m3") or that of PyTorch,
-/// NumPy and ml_dtypes ("float8_e4m3fn", "torch.float8_e4m3fn"), in any case. Error if unknown.
+/// Returns the row for any name a user may type: safetensors' ("F8_E4M3"), binade's ("e4m3"), or
+/// that of PyTorch, NumPy and ml_dtypes ("float8_e4m3fn", "torch.float8_e4m3fn"), in any case.
+/// Throws Error if the name is unknown.
 Dtype parse_dtype(std::string_view name);
 
-/// "floating", "integer", ...
+/// Returns "floating", "integer", …
 std::string_view to_string(DtypeKind kind);
 
-/// Elements of a shape (1 for the scalar's empty shape) and their bytes; nothing if either
-/// exceeds 2^63 - 1 or the elements end inside a byte.
+/// The size of an array: its elements (1 for the empty shape of a scalar) and their bytes. extent()
+/// returns nothing if either exceeds 2^63 - 1 or if the last element ends inside a byte.
 struct Extent {
   std::uint64_t elements;
   std::uint64_t bytes;

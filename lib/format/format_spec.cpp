@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading and writing format specifications.
+// Reads and writes format specifications.
 #include "lib/format/format_spec.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr std::array<NamedSpecials, 4> specials_names{{{"ieee", Specials::ieee},
 
 constexpr std::array<std::string_view, 5> keys{"bias", "specials", "zero", "sign", "padding"};
 
-/// What other programs call a row of the table: C, PyTorch, ml_dtypes, vLLM, PTX.
+/// What other programs (C, PyTorch, ml_dtypes, vLLM, PTX) call a row of the table.
 using OtherName = std::pair<std::string_view, std::string_view>;
 constexpr auto other_names = std::to_array<OtherName>({
     {"fp16", "binary16"},
@@ -77,7 +77,7 @@ std::optional<int> integer_in(std::string_view text) {
   return value;
 }
 
-/// Reads a number of at most three digits off the front.
+/// Removes a number of at most three digits from the front of the text and returns it.
 std::optional<int> take_width(std::string_view& text) {
   std::size_t n = 0;
   while (n < text.size() && n < 3 && text[n] >= '0' && text[n] <= '9') ++n;
@@ -92,8 +92,8 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-/// "e5m10" or "ue5m10": the numbers IEEE 754 would choose for these widths, whatever the table says
-/// about the name.
+/// Returns the format of "e5m10" or "ue5m10", with the bias and specials that IEEE 754 would choose
+/// for these widths, even if the table has a format of that name. Returns nothing for other texts.
 std::optional<Format> widths(std::string_view text) {
   Format f;
   f.has_sign = !take(text, 'u');
@@ -109,15 +109,17 @@ std::optional<Format> widths(std::string_view text) {
   return f;
 }
 
-/// What stands before the first colon.
+/// Returns the format that `text` names, the part of a specification before the first colon.
+/// `whole` is the specification, for messages.
 Format base_of(std::string_view text, std::string_view whole) {
   if (const std::optional<Format> named = find_format(text)) return *named;
   std::string lower = lower_case(text);
-  if (lower.starts_with("f8_")) lower = "fp8_" + lower.substr(3);  // .safetensors' names
+  if (lower.starts_with("f8_")) lower = "fp8_" + lower.substr(3);  // as safetensors writes F8_E4M3
   if (lower != text) return base_of(lower, whole);
   const auto* const other = std::ranges::find(other_names, text, &OtherName::first);
   const std::optional<Format> f = widths(text);
-  // PTX's ue8m0 alone is the table's e8m0; with parts of its own it is what its widths say.
+  // ue8m0 by itself is PTX's name of the table's e8m0; with parts after it (ue8m0:bias=…) it is
+  // read by its widths.
   if (other != other_names.end() && (!f || text == whole)) return *find_format(other->second);
   if (f) {
     if (f->exponent_bits < 2 || f->exponent_bits > 11) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How users name a format: by its name in the table, or by a specification of their own.
+// How users name a format: by its name in the table of emulate/format.h, or by a specification of
+// their own.
 //
 //     binary16                        a row of emulate/format.h
 //     e5m7                            5 exponent bits, 7 fraction bits; IEEE specials, bias 15
-//     ue5m3                           the same without a sign
+//     ue5m3                           5 exponent bits, 3 fraction bits, no sign
 //     e4m3:specials=ieee:bias=8       a row or eXmY with some of its numbers replaced
 #pragma once
 
@@ -16,23 +17,26 @@
 namespace binade {
 
 struct NamedOrCustom {
-  std::string name;  ///< the table's name, else the specification by `spec_of`
+  std::string name;  ///< its name in the table, or else the specification that spec_of() gives
   Format format;
 };
 
-/// Error with what is wrong, the known names and the nearest where the text names no valid format.
+/// Returns the format that the text names. Throws Error if the text names no valid format; the
+/// message says what is wrong, or lists the known names and the nearest of them.
 NamedOrCustom parse_format(std::string_view text);
 
-/// The table's name of what other programs call "fp16", "float8_e4m3fn" and the like; other words as they are.
+/// Returns the table's name of a format that other programs call "fp16", "float8_e4m3fn" and the
+/// like; any other word is returned unchanged.
 std::string_view table_name_of(std::string_view text);
 
-/// The table's name, or the shortest specification that `parse_format` reads back.
+/// Returns the format's name in the table, or the shortest specification from which parse_format()
+/// makes the format again.
 std::string spec_of(const Format& format);
 
-/// "ieee", "nan_only", "none" or "fnuz"
+/// Returns "ieee", "nan_only", "none" or "fnuz".
 std::string_view specials_name(Specials specials);
 
-/// The syntax in a few lines, for --help.
+/// A few lines of text, for --help, that explain the syntax above.
 extern const char* const format_spec_help;
 
 }  // namespace binade

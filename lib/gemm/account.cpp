@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements on all threads, eight at once where lanes know how (lane_product.h), else each traced into losses of its
-// own; added to the account of its slot, and the slots added up at the end.
+// Counts the elements of a product on all threads: eight at once where lane_product.h knows the model, else one
+// traced element at a time. Each thread adds to an account of its own, and these are added up at the end.
 #include "lib/gemm/account.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void add_cut(Cost& cost, std::uint64_t taken, bool vanished, bool negative, int 
   (negative ? cost.raised : cost.lowered).add(taken, exponent);
 }
 
-/// One thread's share of the account, and its work space.
+/// The account and the work space of one thread.
 struct Share {
   GemmAccount account;
   ElementLosses losses;
@@ -30,7 +30,7 @@ struct Share {
   void add_term(const TermLoss& x);
   void add_step(const StepLoss& x);
   void add_distance(const TermLoss& x);
-  /// products(): Σ|a·b|
+  /// Adds the error of element (i, j), which its bound limits; products() returns the element's Σ|a·b|.
   template <class Products>
   void add_error(const ElementError& error, const Upper& bound, const Products& products,
                  std::size_t i, std::size_t j);
@@ -143,7 +143,8 @@ void Share::add_element(const GemmElement<std::uint64_t>& element, std::size_t i
   add_error(error, bounds_of(account.model, element).bound, products, i, j);
 }
 
-/// The epilogue of a sum that lanes have counted; false where D is no number.
+/// Adds an element whose sum the lanes have counted: computes its epilogue, D and error. Returns false, and adds
+/// nothing, if D is a NaN or an infinity.
 bool Share::finish(const GemmElement<std::uint64_t>& element, const LaneElement& x) {
   const auto sum_of = [&x](std::int64_t value) {
     SignedSum out;
@@ -171,7 +172,8 @@ bool Share::finish(const GemmElement<std::uint64_t>& element, const LaneElement&
   return true;
 }
 
-/// At most `most_positions` runs of whole instructions.
+/// Returns how many k one entry of by_position covers: whole instructions, so that there are at most
+/// `most_positions` entries.
 std::size_t position_width(std::size_t k, int of_instruction) {
   const auto each = static_cast<std::size_t>(of_instruction);
   const std::size_t instructions = std::max<std::size_t>((k + each - 1) / each, 1);
@@ -267,11 +269,11 @@ GemmAccount account(const GemmModel& model, const GemmOperands& operands,
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());
   for (Share& share : shares) share.account = out;
-  std::mutex telling;
+  std::mutex reporting;
   std::size_t done = 0;
   const auto tell = [&](std::size_t elements) {
     if (!progress) return;
-    const std::lock_guard lock(telling);
+    const std::lock_guard lock(reporting);
     done += elements;
     progress(done / operands.n);
   };
@@ -288,7 +290,7 @@ GemmAccount account(const GemmModel& model, const GemmOperands& operands,
       tell(by_lanes.add(piece, share.account, finish, trace));
     }
   });
-  // Pieces of some hundred thousand products: the work of milliseconds.
+  // A piece has about 200,000 products, the work of milliseconds.
   const std::size_t grain =
       std::max<std::size_t>(1, 200'000 / std::max<std::size_t>(operands.k, 1));
   const std::size_t others = by_lanes.pieces() == 0 ? operands.m * operands.n : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts the data into the page that the build assembled from lib/gemm/page.
+// Puts the account's JSON into the page that the build assembles from lib/gemm/page.
 #include "lib/gemm/account_html.h"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss account's JSON inside a page that explains how to read it: one file, no external request.
+// The loss account as an HTML page that explains how to read it: one file, which makes no request to
+// the network.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Struct to JSON, name by name. Doubles are in shortest round-trip form, so equal accounts are equal text.
+// Writes a GemmAccount as JSON, member by member. Doubles are in shortest round-trip form, so equal
+// accounts give equal text.
 #include "lib/gemm/account_json.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ Json integer(std::uint64_t value) {
   return value;
 }
 
-/// integer·2^exponent with an odd integer.
+/// Returns a sum as a magnitude of account_json.h; its integer is odd, or 0.
 Json magnitude(const ExactSum& sum) {
   const auto lowest = std::ranges::find_if(sum.limbs, [](std::uint64_t x) { return x != 0; });
   if (lowest == sum.limbs.end()) return {{"value", 0.0}, {"integer", "0"}, {"exponent", 0}};
@@ -84,7 +85,7 @@ Json rules_json(const GemmAccount& x) {
   return out;
 }
 
-/// Rules without a step there are left out.
+/// Returns the entries along K; in each of them rules without a step are left out.
 Json positions_json(const GemmAccount& x) {
   Json out = Json::array();
   for (std::size_t at = 0; at < x.by_position.size(); ++at) {

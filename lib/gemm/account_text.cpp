@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plain text, 100 columns: the error in one paragraph, a table of rules, the products by their distance
-// below the largest exponent, the losses along K. Each share says what it is a share of.
+// Writes the account as plain text of 100 columns: a paragraph about the error, a table of the rules,
+// the products by their distance below the largest exponent, and the losses along K. Each share says
+// what it is a share of.
 #include "lib/gemm/account_text.h"
 
 #include <fmt/format.h>
@@ -95,7 +96,8 @@ std::string rules_text(const GemmAccount& x) {
   return out;
 }
 
-/// A bar of at most 24 columns; what is not zero shows.
+/// Returns a bar of at most 24 columns, which is proportional to share / largest; a share above 0 has
+/// at least an eighth of a column.
 std::string bar(double share, double largest) {
   constexpr std::array<const char*, 8> eighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   if (share == 0) return "";
@@ -138,7 +140,7 @@ std::string distances_text(const GemmAccount& x) {
   return out;
 }
 
-/// At most 16 rows, of the five rules that cost most.
+/// Returns the losses along K in at most 16 rows, for the four rules that cost most.
 std::string positions_text(const GemmAccount& x) {
   std::vector<std::size_t> rules;
   for (std::size_t i = 0; i < placed_loss_rules; ++i) {

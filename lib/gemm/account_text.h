@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss account for a terminal, no line wider than 100 columns.
+// The loss account as text for a terminal; no line is wider than 100 columns.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exact error of an element, from what its trace lost, beside the bounds of its walk.
+// Computes an element's exact error, from the losses of its trace (loss.h), and its bounds, from
+// the walk of error_walk.h.
 #include "lib/gemm/bound.h"
 
 #include "lib/gemm/error_walk.h"
@@ -9,7 +10,7 @@
 namespace binade {
 namespace {
 
-/// γ_K = K·u / (1 - K·u) with u = 2^-24, rounded up; nothing where K·u reaches 1.
+/// Returns γ_K = K·u / (1 - K·u) with u = 2^-24, rounded up, or nothing if K·u >= 1.
 std::optional<Upper> gamma(int k) {
   constexpr std::uint64_t inverse = std::uint64_t{1} << 24;
   const auto n = static_cast<std::uint64_t>(k);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Encodings of one in a word, as products have them, to numbers and back by the kernels, which have them packed.
+// Converts encodings that lie one in each 64-bit word, as products keep them, into floats and back. The kernels,
+// which convert arrays of packed encodings, do the work.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,7 @@ void widen(const std::byte* codes, std::size_t n, std::uint64_t* out) {
 
 }  // namespace detail
 
-/// n encodings of a format inside binary32.
+/// Converts n encodings of format f, each of which is a number of binary32 too, into floats.
 inline void floats_of_words(const Kernels& kernels, const std::uint64_t* words, std::size_t n,
                             const Format& f, float* out) {
   if (f == binary32) {
@@ -57,7 +58,8 @@ inline void floats_of_words(const Kernels& kernels, const std::uint64_t* words, 
   }
 }
 
-/// n numbers, rounded; in binary32 NaNs are as they were.
+/// Rounds n floats to the format of `to` and writes their encodings, one in each word. In binary32 nothing is
+/// rounded, and NaNs keep their bits.
 inline void words_of_floats(const Kernels& kernels, const float* values, std::size_t n,
                             const Quantizer& to, std::uint64_t* out) {
   if (to.format == binary32) {

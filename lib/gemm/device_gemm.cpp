@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pieces of rows, columns and k: a chain goes on from piece to piece of k.
+// Cuts a product into pieces of rows, columns and k. The sums of one piece of k are the starting
+// values of the next piece.
 #include "lib/gemm/device_gemm.h"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ Instruction instruction_of(const NamedGemm& named) {
   return out;
 }
 
-/// Of each of some rows, k from `at` to `at + width`, filled up with +0.
+/// Returns the operands k = at … at + width - 1 of `rows` lines, beginning with line `row`; +0
+/// stands for those from K on.
 std::vector<std::uint64_t> product_part(const std::vector<std::uint64_t>& codes, std::size_t k,
                                         std::size_t row, std::size_t rows, std::size_t at,
                                         std::size_t width, const Format& f) {

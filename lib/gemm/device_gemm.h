@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole products whose sums a device makes, in pieces of bounded size; the epilogue is the emulator's. The
-// same bytes as `gemm`'s.
+// Whole matrix products whose sums a device computes, in pieces of bounded size. The CPU computes the
+// epilogue by the emulator, and D has the same bytes as `gemm`'s (gemm.h).
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,23 @@
 
 namespace binade {
 
-/// What a device gets at a time, at most: a GiB with all that a kernel keeps of it.
+/// The largest product that a device is given at a time: with these defaults a kernel needs at most a GiB
+/// for it.
 struct ProductPiece {
   std::size_t rows = 4096, columns = 4096, k = 4096;
 };
 
 struct DeviceGemm {
-  std::vector<std::uint64_t> d = {};  ///< as `gemm` gives it
+  std::vector<std::uint64_t> d = {};  ///< D as `gemm` returns it: m × n, row after row
   ProductWay way = ProductWay::emulated;
 };
 
-/// Error, naming the option of `binade gemm` to leave out, where sums are not in plain order: one chain, k
-/// ascending.
+/// Throws Error unless the sums are in plain order, which is one chain with k ascending. The message names
+/// the option of `binade gemm` to leave out.
 void check_order_for_device(const GemmModel& model);
 
-/// Error too where the device cannot multiply.
+/// Computes a product with the sums of a device. Throws Error if the order is not plain, or if the device
+/// cannot multiply by this instruction.
 DeviceGemm gemm_on_device(Device& device, const NamedGemm& named, const GemmOperands& operands,
                           const GemmProgress& progress = {}, const ProductPiece& most = {});
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each step of the walk: what it adds to the exact value, and what its roundings add to the bounds.
+// Computes for each step of the walk what it adds to the exact value, and what its roundings add to the
+// bounds.
 #include "lib/gemm/error_walk.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ Upper magnitude_of(const Exact& x) {
   return x.kind == Kind::finite ? Upper(x.significand, x.exponent) : Upper();
 }
 
-/// The exact product; nothing where a factor is no number.
+/// Returns the exact product, and zero if a factor is zero, a NaN or an infinity.
 Exact times(const Exact& a, const Exact& b) {
   if (a.kind != Kind::finite || b.kind != Kind::finite) return {};
   return {.kind = Kind::finite,
@@ -29,9 +30,10 @@ bool to_nearest(Rounding rounding) {
   return rounding == Rounding::ties_to_even || rounding == Rounding::ties_to_away;
 }
 
-/// What rounding a number of at most this magnitude into a format may change: half a unit in the last
-/// place to nearest, else one, and where rounding cannot go outward no more than the number itself. Past
-/// the format's largest exponent the unit goes on growing: an infinity has no bound.
+/// Returns a bound on the error of rounding a number of at most this magnitude into a format: half a
+/// unit in the last place if to nearest, else one unit; to nearest and toward zero it is no more than
+/// the number itself. Above the format's largest exponent the unit keeps growing, because an infinity
+/// has no bound.
 Upper rounding_error(const Upper& magnitude, const Format& f, Rounding rounding) {
   if (magnitude.is_zero()) return {};
   const int unit = std::max(magnitude.log2(), f.emin()) - f.fraction_bits();
@@ -40,7 +42,7 @@ Upper rounding_error(const Upper& magnitude, const Format& f, Rounding rounding)
   return nearest || rounding == Rounding::toward_zero ? std::min(error, magnitude) : error;
 }
 
-/// |product| mod 2^unit: what cutting at 2^unit takes from it.
+/// Returns |product| mod 2^unit, which is what cutting at 2^unit removes.
 Upper cut_of(const Addend& x, int unit) {
   const int exponent = x.exponent - x.fraction_bits;
   const int low = unit - exponent;
@@ -73,8 +75,8 @@ ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& e
                      const SignedSum& exact, const Upper& bound, const Format& format)
     : g_(model), x_(element), stack_{{exact, bound, bound, format}} {}
 
-/// As a term of a fused block; the expanded recipe multiplies in binary16, where FP8's subnormals are
-/// normal numbers.
+/// Returns the product as a term of a fused block. The expanded recipe multiplies in binary16, where
+/// subnormals of FP8 are normal numbers.
 Addend ErrorWalk::product(std::uint64_t a, std::uint64_t b) const {
   Format from_a = g_.types.a;
   Format from_b = g_.types.b;
@@ -211,7 +213,7 @@ void ErrorWalk::fused_block(std::span<const Addend> products, const Format& c, c
   Level& level = top();
   const DotModel& model = g_.model;
   const auto unit_of = [&](int largest, const Upper& addend) {
-    // A subnormal c has exponent emin.
+    // A subnormal c takes part in the alignment with exponent emin.
     if (!addend.is_zero()) largest = std::max({largest, addend.log2(), c.emin()});
     return std::max({largest, zero_exponent_, model.exponent_floor}) - model.fraction_bits;
   };
@@ -250,7 +252,7 @@ void ErrorWalk::scalar_chain(const Format& d, Codes a, Codes b) {
   }
 }
 
-/// p = fma(a1, b1, a0·b0) in binary32, added to the sum.
+/// Adds, for each pair of products, p = fma(a1, b1, a0·b0) in binary32 to the sum.
 void ErrorWalk::pairwise(const Format& d, Codes a, Codes b) {
   constexpr Rounding nearest = Rounding::ties_to_even;
   const auto product = [&](std::size_t i) {
@@ -271,7 +273,8 @@ void ErrorWalk::pairwise(const Format& d, Codes a, Codes b) {
   }
 }
 
-/// Exact while 32 bits hold the sum; a wrapped or cut one may be anywhere in them.
+/// Adds integer products. The sum is exact as long as 32 bits hold it; a sum that wrapped or saturated
+/// may be any number of 32 bits.
 void ErrorWalk::integers(Codes a, Codes b) {
   for (std::size_t i = 0; i < a.size(); ++i) increase(scalar_product(a[i], b[i]));
   Level& level = top();
@@ -333,7 +336,7 @@ void ErrorWalk::finish() {
     if (with_c) operation(source);
   }
   if (!e.saturate) return convert(e.out, Role::output);
-  // What saturates ends at the largest number, not a unit beside the sum.
+  // A sum that saturates becomes the largest finite number, which may be far from it.
   Level& level = top();
   const auto saturated = [&](const Upper& magnitude) {
     const bool may = !magnitude.is_zero() && magnitude.log2() >= e.out.emax();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rigorous bounds of one element's error, by the walk that computes it (emulate/sum_order.h): in place of
-// an accumulator stands its exact value and how far the accumulator may be from it. bound.h derives them.
+// Rigorous bounds of one element's error. The walk that computes the element (emulate/sum_order.h) is visited with
+// pairs in place of accumulators: an accumulator's exact value, and a bound on its distance from it. bound.h derives
+// the bounds.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,18 @@
 
 namespace binade {
 
-/// The walk's visitor; after walk_sum and `finish` the bounds are those of D.
+/// The visitor of the walk. After walk_sum and `finish`, bound() and any_order() are bounds of D's error.
 class ErrorWalk {
  public:
   ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element);
-  /// Behind the walk: a finished sum with this exact value and bound; in another order of the products there is none.
+  /// Begins after the walk, with a finished sum: its exact value, bound and format. any_order() means nothing then,
+  /// since only one bound is given.
   ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element,
             const SignedSum& exact, const Upper& bound, const Format& format);
 
   Upper bound() const { return stack_.front().error; }
   Upper any_order() const { return stack_.front().any_order; }
-  void finish();  ///< the epilogue
+  void finish();  ///< adds the errors of the epilogue
 
   void push_zero(const Format& f);
   void push_c(const Format& f);
@@ -34,7 +36,7 @@ class ErrorWalk {
   void convert(const Format& f, Role);
 
  private:
-  /// An accumulator: the exact sum of what went into it, and bounds on its distance from that.
+  /// An accumulator: the exact sum of all that it has received, and bounds on its distance from that sum.
   struct Level {
     SignedSum exact;
     Upper error;      ///< in the model's order
@@ -61,13 +63,15 @@ class ErrorWalk {
 
   const GemmModel& g_;
   const GemmElement<std::uint64_t>& x_;
-  Upper magnitude_;                                         ///< of every partial sum, in any order
-  int largest_exponent_ = std::numeric_limits<int>::min();  ///< of a product
-  /// With which products of zero count, if they do: taken as if in every block.
+  Upper magnitude_;  ///< bound of every partial sum's magnitude, in any order
+  int largest_exponent_ = std::numeric_limits<int>::min();  ///< largest exponent of a product
+  /// Largest exponent with which a product of zero takes part in the alignment, in models in which it does; it is
+  /// taken as if it were in every block.
   int zero_exponent_ = std::numeric_limits<int>::min();
   std::vector<Level> stack_;
 };
 
+/// The bounds of ErrorWalk after a whole walk and the epilogue.
 struct Bounds {
   Upper bound, any_order;
 };

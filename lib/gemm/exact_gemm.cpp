@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row of A and a column of B become integers times a power of two each, where their numbers lie close enough to one
-// another; then a sum is one of 128 bits. What does not fit is added up in a sum of all exponents.
+// A row of A and a column of B become integers times one power of two each, if their numbers lie close enough to one
+// another; their sum of products is then an integer of 128 bits. Other elements are added up in a SignedSum, which
+// covers all exponents.
 #include "lib/gemm/exact_gemm.h"
 
 #include <algorithm>
@@ -25,15 +26,16 @@ constexpr int bits_of_sum = 127;
 
 uint128 magnitude_of(int128 x) { return static_cast<uint128>(x < 0 ? -x : x); }
 
-/// A row or column: numbers integer · 2^exponent, each below 2^width.
+/// A row or a column: its numbers are integer · 2^exponent with |integer| < 2^width.
 struct Line {
   int exponent = 0, width = 0;
-  bool fits = true;      ///< into 62 bits; else the integers are not set
-  bool special = false;  ///< an infinity or a NaN is among them
+  bool fits = true;      ///< whether the integers have at most 62 bits; if not, they are not set
+  bool special = false;  ///< whether an infinity or a NaN is among the numbers
 };
 
 Line line_of(std::span<const float> x, std::int64_t* integers) {
-  int low = 0, high = 0;  // exponents of the lowest bit, and one above the highest, of any
+  // over all numbers: exponent of the lowest bit, and one above that of the highest
+  int low = 0, high = 0;
   bool any = false;
   Line out;
   for (const float value : x) {
@@ -80,7 +82,8 @@ Exact exact_of(const SignedSum& x) {
   return to_exact({std::move(words), unit, 0}, x.is_negative());
 }
 
-/// An infinity or a NaN as it is; of a finite number the sign.
+/// Returns an infinity or a NaN unchanged, and a finite number's sign as -1, 0 or 1: beside an infinity its magnitude
+/// does not matter.
 double beside_infinity(double x) {
   if (!std::isfinite(x)) return x;
   return x == 0 ? 0 : std::copysign(1.0, x);
@@ -114,7 +117,7 @@ class ExactElements {
   }
 
  private:
-  /// sum · 2^exponent + c, where 127 bits hold it.
+  /// Returns sum · 2^exponent + c, or nothing if 127 bits do not hold it.
   static std::optional<Exact> with_addend(int128 sum, int exponent, float c) {
     const Exact addend = binade::exact_of(c);
     if (addend.kind == Kind::finite) {
@@ -139,7 +142,8 @@ class ExactElements {
                  .significand = magnitude_of(sum)};
   }
 
-  /// Adds an element's products; the sum of those that are not finite, else 0.
+  /// Adds the finite products of element (i, j) to `sum`. Returns the sum of the other products, an infinity or a
+  /// NaN, or 0 if there are none.
   double add_terms(std::size_t i, std::size_t j, bool any_special, SignedSum& sum) const {
     double special = 0;
     const float *a = x_.a.data() + i * x_.k, *b = x_.b.data() + j * x_.k;
@@ -153,7 +157,7 @@ class ExactElements {
     return special;
   }
 
-  /// special: the sum of the products that are not finite, or 0.
+  /// Returns the rounded element. `special` is the sum of the products that are not finite, or 0.
   float with_epilogue(const SignedSum& sum, double special, float c) const {
     if (special == 0 && finite_ && std::isfinite(c))
       return rounded(exact_of(scaled_and_added(sum, c)));
@@ -178,8 +182,8 @@ class ExactElements {
   }
 
   const ExactGemm& x_;
-  bool adds_;    ///< alpha and beta are 1
-  bool finite_;  ///< both are numbers
+  bool adds_;    ///< whether alpha is 1, and beta too if there is a C
+  bool finite_;  ///< whether alpha is finite, and beta too if there is a C
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors to encodings, shapes held against each other.
+// Converts tensors to encodings, and checks that the shapes fit together.
 #include "lib/gemm/files.h"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ std::string words_of(const Format& f) {
 
 constexpr std::size_t elements_at_once = std::size_t{1} << 16;
 
-/// visit with an unsigned integer of so many bytes.
+/// Calls `visit` with an unsigned integer type of `width` bytes.
 template <class Visit>
 void in_words(std::size_t width, const Visit& visit) {
   switch (width) {
@@ -54,7 +54,8 @@ void in_words(std::size_t width, const Visit& visit) {
   }
 }
 
-/// Values of `from` as encodings of `to` by the kernels, where each is a number of it, or is rounded; else nothing happens.
+/// Replaces encodings of `from` by encodings of `to`, on all threads. Returns false, and changes nothing, if there are
+/// NaNs or infinities, or if an element is no number of `to` and `round` is false.
 bool convert_at_once(std::vector<std::uint64_t>& elements, const Format& from, const Format& to,
                      bool round) {
   const auto width = static_cast<std::size_t>(from.storage_bits()) / 8;
@@ -79,7 +80,8 @@ bool convert_at_once(std::vector<std::uint64_t>& elements, const Format& from, c
   return true;
 }
 
-/// Values of `from` as encodings of `to`.
+/// Replaces encodings of `from` by encodings of `to`. Throws Error that names the first element which is no number of
+/// `to`, unless how.round.
 void convert_all(std::vector<std::uint64_t>& elements, const Format& from, const Format& to,
                  const std::string& where, const ReadArray& how) {
   if (convert_at_once(elements, from, to, how.round)) return;
@@ -100,11 +102,12 @@ void convert_all(std::vector<std::uint64_t>& elements, const Format& from, const
   }
 }
 
-/// Column after column to row after row.
+/// Returns the transpose of a matrix of rows × columns.
 std::vector<std::uint64_t> transposed(const std::vector<std::uint64_t>& in, std::size_t rows,
                                       std::size_t columns) {
   std::vector<std::uint64_t> out(in.size());
-  constexpr std::size_t tile = 32;  // of a side: lines of both stay in the cache
+  // side of a square tile whose rows and columns both stay in the cache
+  constexpr std::size_t tile = 32;
   parallel_for(columns, tile, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t first = 0; first < rows; first += tile) {
       const std::size_t last = std::min(rows, first + tile);
@@ -116,7 +119,7 @@ std::vector<std::uint64_t> transposed(const std::vector<std::uint64_t>& in, std:
   return out;
 }
 
-/// A matrix of which a dot takes rows: (lines, k).
+/// A matrix whose rows are the operands of dot products: `lines` rows of k elements.
 struct Lines {
   std::vector<std::uint64_t> elements;
   std::uint64_t lines = 0, k = 0;

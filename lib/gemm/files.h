@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices in files, read as encodings of the formats that a product takes. A tensor is FILE, or
-// FILE:NAME where the file holds several.
+// Reads matrices from files as encodings of the formats that a product takes, and writes D. A tensor is named
+// FILE, or FILE:NAME if the file holds several.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,31 @@
 
 namespace binade {
 
-/// Elements as encodings of one format, row after row.
+/// A tensor's elements as encodings of one format, row after row.
 struct Array {
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> elements;
   Format format{};
 };
 
-/// How a tensor's elements become encodings. Unsigned integers of the format's width are its bits
-/// (as NumPy saves formats it has no name for); a floating dtype counts by its values, each of which
-/// must be a number of the format, or is rounded to nearest where `round` says so. Without it binary32
-/// is tf32 whose low 13 bits the hardware ignores.
+/// How the elements of a tensor become encodings. Integers of the format's width are taken as its bits (NumPy
+/// saves formats that it has no name for in this way). Elements of a floating-point dtype are taken by value:
+/// each must be a number of the format, unless `round` is true, which rounds them to nearest. If `round` is
+/// false, binary32 is accepted as tf32, and its low 13 bits are ignored as the hardware does.
 struct ReadArray {
-  std::string what;  ///< "--a", for errors
+  std::string what;  ///< the option that named the tensor, "--a", for error messages
   bool round = false;
-  bool may_round = true;  ///< whether the command has --round, for errors
+  bool may_round = true;  ///< whether the command has the option --round, for error messages
 };
 
-/// Error with the file, its dtype or the first element that does not fit, and what to do.
+/// Reads a tensor. Throws Error if its dtype is of neither kind, or an element is no number of the format;
+/// the message names the file, the dtype or the first such element, and what to do.
 Array read_array(const std::string& where, const Format& format, const ReadArray& how);
 
-/// The format that a tensor's own dtype names; nothing where it holds bare bits.
+/// Returns the format that a tensor's dtype names, or nothing if the tensor holds integers.
 std::optional<Format> named_format(const std::string& where);
 
-/// Where the matrices of a product are.
+/// The files of the matrices of a product, with the shapes that they have.
 struct GemmFiles {
   std::string a, b;                              ///< (M, K) and (K, N)
   std::optional<std::string> c = {}, bias = {};  ///< (M, N) and (N,)
@@ -46,25 +47,28 @@ struct GemmFiles {
   bool round = false;
 };
 
-/// Reads them; the formats of C and the bias become what the files hold, else the accumulator's.
-/// Error where shapes do not fit.
+/// Reads the operands. model.c and model.bias become the formats of the files' dtypes, or the accumulator's
+/// where a file holds bits. Throws Error if shapes do not fit together, a matrix is empty, or K is above
+/// 2^30.
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model);
 
-/// Of shape (m, n), in the epilogue's output format.
+/// Reads a D of shape (m, n), in the epilogue's output format. Throws Error if its shape is another.
 std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel& model,
                                        const GemmOperands& operands);
 
-/// What D is kept in: the dtype of its format, else unsigned integers of its bits; I32 of an integer product.
+/// Returns the dtype in which D is stored: that of its format, or unsigned integers of the same width if
+/// there is none; I32 for an integer product.
 Dtype result_dtype(const GemmModel& model);
-/// Encodings as elements of `width` bytes each, on all threads.
+/// Writes encodings as elements of `width` bytes (1, 2, 4 or 8) each, on all threads.
 void pack_elements(std::span<const std::uint64_t> elements, std::size_t width,
                    std::span<std::byte> out);
 
-/// As .npy, or as tensor "d" of a .safetensors file whose metadata say what made it.
+/// Writes D as .npy, or as tensor "d" of a .safetensors file with `metadata`, which says how it was made.
+/// Throws Error as check_result_name does.
 void write_result(const std::string& path, const GemmModel& model, const GemmOperands& operands,
                   const std::vector<std::uint64_t>& d,
                   const std::vector<std::pair<std::string, std::string>>& metadata);
-/// Error unless the name ends in .npy or .safetensors.
+/// Throws Error unless the name ends in .npy or .safetensors.
 void check_result_name(const std::string& path);
 
 }  // namespace binade

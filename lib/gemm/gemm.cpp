@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The product, prepared and computed.
+// Prepares a product and computes it.
 #include "lib/gemm/gemm.h"
 
 namespace binade {

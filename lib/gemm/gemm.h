@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole emulated matrix products on all threads: the same bytes for any number of them, and the same as
-// `gemm_element`'s.
+// Whole emulated matrix products on all threads. The bytes are the same for any number of threads, and
+// each element equals that of `gemm_element` (emulate/gemm.h).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace binade {
 
-/// D, m × n, row after row, in the epilogue's output format.
+/// Returns D, m × n, row after row, in the epilogue's output format.
 std::vector<std::uint64_t> gemm(const GemmModel& model, const GemmOperands& operands,
                                 const GemmProgress& progress = {});
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which models lanes know, the places of their blocks, and operands taken apart for them.
+// Decides which models the lanes can count, computes the places of their blocks, and decodes
+// operands for them.
 #include "lib/gemm/lane_plan.h"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ bool has_known_rounding(const GemmModel& g) {
              is_ieee);
 }
 
-/// The blocks of the plan's instructions; false where one has products of several positions.
+/// Computes the places and the blocks of the plan's instructions. Returns false if the products of
+/// an instruction lie in several positions.
 bool place_blocks(LanePlan& plan, std::size_t position_width) {
   const GemmModel& g = plan.model;
   const bool expanded = g.model.recipe == Recipe::expanded;
@@ -78,7 +80,7 @@ std::size_t rows_at_once(const LanePlan& plan, std::size_t positions) {
   const GemmModel& g = plan.model;
   std::vector<std::size_t> blocks(positions);
   for (const LaneBlock& block : plan.blocks) ++blocks[block.position];
-  int kept_bits = g.model.fraction_bits - 6;  // of 64 products, each below a unit
+  int kept_bits = g.model.fraction_bits - 6;  // sums of 64 products that each lose less than a unit
   for (const Format& f : {g.model.grid, g.types.c, g.types.d, g.sum.promotion, g.epilogue.out}) {
     kept_bits = std::min(kept_bits, f.fraction_bits());
   }

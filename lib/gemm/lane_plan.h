@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A product made ready for loss_lanes.h: the steps of its sum, the places of its blocks, operands taken apart and in
-// the order of the blocks.
+// Prepares a product for loss_lanes.h: the steps of its sum, the places of its blocks, and its operands, decoded and
+// in the order of the blocks.
 #pragma once
 
 #include <cstddef>
@@ -17,52 +17,54 @@ namespace binade::lanes {
 
 using namespace fast::lanes;
 
-/// A factor's exponent where it is zero: below every other.
+/// The exponent of a factor that is zero; it lies below every other.
 inline constexpr std::int32_t zero_exponent = -16384;
-/// Accumulators of an element at once.
+/// Largest number of accumulators that an element may have at once.
 inline constexpr std::size_t most_depth = 8;
-/// A cell counts fewer products.
+/// A cell of loss_lanes.h counts fewer products than this.
 inline constexpr int most_in_cell = 1 << 20;
 
-/// A block's place in the order of the operands, and in K.
+/// A block of a fused sum: the index of its first operand in the order of the blocks, its number of products, and
+/// the entry of GemmAccount::by_position that it counts in.
 struct LaneBlock {
   int first = 0;
   int products = 0;
   std::size_t position = 0;
 };
 
-/// A product's steps, as eight elements take them.
+/// The steps of a product's sum, as eight elements take them together.
 struct LanePlan {
-  bool known = false;
-  bool plain_epilogue = false;  ///< lanes do: D is the sum, in its own format or another
+  bool known = false;  ///< whether the lanes can count this product
+  /// Whether the lanes compute D: it is the sum, converted to D's format.
+  bool plain_epilogue = false;
   GemmModel model{};
   SumProgram program{};
-  std::vector<int> places{};  ///< k of the operands in the order of the blocks, or -1
+  std::vector<int> places{};  ///< k of each operand in the order of the blocks; -1: padding
   std::vector<LaneBlock> blocks{};
   std::size_t instruction_blocks = 0;
   Format sum_format{};
-  int product_bits = 0;  ///< of the fraction
+  int product_bits = 0;  ///< fraction bits of a product
 };
 
-/// Not known: operands or models that are the definition's alone.
+/// Returns the plan of a product; `known` is false if only the definition (loss.h) can count it.
 LanePlan lane_plan(const GemmModel& model, const GemmOperands& x, std::size_t position_width);
 
-/// How many rows' counts and losses the lanes' words hold.
+/// Returns for how many rows the counts and losses have room in the lanes' words.
 std::size_t rows_at_once(const LanePlan& plan, std::size_t positions);
 
-/// A factor of one row, or of eight columns: ±significand · 2^exponent.
+/// An operand of one row, ±significand · 2^exponent.
 struct Factor {
   std::int32_t significand = 0, exponent = zero_exponent;
 };
-/// A row of a or column of b.
+/// A row of a or a column of b.
 struct FactorLine {
   std::size_t number = 0;
   bool usable = true;
-  int lowest = 0;   ///< no bits below 2^lowest
-  double norm = 0;  ///< the Euclidean one
+  int lowest = 0;   ///< its operands have no bits below 2^lowest
+  double norm = 0;  ///< Euclidean norm
 };
-/// All of them, those of the largest norms first, and their factors in the order of the plan's places: of line
-/// number i from i·places on.
+/// All rows, or all columns, the usable ones first and those of the largest norms first, and their factors in the
+/// order of the plan's places. The factors of line number i begin at index i · places.
 struct FactorLines {
   std::vector<FactorLine> order;
   std::vector<Factor> factors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plan, pieces, and what lanes counted brought into an account.
+// Plans a product, cuts it into pieces, and adds what the lanes counted to an account.
 #include "lib/gemm/lane_product.h"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ using lanes::LanePlan;
 
 constexpr auto width = static_cast<std::size_t>(lanes::count);
 
-/// With Σ|a·b| <= |a|·|b| half of what has room.
+/// Returns the unit's exponent: since Σ|a·b| <= |a|·|b|, sums use at most half of the room.
 int unit_of(double row_norm, double column_norm) {
-  constexpr double more = 1 + 0x1p-20;  // than the norms' own roundings
+  constexpr double more = 1 + 0x1p-20;  // more than the rounding errors of the norms
   const double most = row_norm * column_norm * more;
   return most == 0 ? 0 : std::ilogb(most) + 1 - (lanes::room - 1);
 }
@@ -65,7 +65,7 @@ void add_cells(GemmAccount& account, const LaneAccount& x, int unit) {
   }
 }
 
-/// What a piece's elements lost, in units, to an account.
+/// Adds what the elements of a piece lost, in units of 2^unit, to an account.
 void add_losses(GemmAccount& account, const LaneAccount& x, int unit) {
   for (std::size_t i = 0; i < x.by_position.size(); ++i) {
     auto& to = account.by_position[i];
@@ -75,7 +75,7 @@ void add_losses(GemmAccount& account, const LaneAccount& x, int unit) {
     for (std::size_t rule = 0; rule < placed_loss_rules; ++rule) {
       add_cost(to[rule], x.by_position[i][rule], unit);
     }
-    // The floor is asked for what alignment has left.
+    // The exponent floor applies to the terms that alignment has not turned into zero.
     for (const auto& [alignment, floor] :
          {std::pair(LossRule::product_alignment, LossRule::product_floor),
           std::pair(LossRule::addend_alignment, LossRule::addend_floor)}) {
@@ -96,7 +96,7 @@ void add_losses(GemmAccount& account, const LaneAccount& x, int unit) {
   account.blocks_at_floor += static_cast<std::uint64_t>(all_lanes(x.at_floor));
 }
 
-/// The errors of a piece's elements, in units.
+/// Sums over the elements of a piece, in units: exact values and errors.
 struct ErrorSums {
   uint128 exact = 0, raised = 0, lowered = 0, outward = 0, inward = 0;
 
@@ -117,7 +117,7 @@ ScaledDouble quotient(std::uint64_t a, std::uint64_t b) {
   return divide(dividend, divisor);
 }
 
-/// Within some units of the last place of 53 bits.
+/// Returns a / b with an error of some units in the last place of 53 bits.
 double nearly(std::uint64_t a, std::uint64_t b) {
   return static_cast<double>(a) / static_cast<double>(b);
 }
@@ -129,7 +129,7 @@ void raise_ratio(WorstElement& worst, std::uint64_t error, std::uint64_t to, std
   raise(worst, {quotient(error, to).value(), i, j});
 }
 
-/// The exponent of error / bound.
+/// Returns the exponent e of error / bound, which lies in [2^(e-1), 2^e).
 int exponent_of_ratio(std::uint64_t error, std::uint64_t bound) {
   int out = 0;
   const double significand = std::frexp(nearly(error, bound), &out);
@@ -177,7 +177,8 @@ void add_element(GemmAccount& account, ErrorSums& sums, const LaneElement& x) {
   ++account.by_ratio[static_cast<std::size_t>(octave)];
 }
 
-/// Columns side by side, their unit taken from them; those that are not wanted are zero.
+/// Packs eight columns side by side, with `unit` subtracted from their exponents; columns that are
+/// not set in `which` are zero.
 void pack(const FactorLines& columns, std::size_t first, std::uint32_t which, int unit,
           std::vector<lanes::LaneFactors>& to) {
   const std::size_t places = to.size();
@@ -222,8 +223,8 @@ struct LaneProduct::Prepared {
   lanes::LaneRun run = nullptr;
   LanePlan plan{};
   std::size_t positions = 0;
-  std::size_t height = 0;  ///< of a piece: so many rows, eight columns
-  std::size_t groups = 0;  ///< of columns
+  std::size_t height = 0;  ///< rows of a piece, which has eight columns
+  std::size_t groups = 0;  ///< number of groups of eight columns
   FactorLines rows{}, columns{};
 };
 
@@ -297,7 +298,7 @@ std::size_t LaneProduct::add(std::size_t piece, GemmAccount& account, const Fini
         }
       }
       if (given_up != 0) {
-        // What they were counted with goes again.
+        // Counts the elements that were given up once more, by themselves, and subtracts that.
         LaneAccount undone(x.positions);
         run_lanes(given_up, undone);
         losses -= undone;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The account of a product of fused blocks, eight elements at a time (loss_lanes.h): operands taken apart once,
-// rows and columns of like size together, so that one unit serves the elements of a piece. Which level's code
-// computes it, the kernels say; the reference's has none.
+// The loss account of a product of fused blocks, eight elements at a time (loss_lanes.h). Operands are decoded
+// once, and rows and columns of similar size are put together, so that one unit serves all elements of a piece,
+// which is some rows of eight columns. `kernels` says which level's code counts; the reference level has none.
 #pragma once
 
 #include <cstddef>
@@ -14,27 +14,29 @@
 
 namespace binade {
 
-/// A finished sum, in units of 2^unit, for an epilogue that is not lanes'.
+/// A finished sum in units of 2^unit, for an epilogue that the lanes do not compute.
 struct LaneElement {
   std::size_t row = 0, column = 0;
   int unit = 0;
   std::int64_t sum = 0, exact = 0, bound = 0, products = 0;
-  Format format{};                ///< of the sum
-  std::size_t last_position = 0;  ///< of K, where its last block stood
+  Format format{};                ///< format of the sum
+  std::size_t last_position = 0;  ///< index in GemmAccount::by_position of its last block
 };
 
+/// A product, cut into pieces that threads can count independently of each other.
 class LaneProduct {
  public:
-  /// Of a model and operands that it does not know there are no pieces.
+  /// Prepares a product. If the lanes do not know the model or the operands, there are no pieces.
   LaneProduct(const GemmModel& model, const GemmOperands& operands, std::size_t position_width,
               const Kernels& kernels);
   ~LaneProduct();
 
   std::size_t pieces() const;
   using Left = std::function<void(std::size_t row, std::size_t column)>;
-  /// Adds D's element and its error; false where it is to be left.
+  /// Adds D's element and its error to the account; returns false if it leaves the element.
   using Finish = std::function<bool(const LaneElement& element)>;
-  /// Adds the elements of a piece to an account, but for those that it leaves. How many elements it has.
+  /// Adds the elements of a piece to an account. Elements that only the definition can count are not added, and
+  /// `left` is called for each. Returns the number of elements of the piece, those left included.
   std::size_t add(std::size_t piece, GemmAccount& account, const Finish& finish,
                   const Left& left) const;
 

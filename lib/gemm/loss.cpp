@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events to losses. What a term lost is taken from what the model says it kept, and split at the exponent
-// that its block has without the floor; what a rounding lost is its exact operands minus its result.
+// Turns events into losses. What a term lost is its significand less what the model kept of it, split at
+// the exponent that its block has without the floor. What a rounding lost is the difference of its result
+// and its exact operands.
 #include "lib/gemm/loss.h"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ void add(SignedSum& sum, const Exact& x, bool minus) {
 
 bool below_binary32(const Format& f) { return f != binary32 && fits_in(f, binary32); }
 
-/// A step of `rule`: x.difference is delivered - exact.
+/// Records a step of `rule`, in which x.difference is delivered - exact. `is_zero` says whether the
+/// delivered result is zero.
 void record(ElementLosses& x, LossRule rule, bool is_zero) {
   StepLoss step{.rule = rule, .raised = !x.difference.is_negative(), .place = x.last_place};
   const bool nothing = x.difference.is_zero();
@@ -40,8 +42,8 @@ void record(ElementLosses& x, LossRule rule, bool is_zero) {
   (rule >= LossRule::alpha ? x.after : x.sum).add(x.difference);
 }
 
-/// A rounding of x.difference (which holds minus the exact number) to `result`. Into less than
-/// binary32 it is two steps: what binary32 toward zero would lose, and the rest.
+/// Records the rounding to `result` of an exact number, whose negative x.difference holds. A rounding
+/// into a format below binary32 is two steps: what binary32 toward zero would lose, and the rest.
 void record_rounding(ElementLosses& x, LossRule rule, const Exact& result, const Format& to,
                      const Exact& in_binary32) {
   const bool split =
@@ -58,7 +60,8 @@ void record_rounding(ElementLosses& x, LossRule rule, const Exact& result, const
   record(x, rule, result.kind == Kind::zero);
 }
 
-/// What a finite term that is not zero lost, aligned to x.top; `top` is the exponent without the floor.
+/// Returns what a finite term other than zero lost by alignment to x.top; `top` is the exponent that the
+/// block would be aligned to without the floor.
 TermLoss term_loss(const TracedTerm& term, const TracedBlock& x, int top) {
   const Addend& a = term.term;
   TermLoss out{.negative = a.negative,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a product loses on its way, rule by rule: the events of a traced element (emulate/trace.h) turned
-// into exact losses, each told to a sink with the rule that caused it and the k where it happened.
+// What an element of a product loses, rule by rule: the events of a traced element (emulate/trace.h) are
+// turned into exact losses, each with the rule that caused it and the k where it happened.
 #pragma once
 
 #include <array>
@@ -15,23 +15,26 @@
 
 namespace binade {
 
-/// Why bits went. Up to `promotion` a loss has a position in K; from `alpha` on it happens to D and not
-/// to the sum, so that d - exact = alpha·(what the others changed) + (what these changed).
+/// Why bits were lost. The rules before `promotion` have a position in K. Those from `alpha` on act on D
+/// and not on the sum, so that d - exact = alpha·(what the others changed) + (what these changed).
 enum class LossRule : std::uint8_t {
-  product_alignment,   ///< products cut because of the largest exponent of their block
-  addend_alignment,    ///< c of a block, likewise
-  product_floor,       ///< cut further because the model's exponent floor lies above that exponent
-  addend_floor,        ///< c of a block, likewise
-  block_rounding,      ///< a block's sum into the model's grid, but for what the next one counts
-  accumulator_format,  ///< into a format below binary32, beyond what binary32 toward zero loses
-  operation,           ///< rounded operations of a chain
-  promotion,           ///< a partial sum into the register beside the accumulator
-  c_last,              ///< c added to a finished sum
-  reduction,           ///< parts of K, converted and added
+  product_alignment,  ///< products cut because of the largest exponent of their block
+  addend_alignment,   ///< c of a block cut because of that exponent
+  /// Products cut further because the model's exponent floor lies above that exponent.
+  product_floor,
+  addend_floor,  ///< c of a block cut further because of that floor
+  /// A block's sum is rounded to the model's grid; without the part that accumulator_format counts.
+  block_rounding,
+  /// Rounding to a format narrower than binary32: what it loses beyond rounding to binary32 toward zero.
+  accumulator_format,
+  operation,  ///< rounded operations of a chain
+  promotion,  ///< a partial sum is added to the register beside the accumulator
+  c_last,     ///< c is added to a finished sum
+  reduction,  ///< parts of K are converted and added
   alpha,
   beta,
   bias,
-  output,  ///< into D's format
+  output,  ///< the result is converted to D's format
 };
 inline constexpr std::size_t loss_rules = 14;
 inline constexpr std::size_t placed_loss_rules = 8;
@@ -61,52 +64,55 @@ constexpr std::string_view loss_rule_name(LossRule rule) {
   return loss_rule_names[index_of(rule)].name;
 }
 
-/// The rule of a rounded operation.
+/// Returns the rule that a rounded operation of this role counts for.
 LossRule rule_of(Role role);
 
-/// A product, or c of a block, that is not zero, and what cutting it took. Its magnitude is
-/// significand · 2^exponent.
+/// A product, or c of a block, that is not zero, and what was cut off it. Its magnitude is significand ·
+/// 2^exponent.
 struct TermLoss {
   static constexpr int no_block = -1;
   bool addend = false;
   bool negative = false;
-  int distance = no_block;  ///< binades below the exponent that its block is aligned to
-  int place = 0;            ///< k; of c, of the block's first product
+  /// Binades below the exponent that its block is aligned to; no_block: in no block.
+  int distance = no_block;
+  int place = 0;  ///< k of the product; for c that of the block's first product
   uint128 significand = 0;
   int exponent = 0;
-  std::uint64_t alignment = 0;  ///< what the block's largest exponent took, in units of 2^exponent
-  std::uint64_t floor = 0;      ///< what the model's floor took besides
+  /// Cut because of the block's largest exponent, in units of 2^exponent.
+  std::uint64_t alignment = 0;
+  std::uint64_t floor = 0;  ///< cut further by the model's exponent floor, in the same units
 };
 
-/// A rounding: delivered minus exact, of which the direction and the magnitude as one or more pieces.
+/// A rounding, or a piece of one: delivered - exact is ±significand · 2^exponent, positive if `raised`.
+/// A difference that one significand does not hold is several pieces in a row.
 struct StepLoss {
   LossRule rule{};
-  bool first = true;      ///< false: another piece of the loss before
-  bool vanished = false;  ///< not zero before, zero after
+  bool first = true;      ///< false: another piece of the same rounding as the StepLoss before
+  bool vanished = false;  ///< the exact result is not zero, and the delivered one is
   bool raised = false;
   int place = 0;
-  uint128 significand = 0;  ///< 0: nothing was lost
+  uint128 significand = 0;  ///< 0: the rounding was exact
   int exponent = 0;
 };
 
-/// What an element lost: filled by `gemm_element(model, element, LossTrace{&losses})`.
+/// What an element lost; `gemm_element(model, element, LossTrace{&losses})` fills it.
 struct ElementLosses {
   std::vector<TermLoss> terms;
   std::vector<StepLoss> steps;
-  SignedSum sum;         ///< delivered - exact of the sum, before alpha
-  SignedSum after;       ///< likewise of the epilogue
-  bool special = false;  ///< a NaN or an infinity on the way; then nothing else counts
+  SignedSum sum;         ///< delivered - exact of the sum, without the epilogue
+  SignedSum after;       ///< delivered - exact of the epilogue's operations
+  bool special = false;  ///< a NaN or an infinity occurred; the other members mean nothing
   std::uint64_t blocks = 0, blocks_at_addend = 0, blocks_at_floor = 0;
 
   void clear();
 
-  // What the tracer keeps from one event to the next.
+  // State that the tracer keeps from one event to the next.
   std::vector<TracedTerm> block;
   SignedSum difference;
   int last_place = 0;
 };
 
-/// The tracer. The first term of a block is its c.
+/// The tracer. The first term of a block is its c, the sum so far.
 struct LossTrace {
   ElementLosses* to = nullptr;
 
@@ -118,18 +124,19 @@ struct LossTrace {
 
 /// How far D is from the exact value.
 struct ElementError {
-  bool special = false;  ///< D, or something on the way, is a NaN or an infinity
+  bool special = false;  ///< whether D or a value on the way to it is a NaN or an infinity
   SignedSum exact;
   SignedSum difference;  ///< D - exact
 };
 ElementError element_error(const GemmModel& model, const ElementLosses& losses,
                            std::uint64_t result);
 
-/// Error where instructions each drop their accumulator (scale-d 0) and there is more than one, or C is
-/// in it: what is lost then is lost with the sum that was.
+/// Throws Error if each instruction drops its accumulator (scale-d 0) and there is more than one
+/// instruction, or the sum begins with C: then the sum so far is lost as a whole, and no loss is
+/// accounted for.
 void require_whole_sums(const GemmModel& model, std::size_t k);
 
-/// An encoding of a floating-point or integer format as an exact number.
+/// Returns the exact number that an encoding of a floating-point or integer format has.
 Exact number_of(std::uint64_t bits, const Format& f);
 
 }  // namespace binade

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One source for all levels. A namespace has the name of its level's unit: it tells whose instructions its functions
-// have. `width` is how many lanes its vectors have: of those wider than the machine's GCC makes scalars.
+// Compiles loss_lanes.inc once for each level. A namespace has the name of its level's translation unit, which says
+// whose instructions its functions have. `width` is the number of lanes of its vectors: GCC turns vectors that are
+// wider than the machine's into scalar code.
 #include "lib/gemm/loss_lanes.h"
 
 #include <array>
@@ -15,7 +16,7 @@
 #endif
 
 namespace binade::lanes::Portable {
-inline constexpr int width = 8;  // of fewer GCC makes no scalars, but slower vectors
+inline constexpr int width = 8;  // with fewer lanes GCC makes no scalars, but slower vectors
 #include "emulate/fast/lanes.inc"
 #include "lib/gemm/loss_lanes.inc"
 }  // namespace binade::lanes::Portable

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eight elements of a product at once, and what they lose: each accumulator, its exact value and the bound on
-// their distance as multiples of one 2^unit in 64 bits, losses as masks of them. Equal to the trace of loss.h and
-// the walk of error_walk.h in every number; an element that does not fit is left.
+// The losses of eight elements of a product at once. Accumulators, their exact values and the bounds on their distance
+// are multiples of one 2^unit in 64 bits, and losses are masked-off bits of them. Every number equals that of the
+// trace (loss.h) and of the walk (error_walk.h); an element that has no room in the 64 bits is left to those.
 #pragma once
 
 #include <array>
@@ -16,31 +16,34 @@
 
 namespace binade::lanes {
 
-/// Of one rule, lane by lane, in units.
+/// What one rule cost (Cost of account.h) in each lane, in units.
 struct LaneCost {
   EightLongs steps{}, cut{}, vanished{}, raised{}, lowered{};
 };
 
-/// Products with one top, distance and fate: how many (from bit 44 on) and their significands; of these the bits lost.
+/// The products that share a top (the exponent of the lowest bit of a product that lies at the exponent of its block,
+/// in units), a distance (binades below that exponent) and a fate, as two words. The first holds their number, from bit
+/// 44 on, and below it the sum of their significands; the second holds the sum of their lost bits.
 using Cell [[gnu::vector_size(16)]] = std::uint64_t;
 inline constexpr int cell_count_bit = 44;
 static_assert(std::uint64_t{most_in_cell} << cell_count_bit == 0);
+/// What happens to a product: it loses nothing, it loses some bits, or it becomes zero. `fates` is their number.
 enum Fate : std::uint8_t { kept, cut, gone, fates };
-inline constexpr int cell_distances = 64;  ///< the last for products of zero
+inline constexpr int cell_distances = 64;  ///< the last distance is for products of zero
 inline constexpr int cell_tops = 64;
 constexpr std::size_t cell_of(int top, int fate, int distance) {
   return static_cast<std::size_t>((top * fates + fate) * cell_distances + distance);
 }
 
-/// What some elements lost, all in units of one 2^unit.
+/// What the elements of a piece lost, all in units of one 2^unit.
 struct LaneAccount {
   explicit LaneAccount(std::size_t positions)
       : by_position(positions), magnitudes(positions), cells(cell_of(cell_tops, 0, 0)) {}
 
   std::vector<std::array<LaneCost, placed_loss_rules>> by_position;
-  std::array<LaneCost, loss_rules> rules{};  ///< those without a position
+  std::array<LaneCost, loss_rules> rules{};  ///< rules that have no position in K
   struct Magnitude {
-    EightLongs low{}, high{};  ///< the 32 lower bits, the others
+    EightLongs low{}, high{};  ///< the sums of the 32 lower bits, and of the others
   };
   std::vector<Magnitude> magnitudes;  ///< Σ|product|
   std::vector<Cell> cells;
@@ -49,12 +52,12 @@ struct LaneAccount {
   LaneAccount& operator-=(const LaneAccount& other);
 };
 
-/// Of eight columns.
+/// The factors of eight columns, ±significand · 2^exponent in each lane.
 struct LaneFactors {
   EightInts significand{}, exponent = EightInts{} + zero_exponent;
 };
 
-/// The eight elements' operands; 2^unit is taken from those of b.
+/// The operands of eight elements of one row. `unit` is already subtracted from the exponents of b.
 struct LaneOperands {
   const Factor* a = nullptr;
   const LaneFactors* b = nullptr;
@@ -62,12 +65,14 @@ struct LaneOperands {
   int lowest = 0;  ///< no product has bits below 2^(unit + lowest)
 };
 
-/// The eight elements in units, where `left` is 0.
+/// The results of eight elements in units. An element whose `left` is not 0 is left to the definition, and its numbers
+/// mean nothing.
 struct LaneNumbers {
   EightLongs sum{}, exact{}, bound{}, products{}, left{}, last_position{};
 };
 
-/// Counts eight elements: from loss_lanes.inc, of the level of these kernels; null of the reference's.
+/// Counts eight elements into an account. lane_run returns the function that loss_lanes.inc makes for the level of
+/// these kernels, and null for the reference level.
 using LaneRun = LaneNumbers (*)(const LanePlan&, const LaneOperands&, LaneAccount&);
 LaneRun lane_run(const Kernels& kernels);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names to models and back.
+// Turns names and options into models, and models into options and words.
 #include "lib/gemm/named_gemm.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ std::optional<int> number(std::string_view text, int least, int most) {
   return whole && out >= least && out <= most ? std::optional(out) : std::nullopt;
 }
 
-/// The plain product of these types.
+/// Returns the product of these types in plain order.
 GemmModel plain(const DotModel& model, const DotTypes& types, int k) {
   GemmModel out{.model = model, .types = types, .k = k, .c = types.c};
   out.sum.partial = types.d;

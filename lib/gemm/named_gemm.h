@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How users name a matrix product: an instruction of an architecture, or a chain of rounded operations
-// as hand-written kernels and compilers make them, and words for the order around it.
+// How users name a matrix product: an instruction of an architecture, or a chain of rounded operations as
+// hand-written kernels and compilers make them, with options for the order of the sum.
 //
 //     mma.m16n8k16.f32.f16.f16.f32     any name of `binade architectures`
 //     fma.rn.f32.f16.f16.f32           d = fma(a[k], b[k], d), types in the order d a b c
@@ -19,36 +19,39 @@
 
 namespace binade {
 
-/// A model and how anyone knows it. sm is 0 for chains of rounded operations, which no architecture
-/// owns.
+/// A model, its name, and how anyone knows it. `sm` is the architecture; it is 0 for chains of rounded operations,
+/// which belong to none.
 struct NamedGemm {
   std::string instruction;
   int sm = 0;
   Brief known{};
   GemmModel model{};
-  std::string rules =
-      {};  ///< of the model where they are not the table's, as options: " with --floor -126"
+  /// The rules of the model that a user chose in place of the table's, as options: " with --floor
+  /// -126"; empty if there are none.
+  std::string rules = {};
 };
 
-/// The product of an instruction: plain order, accumulator from +0, C in the epilogue, output in the
-/// accumulator's format. Error as parse_instruction's.
+/// Returns the product of an instruction in plain order: the accumulator begins at +0, C is added in the epilogue,
+/// and D has the accumulator's format. Throws Error as parse_instruction does, or if a chain's name has wrong types
+/// or another rounding than to nearest.
 NamedGemm parse_gemm(std::string_view instruction, int sm);
-/// Whether the name is one of a chain, for which no architecture is needed.
+/// Returns whether the name is that of a chain, for which no architecture is needed.
 bool is_chain_name(std::string_view instruction);
 
 NamedGemm named_gemm(const Instruction& instruction);
 
-/// Error with the grammar.
+/// These two read the values of --split and --k-order, and throw Error with the grammar if the text does not follow
+/// it; the next two spell them again.
 Split parse_split(std::string_view text);
 KOrder parse_k_order(std::string_view text);
 std::string spelled(const Split& split);
 std::string spelled(const KOrder& order);
 
-/// The options of `binade gemm` that make this order and epilogue, without the instruction: "" for the
-/// plain one, "--promote-every 4 --split 2:16:pairs".
+/// Returns the options of `binade gemm` that make this order and epilogue, without the instruction: "" for the plain
+/// order, "--promote-every 4 --split 2:16:pairs".
 std::string options_of(const GemmModel& model);
 
-/// The same in words: "accumulator promoted to binary32 every 4 instructions; K in 2 parts, ...".
+/// Returns the order in words: "accumulator promoted to binary32 every 4 instructions; K in 2 parts, ...".
 std::string order_text(const GemmModel& model);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines are taken apart and packed on all threads, a group at a time, and what is special in them is noted on the way.
+// Decodes and packs lines on all threads, a group at a time, and notes their infinities and NaNs on the way.
 #include "lib/gemm/operand_groups.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const
 
 constexpr std::uint32_t infinite = 0x7F800000;
 
-/// Of all numbers between the first operand and the last.
+/// Returns the range of the magnitudes of all floats in memory from the first operand to the last.
 MagnitudeRange range_of(const ValueLines& lines) {
   const auto n = static_cast<std::size_t>(std::ranges::max(lines.starts) +
                                           std::ranges::max(lines.offsets) + 1);
@@ -37,7 +37,8 @@ MagnitudeRange range_of(const ValueLines& lines) {
     to.most = std::max(to.most, most);
   };
   parallel_for(n, std::size_t{1} << 16, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-    std::int32_t below_least = 0x7FFFFFFF, most = 0;  // of zero one less is the largest
+    // magnitude - 1 of a zero wraps to the largest number
+    std::int32_t below_least = 0x7FFFFFFF, most = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const std::int32_t magnitude = std::bit_cast<std::int32_t>(lines.values[i]) & 0x7FFFFFFF;
       below_least = std::min(below_least, (magnitude - 1) & 0x7FFFFFFF);
@@ -51,7 +52,7 @@ MagnitudeRange range_of(const ValueLines& lines) {
   return out;
 }
 
-/// How far from a line's start its operands lie; -1 stays.
+/// Returns the offset of each place's operand from the start of its line; -1 stays -1.
 std::vector<std::int32_t> offsets_of(const ValueLines& lines,
                                      std::span<const std::int32_t> places) {
   std::vector<std::int32_t> out(places.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A product's operands on their way to its kernel: who it is, lines taken apart, groups of them packed, and what infinities
-// and NaNs that a kernel drops make of a tile's sums.
+// Brings a product's operands to its kernel: which kernel multiplies, operands decoded line after line, lines packed in
+// groups, and the effect on a tile's sums of infinities and NaNs that a kernel drops.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@
 
 namespace binade {
 
-/// Lines of a group, at most.
+/// The largest number of lines in a group of rows and in a group of columns.
 inline constexpr auto group_rows = static_cast<std::size_t>(tile_rows);
 inline constexpr auto group_columns = static_cast<std::size_t>(tile_columns);
 
-/// Who multiplies a model's operands, and how it takes them. Equal readings share DecodedOperands.
+/// The kernel that multiplies a model's operands, and how it takes them. Models of equal readings share
+/// DecodedOperands.
 struct OperandReading {
   const ProductKernel* kernel = nullptr;
   Packing packing{};
@@ -31,7 +32,8 @@ struct OperandReading {
 };
 OperandReading reading_of(const GemmModel& model, const Kernels& kernels = fastest_kernels());
 
-/// Rows of a or columns of b, taken apart; one with a NaN or an infinity may be not usable.
+/// Decoded rows of a or columns of b, line after line. A line's `usable` is 0 if the kernel cannot take it, which only
+/// a NaN or an infinity can cause.
 struct DecodedLines {
   std::vector<std::byte> operands;
   std::vector<std::uint8_t> usable;
@@ -39,11 +41,11 @@ struct DecodedLines {
 struct DecodedOperands {
   DecodedLines a, b;
 };
-/// Lines of k codes each.
+/// Decodes a and b, which are lines of k encodings each.
 DecodedOperands decoded(const OperandReading& reading, std::span<const std::uint64_t> a,
                         std::span<const std::uint64_t> b, std::size_t k);
 
-/// Lines of k operands, as encodings, line after line, or as numbers.
+/// `count` lines of k operands each: either as encodings, line after line, or as numbers.
 struct OperandLines {
   const std::uint64_t* codes = nullptr;
   ValueLines values{};
@@ -55,31 +57,33 @@ struct OperandLines {
   }
 };
 
-/// Groups of lines as the kernel wants them, and which lines have infinities or NaNs: all of those, where the kernel
-/// drops them.
+/// Groups of lines, packed as the kernel wants them. Bit i of unusable[g] is set if line i of group g holds an infinity
+/// or a NaN that the kernel does not take. If the kernel drops them, specials[g] lists all of them.
 struct PackedGroups {
   struct Special {
-    std::size_t line, k;  ///< the line in its group
+    std::size_t line, k;  ///< the line's number in its group, and the operand's k
     float value;
   };
   std::unique_ptr<std::byte[]> bytes;
   std::size_t group_bytes = 0;
-  MagnitudeRange range;  ///< of numbers
+  MagnitudeRange range;  ///< range of the magnitudes, if the lines are numbers
   std::vector<std::uint32_t> unusable;
   std::vector<std::vector<Special>> specials;
 };
 
-/// The i-th packed operand of a line is number places[i]; +0 where that is -1.
+/// Packs lines into groups. The i-th packed operand of a line is number places[i] of the line, and +0 if places[i] is
+/// -1.
 PackedGroups packed_groups(const OperandReading& reading, std::span<const std::int32_t> places,
                            const OperandLines& lines, bool are_columns);
 
-/// One of the groups of all lines.
+/// Group number `number` of some lines.
 struct GroupOf {
   const OperandLines& lines;
   const PackedGroups& groups;
   std::size_t number;
 };
-/// Of the tile of a group of rows and one of columns.
+/// Returns what the infinities and NaNs that the kernel drops make of the tile of a group of rows and a group of
+/// columns.
 TileSpecials tile_specials(const OperandReading& reading, const GroupOf& rows,
                            const GroupOf& columns);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrices of a product: as encodings of the model's formats, or as numbers.
+// The matrices of a product, as encodings of the model's formats or as numbers.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace binade {
 
-/// a is m × k, row after row; b is k × n, column after column (so that a dot runs along both); c is
-/// m × n, row after row, or empty; bias has n elements, one a column, or is empty.
+/// Matrices as encodings. a is m × k, row after row; b is k × n, column after column, so that a dot product runs along
+/// both; c is m × n, row after row, or empty; bias has n elements, one for each column, or is empty.
 struct GemmOperands {
   std::size_t m = 0, n = 0, k = 0;
   std::vector<std::uint64_t> a, b, c, bias;
 
-  /// What makes element (i, j) of D.
+  /// Returns what element (i, j) of D is made of.
   GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
     return {a.data() + i * k,
             b.data() + j * k,
@@ -31,8 +31,8 @@ struct GemmOperands {
   }
 };
 
-/// Lines of numbers, wherever they lie: operand k of line i is values[starts[i] + offsets[k]]. What lies between the first and
-/// the last is read, and counts for nothing.
+/// Lines of numbers, wherever they lie in memory: operand k of line i is values[starts[i] + offsets[k]]. All numbers
+/// between the first and the last operand must be readable; those that are no operands have no effect on D.
 struct ValueLines {
   const float* values = nullptr;
   std::span<const std::int64_t> starts;
@@ -41,12 +41,12 @@ struct ValueLines {
   float at(std::size_t line, std::size_t k) const { return values[starts[line] + offsets[k]]; }
 };
 
-/// Where their operands lie.
+/// Owns the starts and offsets of ValueLines.
 struct LinePlaces {
   std::vector<std::int64_t> starts;
   std::vector<std::int32_t> offsets;
 
-  /// Line after line.
+  /// Returns the places of lines of k operands that lie one after the other.
   static LinePlaces dense(std::size_t lines, std::size_t k) {
     LinePlaces out{std::vector<std::int64_t>(lines), std::vector<std::int32_t>(k)};
     for (std::size_t i = 0; i < lines; ++i) out.starts[i] = static_cast<std::int64_t>(i * k);
@@ -56,8 +56,8 @@ struct LinePlaces {
   ValueLines of(const float* values) const { return {values, starts, offsets}; }
 };
 
-/// The same as numbers on the grids of the model's formats, without C: rows of a, columns of b; the bias is a vector of
-/// binary32.
+/// Matrices as numbers on the grids of the model's formats, without C: rows of a and columns of b. The bias, if not
+/// empty, is a vector of binary32.
 struct GemmValues {
   ValueLines a, b;
   std::span<const float> bias;

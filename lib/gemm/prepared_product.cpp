@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups of lines, and tiles of D: by the steps of the sum on a stack of encodings, with a kernel's instructions; or by a
-// kernel that does all steps in floats. Which kernel that is, is the table's.
+// Computes tiles of D from packed groups of lines. Either the steps of the sum run on a stack of encodings, with the
+// kernel's instructions, or the kernel does all steps in floats. The table of kernels decides which
+// (emulate/fast/kernels.h).
 #include "lib/gemm/prepared_product.h"
 
 #include <algorithm>
@@ -17,13 +18,13 @@
 namespace binade {
 namespace {
 
-/// The format of a finished sum: every step leaves its own on top.
+/// Returns the format of a finished sum, which is that of the last step's result.
 Format final_format(const SumProgram& program, const GemmModel& g) {
   const SumStep& last = program.steps.back();
   return last.kind == StepKind::products ? g.types.d : last.format;
 }
 
-/// Numbers on a format's grid, as encodings.
+/// Writes a line of numbers, which lie on the grid of f, as encodings.
 void words_of_line(const ValueLines& lines, std::size_t line, const Format& f, std::uint64_t* out) {
   std::vector<float> values(lines.offsets.size());
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = lines.at(line, k);
@@ -38,7 +39,7 @@ std::vector<std::uint64_t> words(const ValueLines& lines, const Format& f) {
   return out;
 }
 
-/// D's elements, on the grid of its format or not yet.
+/// Writes n elements of D, rounded to its format if they are to become encodings.
 void deliver(const Kernels& kernels, const Quantizer& to, const float* d, std::size_t n,
              std::uint64_t* out) {
   words_of_floats(kernels, d, n, to, out);
@@ -46,13 +47,14 @@ void deliver(const Kernels& kernels, const Quantizer& to, const float* d, std::s
 void deliver(const Kernels&, const Quantizer&, const float* d, std::size_t n, float* out) {
   std::copy_n(d, n, out);
 }
-/// One that is an encoding.
+/// Writes one element of D from its encoding.
 void deliver(std::uint64_t code, std::uint64_t& out) { out = code; }
 void deliver(std::uint64_t code, float& out) {
   out = std::bit_cast<float>(static_cast<std::uint32_t>(code));
 }
 
-/// The NaN of a finished sum: a chain's is quiet, every other operation's NVIDIA's. No walk ends in a conversion.
+/// Returns the NaN of a finished sum: a chain's is quiet, that of every other operation is NVIDIA's. No walk ends in a
+/// conversion.
 std::uint64_t nan_of(const SumProgram& program, const GemmModel& g) {
   const bool is_quiet = program.steps.back().kind == StepKind::products && is_chain(g.model) &&
                         !g.model.c_last && !g.model.through_f32;
@@ -117,7 +119,7 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   }
 }
 
-/// What a product is of; null where there is none.
+/// The matrices of a product; c and bias are null if there is none.
 struct PreparedProduct::Matrices {
   OperandLines a, b;
   const std::uint64_t *c = nullptr, *bias = nullptr;
@@ -131,7 +133,7 @@ struct PreparedProduct::Matrices {
   }
 };
 
-/// A tile of D, its C, rows a stride apart, and its bias; null where there is none.
+/// A tile of D with its part of C, whose rows lie c_stride apart, and of the bias; null if there is none.
 struct PreparedProduct::Tile {
   ProductTile products;
   const std::uint64_t* c = nullptr;
@@ -292,7 +294,7 @@ std::uint64_t PreparedProduct::defined(const Matrices& x, std::size_t i, std::si
 PreparedProduct::Space PreparedProduct::space() const {
   const Packing& p = reading_.packing;
   return {p.in_values ? nullptr : std::make_unique_for_overwrite<TileSums[]>(depth_),
-          // The last one is C's.
+          // The last accumulator holds C.
           p.in_values ? std::make_unique<TileValues[]>(depth_ + 1) : nullptr,
           std::vector<std::byte>(places_.size() * p.row_bytes * p.row_step),
           std::vector<std::byte>(places_.size() * p.column_bytes * p.column_step),
@@ -335,9 +337,9 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
   const PackedGroups columns = packed_groups(reading_, places_, x.b, true);
   const std::size_t down = rows.unusable.size();
   std::vector<std::optional<Space>> spaces(thread_count());
-  std::mutex telling;
+  std::mutex reporting;
   std::size_t done = 0;
-  // What is special in b, where a is left out, is no product.
+  // With sparse operands an infinity or a NaN of b may meet an a that is left out, and then is in no product.
   const bool drops =
       reading_.packing.specials == SpecialOperands::dropped && reading_.packing.sparse_group == 0;
   const auto tile = [&](std::size_t at, std::size_t slot) {
@@ -386,7 +388,7 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
                  std::size_t elements = 0;
                  for (std::size_t at = begin; at < end; ++at) elements += tile(at, slot);
                  if (!progress) return;
-                 const std::lock_guard lock(telling);
+                 const std::lock_guard lock(reporting);
                  done += elements;
                  progress(done / n);
                });

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one engine of emulated matrix products: a model's sum compiled and its kernel chosen once; operands taken apart
-// once, for all models that take them alike, and packed for the kernel; tiles over a stack of accumulators. Equal to
-// `gemm_element` in every bit: what a kernel leaves is done by that.
+// The one engine of emulated matrix products. The model's sum is compiled and its kernel chosen once; operands are
+// decoded once, for all models of equal OperandReadings, and packed for the kernel; tiles of D run on a stack of
+// accumulators. Every bit equals that of `gemm_element` (emulate/gemm.h), which computes the elements that a kernel
+// leaves.
 #pragma once
 
 #include <cstddef>
@@ -19,29 +20,32 @@
 
 namespace binade {
 
-/// Told now and then how many of the m rows are done; calls never overlap.
+/// Called now and then with the number of rows of D, of m, that are done; calls never overlap.
 using GemmProgress = std::function<void(std::size_t rows)>;
 
-/// `ProductKernel::run`, also of a kernel that has `sum`: what is a NaN is left.
+/// Does what `ProductKernel::run` does, also for a kernel that has `sum` in its place. Elements whose sum is a NaN
+/// are set in `left`.
 void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,
                   TileSums& sums, TileMask& left);
 
-/// What stands beside the model and the numbers.
+/// The size of a product, and what its epilogue is given.
 struct ProductShape {
   std::size_t k = 0;
   bool has_c = false, has_bias = false;
-  int scale_log2 = 0;  ///< sums are `rescaled` by it
+  int scale_log2 = 0;  ///< sums are multiplied by 2^scale_log2 before the epilogue
 };
 
-/// How many multiply-adds went which way; the rest the kernel's straight one.
+/// Number of multiply-adds that were done in a slower way than by the kernel's usual loop.
 struct ProductDetours {
   VectorDetours vectors;
-  std::uint64_t settled = 0;  ///< of elements that infinities or NaNs decide, whatever their sums
-  std::uint64_t defined = 0;  ///< of elements done by `gemm_element`
+  /// Multiply-adds in elements whose value infinities or NaNs among the operands decide.
+  std::uint64_t settled = 0;
+  std::uint64_t defined = 0;  ///< multiply-adds in elements that `gemm_element` computed
 
   void add(const ProductDetours& other);
 };
 
+/// A model that is ready to multiply operands of a given shape.
 class PreparedProduct {
  public:
   PreparedProduct(const GemmModel& model, const ProductShape& shape,
@@ -54,18 +58,18 @@ class PreparedProduct {
   struct Space {
     std::unique_ptr<TileSums[]> sums;
     std::unique_ptr<TileValues[]> values;
-    std::vector<std::byte> row, column;  ///< groups of a single element
-    ProductDetours detours;              ///< so far
+    std::vector<std::byte> row, column;  ///< packed operands of a single element
+    ProductDetours detours;              ///< sums over all elements that used this space
   };
   Space space() const;
-  /// D's element x, of decoded row i and column j.
+  /// Returns the element of D that x describes; its operands are decoded row i and column j.
   std::uint64_t element(const DecodedOperands& operands, std::size_t i, std::size_t j,
                         const GemmElement<std::uint64_t>& x, Space& space) const;
 
-  /// D, m × n, row after row, on all threads.
+  /// Computes D, m × n, row after row, on all threads.
   std::vector<std::uint64_t> all(const GemmOperands& operands, const GemmProgress& progress = {},
                                  ProductDetours* detours = nullptr) const;
-  /// The same of a model whose bias and D are binary32.
+  /// Computes D for a model whose bias and D are binary32.
   void all(const GemmValues& operands, float* d) const;
 
  private:
@@ -75,7 +79,8 @@ class PreparedProduct {
   void product(const Matrices& x, Out* d, const GemmProgress& progress = {},
                ProductDetours* detours = nullptr) const;
 
-  /// A tile's elements of D as encodings, or as numbers, rows `stride` apart; those set in `left` are no results.
+  /// Computes a tile's elements of D, as encodings or as numbers; rows lie `stride` elements apart. Elements set in
+  /// `left` are no results.
   template <class Out>
   void run(const Tile& tile, Space& space, TileMask& left, Out* d, std::size_t stride) const;
   template <class Out>
@@ -84,7 +89,7 @@ class PreparedProduct {
   void finish_values(const Tile& tile, std::size_t row, const float* sums, Out* d) const;
   void run_encodings(const Tile& tile, TileSums* stack, TileMask& left) const;
   void convert(TileSums& sums, const ProductTile& tile, const Format& from, const Format& to) const;
-  /// By the definition.
+  /// Returns an element as `gemm_element` computes it.
   std::uint64_t defined(const GemmElement<std::uint64_t>& x) const;
   std::uint64_t defined(const Matrices& x, std::size_t i, std::size_t j) const;
 
@@ -92,11 +97,11 @@ class PreparedProduct {
   const Kernels* kernels_;
   OperandReading reading_;
   SumProgram program_;
-  std::vector<std::int32_t> places_;  // of the packed operands: their k, or -1
-  std::size_t depth_ = 0;             // of the stack
-  std::uint64_t nan_ = 0;             // a finished sum's
-  EpiloguePlan epilogue_;             // and the model
-  Quantizer output_{};                // D's last rounding
+  std::vector<std::int32_t> places_;  // k of each packed operand, or -1
+  std::size_t depth_ = 0;             // most accumulators at once
+  std::uint64_t nan_ = 0;             // encoding of a finished sum that is a NaN
+  EpiloguePlan epilogue_;             // holds the model too
+  Quantizer output_{};                // rounds to D's format
 };
 
 }  // namespace binade

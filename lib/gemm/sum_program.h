@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The walk of a sum, compiled once into steps on a stack of accumulators and an order of k.
+// The walk of a sum (emulate/sum_order.h), compiled once into steps on a stack of accumulators and
+// a list of k.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +13,13 @@
 
 namespace binade {
 
-/// The steps, and for each product of each instruction its k, or -1: a visitor of walk_sum.
+/// A visitor of walk_sum that records the steps and, in `order`, the k of each product of each
+/// instruction, or -1 for padding.
 struct SumProgram {
   std::vector<SumStep> steps;
   std::vector<int> order;
 
-  /// Accumulators at once.
+  /// Returns the largest number of accumulators on the stack at once.
   std::size_t depth() const {
     std::size_t now = 0, most = 0;
     for (const SumStep& step : steps) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Some elements, again under every rival.
+// Computes some elements of a product again under every rival.
 #include "lib/gemm/touched.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t most_products = std::size_t{1} << 22;
 
-/// Elements that any of an aspect's rivals changes.
+/// Returns how many of these elements any rival of the aspect changes.
 std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOperands& operands,
                     std::size_t elements) {
   const std::size_t all = operands.m * operands.n;
   std::size_t out = 0;
   for (std::size_t i = 0; i < elements; ++i) {
     if (i % 16 == 0) poll();
-    // Spread by the golden ratio, so that no stride of them is one of the matrix.
+    // The golden ratio spreads the elements, so that they do not follow a stride of the matrix.
     const std::uint64_t spread = i * 0x9E3779B97F4A7C15U >> 32;
     const std::size_t at = elements == all ? i : spread * all >> 32;
     const auto element = operands.element(at / operands.n, at % operands.n);

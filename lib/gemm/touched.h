@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a product hangs on rules that no hardware has shown: elements under the rivals of what is open.
+// Whether a product depends on rules that no hardware has shown: some of its elements are computed again under the
+// rival rules that nothing has excluded.
 #pragma once
 
 #include <span>
@@ -13,16 +14,18 @@
 
 namespace binade {
 
-/// Elements are taken from all of D, as many as some 2^22 products make, 16 at least. None are looked at of a chain,
-/// under chosen rules, and where hardware has shown everything.
+/// Returns how many elements change under the rivals of each unsettled aspect. The elements are spread over D; their
+/// number is that of about 2^22 products, and at least 16. No element is looked at if the model is a chain, has
+/// chosen rules, or hardware has shown everything.
 Touched touched_by(const NamedGemm& named, const GemmOperands& operands);
 
-/// An element that somebody else gives.
+/// An element of a D that was not made by the emulator.
 struct GivenElement {
   std::size_t row = 0, column = 0;
   std::uint64_t bits = 0;
 };
-/// Rivals that no hardware has excluded and that give every one of these elements.
+/// Returns the names of the rivals that no hardware has excluded and under which every one of these elements has the
+/// given bits.
 std::vector<std::string> explaining_rivals(const NamedGemm& named, const GemmOperands& operands,
                                            std::span<const GivenElement> given);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The axes as tables, and which of their products are tried. What they are drawn from: CUTLASS (split-K,
-// sliced-K, two accumulators), DeepSeek-V3 (promotion), warp shuffles and block reductions, the
-// vectorized loops and cache blocks of CPU libraries (OpenBLAS, Eigen, NumPy).
+// The axes of the orders as tables, and which of their combinations are tried. The orders are those of
+// CUTLASS (split-K, sliced-K, two accumulators), DeepSeek-V3 (promotion), warp shuffles and block
+// reductions, and the vectorized loops and cache blocks of CPU libraries (OpenBLAS, Eigen, NumPy).
 #include "lib/identify/candidates.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace binade {
 namespace {
 
-/// An order and how far it is from the plain one.
+/// An order and the number of its differences from the plain one.
 struct Order {
   Accumulation sum{};
   int departures = 0;
@@ -25,24 +25,26 @@ constexpr std::array reductions{Reduction::ascending, Reduction::descending, Red
 constexpr std::array instructions_per_promotion{1, 2, 4, 8, 16, 32, 64};
 constexpr std::array group_sizes{2, 4, 8};
 constexpr std::array widths{1, 2, 4, 8, 16};
-constexpr int most_runs = 64;             // of a split into runs
-constexpr std::array tiles{32, 64, 128};  // of K, of which split-K gives whole ones to its parts
+constexpr int most_runs = 64;  // most parts of a split into runs
+// tile sizes along K; split-K gives whole tiles to its parts
+constexpr std::array tiles{32, 64, 128};
 constexpr std::array turns{2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256};
 constexpr std::array run_lengths{1, 2, 4, 8, 16, 32, 64, 128};
-constexpr std::array lanes{2, 4, 8, 16, 32, 64};  // of a vector register, of a warp
+constexpr std::array lanes{2, 4, 8, 16, 32, 64};  // lanes of a vector register or of a warp
 constexpr std::array unrolled{2, 3, 4, 5, 6, 8};
-constexpr std::array slices{2, 4, 8};  // of a thread block's K, or split-K around another split
+// parts of a thread block's K, or of split-K around another split
+constexpr std::array slices{2, 4, 8};
 /// Cache blocks of K in BLAS libraries are multiples of 8.
 constexpr int cache_block_step = 8;
 constexpr int most_cache_block = 1024;
 
-/// What the orders of one core are made of.
+/// Makes the orders of one core.
 class Orders {
  public:
   Orders(const Core& core, const KernelFacts& facts)
       : plain_(core.plain), k_(static_cast<int>(facts.k)), out_(facts.types.d) {
     add(plain_.sum, 0);
-    if (is_integer(plain_.types.d)) return;  // exact: every order gives the same
+    if (is_integer(plain_.types.d)) return;  // sums are exact, so every order gives the same
     permuted();
     promoted(plain_.sum, 0);
     const std::vector<Split> outer = plain_.k == 1 ? turns_of_products() : turns_of_instructions();
@@ -54,7 +56,7 @@ class Orders {
   std::vector<Order> take() { return std::move(orders_); }
 
  private:
-  /// Whether the core adds products that were rounded, or need none.
+  /// Returns whether the core's products are rounded before they are added, or exact in its format.
   bool rounds_products() const {
     const DotTypes& t = plain_.types;
     return plain_.model.recipe == Recipe::mul_add_chain || is_exact_product(t.a, t.b, t.d);
@@ -80,14 +82,15 @@ class Orders {
     }
   }
 
-  /// Into a register every so often; of single products also every cache block.
+  /// Adds the orders with promotion to a register after every n instructions; for chains of single products
+  /// also after every cache block.
   void promoted(const Accumulation& base, int departures) {
     Accumulation sum = base;
     for (const Format& f : {binary32, binary16, binary64}) {
       if (!fits_in(plain_.types.d, f) || (f == binary64 && plain_.types.d != f)) continue;
       sum.promotion = f;
       const auto every = [&](int n) {
-        // Of single products every 1 is mul_add, another core.
+        // For single products, promotion after every one is mul_add, which is another core.
         if (n >= instructions() || (plain_.k == 1 && n == 1)) return;
         sum.promote_every = n;
         add(sum, departures + 1 + (f == plain_.types.d || f == binary32 ? 0 : 1));
@@ -103,7 +106,8 @@ class Orders {
     }
   }
 
-  /// The formats that finished parts may be kept in.
+  /// Returns the formats that finished parts may be kept in; D's is one of them if the parts go through
+  /// memory.
   std::vector<Format> partials(bool in_memory) const {
     std::vector<Format> out{plain_.types.d};
     const auto also = [&](const Format& f) {
@@ -114,7 +118,8 @@ class Orders {
     return out;
   }
 
-  /// Parts of one product each, added as they come: the chain of rounded products, another core or this one.
+  /// Returns whether a split has one product in each part and adds them in turn: that is the plain chain of
+  /// rounded products, which is another core or this one.
   bool is_plain(const Split& split) const {
     const bool one_each = split.parts == k_ || (split.interleave == 1 && split.tail_after &&
                                                 k_ / split.parts == 1 && rounds_products());
@@ -123,7 +128,7 @@ class Orders {
 
   void with_partials(Accumulation sum, int departures, bool in_memory) {
     for (const Format& f : partials(in_memory)) {
-      // Products that the core's type holds are the f32 chain's; others were rounded.
+      // Exact products added in binary32 are the f32 chain; others were rounded first.
       const DotTypes& t = plain_.types;
       const bool to_f32 =
           f == binary32 && fits_in(t.a, f) && fits_in(t.b, f) && is_exact_product(t.a, t.b, t.d);
@@ -134,7 +139,7 @@ class Orders {
     }
   }
 
-  /// A split alone, with k descending, and with promotion inside.
+  /// Adds a split by itself, with k descending, and with promotion inside its parts.
   void with_split(const Split& split) {
     Accumulation sum = plain_.sum;
     sum.splits[0] = split;
@@ -187,7 +192,7 @@ class Orders {
     return turns_of(std::span(turns).first(7), std::span(run_lengths).first(4), plain_.k);
   }
 
-  /// Two splits in each other.
+  /// Adds the orders with one split inside the parts of another.
   void nested() {
     const auto both = [&](const Split& outer, const Split& inner) {
       Accumulation sum = plain_.sum;
@@ -198,7 +203,7 @@ class Orders {
     if (plain_.k == 1) {
       const std::vector<Split> vectors = turns_of(lanes, std::array{1}, 1);
       for (const Split& vector : vectors) {
-        // Unrolled vectors, added before their lanes are.
+        // Unrolled loops of vectors: the vectors are added before their lanes.
         for (const int u : unrolled) {
           if (vector.parts * u > k_) continue;
           for (const Reduction reduction :
@@ -207,7 +212,7 @@ class Orders {
             if (k_ % (vector.parts * u) != 0) both(vector, {u, 1, reduction, true});
           }
         }
-        // Runs of vectors: threads of a block, pairwise summation of blocks.
+        // Vectors inside runs: the threads of a block, or the blocks of a pairwise sum.
         for (int parts = 2; parts <= most_runs && parts * vector.parts <= k_; parts *= 2) {
           for (const Reduction reduction : {Reduction::ascending, Reduction::pairs}) {
             both({parts, 0, reduction, false}, vector);
@@ -231,7 +236,7 @@ class Orders {
   std::vector<Order> orders_;
 };
 
-/// The ways in which C, the scalars and D's format come in.
+/// Returns the ways in which C, alpha, beta, the bias and D's format can enter a model of this core.
 std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
   const GemmModel& plain = core.plain;
   Candidate base{plain};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models that are tried: each core in each order of a table of axes, with each way C and the output
-// format can come in. The simplest first.
+// The models that identify tries: each core in each order that tables allow (splits of K, promotion,
+// direction …), with each way in which C and D's format can enter. The simplest models come first.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,23 @@
 
 namespace binade {
 
+/// A model that identify tries.
 struct Candidate {
   GemmModel model{};
-  std::size_t core = 0;  ///< its place among the cores
-  int departures = 0;    ///< from the plain order; the fewer the simpler
+  std::size_t core = 0;  ///< index of its core in the list of cores
+  int departures = 0;    ///< number of differences from the plain order; the fewer, the simpler
 };
 
-/// What is known of the kernel before the search.
+/// What is known about the kernel before the search.
 struct KernelFacts {
   KernelTypes types{};
-  std::size_t k = 0;  ///< the longest of the runs
+  std::size_t k = 0;  ///< the longest K of the runs
   bool has_c = false, has_bias = false;
   KnownEpilogue epilogue{};
 };
 
-/// Orders that differ from a simpler one at no K of the runs are left out where that is plain; the
-/// rest of them is found by the search.
+/// Returns the models to try. An order that computes what a simpler one does at every K of the runs is
+/// left out where that is easy to see; the search recognises the others (meaning.h).
 std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts);
 
 }  // namespace binade

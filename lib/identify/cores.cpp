@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instructions of every architecture, gathered by what they compute.
+// Gathers the instructions of every architecture by what they compute.
 #include "lib/identify/cores.h"
 
 #include <algorithm>
@@ -16,14 +16,16 @@ bool is_exact_product(const Format& a, const Format& b, const Format& d) {
 
 namespace {
 
-/// Sparse ones need metadata that a product does not have; scale-d 0 drops the accumulator.
+/// Returns whether an instruction is tried. Sparse ones need metadata that a product does not have, and
+/// scale-d 0 drops the accumulator.
 bool takes_part(const Instruction& x, const Format& a, const Format& b) {
   return x.types.a == a && x.types.b == b && x.model.sparse_group == 0 &&
          x.model.scales == WgmmaScales{};
 }
 
-/// wgmma of other n, wmma of other m and n follow the same model; one name of a family and k is enough.
-/// Architectures share a line only where the evidence for them is the same.
+/// Adds a name to a core. wgmma of another n and wmma of other m and n follow the same model, so one
+/// name for each family and k is enough. Architectures share a name's line only if their evidence is
+/// the same.
 void add_name(std::vector<CoreName>& names, const NamedGemm& x) {
   const auto same = [&](const CoreName& name) {
     return name.instruction == x.instruction && name.evidence == x.known.evidence &&
@@ -55,7 +57,8 @@ void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b
   }
 }
 
-/// Accumulators of chains: the usual ones, and the operands' own type.
+/// Adds the chains of rounded operations. Their accumulator is binary32 or binary64, or has the
+/// operands' own type.
 void add_chains(std::vector<Core>& cores, const Format& a, const Format& b) {
   for (const char* operation : {"fma.rn.", "mul_add.rn."}) {
     for (const Format& d : {binary32, binary64, binary16, bfloat16}) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What multiplies: every distinct Tensor Core model that takes some types, each with all instructions of
-// all architectures that share it, and chains of rounded operations.
+// The cores that multiply operands of some types: every distinct Tensor Core model, with all instructions of all
+// architectures that share it, and chains of rounded operations. A core is the part of a candidate that multiplies,
+// before order and epilogue.
 #pragma once
 
 #include <span>
@@ -13,42 +14,47 @@
 
 namespace binade {
 
-/// An instruction and the architectures on which the same evidence says that it follows a model.
+/// An instruction, and the architectures on which it follows a model by the same evidence.
 struct CoreName {
   std::string instruction;
-  std::vector<int> architectures;  ///< none: a chain
+  std::vector<int> architectures;  ///< empty: a chain of rounded operations
   Evidence evidence = Evidence::open;
-  std::string source;  ///< of that evidence
+  std::string source;  ///< source of the evidence
 };
 
+/// A model that multiplies, with all names of it.
 struct Core {
-  GemmModel plain{};  ///< one chain of it, k ascending
+  GemmModel plain{};  ///< the core in plain order: one chain, k ascending
   std::vector<CoreName> names;
 
   bool is_chain() const { return names[0].architectures.empty(); }
 };
 
-/// Where to look, as far as the caller or the bits tell whose they are.
+/// Which cores are tried, as far as the caller or the bits say where the kernel ran.
 struct Searched {
-  std::vector<int> architectures = {};  ///< instructions of these alone; empty: of all
-  bool instructions = true;             ///< or chains alone
-  bool tf32 = true;  ///< binary32 operands also as tf32, whose low bits the hardware ignores
-  bool gpu = false;  ///< a GPU seems to have made the bits: its instructions come before chains
-  /// Binary32 operands were rounded to tf32 first, ties to even, as cuBLAS does.
+  std::vector<int> architectures = {};  ///< only instructions of these architectures; empty: of all
+  bool instructions = true;             ///< false: only chains are tried
+  /// Whether operands of binary32 are tried also as tf32, whose low bits the hardware ignores.
+  bool tf32 = true;
+  bool gpu = false;  ///< the bits seem to be a GPU's: instructions are tried before chains
+  /// Whether operands of binary32 were rounded to tf32 first, to nearest with ties to even, as cuBLAS does.
   bool rounded = false;
 
   friend bool operator==(const Searched&, const Searched&) = default;
 };
 
-/// Whether every product of two finite numbers is a number of `d`: then rounding it changes nothing.
+/// Returns whether every product of two finite numbers of a and b is a number of d, so that rounding it to d changes
+/// nothing.
 bool is_exact_product(const Format& a, const Format& b, const Format& d);
 
-/// Chains, then instructions in the order of the tables; the other way round for a GPU.
+/// Returns the cores for these types: chains first, then instructions in the order of the tables; for a GPU
+/// instructions first.
 std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched = {});
 
-/// Whether the bits look like a GPU's: operands of less than 16 bits that are no integers, which CPUs' libraries
-/// seldom multiply, or in D NVIDIA's NaN (7FFF, 7FFFFFFF) of operands that hold none, where x86 gives FE00 or FFC00000,
-/// Arm and RISC-V 7E00 or 7FC00000 (SPARC and m68k give 7FFFFFFF too, says QEMU).
+/// Returns whether the bits look like a GPU's. One sign is operands of less than 16 bits that are no integers, which
+/// libraries for CPUs seldom multiply. The other is NVIDIA's NaN (7FFF, 7FFFFFFF) in D while the operands hold no NaN;
+/// there x86 gives FE00 or FFC00000, Arm and RISC-V give 7E00 or 7FC00000 (SPARC and m68k give 7FFFFFFF too, says
+/// QEMU).
 bool looks_like_gpu(const KernelTypes& types, std::span<const KernelRun> runs);
 
 }  // namespace binade

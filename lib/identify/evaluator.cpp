@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums by the graph, then each candidate's epilogue.
+// Computes the sums by the graph, then each candidate's epilogue.
 #include "lib/identify/evaluator.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ Evaluator::Evaluator(const std::vector<Core>& cores, std::span<const KernelRun> 
   for (const KernelRun& run : runs) {
     of_elements_.push_back(multipliers_of(cores, run, kernels_for_elements()));
     of_tiles_.emplace_back();
-    // Less does not fill a tile, or does not pay for its conversions.
+    // A smaller product does not fill a tile, or does not pay for its conversions.
     const bool is_large = run.m >= tile_rows && run.n >= tile_columns && run.k >= 64;
     if (has_vectors && is_large && !run.dots)
       of_tiles_.back() = multipliers_of(cores, run, fastest_kernels());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements of D by any candidates: the operands of all runs are taken apart once for all cores that take them alike, and
-// candidates that are asked for together share their sums (shared_sums.h).
+// Computes elements of D by many candidates. The operands of all runs are decoded once for all cores of equal readings,
+// and candidates that are evaluated together share their sums (shared_sums.h).
 #pragma once
 
 #include <cstddef>
@@ -17,33 +17,35 @@
 
 namespace binade {
 
-/// Told what candidate number `i` gives for the elements number `first` and on.
+/// Receives what candidate number `i` of a call gives for some of its elements: those from number `first` on.
 using ElementSink =
     std::function<void(std::size_t i, std::size_t first, std::span<const std::uint64_t> d)>;
 
-/// Keeps references to the runs.
+/// Evaluates candidates. It keeps references to the runs, which the caller owns.
 class Evaluator {
  public:
   using Candidates = std::span<const Candidate* const>;
 
   Evaluator(const std::vector<Core>& cores, std::span<const KernelRun> runs);
 
-  /// These elements of a run by each of the candidates, on this thread. Candidates of one core share most.
+  /// Computes these elements of a run by each of the candidates, on the calling thread. `first` counts in `elements`.
+  /// Candidates of one core share most of the work.
   void evaluate(Candidates candidates, std::size_t run, std::span<const std::size_t> elements,
                 const ElementSink& sink) const;
-  /// Whole rows of D, from `row` on, tile_rows at most; elements are D's own numbers. Of runs that have tiles.
+  /// Computes whole rows of D, from `row` on and at most tile_rows of them. `first` is the number of an element in D.
+  /// The run must have tiles.
   void evaluate_rows(Candidates candidates, std::size_t run, std::size_t row,
                      const ElementSink& sink) const;
   bool has_tiles(std::size_t run) const { return !of_tiles_[run].empty(); }
   std::span<const KernelRun> runs() const { return runs_; }
 
  private:
-  /// A core's, and the one of its steps.
+  /// The multiplier of a core and, if it has no kernel, that of its single steps.
   struct CoreMultipliers {
     Multiplier whole;
     std::optional<Multiplier> steps;
   };
-  /// Sums of candidates, and what is left of their epilogues.
+  /// The sums of some candidates in one graph, the node of each, and what of each epilogue the graph does not contain.
   struct Sums {
     SharedSums shared;
     std::vector<int> nodes;
@@ -57,10 +59,11 @@ class Evaluator {
 
   std::span<const KernelRun> runs_;
   std::vector<std::unique_ptr<const DecodedOperands>> operands_;
-  std::vector<std::vector<CoreMultipliers>> of_elements_, of_tiles_;  // run after run, of the cores
+  std::vector<std::vector<CoreMultipliers>> of_elements_, of_tiles_;  // one for each run and core
 };
 
-/// Whether two results are one: bit for bit, but where the bits of a chain's NaN are open.
+/// Returns whether two results are the same: bit for bit or, if any_nan, both NaNs. The bits of a chain's NaN are not
+/// defined.
 bool is_same_result(std::uint64_t x, std::uint64_t y, const Format& f, bool any_nan);
 
 }  // namespace binade

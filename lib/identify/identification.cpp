@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of an identification put together.
+// Puts the parts of an identification together.
 #include "lib/identify/identification.h"
 
 #include <algorithm>
@@ -30,14 +30,16 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   if (out.candidates.empty()) {
     throw Error("no instruction or chain multiplies " + std::string(type_name(types.a)) + " by " +
                 std::string(type_name(types.b)) + " into " + std::string(type_name(types.d)) +
-                (searched == Searched{} ? "; see binade architectures"
-                                        : " where the search was restricted to; search more"));
+                (searched == Searched{}
+                     ? "; see binade architectures"
+                     : " among those that the search was restricted to; restrict it less"));
   }
   out.result = search(out.cores, out.candidates, out.runs, options, progress);
   return out;
 }
 
-/// Rounds them to nearest. False where all were numbers of tf32.
+/// Rounds binary32 encodings to tf32, to nearest. Returns false if all were numbers of tf32
+/// already.
 bool round_to_tf32(std::vector<std::uint64_t>& codes) {
   bool changed = false;
   for (std::uint64_t& code : codes) {

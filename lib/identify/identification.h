@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From runs of a kernel to the models that explain every bit of them: everything that was looked at, and
-// what came out. Text and JSON are this struct, written down.
+// From runs of a kernel to the models that explain every bit of them. Identification holds everything that
+// was tried and what came out; text and JSON are written from it.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace binade {
 struct Identification {
   KernelTypes types{};
   std::vector<KernelRun> runs;
-  Searched searched;  ///< as asked for, or a GPU's where the bits look like one's
+  Searched searched;  ///< as requested; `gpu` is set also if the bits look like a GPU's
   std::vector<Core> cores;
   std::vector<Candidate> candidates;
   SearchResult result;
@@ -23,18 +23,20 @@ struct Identification {
   const Core& core(const Candidate& x) const { return cores[x.core]; }
 };
 
-/// Operands of binary32 that no model explains as they are, are rounded to tf32 and looked at again: then
-/// types and runs are those, and searched.rounded. Error where no model takes these types, or runs differ in
-/// what they have.
+/// Searches for the models that explain every bit of the runs. If no model explains operands of binary32 as they
+/// are, they are rounded to tf32 and searched again; if that explains them, types and runs are the rounded
+/// ones and searched.rounded is set. Throws Error if no model takes these types, or if there is nothing to
+/// compare.
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});
 
-/// Where the files of runs are; each list has one entry for each run, c and bias may have none.
+/// The files of some runs. a, b and d have one entry for each run; c and bias have one for each run or are
+/// empty.
 struct RunFiles {
   std::vector<std::string> a, b, c, bias, d;
   bool transposed_a = false, transposed_b = false;
-  std::string types;  ///< d.a.b or d.a.b.c by PTX's names; empty: what the files say
+  std::string types;  ///< types by PTX's names, "d.a.b" or "d.a.b.c"; empty: those of the files
 };
 
 struct ReadRuns {
@@ -42,8 +44,9 @@ struct ReadRuns {
   std::vector<KernelRun> runs;
 };
 
-/// a (M, K), b (K, N), c and d (M, N), where a vector is a row or a column; or dots: a and b
-/// (rows, K), c and d (rows,). Error with the file, what does not fit, and what to do.
+/// Reads runs from files. A product has a of shape (M, K), b (K, N), c and d (M, N), and a vector is a row
+/// or a column. Dot products have a and b of shape (rows, K), c and d (rows,). Throws Error with the file,
+/// what does not fit, and what to do.
 ReadRuns read_runs(const RunFiles& files);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options of `binade identify` to a search, which the command and the Python module begin alike.
+// Turns the options into a search; the command and the Python module both begin here.
 #include "lib/identify/identified.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `binade identify` is asked for, and the search for it.
+// The options of `binade identify`, and the search that they describe.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace binade {
 
+/// The values of the options of the same names (architectures: --arch).
 struct IdentifyOptions {
   RunFiles files;
   KnownEpilogue epilogue;
-  std::string propose;
+  std::string propose;  ///< file for the proposal; empty: none is made
   std::uint64_t seed = 1;
   std::size_t show = 5;
   bool all = false, json = false;
@@ -22,10 +23,11 @@ struct IdentifyOptions {
   bool chains = false, cpu = false;
 };
 
-/// Error: what of the options does not go together.
+/// Throws Error if alpha or beta is not finite, or an architecture is not known.
 void check(const IdentifyOptions& options);
+/// Reads the runs and searches for their models. Throws Error as check, read_runs and identify do.
 Identification identified(const IdentifyOptions& options, const SearchProgress& progress = {});
-/// How many models, and how many of the rejected, are told.
+/// Returns how many models, and how many of the rejected ones, are printed.
 std::size_t shown(const IdentifyOptions& options);
 
 }  // namespace binade

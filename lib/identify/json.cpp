@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For scripts: the same as the text, complete for every model that is told.
+// Writes an identification as JSON for scripts: what the text has, and all of it for every model
+// that is printed.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

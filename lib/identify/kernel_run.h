@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel was given and what it gave: the facts that a model must explain bit for bit.
+// What a kernel was given and what it returned: the facts that a model must explain bit for bit.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ struct KernelTypes {
   friend constexpr bool operator==(const KernelTypes&, const KernelTypes&) = default;
 };
 
-/// One run, as encodings. A product: a is m × k, b is k × n column after column, c and d are m × n,
-/// the bias has n elements. Dots: element i is made of row i of a, row i of b and c[i]; m = n is their
-/// number. c and bias are empty where there are none.
+/// One run, as encodings. For a product a is m × k, row after row; b is k × n, column after column; c
+/// and d are m × n; the bias has n elements. For dot products element i is made of row i of a, row i
+/// of b and c[i], and m = n is their number. c and bias are empty if there are none.
 struct KernelRun {
   std::size_t m = 0, n = 0, k = 0;
   bool dots = false;
@@ -37,12 +37,12 @@ struct KernelRun {
   }
 };
 
-/// Of a product.
+/// Returns the operands of a run that is a product.
 inline GemmOperands operands_of(const KernelRun& x) {
   return {x.m, x.n, x.k, x.a, x.b, x.c, x.bias};
 }
 
-/// What the user says of the epilogue.
+/// What the user knows about the epilogue.
 struct KnownEpilogue {
   double alpha = 1, beta = 1;
 };

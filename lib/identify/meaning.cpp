@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The expression of a sum, hashed: an addition hashes its operands in either order alike, and a fused
-// block its products in any order, since both are exact until one rounding.
+// Hashes the expression of a sum. The hash of an addition does not depend on the order of its
+// operands, nor that of a fused block on the order of its products, since both are exact until one
+// rounding.
 #include "lib/identify/meaning.h"
 
 #include <array>
@@ -35,7 +36,7 @@ std::uint64_t hash_of(const Format& f) {
                   number(f.padding_bits)});
 }
 
-/// Of everything that a block's arithmetic depends on but the products themselves.
+/// Hashes everything that a block's arithmetic depends on except the products themselves.
 std::uint64_t hash_of(const GemmModel& g) {
   const DotModel& m = g.model;
   const std::uint64_t numbers =
@@ -121,7 +122,7 @@ class Expression {
     }
     return sum;
   }
-  /// Products in any order; padding adds nothing.
+  /// Hashes products in any order; padding adds nothing.
   std::uint64_t bag(const int* order, int first, int end) const {
     std::uint64_t out = 0;
     for (int i = first; i < end; ++i) {

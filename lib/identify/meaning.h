@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a model computes at some K, as a number: two models with the same meaning give the same bits for
-// all operands, however they are spelled. The other way round nothing is promised.
+// What a model computes at some K, as a hash: two models of equal meaning give the same bits for all
+// operands, however they are spelled. Models of different meanings may give the same bits too.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace binade {
 
-/// `has_c` and `has_bias`: what the epilogue will find.
+/// Returns the meaning of a model whose program was made for some K. has_c and has_bias say what the
+/// epilogue will be given.
 std::uint64_t meaning_of(const GemmModel& model, const SumProgram& program, bool has_c,
                          bool has_bias);
 

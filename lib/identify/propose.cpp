@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pool of rows, the choice among them, and files.
+// Draws a pool of rows, chooses among them, and writes files.
 #include "lib/identify/propose.h"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "lib/device/recording_file.h"
-#include "lib/evidence/telling.h"
-#include "lib/identify/telling_rows.h"
+#include "lib/evidence/distinguishing_rows.h"
+#include "lib/identify/probe_rows.h"
 #include "lib/io/npz_writer.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
@@ -21,9 +21,9 @@ namespace binade {
 namespace {
 
 constexpr std::size_t pool_rows = 256;
-constexpr std::size_t telling_columns = 8;  // the kinds of TellingRows
+constexpr std::size_t probe_columns = 8;  // as many as ProbeRows has kinds
 
-/// Results of one model, NaNs of open bits made one.
+/// Returns a result, with one NaN in place of all if the bits of the model's NaNs are not defined.
 std::uint64_t plain_result(std::uint64_t d, const GemmModel& g) {
   const Format& f = g.epilogue.out;
   const bool nan = any_nan_fits(g) && kind_of(fields_of(d, f), f) == Kind::nan;
@@ -58,11 +58,12 @@ class Chooser {
  private:
   const Candidate& model(std::size_t i) const { return x_.candidate(x_.result.explaining[i]); }
 
-  /// The pool: rows, and the columns of the first run's shape; of dots rows of both.
+  /// Draws the pool: rows, and the columns of the first run's shape; for dot products rows of both
+  /// a and b.
   void draw(const KernelRun& first, std::uint64_t seed) {
     const Format& sum = x_.core(model(0)).plain.types.d;
-    TellingRows rows(x_.types.a, sum, first.k, seed);
-    TellingRows columns(x_.types.b, sum, first.k, seed + 1);
+    ProbeRows rows(x_.types.a, sum, first.k, seed);
+    ProbeRows columns(x_.types.b, sum, first.k, seed + 1);
     pool_ = first;
     pool_.m = std::max(pool_rows, first.m);
     pool_.a.clear();
@@ -72,7 +73,8 @@ class Chooser {
     };
     for (std::size_t i = 0; i < pool_.m; ++i) append(pool_.a, rows.row());
     if (pool_.dots) pool_.n = pool_.m;
-    // A row of dots meets each kind of column: the two sequences must not run in step.
+    // For dot products, each kind of row must meet each kind of column, so the two sequences of kinds
+    // must not run in step.
     for (std::size_t j = 0; j < pool_.n; ++j) {
       if (pool_.dots && j % 8 == 7) columns.column();
       append(pool_.b, columns.column());
@@ -84,7 +86,7 @@ class Chooser {
     for (std::uint64_t& bias : pool_.bias) bias = rows.addend(x_.types.bias);
   }
 
-  std::size_t columns_told() const { return pool_.dots ? 1 : std::min(telling_columns, pool_.n); }
+  std::size_t probed_columns() const { return pool_.dots ? 1 : std::min(probe_columns, pool_.n); }
   std::size_t place(std::size_t row, std::size_t column) const {
     return pool_.dots ? row : row * pool_.n + column;
   }
@@ -94,12 +96,12 @@ class Chooser {
     std::iota(all.begin(), all.end(), std::size_t{0});
     std::vector<std::size_t> places;
     for (std::size_t row = 0; row < pool_.m; ++row) {
-      for (std::size_t j = 0; j < columns_told(); ++j) places.push_back(place(row, j));
+      for (std::size_t j = 0; j < probed_columns(); ++j) places.push_back(place(row, j));
     }
     results_ = results_of(all, pool_, places);
   }
 
-  /// Of some models for elements of a run.
+  /// Returns the results of some models for elements of a run.
   std::vector<std::vector<std::uint64_t>> results_of(const std::vector<std::size_t>& models,
                                                      const KernelRun& run,
                                                      std::span<const std::size_t> elements) const {
@@ -121,14 +123,14 @@ class Chooser {
   }
 
   std::span<const std::uint64_t> results(std::size_t i, std::size_t row) const {
-    return std::span(results_[i]).subspan(row * columns_told(), columns_told());
+    return std::span(results_[i]).subspan(row * probed_columns(), probed_columns());
   }
 
   void choose_rows() {
     const std::size_t wanted = x_.runs[0].m;
     std::vector<bool> taken(pool_.m);
     const ResultsOf of_pool = [this](std::size_t i, std::size_t row) { return results(i, row); };
-    chosen_ = choose_telling(pool_.m, wanted, taken, of_pool, groups_);
+    chosen_ = choose_distinguishing_rows(pool_.m, wanted, taken, of_pool, groups_);
     for (const std::size_t row : chosen_) taken[row] = true;
     for (std::size_t row = 0; row < pool_.m && chosen_.size() < wanted; ++row) {
       if (!taken[row]) chosen_.push_back(row);
@@ -155,7 +157,8 @@ class Chooser {
     return out;
   }
 
-  /// Models that agree so far, on every element of what is proposed.
+  /// Divides the groups of models that agree so far by their results on every element of the
+  /// proposed run.
   void refine_by_everything(const KernelRun& proposed) {
     std::vector<std::size_t> open, everything(proposed.size());
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -173,12 +176,13 @@ class Chooser {
 
   const Identification& x_;
   KernelRun pool_;
-  std::vector<std::vector<std::uint64_t>> results_;  // of a model, row after row
-  std::vector<std::size_t> groups_;                  // of each model: models of a group agree
+  // one for each model: its results, row after row of the pool
+  std::vector<std::vector<std::uint64_t>> results_;
+  std::vector<std::size_t> groups_;  // one for each model: the models of a group agree
   std::vector<std::size_t> chosen_;
 };
 
-/// Lines along K as a matrix in a file.
+/// Returns the elements of lines along K as those of a matrix in a file.
 std::vector<std::uint64_t> laid_out(const std::vector<std::uint64_t>& lines, std::size_t k,
                                     bool columns_are_lines) {
   if (!columns_are_lines) return lines;
@@ -190,7 +194,7 @@ std::vector<std::uint64_t> laid_out(const std::vector<std::uint64_t>& lines, std
   return out;
 }
 
-/// A format's own dtype where NumPy has it, else unsigned integers.
+/// Returns the format's own dtype if NumPy has it, else unsigned integers of its width.
 Dtype numpy_dtype(const Format& f) {
   for (const Dtype& row : dtypes()) {
     const bool floating = row.kind == DtypeKind::floating && !row.npy.empty();

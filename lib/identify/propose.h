@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inputs on which models that explain everything so far give different bits: the next run of the kernel
-// decides between them.
+// Inputs on which the models that explain everything so far give different bits; the next run of the
+// kernel decides between them.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,38 @@
 
 namespace binade {
 
-/// More models than this are not held against each other; the simplest are.
+/// The largest number of models that a proposal distinguishes: the simplest ones.
 inline constexpr std::size_t most_proposed_for = 64;
 
 struct Proposal {
-  KernelRun run;  ///< of the first run's shape; d is zeros
+  KernelRun run;  ///< has the first run's shape; d is zeros
   std::size_t models = 0;
-  std::size_t pairs = 0;  ///< of models, of which all but the inseparable are told apart
-  /// Places among the models that explain.
+  std::size_t pairs = 0;  ///< number of pairs of models; all but `inseparable` give different bits
+  /// Pairs of indices in SearchResult::explaining: models that no input of the pool tells apart.
   std::vector<std::pair<std::size_t, std::size_t>> inseparable;
 };
 
-/// Rows are chosen from a pool until they tell apart whatever the pool can; the rest of the shape is
-/// filled from the pool too. Depends on the seed alone. Error where fewer than two models are left.
+/// Chooses rows from a pool until they tell apart all models that the pool can tell apart, and fills
+/// the shape with more rows of the pool. The result depends on the seed alone. Throws Error if fewer
+/// than two models explain every bit.
 Proposal propose(const Identification& x, std::uint64_t seed);
 
-/// One of a proposal: a tf32's codes are binary32's.
+/// An array of a proposal. Operands of tf32 are encodings of binary32.
 struct ProposedArray {
   const char* name;
   Format format;
   std::vector<std::uint64_t> shape, elements;
 };
-/// a, b, and c and bias where there are any. The matrices lie as those of `files`.
+/// Returns a and b, and c and bias if the run has them. The matrices are transposed as those of `files`
+/// are.
 std::vector<ProposedArray> arrays_of(const Proposal& proposal, const KernelTypes& types,
                                      const RunFiles& files);
-/// The same as numpy.savez does; formats that NumPy lacks as their bits.
+/// Writes the arrays as numpy.savez does; formats that NumPy lacks are written as unsigned integers of
+/// their bits.
 void write_proposal(const std::string& path, const Proposal& proposal, const KernelTypes& types,
                     const RunFiles& files);
 
-/// What it does, and how to go on.
+/// Returns a text that says how many models the proposal distinguishes, and how to go on.
 std::string proposal_text(const Proposal& proposal, const std::string& path);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files to runs: formats from the files or the user, shapes held against each other.
+// Reads runs from files: formats come from the files or the user, and shapes are checked against
+// each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ std::vector<Format> parsed(const std::string& text) {
   return out;
 }
 
-/// What the file says of its own elements; an Error where it holds bare bits.
+/// Returns the format that the file's dtype names. Throws Error if it names none.
 Format own_format(const std::string& where, const char* what) {
   const std::optional<Format> named = named_format(where);
   if (named && type_name(*named) != "?") return *named;
@@ -70,7 +71,7 @@ KernelTypes types_of(const RunFiles& files) {
   return out;
 }
 
-/// A matrix whose lines run along K.
+/// A matrix as lines of k elements.
 struct Lines {
   std::size_t lines = 0, k = 0;
   std::vector<std::uint64_t> elements;
@@ -95,7 +96,7 @@ Array matrix(const std::string& where, const Format& format, const char* what) {
   return out;
 }
 
-/// A vector is one line.
+/// Returns the rows of a matrix; a vector is one line.
 Lines lines_of(Array&& x) {
   const bool vector = x.shape.size() == 1;
   return {vector ? 1 : x.shape[0], x.shape[vector ? 0 : 1], std::move(x.elements)};
@@ -105,7 +106,7 @@ bool is_column(const Array& x) {
   return x.shape.size() == 1 || (x.shape.size() == 2 && x.shape[1] == 1);
 }
 
-/// Of the files of one run.
+/// The file names of one run.
 struct RunNames {
   std::string a, b, c, bias, d;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounds of growing samples; between them the field is thinned. What is found does not depend on the
-// number of threads: work is split by candidate, and every choice is made between rounds.
+// Compares candidates in rounds of growing samples; between two rounds the field of candidates is thinned.
+// The result does not depend on the number of threads: work is split by candidate, and every choice is
+// made between rounds.
 #include "lib/identify/search.h"
 
 #include <algorithm>
@@ -20,24 +21,27 @@ namespace {
 
 constexpr std::size_t first_sample = 2;
 constexpr std::size_t sample_growth = 4;
-/// The rejected are followed for so many elements at most.
+/// Rejected candidates are compared with at most this many elements.
 constexpr std::size_t most_for_rejected = 1 << 12;
-/// The simplest models are held against the definition too, on so many products each.
+/// This many of the simplest models that were found are compared with the definition too, each on elements
+/// that have at most this many multiply-adds in all.
 constexpr std::size_t most_confirmed = 8;
 constexpr std::size_t confirmed_products = std::size_t{1} << 22;
-/// Of so many candidates, spread over the table, the different results of an element are counted; of as
-/// many elements as so many products allow. Where D is narrow, few elements tell anything.
+/// So many candidates, spread over the table, judge which elements distinguish most: their different
+/// results for an element are counted, for as many elements as judged_products multiply-adds allow. If D
+/// is narrow, few elements distinguish anything.
 constexpr std::size_t judges = 48;
 constexpr std::size_t judged_products = std::size_t{1} << 29;
 
-/// A thread takes so many models of one core at once, which share their sums, of so many products at most.
+/// A task of a thread has at most so many models of one core, which share their sums, and at most so many
+/// products of them.
 struct AtOnce {
   std::size_t models, products;
 };
 constexpr AtOnce by_elements{1024, std::size_t{1} << 22};
 constexpr AtOnce by_tiles{16, std::size_t{1} << 17};
 constexpr std::size_t elements_at_once = 1024;
-/// Whole rows of D, tile after tile, are made sooner than one of so many elements alone.
+/// Computing all of D in tiles is faster than computing one of every so many elements by itself.
 constexpr std::size_t whole_per_single = 8;
 
 struct Place {
@@ -52,13 +56,13 @@ std::vector<Place> places_of(std::span<const KernelRun> runs) {
   return out;
 }
 
-/// Places of one run, and their numbers among all.
+/// Elements of one run, and their numbers in the list of all.
 struct PlacesOfRun {
   std::size_t run = 0;
   std::vector<std::size_t> elements, numbers;
 };
 
-/// In the order of the runs.
+/// Returns the places grouped by run, in the order of the runs.
 std::vector<PlacesOfRun> by_run(std::span<const Place> places) {
   std::vector<PlacesOfRun> out;
   for (std::size_t number = 0; number < places.size(); ++number) {
@@ -71,16 +75,17 @@ std::vector<PlacesOfRun> by_run(std::span<const Place> places) {
   return out;
 }
 
-/// Models, places in the field, on some elements or rows of a run.
+/// A piece of work: some models, as indices in the field, and some elements or rows of a run.
 struct Task {
   std::span<const std::size_t> models;
   const PlacesOfRun* of;
   bool by_rows;
   std::size_t first, size;
-  std::span<const std::size_t> numbers;  ///< by rows: of D's elements
+  /// If by rows: number in the list of places of each element of D.
+  std::span<const std::size_t> numbers;
 };
 
-/// A fixed permutation (Fisher and Yates, SplitMix64).
+/// Permutes the places, always in the same way (Fisher and Yates, SplitMix64).
 void shuffle(std::vector<Place>& places) {
   std::uint64_t state = 0;
   for (std::size_t i = places.size(); i > 1; --i) {
@@ -108,7 +113,7 @@ class Search {
 
   SearchResult run(const SearchOptions& options) {
     gather_distinct();
-    sort_by_telling();
+    sort_by_difference();
     std::vector<std::size_t> field(distinct_.size());
     std::iota(field.begin(), field.end(), std::size_t{0});
     std::size_t done = 0;
@@ -127,7 +132,7 @@ class Search {
   const Candidate& candidate(const Verdict& x) const { return candidates_[x.candidate]; }
   std::span<const KernelRun> runs() const { return evaluator_.runs(); }
 
-  /// One verdict for all candidates that compute the same: the first of them is the simplest.
+  /// Makes one verdict for all candidates that compute the same; the first of them is the simplest.
   void gather_distinct() {
     std::vector<std::uint64_t> meanings(candidates_.size());
     each(candidates_.size(), "orders", [&](std::size_t i) {
@@ -154,8 +159,8 @@ class Search {
     }
   }
 
-  /// The elements on which models differ most come first.
-  void sort_by_telling() {
+  /// Moves the elements on which models differ most to the front.
+  void sort_by_difference() {
     std::size_t k = 1;
     for (const KernelRun& run : runs()) k = std::max(k, run.k);
     const std::size_t affordable = std::max<std::size_t>(judged_products / (judges * k), 256);
@@ -186,7 +191,8 @@ class Search {
     std::ranges::copy(sorted, sampled_.begin());
   }
 
-  /// visit(i, at, d): what distinct_[field[i]] gives at places[at]; from several threads at once.
+  /// Calls visit(i, at, d) with the result d of distinct_[field[i]] at places[at]; several threads call it
+  /// at once.
   template <class Visit>
   void evaluate(const std::vector<std::size_t>& field, std::span<const Place> places,
                 const char* stage, const Visit& visit) const {
@@ -248,7 +254,7 @@ class Search {
                           any_nan_fits(candidate(x).model));
   }
 
-  /// Elements done .. sample of everyone in the field.
+  /// Compares elements done … sample - 1 of the sample with everything in the field.
   void compare(const std::vector<std::size_t>& field, std::size_t done, std::size_t sample) {
     const std::span some = std::span(sampled_).subspan(done, sample - done);
     std::vector<std::atomic<std::size_t>> equal(field.size());
@@ -261,7 +267,8 @@ class Search {
     }
   }
 
-  /// Who agrees stays; of the others the better quarter, and never fewer than are shown.
+  /// Keeps the candidates that agree, and of the others the better quarter, but at least four times as
+  /// many as are printed; none if none is printed, or once most_for_rejected elements are compared.
   void thin(std::vector<std::size_t>& field, std::size_t nearest, std::size_t done) {
     std::ranges::stable_sort(field, std::greater<>{},
                              [&](std::size_t i) { return distinct_[i].equal; });
@@ -284,7 +291,7 @@ class Search {
     for (std::size_t i = 0; i < std::min(most_confirmed, out.explaining.size()); ++i) {
       confirm(out.explaining[i]);
     }
-    // Who was followed longest was nearest; among these, who has most elements right.
+    // A candidate that was followed longer is nearer; of equals the one with more equal elements.
     std::ranges::stable_sort(out.rejected, [](const Verdict& x, const Verdict& y) {
       return x.compared != y.compared ? x.compared > y.compared : x.equal > y.equal;
     });
@@ -294,7 +301,7 @@ class Search {
     return out;
   }
 
-  /// The quick evaluation found every bit; the definition must too.
+  /// Checks that the definition gives the bits that the fast evaluation found.
   void confirm(const Verdict& x) const {
     std::vector<Place> some;
     std::size_t products = 0;
@@ -333,15 +340,15 @@ class Search {
     }
   }
 
-  /// body(i) for i < n on all threads.
+  /// Calls body(i) for each i < n on all threads.
   template <class Body>
   void each(std::size_t n, const char* stage, const Body& body) const {
-    std::mutex telling;
+    std::mutex reporting;
     std::size_t done = 0;
     parallel_for(n, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t i = begin; i < end; ++i) body(i);
       if (!progress_) return;
-      const std::lock_guard lock(telling);
+      const std::lock_guard lock(reporting);
       done += end - begin;
       progress_(stage, static_cast<double>(done) / static_cast<double>(n));
     });

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search: every candidate is held against some elements of D, those that tell most first; who
-// contradicts none goes on until all elements are compared. Who contradicts one is rejected, and the
-// nearest of them are followed further, to say how near they are.
+// The search. Every candidate is compared with some elements of D, those first that distinguish most
+// candidates. Candidates that contradict none are compared with more, until all elements are
+// compared. Those that contradict an element are rejected, and the nearest of them are followed
+// further, to say how near they are.
 #pragma once
 
 #include <cstddef>
@@ -19,40 +20,42 @@ namespace binade {
 
 /// An element that a model gets wrong.
 struct Contradiction {
-  std::size_t run = 0, element = 0;
-  std::uint64_t expected = 0;  ///< by the model
-  std::uint64_t found = 0;     ///< in D
+  std::size_t run = 0, element = 0;  ///< number of the run, and of the element in its D
+  std::uint64_t expected = 0;        ///< what the model gives
+  std::uint64_t found = 0;           ///< what D holds
 };
 
+/// What the search found out about a candidate.
 struct Verdict {
-  std::size_t candidate = 0;
-  /// Other candidates, which compute the same at every K of the runs.
+  std::size_t candidate = 0;  ///< index in the list of candidates
+  /// Other candidates that compute the same at every K of the runs.
   std::vector<std::size_t> same = {};
-  std::size_t compared = 0, equal = 0;
-  std::optional<Contradiction> first = {};  ///< in the order of D; of those rejected
+  std::size_t compared = 0, equal = 0;  ///< numbers of elements
+  /// Of a rejected candidate: the first in the order of D.
+  std::optional<Contradiction> first = {};
 };
 
 struct SearchResult {
-  std::size_t elements = 0;         ///< of all runs
-  std::size_t tried = 0;            ///< candidates that differ in what they compute
-  std::vector<Verdict> explaining;  ///< simplest first; each was compared on every element
+  std::size_t elements = 0;         ///< number of elements of all runs
+  std::size_t tried = 0;            ///< number of candidates that differ in what they compute
+  std::vector<Verdict> explaining;  ///< simplest first; each was compared with every element
   std::vector<Verdict> rejected;    ///< nearest first
 };
 
 struct SearchOptions {
-  std::size_t nearest = 5;    ///< so many of the rejected get their first contradiction
-  bool all_rejected = false;  ///< all of them do
+  std::size_t nearest = 5;    ///< how many rejected candidates get their first contradiction
+  bool all_rejected = false;  ///< all rejected candidates get it
 };
 
-/// Told now and then how much is done, between 0 and 1 of a stage.
+/// Called now and then with the name of a stage and the part of it that is done, between 0 and 1.
 using SearchProgress = std::function<void(const char* stage, double fraction)>;
 
-/// Error where there is nothing to compare.
+/// Runs the search. Throws Error if the runs hold no element.
 SearchResult search(const std::vector<Core>& cores, const std::vector<Candidate>& candidates,
                     std::span<const KernelRun> runs, const SearchOptions& options,
                     const SearchProgress& progress = {});
 
-/// Whether the bits of NaNs are open: in chains of operations that are rounded each.
+/// Returns whether the bits of a model's NaNs are not defined, as in chains of rounded operations.
 constexpr bool any_nan_fits(const GemmModel& g) { return is_chain(g.model); }
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes found again by what they are made of; a loop over them.
+// Builds the graph, in which a node is found again by what it is made of, and computes it in a loop over the nodes.
 #include "lib/identify/shared_sums.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace binade {
 namespace {
 
-/// Operands that are packed at once.
+/// Most operands that are packed at a time.
 constexpr std::size_t most_packed = std::size_t{1} << 20;
 
-/// c is added, to nearest, to a chain in binary32 from +0.
+/// Returns whether a model adds c, rounded to nearest, to a chain in binary32 that begins at +0.
 bool is_chain_before_c(const DotModel& x) {
   return x.recipe == Recipe::fma_chain && x.c_last && x.through_f32;
 }
@@ -69,8 +69,8 @@ int SharedSums::converted(int from, const Format& to) {
   return node({.kind = SumNode::Kind::convert, .left = from, .format = to});
 }
 
-/// In binary32 where that is sooner and the same: sums in it, and of formats of which it holds 2p + 2 bits, where rounding
-/// twice is rounding once (Figueroa, SIGNUM Newsletter 30, 1995).
+/// Adds in binary32 if that is faster and gives the same: for sums in binary32, and for formats of precision p with 2p
+/// + 2 <= 24, where rounding twice is rounding once (Figueroa, SIGNUM Newsletter 30, 1995).
 int SharedSums::added(int left, int right, const Format& to) {
   const auto is_float = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
   const bool alike = format(left) == to && format(right) == to;
@@ -101,7 +101,7 @@ int SharedSums::run_of_products(int c, const Multiplier& x, std::span<const int>
               placed_);
 }
 
-/// Instructions, one after the other, on top of c.
+/// Adds the nodes of instructions that follow each other, beginning with node c.
 int SharedSums::products(int c, const GemmModel& g, const Multiplier& multiplier,
                          const Multiplier* steps, std::span<const int> order) {
   const DotTypes& types = g.types;
@@ -116,7 +116,7 @@ int SharedSums::products(int c, const GemmModel& g, const Multiplier& multiplier
       continue;
     }
     if (g.model.recipe == Recipe::pairwise) {
-      // From -0, which changes no product.
+      // Each pair begins at -0, which changes no product.
       for (std::size_t i = 0; i < k; i += 2) {
         if (i % 4 == 0) c = converted(c, binary32);
         const int from = node({.kind = SumNode::Kind::minus_zero, .format = binary32});
@@ -168,7 +168,7 @@ std::optional<int> SharedSums::finished(int sum, const GemmModel& g) {
   const Epilogue& e = g.epilogue;
   const Format& f = e.compute;
   const bool with_c = !run_.c.empty() && !g.sum.c_first && e.beta != 0;
-  // fma(1, sum, 1·c) is sum + c, but that NaNs of binary64 keep their bits.
+  // fma(1, sum, 1·c) is sum + c, except that NaNs of binary64 keep their bits.
   const bool is_sum = e.beta == 1 && !is_integer(f) && fits_in(g.c, f) && e.out != binary64;
   const bool scales = e.alpha != 1 || !run_.bias.empty() || (with_c && !is_sum);
   if (by_definition() || scales || e.saturate) return std::nullopt;

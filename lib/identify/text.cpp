@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For people: what explains every bit, what came near, and one sentence that says what follows.
+// Writes an identification for people: what explains every bit, what came near, and one sentence that
+// says what follows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 namespace binade {
 namespace {
 
-constexpr std::size_t most_names = 6;      // of the same model
-constexpr std::size_t most_spellings = 3;  // of the same order
+constexpr std::size_t most_names = 6;      // names of one core that are printed
+constexpr std::size_t most_spellings = 3;  // spellings of one order that are printed
 
 std::string architectures_text(const CoreName& name) {
   std::string out;
@@ -27,7 +28,7 @@ std::string evidence_text(const CoreName& name) {
   return fmt::format("{} ({})", evidence_name(name.evidence), name.source);
 }
 
-/// The first name of a core with everything, the others in a line each.
+/// Returns the names of a core, one on each line.
 std::string names_text(const Core& core) {
   std::string out;
   for (std::size_t i = 0; i < std::min(most_names, core.names.size()); ++i) {
@@ -42,7 +43,7 @@ std::string names_text(const Core& core) {
   return out;
 }
 
-/// Cores and orders that compute the same, which is known without any input.
+/// Returns the other cores and orders that compute the same, which is known without any input.
 std::string same_text(const Identification& x, const Verdict& verdict) {
   std::string out;
   std::size_t told = 0;
@@ -88,7 +89,7 @@ std::string rejected_text(const Identification& x, const Verdict& verdict) {
   return out;
 }
 
-/// What few models explain between them.
+/// Returns what few models explain between them (together.h).
 std::string together_text(const Identification& x) {
   const std::vector<TogetherPart> parts = together(x);
   if (parts.empty()) return {};
@@ -102,7 +103,7 @@ std::string together_text(const Identification& x) {
   return out;
 }
 
-/// Nothing where everything was searched.
+/// Returns what the search was restricted to, or "" if to nothing.
 std::string searched_text(const Searched& x) {
   if (!x.instructions) return x.tf32 ? "chains alone" : "chains alone, as CPUs have them";
   if (x.architectures.empty()) return "";
@@ -111,8 +112,8 @@ std::string searched_text(const Searched& x) {
   return out + "and chains";
 }
 
-/// Whether what explains every bit is of a GPU's instructions and of chains, or of several architectures,
-/// and nobody said where it ran.
+/// Returns whether the models that explain every bit are both instructions and chains, or of several
+/// architectures, while the user has not said where the kernel ran.
 bool place_is_open(const Identification& x) {
   if (!x.searched.instructions || !x.searched.architectures.empty()) return false;
   bool chain = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search once more, on what the nearest model leaves unexplained.
+// Searches again on what the nearest model leaves unexplained.
 #include "lib/identify/together.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::size_t most_parts = 4;
 constexpr std::size_t most_searched = 512;
-/// Models that are right now and then, independently, would leave so many elements uncovered: that they
-/// leave none by chance has a probability of e^-20 at most.
+/// If models that are independently right now and then would leave this many elements uncovered on
+/// average, then the probability that they leave none is at most e^-20.
 constexpr double least_uncovered = 20;
 
 using Mask = std::vector<bool>;
 
-/// Which elements a candidate explains.
+/// Returns which elements a candidate explains.
 Mask mask_of(const Identification& x, std::size_t candidate) {
   const KernelRun& run = x.runs[0];
   const GemmModel& g = x.candidates[candidate].model;
@@ -30,7 +30,8 @@ Mask mask_of(const Identification& x, std::size_t candidate) {
   return right;
 }
 
-/// The elements that are not covered, or as many of them as are enough to search by, as dots.
+/// Returns the elements that are not covered, as dot products; at most most_searched of them, which are
+/// enough to search by.
 KernelRun rest_of(const KernelRun& run, const Mask& covered) {
   KernelRun out{0, 0, run.k, true, {}, {}, {}, {}, {}};
   for (std::size_t at = 0; at < run.size() && out.m < most_searched; ++at) {
@@ -51,8 +52,8 @@ struct Cover {
   std::vector<Mask> masks;
 };
 
-/// The nearest model, then what explains most of the rest, again and again; empty where few do not
-/// reach everything.
+/// Takes the nearest model, then again and again the one that explains most of the rest. Returns
+/// nothing if most_parts models do not cover every element.
 Cover cover(const Identification& x) {
   const KernelRun& run = x.runs[0];
   Cover out;
@@ -74,7 +75,7 @@ Cover cover(const Identification& x) {
   return {};
 }
 
-/// How many elements models that are right as often as these would leave uncovered by chance.
+/// Returns how many elements models that are right as often as these would leave uncovered by chance.
 double uncovered_by_chance(const std::vector<Mask>& masks) {
   const auto n = static_cast<double>(masks[0].size());
   double out = n;
@@ -82,7 +83,7 @@ double uncovered_by_chance(const std::vector<Mask>& masks) {
   return out;
 }
 
-/// What a part alone explains.
+/// Returns what a part explains, and what no other part explains.
 TogetherPart measured(const KernelRun& run, const Cover& cover, std::size_t mine) {
   TogetherPart part{.candidate = cover.candidates[mine], .first_row = run.m, .first_column = run.n};
   for (std::size_t at = 0; at < run.size(); ++at) {

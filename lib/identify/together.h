@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that treat their edges otherwise: few models that explain every element between them. Not a
-// claim about any one of them, but where a library's tiles end can be read from it.
+// Kernels that treat their edges in another way: finds few models that explain every element between
+// them. This claims nothing about any one of the models, but it shows where a library's tiles end.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,16 @@
 
 namespace binade {
 
-/// One of them, with what it alone explains: how many elements, and the box they lie in.
+/// One of the models: how many elements it explains, how many of these no other part explains, and
+/// the box in which those lie.
 struct TogetherPart {
   std::size_t candidate = 0;
   std::size_t equal = 0, alone = 0;
   std::size_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
 
-/// At most four models of the nearest, of one run that is a product; empty where there are none that
-/// could not do it by chance, or where one model explains all.
+/// Returns at most four models, the nearest first, for one run that is a product. Returns nothing if
+/// one model explains every element, if four models do not, or if models could do so by chance.
 std::vector<TogetherPart> together(const Identification& x);
 
 }  // namespace binade

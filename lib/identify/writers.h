@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An identification in words, and as JSON.
+// Writes an identification as text and as JSON.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,15 @@ enum class Conclusion : std::uint8_t { none, unique, several };
 
 Conclusion conclusion_of(const SearchResult& result);
 
-/// An instruction and the options of `binade gemm` that make the model of it.
+/// Returns the options of `binade gemm` that make the candidate's model, the instruction among
+/// them.
 std::string command_of(const Identification& x, const Candidate& candidate);
 
-/// `show`: so many models and so many of the rejected.
+/// Returns the text, with at most `show` models. Rejected models appear if their first
+/// contradiction is known.
 std::string identification_text(const Identification& x, std::size_t show);
 
-/// Schema binade.identify/1.
+/// Returns the JSON of schema binade.identify/1, with at most `show` models.
 nlohmann::ordered_json identification_json(const Identification& x, std::size_t show);
 nlohmann::ordered_json proposal_json(const Proposal& proposal, const std::string& path);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stack of names for each thread; chunks are parts of the arrays themselves.
+// Each thread has a stack of NamedArrays. Chunks are parts of the arrays themselves.
 #include "lib/io/array_file.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays of the caller's memory in the place of files: what reads tensors from a file of some name reads them from
-// there, without a copy, while a NamedArrays of that name lives.
+// Arrays in the caller's memory that take the place of files: while a NamedArrays lives, whatever
+// reads tensors from a file of one of its names reads the arrays instead, without a copy.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,14 @@
 
 namespace binade {
 
-/// Elements in C order, little-endian; whoever made it keeps them alive.
+/// An array of elements in C order, little-endian. The view does not own them: its maker keeps them
+/// alive.
 struct ArrayView {
   Dtype dtype = {};
   std::vector<std::uint64_t> shape = {};
   const std::byte* data = nullptr;
 
-  /// Error where the elements exceed 2^63 - 1 bytes.
+  /// Returns the number of elements and bytes. Throws Error if the bytes exceed 2^63 - 1.
   Extent size() const;
 };
 
@@ -32,13 +33,15 @@ struct NamedArray {
   ArrayView array;
 };
 
-/// A file of arrays; one of a single array that has no name is what a .npy would be.
+/// A file made of arrays. If it holds a single array without a name, it is treated like a .npy
+/// file.
 struct FileOfArrays {
   std::string name;
   std::vector<NamedArray> arrays;
 };
 
-/// While it lives, the thread that made it opens these before it looks for files. They may lie in each other.
+/// While it lives, the thread that made it finds these files before it looks in the file system.
+/// NamedArrays may be nested; the innermost is searched first.
 class NamedArrays {
  public:
   explicit NamedArrays(std::vector<FileOfArrays> files);
@@ -46,7 +49,8 @@ class NamedArrays {
   NamedArrays(const NamedArrays&) = delete;
   NamedArrays& operator=(const NamedArrays&) = delete;
 
-  /// That of the name, if there is one; what is made of it must not outlive the NamedArrays.
+  /// Returns the file of this name, or null. What is made from the file must not outlive the
+  /// NamedArrays.
   static const FileOfArrays* find(std::string_view name);
 
  private:
@@ -54,7 +58,7 @@ class NamedArrays {
   const NamedArrays* around_;
 };
 
-/// `dtype`: what unsigned integers of its width really hold.
+/// Opens the arrays as tensors. options.dtype says what unsigned integers of its width really hold.
 std::unique_ptr<TensorFile> open_arrays(const FileOfArrays& file, const OpenOptions& options);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing without a name or under a temporary one in the target's folder, then renaming.
+// Writes to a file without a name, or under a temporary one in the target's folder, and then
+// renames it.
 #include "lib/io/atomic_file.h"
 
 #include <fcntl.h>
@@ -60,7 +61,7 @@ std::string AtomicFile::unused_name() const {
   return (fs::path(target_).parent_path() / name).string();
 }
 
-/// Where the file system and /proc allow it.
+/// Opens a file without a name; returns false if the file system or /proc does not allow that.
 bool AtomicFile::open_nameless() {
   const fs::path folder = fs::path(target_).parent_path();
   descriptor_ = open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
@@ -109,7 +110,7 @@ void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 void AtomicFile::commit() {
   struct stat old {};
   if (!target_.empty() && stat(target_.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
-    (void)fchmod(descriptor_, old.st_mode & 0777);  // what is replaced stays as private as it was
+    (void)fchmod(descriptor_, old.st_mode & 0777);  // as private as the replaced file
   }
   if (nameless_) give_name();
   const int descriptor = descriptor_;

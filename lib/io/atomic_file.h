@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An output file that appears whole or not at all: it is written in its folder without a name (under a temporary
-// one where the system knows no other way) and put in its place by commit(). Without commit(), as when an exception
-// passes or the program is killed, nothing remains.
+// An output file that appears whole or not at all. It is written in its folder as a file without a
+// name (or under a temporary name, where the file system or /proc allows no such file) and gets its
+// name in commit(). Without commit(), as when an exception passes or the program is killed, nothing
+// remains.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +15,18 @@ namespace binade {
 
 class AtomicFile {
  public:
-  /// Error if the folder is missing or not writable. A symbolic link is followed; a pipe or a
-  /// device
-  /// (/dev/stdout) cannot be replaced and is written straight away.
+  /// Opens the file for writing. Throws Error if the folder is missing or not writable. A symbolic
+  /// link is followed. A pipe or a device (/dev/stdout) cannot be replaced, so it is written to
+  /// directly.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// Unbuffered: hand over large pieces.
+  /// Writes without a buffer, so callers should pass large pieces. Throws Error if a write fails.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  /// Puts the file in its place, with the permissions of the file that it replaces.
   void commit();
 
  private:
@@ -36,16 +38,17 @@ class AtomicFile {
 
   std::string path_;
   std::string target_;  // path_ with symbolic links resolved
-  std::string
-      temporary_;  // empty if the target is written in place, while nameless, and after the rename
-  bool nameless_ = false;  // so that a killed program leaves nothing
+  /// Empty if the target is written directly, while the file has no name, and after the rename.
+  std::string temporary_;
+  bool nameless_ = false;  // a file without a name vanishes if the program is killed
   int descriptor_ = -1;
 };
 
-/// Where a chain of symbolic links ends, whether that exists or not; empty for a loop.
+/// Returns the path at the end of a chain of symbolic links, whether a file exists there or not; an
+/// empty path if the links form a loop.
 std::string link_target(const std::string& path);
 
-/// A whole file at once.
+/// Writes a whole file at once.
 void write_file(const std::string& path, std::string_view text);
 
 }  // namespace binade

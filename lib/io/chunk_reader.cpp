@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two threads that take turns: next() asks and waits, push() hands over and waits to be asked again.
+// Two threads take turns: next() requests a chunk and waits; push() hands it over and waits for the
+// next request.
 #include "lib/io/chunk_reader.h"
 
 #include <utility>
@@ -36,7 +37,8 @@ void ChunkReader::push(std::span<const std::byte> chunk) {
   chunk_ = chunk;
   wanted_ = false;
   changed_.notify_all();
-  // The span dies when this call returns: it stays until the next one is asked for.
+  // The span is invalid once this call returns, so the call waits until the next chunk is
+  // requested.
   changed_.wait(lock, [this] { return wanted_ || stopped_; });
   if (stopped_) throw Stopped{};
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor's chunks on demand, so that two tensors can be read side by side: the file pushes them on
-// a thread of its own, which waits until the next one is asked for. At most one chunk is in memory.
+// Gives the chunks of a tensor on demand, so that two tensors can be read side by side. A thread
+// reads the file and waits, after each chunk, until the next one is requested; at most one chunk is
+// in memory.
 #pragma once
 
 #include <condition_variable>
@@ -18,13 +19,14 @@ namespace binade {
 
 class ChunkReader {
  public:
-  /// The file must outlive the reader.
+  /// Reads tensor number `index`. The file must outlive the reader.
   ChunkReader(const TensorFile& file, std::size_t index);
   ~ChunkReader();
   ChunkReader(const ChunkReader&) = delete;
   ChunkReader& operator=(const ChunkReader&) = delete;
 
-  /// The next chunk, valid until the next call; empty at the end. Throws what reading threw.
+  /// Returns the next chunk, valid until the next call, or an empty span at the end. Rethrows what
+  /// was thrown while reading.
   std::span<const std::byte> next();
 
  private:
@@ -35,11 +37,11 @@ class ChunkReader {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<std::span<const std::byte>> chunk_;
-  bool wanted_ = false;  ///< the reader waits for a chunk
+  bool wanted_ = false;  ///< next() waits for a chunk
   bool stopped_ = false;
   bool finished_ = false;
   std::exception_ptr failure_;
-  std::thread thread_;  ///< last: it uses all the others
+  std::thread thread_;  ///< the last member, because it uses all others
 };
 
 }  // namespace binade

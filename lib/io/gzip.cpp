@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The .gz file, inflated by zlib, which also checks each member's length and CRC-32.
+// The .gz file is inflated by zlib, which also checks the length and the CRC-32 of each member.
 #include "lib/io/gzip.h"
 
 #include <zlib.h>
@@ -15,12 +15,12 @@
 namespace binade {
 namespace {
 
-constexpr std::size_t piece = std::size_t{1} << 20;  // in one call of zlib
+constexpr std::size_t piece = std::size_t{1} << 20;  // bytes in one call of zlib
 
 class Deflater {
  public:
   Deflater() {
-    constexpr int level = 7;  // quicker than 9, and hardly larger
+    constexpr int level = 7;  // faster than 9, with hardly more output
     if (deflateInit(&stream_, level) != Z_OK) {
       throw Error("no memory to deflate: free some");
     }
@@ -38,7 +38,7 @@ class Deflater {
 class Inflater {
  public:
   explicit Inflater(const std::string& path) {
-    constexpr int gzip_only = 16 + 15;  // a gzip header, a window of 2^15 bytes
+    constexpr int gzip_only = 16 + 15;  // a gzip header, and a window of 2^15 bytes
     if (inflateInit2(&stream_, gzip_only) != Z_OK) {
       throw error_in(path, "no memory to inflate", "free some memory");
     }
@@ -60,7 +60,7 @@ std::string read_gzip(const std::string& path, std::size_t most) {
   const auto held = file.hold();
   Inflater inflater(path);
   z_stream& stream = inflater.stream();
-  std::uint64_t at = 0;  // of what was not read yet
+  std::uint64_t at = 0;  // the first byte that was not read yet
   const auto fail = [&](const std::string& what) {
     file.check_unchanged();
     throw error_at(path, what, at - stream.avail_in, "the file is damaged: fetch it again");
@@ -68,7 +68,7 @@ std::string read_gzip(const std::string& path, std::size_t most) {
   if (file.size() == 0) fail("an empty file, no .gz,");
   std::string contents;
   std::vector<std::byte> packed;
-  std::vector<char> inflated(piece);  // once: members may be many and empty
+  std::vector<char> inflated(piece);  // made once, since members may be many and empty
   while (true) {
     if (stream.avail_in == 0) {
       packed.resize(std::min<std::uint64_t>(file.size() - at, piece));

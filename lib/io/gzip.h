@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole .gz file (RFC 1952) in memory, for data sets that come so; and bytes deflated for a page.
+// Reads a whole .gz file (RFC 1952) into memory, for data sets that are distributed so, and
+// deflates bytes for HTML pages.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +10,12 @@
 
 namespace binade {
 
-/// The contents, of all members one after another. Error if they are damaged or cut off, are more
-/// than `most` bytes, or if this build has no zlib.
+/// Returns the contents of all members, one after another. Throws Error if they are damaged or cut
+/// off, if they are more than `most` bytes, or if this build has no zlib.
 std::string read_gzip(const std::string& path, std::size_t most);
 
-/// The bytes as a zlib stream (RFC 1950), as a browser's DecompressionStream("deflate") reads it. A build without
-/// zlib stores them.
+/// Returns the bytes as a zlib stream (RFC 1950), which a browser's DecompressionStream("deflate")
+/// reads. A build without zlib stores them uncompressed.
 std::string zlib_stream(std::string_view bytes);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading with POSIX calls, at given offsets.
+// Reads with POSIX calls at given offsets.
 #include "lib/io/input_file.h"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ constexpr std::size_t most_streamed = std::size_t{8} << 20;
                    "set TMPDIR to a folder that is writable and has room");
 }
 
-/// A file without a name.
+/// Returns the descriptor of a new temporary file that has no name.
 int temporary_file(const std::string& of) {
   std::error_code failed;
   const auto folder = std::filesystem::temp_directory_path(failed);
@@ -58,7 +58,7 @@ int temporary_file(const std::string& of) {
   return file;
 }
 
-/// The bytes of a pipe or a terminal, up to their end.
+/// Copies the bytes of a pipe or a terminal up to their end.
 void copy_all(int from, int to, const std::string& name) {
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   while (true) {
@@ -75,7 +75,7 @@ void copy_all(int from, int to, const std::string& name) {
   }
 }
 
-/// N of /dev/fd/N and /dev/stdin, or -1.
+/// Returns N of /dev/fd/N, 0 for standard input, or -1 for other paths.
 int named_descriptor(const std::string& path) {
   constexpr std::string_view folder = "/dev/fd/";
   if (is_standard_input(path)) return STDIN_FILENO;
@@ -86,14 +86,15 @@ int named_descriptor(const std::string& path) {
   return error == std::errc() && end == path.data() + path.size() ? number : -1;
 }
 
-/// Whether it can be read only once, from where it stands.
+/// Returns whether a descriptor can be read only once, from its current offset on.
 bool flows(int descriptor) {
   struct stat status = {};
   if (fstat(descriptor, &status) != 0 || S_ISDIR(status.st_mode)) return false;
   return !S_ISREG(status.st_mode) || lseek(descriptor, 0, SEEK_CUR) != 0;
 }
 
-/// Error for what has no bytes at places.
+/// Returns the status of a regular file. Throws Error for anything else, since only regular files
+/// can be read at any offset.
 struct stat status_of(int descriptor, const std::string& name) {
   struct stat status = {};
   if (descriptor < 0 || fstat(descriptor, &status) != 0) {
@@ -118,7 +119,7 @@ struct stat status_of(int descriptor, const std::string& name) {
 InputFile::InputFile(const std::string& path) : path_(input_name(path)) {
   const int given = named_descriptor(path);
   if (given >= 0 && flows(given)) {
-    // Of standard input once for all who read it.
+    // Standard input is copied once for all of its readers.
     static std::mutex keeping;
     static std::shared_ptr<const Descriptor> standard_input;
     const std::lock_guard lock(keeping);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What gzip.h promises of a build without zlib: .gz files are refused, and a stream stores what it is given.
+// The functions of gzip.h in a build without zlib: .gz files are refused, and a zlib stream stores
+// its bytes uncompressed.
 #include "lib/io/gzip.h"
 
 #include <cstdint>
@@ -17,7 +18,7 @@ std::string read_gzip(const std::string& path, std::size_t) {
 std::string zlib_stream(std::string_view bytes) {
   std::string out = "\x78\x01";
   std::uint32_t a = 1, b = 0;          // Adler-32
-  constexpr std::size_t most = 65535;  // bytes of a stored block
+  constexpr std::size_t most = 65535;  // the most bytes of a stored block
   for (std::size_t at = 0; at == 0 || at < bytes.size(); at += most) {
     const std::string_view block = bytes.substr(at, most);
     const bool last = at + most >= bytes.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `open_npz`, NpzWriter and the readers of torch's archives of a build without zlib.
+// `open_npz`, NpzWriter and the readers of torch.save's archives in a build without zlib: all
+// refuse.
 #include "lib/io/npz.h"
 #include "lib/io/npz_writer.h"
 #include "lib/io/torch_checkpoint.h"

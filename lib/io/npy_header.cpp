@@ -25,7 +25,7 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// A walk over the tokens of the literal; every step that does not fit is an Error with its byte.
+/// Reads the header token by token. Whatever does not fit throws an Error with its offset.
 class Literal {
  public:
   Literal(std::string_view label, std::string_view header, std::size_t start)
@@ -84,7 +84,7 @@ class Literal {
     return value;
   }
 
-  /// (), (3,), (3, 4) and (3, 4,); but (3) is a number in Python.
+  /// Accepts (), (3,), (3, 4) and (3, 4,). It refuses (3), which is a number in Python.
   std::vector<std::uint64_t> tuple() {
     std::vector<std::uint64_t> sides;
     expect('(');
@@ -108,7 +108,8 @@ class Literal {
   std::size_t at_;
 };
 
-/// '<f4', '>f8', '=f2', '|u1', 'i2', '|V2': byte order, letter, bytes of an element.
+/// A type as NumPy writes it: byte order, letter, bytes per element. Examples are '<f4', '>f8',
+/// '=f2', '|u1', 'i2' and '|V2'.
 void parse_descr(std::string_view label, std::string_view descr, const std::optional<Dtype>& raw,
                  NpyHeader& header) {
   std::string_view type = descr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes one array as a .npy, version 1, its data aligned to 64 bytes. Types without a name in
-// NumPy (bfloat16, the 8-bit formats) become raw |V2 and |V1 as ml_dtypes saves them.
+// Writes one array as a .npy of version 1, with its data aligned to 64 bytes. Types that NumPy has
+// no name for (bfloat16, the 8-bit formats) become raw |V2 and |V1, as ml_dtypes saves them.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace binade {
 
-/// The header of an array, so long that the data after it begin at a multiple of 64. Error, which names
-/// `path`, where .npy cannot hold it.
+/// Returns the header of an array, padded so that the data after it begin at a multiple of 64
+/// bytes. Throws Error, which names `path`, if .npy cannot hold the array.
 std::string npy_header(const std::string& path, const Dtype& dtype,
                        std::span<const std::uint64_t> shape, bool fortran_order = false);
 
@@ -24,9 +24,9 @@ class NpyWriter {
   NpyWriter(const std::string& path, const Dtype& dtype, std::span<const std::uint64_t> shape,
             bool fortran_order = false);
 
-  /// Little-endian elements in the order of storage.
+  /// Writes little-endian elements in the order of storage, in pieces of any size.
   void write(std::span<const std::byte> data);
-  /// Error unless exactly the shape's data were written; only then the file appears.
+  /// Makes the file appear. Throws Error unless exactly the data of the shape were written.
   void finish();
 
  private:

@@ -13,7 +13,8 @@
 
 namespace binade {
 
-/// The signature of a zip archive's first member, or of the end of an empty one.
+/// Returns whether the bytes begin with the signature of a zip archive's first member, or of the
+/// end record of an empty archive.
 inline bool starts_as_npz(std::span<const std::byte> bytes) {
   const auto starts = [bytes](const char* signature) {
     return bytes.size() >= 4 && std::memcmp(bytes.data(), signature, 4) == 0;

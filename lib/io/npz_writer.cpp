@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Records of a zip archive: PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central
-// entry) and 4.3.16 (end). Members have no time of their own: the same arrays give the same bytes.
+// entry) and 4.3.16 (end). All members have the same fixed time, so the same arrays give the same
+// bytes.
 #include "lib/io/npz_writer.h"
 
 #include <zlib.h>
@@ -22,7 +23,8 @@ void put(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
 }
 
-/// From "version needed" to the length of the extra field: the same in both kinds of header.
+/// Writes the fields from "version needed" to the length of the extra field, which are the same in
+/// both kinds of header.
 std::string member_fields(const std::string& name, std::uint32_t crc, std::uint64_t size) {
   std::string out;
   put(out, zip_version, 2);
@@ -41,7 +43,7 @@ std::string member_fields(const std::string& name, std::uint32_t crc, std::uint6
 std::uint32_t checksum(std::string_view header, std::span<const std::byte> data) {
   const auto bytes = [](const void* x) { return static_cast<const Bytef*>(x); };
   const uLong first = crc32_z(0, bytes(header.data()), header.size());
-  // Of a null pointer, as an empty span has it, zlib returns the start of a fresh checksum.
+  // For a null pointer, which an empty span has, zlib returns the initial checksum.
   return static_cast<std::uint32_t>(data.empty() ? first
                                                  : crc32_z(first, bytes(data.data()), data.size()));
 }

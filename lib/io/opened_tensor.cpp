@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names may hold colons and so may files: what exists decides where the file's name ends.
+// Names of tensors may hold colons, and so may names of files: where the file's name ends depends
+// on which file exists.
 #include "lib/io/opened_tensor.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace binade {
 namespace {
 
-/// FILE:NAME in its parts; a file of that very name comes first.
+/// Splits FILE:NAME. A text that is itself the name of an existing file is taken as that.
 std::pair<std::string, std::string> file_and_name(const std::string& where) {
   std::error_code ignored;
   if (NamedArrays::find(where) != nullptr) return {where, ""};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One tensor as a command line names it: FILE, or FILE:NAME where the file holds several.
+// One tensor as a command line names it: FILE, or FILE:NAME if the file holds several.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,12 @@ struct OpenedTensor {
   const TensorInfo& info() const { return file->tensors()[index]; }
 };
 
-/// Opens FILE or FILE:NAME. Error where the file holds no tensor of that name, or several and none is named.
+/// Opens FILE or FILE:NAME. Throws Error if the file holds no tensor of that name, or if it holds
+/// several and none is named.
 OpenedTensor open_tensor(const std::string& where, const OpenOptions& options = {});
 
-/// The file of FILE or FILE:NAME; a file of that very name comes first.
+/// Returns the file of FILE or FILE:NAME. A text that is itself the name of an existing file is
+/// taken as that.
 std::string file_of(const std::string& where);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names to places, places compared; folders made and files tried.
+// Resolves names to places and compares these, makes folders, and tries whether files can be
+// written.
 #include "lib/io/output_paths.h"
 
 #include <sys/stat.h>
@@ -19,9 +20,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where a name leads.
+/// The file that a path leads to.
 struct Place {
-  std::optional<std::pair<dev_t, ino_t>> inode;  ///< of what is there
+  std::optional<std::pair<dev_t, ino_t>> inode;  ///< of the existing file, if any
   std::string path;                              ///< without links, "." and ".."
 
   bool operator==(const Place& other) const {
@@ -29,7 +30,7 @@ struct Place {
   }
 };
 
-/// Nothing for what is no file: "", a pipe, a device.
+/// Returns the place of a path, or nothing if it is no file: "", a pipe, a device.
 std::optional<Place> place_of(const std::string& path) {
   if (path.empty()) return {};
   Place out;
@@ -77,52 +78,41 @@ void check_distinct(std::span<const InputPath> inputs, std::span<const OutputPat
   }
 }
 
-/// Folders that were made, each after the one that it lies in; removed unless kept.
-class MadeFolders {
- public:
-  MadeFolders() = default;
-  MadeFolders(const MadeFolders&) = delete;
-  MadeFolders& operator=(const MadeFolders&) = delete;
-  ~MadeFolders() {
-    std::error_code ignored;
-    for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
-  }
-
-  void make(const OutputPath& folder) {
-    std::vector<fs::path> missing;
-    std::error_code failed;
-    for (fs::path at = folder.path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
-      missing.push_back(at);
-    }
-    fs::create_directories(folder.path, failed);
-    made_.insert(made_.end(), missing.rbegin(), missing.rend());
-    if (!failed && fs::is_directory(folder.path, failed)) return;
-    const std::string why = failed ? failed.message() : "not a folder";
-    throw file_error(folder.path, "cannot be made: " + why,
-                     "give another folder to " + folder.name);
-  }
-  void keep() { made_.clear(); }
-
- private:
-  std::vector<fs::path> made_;
-};
-
 }  // namespace
 
-void prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs) {
+MadeFolders::~MadeFolders() {
+  std::error_code not_empty;
+  for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), not_empty);
+}
+
+void MadeFolders::make(const OutputPath& folder) {
+  std::vector<std::string> missing;
+  std::error_code failed;
+  for (fs::path at = folder.path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
+    missing.push_back(at.string());
+  }
+  fs::create_directories(folder.path, failed);
+  made_.insert(made_.end(), missing.rbegin(), missing.rend());
+  if (!failed && fs::is_directory(folder.path, failed)) return;
+  const std::string why = failed ? failed.message() : "not a folder";
+  throw file_error(folder.path, "cannot be made: " + why, "give another folder to " + folder.name);
+}
+
+MadeFolders prepare_outputs(std::span<const InputPath> inputs,
+                            std::span<const OutputPath> outputs) {
   check_distinct(inputs, outputs);
   MadeFolders folders;
   for (const OutputPath& out : outputs) {
     if (out.kind == OutputKind::folder && !out.path.empty()) folders.make(out);
   }
   for (const OutputPath& out : outputs) {
-    // A pipe must not be opened in vain: who reads it would see its end.
+    // A pipe is not opened on trial, because its reader would see its end.
     std::error_code ignored;
     const bool to_try = out.kind == OutputKind::file && !out.path.empty() && out.path != "-" &&
                         !fs::is_other(fs::status(out.path, ignored));
     if (to_try) const AtomicFile trial(out.path);
   }
-  folders.keep();
+  return folders;
 }
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// own_folder(): the loader knows which library holds a function.
+// The dynamic loader knows which library holds a function.
 #include "lib/io/own_folder.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,8 @@
 namespace binade {
 namespace {
 
-/// Of the program itself the loader knows only the name it was called by.
+/// For the program itself the loader knows only the name it was called by, so /proc/self/exe is
+/// read instead.
 std::filesystem::path own_file() {
   Dl_info here{};
   Dl_info program{};

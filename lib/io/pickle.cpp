@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The opcodes that Python's pickler writes in protocols 2 to 5 (Lib/pickletools.py describes each). Memory is linear in
-// the pickle's bytes, which are bounded, and so is the number of values.
+// The opcodes that Python's pickler writes in protocols 2 to 5 (Lib/pickletools.py describes each).
+// The memory used is linear in the pickle's bytes, which are bounded, and the number of values is
+// bounded, too.
 #include "lib/io/pickle.h"
 
 #include <bit>
@@ -70,7 +71,7 @@ class PickleMachine {
     return text;
   }
 
-  /// Of whatever takes memory: values on the stack, marks, places of the memo.
+  /// Counts a thing that takes memory: a value on the stack, a mark, or an entry of the memo.
   void count_one() {
     if (++counted_ > Pickle::most_values) {
       fail("more than " + std::to_string(Pickle::most_values) + " values, so refused");
@@ -89,7 +90,7 @@ class PickleMachine {
   }
   void make_integer(Value::Kind kind, std::int64_t value) { make(kind).integer_value = value; }
 
-  /// What no mark protects.
+  /// Returns the number of values on the stack above the last mark.
   std::size_t free_height() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
   Value* pop() {
     if (free_height() == 0) fail("a value is missing");
@@ -128,14 +129,14 @@ class PickleMachine {
         take(8);
         make(Value::number);
         return true;
-      case 0x95:  // FRAME: bytes that a reader may fetch at once
+      case 0x95:  // FRAME announces bytes that a reader may fetch at once
         if (number(8) > bytes_.size() - at_) fail("the pickle is cut off");
         return true;
       default: return false;
     }
   }
 
-  /// Two's complement of any width.
+  /// Makes an integer from a number of any width in two's complement.
   void long_integer(std::uint64_t width) {
     const std::string_view digits = take(width);
     if (width > sizeof(std::int64_t)) {
@@ -150,7 +151,7 @@ class PickleMachine {
   bool sized(unsigned opcode) {
     struct Row {
       unsigned opcode;
-      std::size_t width;  ///< of the length, in bytes
+      std::size_t width;  ///< bytes of the length field
       Value::Kind kind;
     };
     constexpr Row rows[] = {
@@ -200,12 +201,12 @@ class PickleMachine {
   void extend(const std::vector<const Value*>& items, Value::Kind kind) {
     Value& onto = top();
     const bool fits = onto.is(kind) || (kind == Value::dict && onto.is(Value::call));
-    if (!fits) fail("items for what takes none");
+    if (!fits) fail("items added to a value that takes none");
     if (kind == Value::dict && items.size() % 2 != 0) fail("a key without its value");
     onto.items.insert(onto.items.end(), items.begin(), items.end());
   }
 
-  /// The memo: picklers number its values one by one.
+  /// Stores values in the memo and recalls them. Picklers number its entries one by one.
   bool remembered(unsigned opcode) {
     switch (opcode) {
       case 'q': remember(number(1)); return true;
@@ -249,7 +250,7 @@ class PickleMachine {
       case 0x81: make_call(); return true;
       case 'b': {
         const Value* state = pop();
-        if (!top().is(Value::call)) fail("attributes for what no call made");
+        if (!top().is(Value::call)) fail("attributes set on a value that no call made");
         top().state = state;
         return true;
       }
@@ -273,7 +274,7 @@ class PickleMachine {
 
   void make_call() {
     const auto parts = pop_last(2);
-    if (!parts[0]->is(Value::global)) fail("a call of what is no global");
+    if (!parts[0]->is(Value::global)) fail("a call of a value that is no global");
     if (!parts[1]->is(Value::tuple)) fail("a call without a tuple of arguments");
     Value& call = make(Value::call);
     call.function = parts[0];
@@ -287,7 +288,7 @@ class PickleMachine {
   std::uint64_t opcode_at_ = 0;
   std::size_t counted_ = 0;
   std::vector<Value*> stack_;
-  std::vector<std::size_t> marks_;  ///< heights of the stack
+  std::vector<std::size_t> marks_;  ///< heights of the stack at the marks
   std::vector<Value*> memo_;
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pickle of Python's, protocols 2 to 5, taken apart and never run. The opcodes are a stack machine's; here its values
-// are a tree: a global is its name, a call is a function and its arguments. What they stand for is the reader's to say;
-// globals that he does not know are refused where they are named, so no other gets into a tree.
-// Values may lie in several others, and even in themselves: whoever walks a tree bounds depth and steps.
+// A pickle of Python, protocols 2 to 5, which is decoded and never executed. Its opcodes are those
+// of a stack machine; here its values form a graph, in which a global is its name and a call is a
+// function with its arguments. Whoever reads the graph decides what they stand for. Globals that
+// the caller does not know are refused where they are named, so that only known ones are in the
+// graph. A value may be part of several others, and even of itself, so code that walks the graph
+// must bound depth and steps.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +18,13 @@
 
 namespace binade {
 
+/// A value in the graph. Its kind says which of the members are set.
 struct PickleValue {
   enum class Kind : std::uint8_t {
     none,
     boolean,
-    integer,  ///< of 64 bits
-    number,   ///< any other, which is not kept
+    integer,  ///< an integer that fits in 64 bits
+    number,   ///< float or larger integer; its value is not kept
     text,
     bytes,
     tuple,
@@ -30,34 +33,38 @@ struct PickleValue {
     dict,
     global,
     call,
-    persistent,  ///< what the pickle's writer keeps elsewhere, as a storage
+    persistent,  ///< an object that is kept outside of the pickle, such as a storage
   };
   using enum Kind;
 
   Kind kind = none;
-  std::uint32_t at = 0;  ///< of the opcode in the pickle
+  std::uint32_t at = 0;  ///< offset in the pickle of the opcode that made it
   std::int64_t integer_value = 0;
-  std::string_view text_value;  ///< of text and bytes; a global's "module.name"
-  /// Of tuple, list and set; of a dict keys and values in turn, and so of what was set in a call's result.
+  std::string_view text_value;  ///< text or bytes; for a global "module.name"
+  /// The items of a tuple, list or set. For a dict they are keys and values in turn, and so they
+  /// are for a call whose result was filled like a dict.
   std::vector<const PickleValue*> items;
-  const PickleValue* function = nullptr;  ///< of a call: a global
-  const PickleValue* arguments =
-      nullptr;  ///< of a call: a tuple; of a persistent value, what names it
-  const PickleValue* state =
-      nullptr;  ///< of a call, what its result was given as attributes; null if nothing
+  const PickleValue* function = nullptr;  ///< for a call: the global that is called
+  /// For a call, the tuple of its arguments; for a persistent value, the value that identifies it.
+  const PickleValue* arguments = nullptr;
+  /// For a call, what its result got as attributes (Python's __setstate__); null if nothing.
+  const PickleValue* state = nullptr;
 
   bool is(Kind other) const { return kind == other; }
   bool is_call_of(std::string_view name) const { return is(call) && function->text_value == name; }
-  /// The value under a text in a dict or a call's result; null where there is none.
+  /// Returns the value under this text in a dict, or in a call's result that was filled like one;
+  /// null if there is none.
   const PickleValue* find(std::string_view key) const;
 };
 
-/// Throws for globals that are not to be: what is called "module.name", and the byte where it stands.
+/// A function that throws for a global that must not occur. It gets its "module.name" and the
+/// offset of its opcode.
 using CheckGlobal = std::function<void(const std::string& name, std::uint64_t at)>;
 
 class Pickle {
  public:
-  /// `label` names the pickle in errors.
+  /// Decodes the bytes. `label` names the pickle in messages. Throws Error if they are not a whole
+  /// pickle or exceed the limits below.
   Pickle(std::string label, std::string bytes, const CheckGlobal& check_global);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
@@ -66,7 +73,7 @@ class Pickle {
   const PickleValue& root() const { return *root_; }
 
   static constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
-  static constexpr std::size_t most_values = 8'000'000;  ///< with the marks and the memo
+  static constexpr std::size_t most_values = 8'000'000;  ///< marks and memo entries count, too
 
  private:
   friend class PickleMachine;
@@ -74,7 +81,7 @@ class Pickle {
   std::string label_;
   std::string bytes_;
   std::deque<PickleValue> values_;
-  std::deque<std::string> names_;  ///< of globals
+  std::deque<std::string> names_;  ///< names of the globals
   const PickleValue* root_ = nullptr;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading .safetensors. The header is parsed as a stream of events: a document tree would swallow
-// repeated names, and its size and depth would be the attacker's to choose.
+// Reads .safetensors. The header is parsed as a stream of events, because a document tree would
+// drop repeated names, and an attacker could choose its size and depth.
 #include "lib/io/safetensors.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Entry {
   std::optional<std::vector<std::uint64_t>> offsets;
 };
 
-/// Tells the handler of the events how far the parser has read.
+/// An iterator over the text that records how far the parser has read, for the offsets in messages.
 struct CountingIterator {
   using iterator_category = std::forward_iterator_tag;
   using value_type = char;
@@ -55,7 +55,7 @@ struct CountingIterator {
   friend bool operator!=(const CountingIterator& a, const CountingIterator& b) { return !(a == b); }
 };
 
-/// The events of nlohmann's parser, allowed only where the format has a place for them.
+/// Handles the events of nlohmann's parser and refuses those for which the format has no place.
 class HeaderHandler {
  public:
   HeaderHandler(const std::string& path, std::string_view text) : path_(path), text_(text) {}
@@ -225,7 +225,7 @@ class StreamedSafetensors : public SafetensorsFile {
     throw error_at(path(), line, data_at_ + offset, save_safetensors_again);
   }
 
-  /// Checks the tensors in the order of their data and lists them so.
+  /// Checks the tensors in the order of their data, which becomes the order of the list.
   void take(std::vector<Entry> entries) {
     std::ranges::sort(entries, {}, &Entry::name);
     const auto twin = std::ranges::adjacent_find(entries, {}, &Entry::name);

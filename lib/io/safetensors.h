@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The .safetensors file, read as strictly as its reference implementation does or more so.
+// The .safetensors file, read at least as strictly as by its reference implementation.
 //
 //   header length: u64 | JSON {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ...} |
 //   data
@@ -18,10 +18,10 @@
 
 namespace binade {
 
-/// Whether the bytes begin as the format demands: a header length that fits, then a brace.
+/// Returns whether the bytes begin as the format demands: a header length that fits, then a brace.
 bool starts_as_safetensors(std::span<const std::byte> bytes);
 
-/// Its metadata() are the text map under "__metadata__".
+/// metadata() of such a file is the map of texts under "__metadata__".
 class SafetensorsFile : public TensorFile {
  public:
   using TensorFile::TensorFile;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a .safetensors file whose tensors are known beforehand and whose data are streamed.
+// Writes a .safetensors file. All tensors are named beforehand; their data are streamed.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,14 @@ struct TensorSpec {
 
 class SafetensorsWriter {
  public:
-  /// The data lie in the order of the list: with the widest types first, all are aligned.
+  /// The data of the tensors are stored in the order of the list. If the widest types come first,
+  /// all are aligned.
   SafetensorsWriter(const std::string& path, std::span<const TensorSpec> tensors,
                     const std::map<std::string, std::string>& metadata = {});
 
-  /// Little-endian elements, tensor after tensor, in pieces of any size.
+  /// Writes little-endian elements, tensor after tensor, in pieces of any size.
   void write(std::span<const std::byte> data);
-  /// Error unless exactly all data were written; only then the file appears.
+  /// Makes the file appear. Throws Error unless exactly all data were written.
   void finish();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The index as a stream of events, of which only those are taken that it has a place for; and the shards held against it.
+// Parses the index as a stream of events, refuses those for which it has no place, and compares the
+// shards with it.
 #include "lib/io/sharded_model.h"
 
 #include <algorithm>
@@ -21,8 +22,8 @@ constexpr std::string_view save_model_again = "save the model again";
 
 using FileOfTensor = std::map<std::string, std::string>;
 
-/// What nlohmann's parser finds. `metadata` may hold anything and is not looked at: writers differ on whether total_size counts
-/// tied weights once, and nothing hangs on it.
+/// Handles the events of nlohmann's parser. `metadata` may hold anything and is ignored: writers
+/// differ on whether total_size counts tied weights once, and nothing depends on it.
 class IndexHandler {
  public:
   explicit IndexHandler(const std::string& path) : path_(path) {}

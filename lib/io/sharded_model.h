@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model in several files as Hugging Face's libraries save it: an index in JSON, model.safetensors.index.json or
-// pytorch_model.bin.index.json, says which of the files beside it holds which tensor.
+// A model in several files, as Hugging Face's libraries save it. An index in JSON,
+// model.safetensors.index.json or pytorch_model.bin.index.json, says which of the files beside it
+// holds which tensor.
 //
 //   {"metadata": {"total_size": BYTES, …}, "weight_map": {TENSOR: FILE, …}}
 #pragma once
@@ -17,13 +18,15 @@
 
 namespace binade {
 
-/// Whether the bytes begin as an object of JSON.
+/// Returns whether the bytes begin as a JSON object.
 bool starts_as_json(std::span<const std::byte> bytes);
 
-/// The path of a file that another one names. Error if the name leads out of the folder of `file`.
+/// Returns the path of a file that `file` names and that must be in the same folder. Throws Error
+/// if the name leads out of that folder.
 std::string path_beside(const std::string& file, std::string_view name);
 
-/// All its shards as one file. Error unless index and shards agree on every tensor.
+/// Opens all shards as one file. `open_shard` opens a file by its path. Throws Error unless index
+/// and shards agree on every tensor.
 std::unique_ptr<TensorFile> open_sharded_model(
     const std::string& path, std::shared_ptr<const InputFile> index,
     const std::function<std::unique_ptr<TensorFile>(const std::string&)>& open_shard);

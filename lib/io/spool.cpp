@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A buffer before a file that nobody else can see.
+// A buffer in memory before a temporary file without a name.
 #include "lib/io/spool.h"
 
 #include <fcntl.h>

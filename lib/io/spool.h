@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text that has to wait until what comes before it is known: in memory while it is short, else in a file without a name.
+// Text that must wait until the text before it is known. It is kept in memory while it is short,
+// else in a temporary file without a name.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +11,24 @@
 
 namespace binade {
 
-/// Takes text piece by piece.
+/// A function that takes text piece by piece.
 using TextSink = std::function<void(std::string_view)>;
 
+/// Collects text and gives it back later. The file vanishes with the object.
 class Spool {
  public:
-  /// `folder`: where the file is, as near to where the text will end up; empty: that of temporary files.
+  /// `folder` is where the temporary file is made, ideally on the file system where the text will
+  /// end up; if empty, it is the system's folder for temporary files.
   explicit Spool(std::string folder = "") : folder_(std::move(folder)) {}
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  /// Error where the file cannot be written.
+  /// Appends text. Throws Error if the temporary file cannot be written.
   void add(std::string_view text);
   bool empty() const { return buffer_.empty() && descriptor_ < 0; }
 
-  /// All of it, in order; as often as wanted.
+  /// Calls `sink` with all of the text, in order. This may be done several times.
   void copy_to(const TextSink& sink) const;
 
  private:

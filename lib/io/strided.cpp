@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor is made box by box, a box being what a chunk holds; each block gives its part of a box. A part is read in
-// windows, runs of its widest stride, where what lies between its elements is little, else piece by piece along that stride.
+// A tensor is assembled box by box, where a box is what a chunk holds, and each block contributes
+// its part of the box. If the elements of a part are close together in the file, the part is read
+// in windows, which are runs along its widest stride; else it is read piece by piece along that
+// stride.
 #include "lib/io/strided.h"
 
 #include <zlib.h>
@@ -19,20 +21,22 @@ namespace {
 
 constexpr std::uint64_t most_in_a_box = std::uint64_t{8} << 20;
 constexpr std::uint64_t most_in_a_window = std::uint64_t{16} << 20;
-constexpr std::uint64_t read_anyway = 4096;  ///< bytes that are read in the time of a call
+constexpr std::uint64_t read_anyway = 4096;  ///< bytes that are read in the time that a call takes
 
-/// Of one dimension of a part: how many, and how far from each other in the file and in the box, in bytes.
+/// One dimension of a part: the number of indices, and the distance between neighbours in bytes, in
+/// the file and in the box.
 struct Step {
   std::uint64_t count, from, to;
 };
 
-/// From the first byte of the first element to the last one of the last.
+/// Returns the bytes from the beginning of the first element to the end of the last one.
 std::uint64_t reach_of(std::span<const Step> steps, std::uint64_t element_bytes) {
   for (const Step& step : steps) element_bytes += (step.count - 1) * step.from;
   return element_bytes;
 }
 
-/// Bytes read, and the time of calls in bytes, by the cheaper of one window and of reading piece by piece.
+/// Returns the cost of reading a part, in bytes: the bytes read and, per call, read_anyway more, by
+/// the cheaper of two methods: one window, or piece by piece along the widest stride.
 std::uint64_t cost_of(std::span<const Step> steps, std::uint64_t element_bytes) {
   const std::uint64_t whole = reach_of(steps, element_bytes) + read_anyway;
   if (steps.empty()) return whole;
@@ -40,7 +44,7 @@ std::uint64_t cost_of(std::span<const Step> steps, std::uint64_t element_bytes) 
   return inner < whole / steps[0].count ? inner * steps[0].count : whole;
 }
 
-/// Elements of a window to their places in a box.
+/// Copies the elements of a window to their places in a box.
 template <std::size_t Bytes>
 void scatter(const std::byte* from, std::byte* to, std::span<const Step> steps) {
   if (steps.empty()) {
@@ -61,7 +65,7 @@ void scatter(const std::byte* from, std::byte* to, std::span<const Step> steps) 
   }
 }
 
-/// In bytes, of elements that follow each other in C order.
+/// Returns the strides, in bytes, of elements that are contiguous in C order.
 std::vector<std::uint64_t> c_strides(std::span<const std::uint64_t> sizes,
                                      std::uint64_t element_bytes) {
   std::vector<std::uint64_t> strides(sizes.size());
@@ -83,7 +87,8 @@ class BlockReader {
     const std::size_t rank = shape_.size();
     std::vector<std::uint64_t> begin(rank), size(shape_.begin(), shape_.end());
     if (rank == 0) return read_box(begin, size, sink);
-    // A chunk is of one index in the dimensions before `divided`, some in that one, and all in those after it.
+    // A chunk holds one index of the dimensions before `divided`, a run of indices of that
+    // dimension, and all of those after it.
     std::size_t divided = rank - 1;
     std::uint64_t inner = element_bytes_;
     while (divided > 0 && shape_[divided] <= most_in_a_box / inner) inner *= shape_[divided--];
@@ -126,7 +131,7 @@ class BlockReader {
     sink(box_);
   }
 
-  /// Two dimensions that are one long one on both sides.
+  /// Merges neighbouring dimensions that are contiguous both in the file and in the box.
   static std::vector<Step> merged(const std::vector<Step>& steps) {
     std::vector<Step> out;
     for (const Step& step : steps) {
@@ -181,7 +186,8 @@ class BlockReader {
   std::vector<std::byte> box_, window_;
 };
 
-/// Whether elements follow each other in C order, whatever the strides of dimensions of one element.
+/// Returns whether the elements are contiguous in C order; strides of dimensions of size 1 do not
+/// matter.
 bool is_contiguous(const StridedBlock& block, std::uint64_t element_bytes) {
   const std::vector<std::uint64_t> strides = c_strides(block.sizes, element_bytes);
   for (std::size_t i = 0; i < strides.size(); ++i) {
@@ -223,14 +229,15 @@ void StridedFile::check_crc(std::size_t index, const ChecksummedBytes& storage,
       storage.begin, "the archive is damaged: save it again");
 }
 
-/// Whether the tensor's bytes, as they are read, are all that a checksum is of.
+/// Returns whether reading the tensor reads exactly the bytes that a checksum covers, in order.
 bool StridedFile::is_checked_whole(std::size_t index) const {
   const Blocks& blocks = blocks_[index];
   return blocks.size() == 1 && blocks[0].storage != nullptr &&
          blocks[0].storage->size == tensors_[index].bytes && place_of(index).has_value();
 }
 
-/// Of a view, or of one of several blocks: all bytes of what it is a view of are read for their checksum, once.
+/// Checks the checksums of storages of which the tensor reads only a part: each is read as a whole,
+/// once.
 void StridedFile::check_storages(std::size_t index) const {
   for (const StridedBlock& block : blocks_[index]) {
     if (block.storage == nullptr) continue;

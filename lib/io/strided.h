@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors that lie in files as views: of strides in any order, 0 among them, and in several blocks, each of a file of its
-// own. They are read in C order with bounded memory. Whoever makes a block has checked that it lies in its file.
+// Tensors that are stored as views. A tensor consists of one or several blocks, each in a file of
+// its own and with strides in any order, zeros included. Tensors are read in C order with bounded
+// memory. Whoever makes a block must have checked that it lies inside its file.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +18,31 @@
 
 namespace binade {
 
-/// The bytes that blocks are views of, and what their CRC-32 is said to be.
+/// A run of bytes of which blocks are views, with the CRC-32 that the archive states for it.
 struct ChecksummedBytes {
   std::uint64_t begin = 0, size = 0;  ///< in the file
   std::uint32_t crc = 0;
-  mutable std::once_flag checked =
-      {};  ///< of views that are less than the whole, before the first of them is read
+  /// Set once the bytes were checked, which happens before the first view of a part of them is
+  /// read.
+  mutable std::once_flag checked = {};
 };
 
+/// A block of a tensor, as a view of bytes in a file.
 struct StridedBlock {
   std::shared_ptr<const InputFile> file;
-  std::uint64_t begin = 0;             ///< byte of the first element in the file
-  std::vector<std::uint64_t> offsets;  ///< of the first element in the tensor
+  std::uint64_t begin = 0;             ///< offset of the first element in the file
+  std::vector<std::uint64_t> offsets;  ///< indices of the first element in the tensor
   std::vector<std::uint64_t> sizes;
   std::vector<std::uint64_t> strides;                    ///< in bytes
-  std::shared_ptr<const ChecksummedBytes> storage = {};  ///< null: without a checksum
+  std::shared_ptr<const ChecksummedBytes> storage = {};  ///< null if it has no checksum
 };
 
 class StridedFile : public TensorFile {
  public:
   using Blocks = std::vector<StridedBlock>;
 
-  /// Of each tensor the blocks, which hold each of its elements once. `directory` is the file that says so.
+  /// Makes a file of tensors. The blocks of each tensor hold each of its elements once. `directory`
+  /// is the file that lists the tensors.
   StridedFile(std::string path, std::shared_ptr<const InputFile> directory,
               std::vector<TensorInfo> tensors, std::vector<Blocks> blocks);
 

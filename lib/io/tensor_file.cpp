@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which reader a file needs, by its first bytes; and the files that a command line names.
+// Chooses the reader of a file by its first bytes, and finds the files that a command line names.
 #include "lib/io/tensor_file.h"
 
 #include <glob.h>
@@ -27,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder stands for the file in it that says what is in the others.
+/// Returns the file that describes a folder: for a folder of torch.distributed.checkpoint its
+/// .metadata, else the path itself.
 std::string file_of_folder(const std::string& path) {
   std::error_code failed;
   const fs::path inside = fs::path(path) / torch_checkpoint_metadata;
@@ -75,8 +76,9 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view beginning) {
   return text_of(bytes).starts_with(beginning);
 }
 
-/// An archive of torch's: a .zip whose first member is NAME/data.pkl or another of its small ones; of TorchScript's, which
-/// is refused, a storage.
+/// Returns whether the bytes begin an archive of torch.save: a .zip whose first member is
+/// NAME/data.pkl or another of its small members. The first member of a TorchScript archive, which
+/// is refused later, may be a storage.
 bool starts_as_torch(std::span<const std::byte> bytes) {
   constexpr std::size_t name_length_at = 26, name_at = 30;  // APPNOTE.TXT 4.3.7
   if (!begins_with(bytes, "PK\x03\x04") || bytes.size() <= name_at) return false;
@@ -88,8 +90,8 @@ bool starts_as_torch(std::span<const std::byte> bytes) {
   return std::ranges::any_of(first, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-/// What torch.save wrote before 1.6, pickles that begin with a number of its own; and pickles of any kind under the
-/// names that torch's users give them.
+/// Returns whether the bytes begin with the number that torch.save wrote before 1.6, as a pickle,
+/// or are any pickle in a file with one of the extensions that torch's users give.
 bool starts_as_bare_pickle(std::span<const std::byte> bytes, const std::string& extension) {
   using namespace std::string_view_literals;
   const bool named = extension == ".pt" || extension == ".pth" || extension == ".ckpt" ||
@@ -101,14 +103,14 @@ bool starts_as_bare_pickle(std::span<const std::byte> bytes, const std::string& 
 Error bare_pickle_error(const std::string& name) {
   const fs::path path = name == "stdin" ? "FILE.pt" : name;
   const std::string to = (path.parent_path() / path.stem()).string() + "_archive.pt";
-  return error_in(name,
-                  "a pickle alone, as torch.save wrote before 1.6, and not its archive of today",
-                  "save its tensors again in Python: import torch; torch.save(torch.load('" +
-                      printable(path.string(), longest_path) + "', map_location='cpu'), '" +
-                      printable(to, longest_path) + "'); of a whole model its state_dict()");
+  return error_in(
+      name, "a bare pickle, as torch.save wrote before 1.6, and not an archive as it writes now",
+      "save its tensors again in Python: import torch; torch.save(torch.load('" +
+          printable(path.string(), longest_path) + "', map_location='cpu'), '" +
+          printable(to, longest_path) + "'); of a whole model its state_dict()");
 }
 
-/// A file that an index names: one of the two kinds that models are sharded in.
+/// Opens a file that an index names, in one of the two formats that sharded models have.
 std::unique_ptr<TensorFile> open_shard(const std::string& path) {
   auto file = std::make_shared<const InputFile>(path);
   const auto held = file->hold();
@@ -117,7 +119,7 @@ std::unique_ptr<TensorFile> open_shard(const std::string& path) {
   return open_safetensors(std::move(file));
 }
 
-/// The reader that the first bytes ask for.
+/// Opens the file with the reader that its first bytes ask for.
 std::unique_ptr<TensorFile> open_by_contents(const std::string& path,
                                              std::shared_ptr<const InputFile> file,
                                              const OpenOptions& options) {
@@ -145,7 +147,8 @@ std::unique_ptr<TensorFile> open_by_contents(const std::string& path,
                  "save tensors in one of these");
 }
 
-/// Does work on files; what went wrong in one that changed meanwhile went wrong because it changed.
+/// Calls `work`, which reads the files. If a file changed meanwhile, the Error says that instead of
+/// what went wrong in `work`.
 void with_unchanged(const std::vector<const InputFile*>& files, const std::function<void()>& work) {
   constexpr std::size_t most_open = 64;  // the others are opened for each call
   std::vector<std::shared_ptr<const void>> held;

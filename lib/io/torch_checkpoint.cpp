@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects of the classes of torch/distributed/checkpoint/metadata.py and filesystem.py, of which the pickle keeps the
-// fields by name; fields that are not needed may be there or not, as versions add and drop them.
+// Objects of the classes in torch/distributed/checkpoint/metadata.py and filesystem.py, whose
+// fields the pickle stores by name. Fields that are not needed may be missing, since versions of
+// torch add and drop them.
 #include "lib/io/torch_checkpoint.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ constexpr std::string_view chunk_class =
     "torch.distributed.checkpoint.metadata.ChunkStorageMetadata";
 constexpr std::string_view storage_class = "torch.distributed.checkpoint.filesystem._StorageInfo";
 
-/// What a .metadata may ask for. An enumeration's member is made by its class, by Python 3.11.0 to 3.11.3 with getattr.
+/// The globals that a .metadata may name. Members of enumerations are made by calling their class,
+/// and by Python 3.11.0 to 3.11.3 with getattr.
 const std::vector<std::string_view> checkpoint_globals = {
     metadata_class,
     index_class,
@@ -48,7 +50,7 @@ const std::vector<std::string_view> checkpoint_globals = {
 
 using Indices = std::vector<std::uint64_t>;
 
-/// Bytes of a file.
+/// A range of bytes in a file.
 struct Record {
   std::string_view file;
   std::uint64_t offset = 0, length = 0;
@@ -99,7 +101,8 @@ class CheckpointReader {
     throw error_at(pickle_.label(), what, where.at, save_checkpoint_again);
   }
 
-  /// Of an object whose attributes are a dict; null where it has none of that name.
+  /// Returns an attribute of an object whose attributes are a dict; null if it has none of that
+  /// name.
   const PickleValue* attribute(const PickleValue& object, std::string_view name) const {
     constexpr std::size_t most_attributes = 64;
     const bool has_attributes = object.is(PickleValue::call) && object.state != nullptr &&
@@ -138,7 +141,7 @@ class CheckpointReader {
     return value.text_value;
   }
 
-  /// {MetadataIndex: _StorageInfo}
+  /// Reads the dict {MetadataIndex: _StorageInfo}, which says where chunks are stored.
   void read_records(const PickleValue& data) {
     if (!data.is(PickleValue::dict)) fail(data, "no dict of files");
     for (std::size_t i = 0; i < data.items.size(); i += 2) {
@@ -148,7 +151,7 @@ class CheckpointReader {
         fail(index, "a file's part that is not described as torch does");
       }
       const PickleValue* offset = attribute(index, "offset");
-      if (offset == nullptr || offset->is(PickleValue::none)) continue;  // of what is no tensor
+      if (offset == nullptr || offset->is(PickleValue::none)) continue;  // no tensor
       const PickleValue* transforms = attribute(info, "transform_descriptors");
       if (transforms != nullptr && !transforms->items.empty()) {
         throw error_at(pickle_.label(), "chunks that went through an extension (compression)",
@@ -178,10 +181,10 @@ class CheckpointReader {
     info.name = std::move(name);
     StridedFile::Blocks of_tensor;
     for (const PickleValue* chunk : chunks.items) {
-      if (!chunk->is_call_of(chunk_class)) fail(*chunk, "a chunk that is none");
+      if (!chunk->is_call_of(chunk_class)) fail(*chunk, "a chunk that is no ChunkStorageMetadata");
       const Indices offsets = sizes(*chunk, "offsets"), extents = sizes(*chunk, "sizes");
       check_inside(*chunk, info, offsets, extents);
-      // A rank that has no part of a tensor may name an empty one.
+      // A rank that has no part of a tensor may list an empty chunk.
       if (std::ranges::find(extents, 0U) != extents.end()) continue;
       of_tensor.push_back(block(*chunk, info, offsets, extents));
     }
@@ -190,7 +193,8 @@ class CheckpointReader {
     blocks.push_back(std::move(of_tensor));
   }
 
-  /// TensorProperties, whose attributes are a tuple that its dtype begins; or a dict.
+  /// Returns the dtype of a TensorProperties, whose attributes are a tuple that begins with the
+  /// dtype, or a dict.
   Dtype dtype_of(const PickleValue& properties) const {
     const bool is_tuple = properties.is(PickleValue::call) && properties.state != nullptr &&
                           properties.state->is(PickleValue::tuple) &&
@@ -234,11 +238,13 @@ class CheckpointReader {
     return std::move(stored[0].block);
   }
 
-  /// That the chunks, each inside, are each element once: no two overlap, and together they are as many.
+  /// Throws Error unless the chunks, which lie inside the tensor, cover each element once: no two
+  /// overlap, and together they have as many elements.
   void check_tiling(const PickleValue& entry, const TensorInfo& info,
                     const StridedFile::Blocks& of_tensor) const {
     constexpr std::size_t most_chunks = 8192;
-    if (of_tensor.size() > most_chunks) fail(entry, "more chunks than ranks anybody has");
+    if (of_tensor.size() > most_chunks)
+      fail(entry, "a tensor of more than " + std::to_string(most_chunks) + " chunks");
     std::uint64_t elements = 0;
     for (std::size_t i = 0; i < of_tensor.size(); ++i) {
       const StridedBlock& one = of_tensor[i];
@@ -258,7 +264,7 @@ class CheckpointReader {
     }
   }
 
-  /// That no bytes are two chunks'.
+  /// Throws Error if two chunks share bytes of a file.
   void check_records() {
     std::ranges::sort(used_);
     const auto twice = std::ranges::adjacent_find(used_, [](const Record& a, const Record& b) {

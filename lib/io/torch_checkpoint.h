@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A folder of torch.distributed.checkpoint's (torch 2.0 and later): the pickle .metadata says of each tensor how it is cut
-// into chunks, and of each chunk which bytes of which file beside it are its archive of torch.save's.
+// A folder written by torch.distributed.checkpoint (torch 2.0 and later). The pickle .metadata says
+// for each tensor how it is cut into chunks, and for each chunk where it is: a range of bytes of a
+// file beside it, which is an archive of torch.save.
 //
 //   .metadata | __0_0.distcp: archive archive … | __1_0.distcp …
 #pragma once
@@ -18,15 +19,17 @@ namespace binade {
 
 constexpr std::string_view torch_checkpoint_metadata = ".metadata";
 
-/// Whether the bytes begin as a .metadata: a pickle that first asks for its class.
+/// Returns whether the bytes begin as a .metadata: a pickle whose first global is a class of
+/// torch.distributed.checkpoint.metadata.
 inline bool starts_as_torch_checkpoint(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto named = text.substr(0, 64).find("torch.distributed.checkpoint.metadata");
   return text.starts_with('\x80') && named != std::string_view::npos;
 }
 
-/// Each tensor whole, put together from its chunks; what is no tensor is passed over. Error unless the chunks hold each
-/// element once. `path` is what the checkpoint is called: its folder or its .metadata.
+/// Opens the checkpoint; each tensor is put together from its chunks, and entries that are no
+/// tensors are skipped. `path` is what messages call the checkpoint: its folder or its .metadata.
+/// Throws Error unless the chunks of each tensor hold each element exactly once.
 std::unique_ptr<TensorFile> open_torch_checkpoint(const std::string& path,
                                                   std::shared_ptr<const InputFile> metadata);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The archive's members, each of which has its place in the format; and tensors held against their storages.
+// Reads the members of the archive, each of which must have a place in the format, and checks
+// tensors against their storages.
 #include "lib/io/torch_file.h"
 
 #include <zlib.h>
@@ -26,7 +27,7 @@ class TorchArchive {
   TorchArchive(std::shared_ptr<const InputFile> file, std::uint64_t begin, std::uint64_t size)
       : file_(std::move(file)), size_(size) {
     for (ZipMember& member : zip_directory(*file_, begin, size, cut_off)) take(std::move(member));
-    // torch.serialization.set_crc32_options(False) writes zeros.
+    // After torch.serialization.set_crc32_options(False), torch writes zeros for all checksums.
     has_checksums_ = std::ranges::any_of(members_, [](const auto& m) { return m.second.crc != 0; });
     for (const auto& [name, member] : members_) {
       if (!has_checksums_ || !name.starts_with(storage_folder)) continue;
@@ -53,7 +54,8 @@ class TorchArchive {
     std::uint64_t all = 0;
     for (PickledTensor& tensor : pickled_tensors(pickle)) {
       out.push_back(placed(label, std::move(tensor)));
-      // Views with strides of 0 and many of one storage are many bytes in few.
+      // A small file can describe a huge amount of tensor data: views with strides of 0, or many
+      // views of one storage.
       constexpr std::uint64_t most_times = 1024, at_least = std::uint64_t{1} << 30;
       const std::uint64_t most = std::min(size_, std::uint64_t{1} << 50) * most_times + at_least;
       if (__builtin_add_overflow(all, out.back().info.bytes, &all) || all > most) {
@@ -93,7 +95,7 @@ class TorchArchive {
     }
   }
 
-  /// Of a small member, whole.
+  /// Returns the whole contents of a small member.
   std::string contents(const std::string& name, std::uint64_t most) const {
     const ZipMember& member = members_.at(name);
     if (member.size > most) {
@@ -124,7 +126,8 @@ class TorchArchive {
     const std::uint64_t bytes = tensor.dtype.bits / 8;
     if (found == members_.end()) fail("is a view of " + storage + " bytes, which is missing,");
     const ZipMember& member = found->second;
-    // A storage's size is said in its elements: bytes that make no whole one are not.
+    // The size of a storage is given in elements, so bytes at its end that make no whole element
+    // are not counted.
     if (member.size < tensor.storage_bytes || member.size - tensor.storage_bytes >= bytes) {
       fail("is a view of " + storage + " bytes, which has " + std::to_string(member.size) + ",");
     }
@@ -132,7 +135,7 @@ class TorchArchive {
     if (!size) fail("has an absurd shape,");
     const std::uint64_t available = tensor.storage_bytes / bytes;
     if (size->elements == 0) tensor.offset = 0;
-    std::uint64_t reach = tensor.offset;  // the index of the last element
+    std::uint64_t reach = tensor.offset;  // becomes the index of the last element
     for (std::size_t i = 0; size->elements != 0 && i < tensor.sizes.size(); ++i) {
       std::uint64_t step = 0;
       if (tensor.sizes[i] == 1) tensor.strides[i] = 0;
@@ -165,9 +168,9 @@ class TorchArchive {
   std::shared_ptr<const InputFile> file_;
   std::uint64_t size_;
   std::string prefix_;
-  std::map<std::string, ZipMember> members_;  ///< under their names after "NAME/"
+  std::map<std::string, ZipMember> members_;  ///< by their names after "NAME/"
   bool has_checksums_ = false;
-  std::map<std::string, std::shared_ptr<const ChecksummedBytes>> storages_;  ///< likewise named
+  std::map<std::string, std::shared_ptr<const ChecksummedBytes>> storages_;  ///< by the same names
 };
 
 }  // namespace

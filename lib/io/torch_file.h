@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What torch.save writes since 1.6: a zip archive, uncompressed, of a pickle and of the storages that its tensors are
-// views of.
+// What torch.save has written since torch 1.6: an uncompressed zip archive of a pickle and of the
+// storages that its tensors are views of.
 //
 //   NAME/data.pkl | NAME/data/0 | NAME/data/1 | … | NAME/version | NAME/byteorder, …
 //
-// Elements are streamed from the file where they lie in C order, else gathered (strided.h).
+// Elements are streamed from the file if they are contiguous in C order, else gathered (strided.h).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct TorchTensor {
   StridedBlock block;
 };
 
-/// Those of the archive that is `size` bytes of the file from `begin` on.
+/// Returns the tensors of the archive in the `size` bytes of the file from offset `begin` on.
+/// Throws Error if the archive is malformed.
 std::vector<TorchTensor> torch_tensors(std::shared_ptr<const InputFile> file, std::uint64_t begin,
                                        std::uint64_t size);
 

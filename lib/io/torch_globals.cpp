@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of globals. The names are those of torch/_utils.py, torch/storage.py and torch/serialization.py, of torch 1.6
-// to 2.15; Python's and NumPy's under the names of each protocol and version.
+// The table of globals. The names are those of torch/_utils.py, torch/storage.py and
+// torch/serialization.py in torch 1.6 to 2.15. Globals of Python and NumPy are listed under the
+// names they have in each protocol and version.
 #include "lib/io/torch_globals.h"
 
 #include <algorithm>

@@ -1,36 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The globals that torch's pickles may ask for, and what each stands for. What is in no row is refused by name.
+// The globals (classes and functions) that pickles of torch may name, and what each stands for. A
+// global that is in no row is refused by name.
 #pragma once
 
 #include <string_view>
 
 namespace binade {
 
-/// What a global's result is, or the global itself.
+/// What calling a global gives, or what the global itself is. Comments in parentheses list the
+/// arguments of the call.
 enum class TorchMeaning {
-  plain,         ///< no tensor, and none in it that anybody asks for
-  dict,          ///< made of nothing
-  default_dict,  ///< made of nothing, or of what makes its values
-  counter,       ///< made of a dict
+  plain,         ///< nothing that is, or holds, a tensor that users look for
+  dict,          ///< made without arguments, then filled
+  default_dict,  ///< made without arguments or with the factory of its values
+  counter,       ///< made from a dict
   sizes,
   dtype,
-  storage,         ///< of a row's dtype, or of bytes
-  tensor,          ///< (storage, offset, sizes, strides, ...) of the storage's dtype
+  storage,         ///< a class of storages, of the dtype in `of` or of bytes
+  tensor,          ///< (storage, offset, sizes, strides, ...), of the storage's dtype
   untyped_tensor,  ///< (storage of bytes, offset, sizes, strides, requires_grad, hooks, dtype, ...)
   parameter,       ///< (tensor, ...)
   device_tensor,   ///< (tensor, its dtype, device, requires_grad)
   with_attributes,  ///< (function, class, arguments, attributes)
-  refused,  ///< a tensor whose elements are not a view of one storage; a row says what to do
+  /// A tensor whose elements are not a view of one storage; `of` says what the user can do.
+  refused,
 };
 
 struct TorchGlobal {
   std::string_view name;
   TorchMeaning meaning;
-  std::string_view of = "";  ///< safetensors' name of a dtype; what to do about a refusal
+  /// For a dtype or a storage, safetensors' name of the dtype; for `refused`, what to do about it.
+  std::string_view of = "";
 };
 
-/// Null where there is none; under the names of Python 2 too, which protocol 2 has.
+/// Returns the row of a global, or null if there is none. Globals are found under their names in
+/// Python 2, too, which protocol 2 uses.
 const TorchGlobal* find_torch_global(std::string_view name);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The walk through the tree, and the arguments of the calls that make tensors (torch/_utils.py).
+// Walks from the root of the pickle to its tensors, and reads the arguments of the calls that make
+// them (torch/_utils.py).
 #include "lib/io/torch_pickle.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ std::optional<std::uint64_t> not_negative(const PickleValue& value) {
   return static_cast<std::uint64_t>(value.integer_value);
 }
 
-/// A walk from the root, names on the way.
+/// Visits all values from the root and keeps the keys that lead to the current one.
 class TensorWalk {
  public:
   explicit TensorWalk(const Pickle& pickle) : pickle_(pickle) {}
@@ -49,7 +50,8 @@ class TensorWalk {
   void visit(const PickleValue& value) {
     constexpr std::size_t deepest = 64;
     if (++visited_ > Pickle::most_values) {
-      fail(value, "values within each other more than a pickle holds", "save a flatter dict");
+      fail(value, "shared values that unfold to more than a pickle may hold",
+           "save a flatter dict");
     }
     if (keys_.size() > deepest) fail(value, "dicts and lists too deep", "save a flatter dict");
     switch (value.kind) {
@@ -59,7 +61,7 @@ class TensorWalk {
       case PickleValue::dict: return visit_dict(value);
       case PickleValue::call: return visit_call(value);
       case PickleValue::persistent:
-        fail(value, "a storage that is no tensor's", "save tensors, not their storages");
+        fail(value, "a storage that belongs to no tensor", "save tensors, not their storages");
       default: return;
     }
   }
@@ -82,7 +84,8 @@ class TensorWalk {
     keys_.pop_back();
   }
 
-  /// On the way to a value: of a dict the key, of a list the place.
+  /// One step on the way to a value: a key of a dict, or (where `value` is null) an index of a
+  /// list.
   struct Key {
     const PickleValue* value = nullptr;
     std::size_t place = 0;
@@ -153,12 +156,14 @@ class TensorWalk {
     tensor.at = value.at;
     name_bytes_ += tensor.name.size();
     if (tensors_.size() == most_tensors || name_bytes_ > most_of_names) {
-      fail(value, "more than a million tensors, or names without end", "save fewer in one file");
+      fail(value, "more than a million tensors, or names of more than 2^28 bytes",
+           "save fewer in one file");
     }
     tensors_.push_back(std::move(tensor));
   }
 
-  /// Of a call, or of what it wraps.
+  /// Returns the tensor that a call makes, where the call may be wrapped in others (a Parameter,
+  /// say).
   PickledTensor described(const PickleValue& value) const {
     const PickleValue* function = value.function;
     const PickleValue* arguments = value.arguments;
@@ -214,7 +219,7 @@ class TensorWalk {
     if (!offset || !sizes || !strides || sizes->size() != strides->size()) {
       fail_as_damaged(value, "has no shape, strides and offset of at most 64 dimensions");
     }
-    const std::size_t metadata = dtype ? 7 : 6;  // bits that negate or conjugate the view
+    const std::size_t metadata = dtype ? 7 : 6;  // the bits to negate or conjugate
     if (given.size() > metadata && !given[metadata]->items.empty()) {
       fail(value, "tensor '" + printable(joined_name()) + "' is a negated or conjugate view",
            "save it resolved (.resolve_neg().resolve_conj())");
@@ -225,7 +230,7 @@ class TensorWalk {
     return out;
   }
 
-  /// ('storage', class, key, device, elements)
+  /// Reads the identifier of a storage: ('storage', class, key, device, elements).
   void take_storage(const PickleValue& value, const PickleValue& id,
                     const std::optional<Dtype>& dtype, PickledTensor& out) const {
     const auto& parts = id.items;
@@ -234,7 +239,7 @@ class TensorWalk {
                       parts[1]->is(PickleValue::global) && parts[2]->is(PickleValue::text) &&
                       not_negative(*parts[4]);
     const TorchGlobal* row = fits ? find_torch_global(parts[1]->text_value) : nullptr;
-    // A storage of bytes goes with a tensor that says its dtype itself.
+    // The class of a storage must be one of bytes exactly if the tensor states a dtype itself.
     if (row == nullptr || row->meaning != TorchMeaning::storage ||
         row->of.empty() != dtype.has_value()) {
       fail_as_damaged(value, "has a storage that torch does not write");
@@ -243,7 +248,7 @@ class TensorWalk {
     out.storage = parts[2]->text_value;
     const std::uint64_t unit = dtype ? 1 : out.dtype.bits / 8;
     if (__builtin_mul_overflow(*not_negative(*parts[4]), unit, &out.storage_bytes)) {
-      fail_as_damaged(value, "has a storage without end");
+      fail_as_damaged(value, "has a storage of 2^64 bytes or more");
     }
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What torch's pickles say of tensors: the globals that rebuild them, and the tensors of a tree of values with their names.
-// Of a pickle nothing is run: a global that stands in no row of the table is refused by name.
+// What pickles of torch say about tensors: the calls that rebuild them, and all tensors that a
+// pickle holds, with their names. Nothing in a pickle is executed, and a global that is in no row
+// of the table (torch_globals.h) is refused by name.
 #pragma once
 
 #include <cstddef>
@@ -15,33 +16,39 @@
 
 namespace binade {
 
-/// A tensor as a view of a storage, a run of bytes that the pickle only names.
+/// A tensor as a view of a storage: a run of bytes outside of the pickle, which only names it.
 struct PickledTensor {
-  std::string
-      name;  ///< keys and places on the way to it, joined by "."; empty where the pickle is one tensor
+  /// The keys and indices that lead to it from the root, joined by "."; empty if the pickle is one
+  /// tensor.
+  std::string name;
   Dtype dtype;
   std::string_view storage;
-  std::uint64_t storage_bytes = 0;  ///< as the pickle says
-  std::uint64_t offset = 0;         ///< of the first element, in elements
+  std::uint64_t storage_bytes = 0;  ///< as stated in the pickle
+  std::uint64_t offset = 0;         ///< of the first element in the storage, in elements
   std::vector<std::uint64_t> sizes;
   std::vector<std::uint64_t> strides;  ///< in elements
-  std::uint32_t at = 0;                ///< where the pickle makes it
+  std::uint32_t at = 0;                ///< offset in the pickle of the call that makes it
 };
 
-/// Throws for globals that are neither in torch's table nor among `others`.
+/// Returns a function that throws Error for globals that are neither in torch's table nor among
+/// `others`.
 CheckGlobal only_torch_globals(const std::string& label, std::vector<std::string_view> others = {});
 
-/// Those that dicts, lists and tuples lead to from the root. What is no tensor is passed over: numbers, texts, and the
-/// objects of the table that training scripts lay beside tensors. Error if two have the same name.
+/// Returns the tensors that are reached from the root through dicts, lists and tuples. Whatever is
+/// no tensor is skipped: numbers, texts, and the objects in the table that training scripts save
+/// beside tensors. Throws Error if two tensors have the same name.
 std::vector<PickledTensor> pickled_tensors(const Pickle& pickle);
 
-/// Of "torch.float32"; nothing for what is no dtype of ours.
+/// Returns the dtype of a global such as "torch.float32"; nothing for any other value and for
+/// dtypes that are not in lib/format.
 std::optional<Dtype> torch_dtype(const PickleValue& value);
 
-/// The most bytes of a tensor's name: it is copied and compared, and values that are shared name many.
+/// The longest name of a tensor in bytes. Names are copied and compared, and a small pickle can
+/// make many long names out of shared values.
 constexpr std::size_t most_of_a_name = std::size_t{64} << 10;
 
-/// Of a tuple or torch.Size of at most 64 numbers that are not negative; nothing for anything else.
+/// Returns the numbers of a tuple or torch.Size; nothing unless they are at most 64 integers that
+/// are not negative.
 std::optional<std::vector<std::uint64_t>> torch_sizes(const PickleValue& value);
 
 }  // namespace binade

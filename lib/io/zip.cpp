@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One member of a zip archive, inflated by zlib into the caller's buffer and checked as it goes.
+// Inflates one member of a zip archive into the caller's buffer with zlib, and checks it on the
+// way.
 #include "lib/io/zip.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace binade {
 namespace {
 
-constexpr std::size_t most_packed = std::size_t{1} << 20;  // in memory at a time
+constexpr std::size_t most_packed = std::size_t{1} << 20;  // bytes in memory at a time
 
 }  // namespace
 
@@ -22,7 +23,7 @@ ZipReader::ZipReader(std::string label, const InputFile& file, const ZipMember& 
       member_(member),
       at_(member.packed_at),
       left_(member.packed_size) {
-  constexpr int no_zlib_header = -15;  // a window of 2^15 bytes
+  constexpr int no_zlib_header = -15;  // a raw stream, with a window of 2^15 bytes
   if (member.deflated && inflateInit2(&stream_, no_zlib_header) != Z_OK) {
     throw error_in(label_, "no memory to inflate", "free some memory");
   }
@@ -53,7 +54,7 @@ void ZipReader::finish() {
   if (crc_ != member_.crc) fail("the checksum (CRC-32) differs");
 }
 
-/// Some bytes of the contents, none only at their end.
+/// Returns how many bytes of the contents it has given; 0 only at their end.
 std::size_t ZipReader::give_some(std::span<std::byte> out) {
   std::size_t got = 0;
   if (member_.deflated) {

@@ -23,22 +23,23 @@ constexpr std::size_t end_size = 22;
 constexpr std::size_t end64_size = 56;
 constexpr std::size_t locator_size = 20;
 constexpr std::uint64_t most_members = 1'000'000;
-constexpr std::uint64_t best_ratio = 1032;  // deflate's: 258 bytes from 2 bits
+constexpr std::uint64_t best_ratio = 1032;  // of deflate: 258 bytes from 2 bits
 constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;
 
-/// Where an archive lies in a file; places in it count from its beginning.
+/// The place of an archive in a file. Offsets in the archive count from `begin`.
 struct ArchivePlace {
   const InputFile& file;
   std::uint64_t begin, size;
-  std::string_view cut_off;  ///< what it is without its end, in the error
+  std::string_view cut_off;  ///< what messages call an archive without its end
 };
 
-/// A view of an archive at any place, of which the last part asked for and what follows it are in memory.
+/// Gives access to any part of an archive; the part last used, and some of what follows it, are
+/// kept in memory.
 class Window {
  public:
   Window(const ArchivePlace& archive, std::uint64_t least) : archive_(archive), least_(least) {}
 
-  /// Valid until the next call; the part lies in the archive.
+  /// Returns a part, which must lie inside the archive. It is valid until the next call.
   std::span<const std::byte> part(std::uint64_t at, std::uint64_t size) {
     if (at < start_ || at + size > start_ + bytes_.size()) {
       bytes_.resize(std::min(std::max(size, least_), archive_.size - at));
@@ -79,7 +80,7 @@ class Directory {
                    "the archive is damaged: save it again");
   }
 
-  /// A little-endian field; every position is checked, however it was computed.
+  /// Returns a little-endian field. Its offset is checked, however it was computed.
   template <class Unsigned>
   Unsigned field(Window& window, std::uint64_t at) const {
     Unsigned value = 0;
@@ -99,7 +100,8 @@ class Directory {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  /// The end record is the last thing in the file but for a comment that fits it exactly.
+  /// Returns the offset of the end record, which is the last thing in the archive but for a comment
+  /// of exactly the stated length.
   std::uint64_t find_end_record() {
     const std::uint64_t size = archive_.size;
     const std::uint64_t longest =
@@ -171,7 +173,7 @@ class Directory {
     return extra + u16(at + 30) + u16(at + 32);
   }
 
-  /// Also finds where the data lie.
+  /// Compares the local header with the entry, and finds where the data begin.
   void check_local_header(ZipMember& member, unsigned method) {
     const std::uint64_t at = member.header;
     const auto local16 = [&](std::uint64_t place) { return field<std::uint16_t>(locals_, place); };
@@ -186,7 +188,8 @@ class Directory {
     }
   }
 
-  /// Fields that are all ones stand, in this order, in the extra field 0x0001.
+  /// Reads zip64 sizes: the fields that are all ones in the entry are stored, in this order, in the
+  /// extra field 0x0001.
   void read_zip64(std::uint64_t at, std::uint64_t end,
                   std::initializer_list<std::uint64_t*> fields) {
     for (std::uint64_t next = 0; end - at >= 4; at = next) {

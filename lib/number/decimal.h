@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact numbers to be shown: everything a user types and everything a format holds has a
+// Exact numbers that are to be printed. Everything a user types and everything a format holds has a
 // finite decimal expansion, so sums, differences and comparisons lose nothing, and all digits can
-// be printed. The way into the arithmetic is `to_exact`, codec.h's 128-bit window with its sticky
-// bit.
+// be printed. `to_exact` converts such a number for the arithmetic of emulate/codec.h: a window of
+// 128 bits with a sticky bit.
 #pragma once
 
 #include <compare>
@@ -16,10 +16,12 @@
 
 namespace binade {
 
-/// A natural number in base 2^32, lowest word first, no zero word on top; 0 has no words.
+/// A natural number in base 2^32, lowest word first, whose highest word is not zero; 0 has no
+/// words.
 using Natural = std::vector<std::uint32_t>;
 
-int width_of(const Natural& n);  ///< bits
+/// Returns the number of bits of n; 0 for n = 0.
+int width_of(const Natural& n);
 
 /// A non-negative number: integer · 2^twos · 5^fives.
 struct Decimal {
@@ -30,32 +32,34 @@ struct Decimal {
   bool is_zero() const { return integer.empty(); }
 };
 
-/// A number on some format's grid or half way between two of them: significand · 2^exponent.
+/// A number that lies on the grid of some format or halfway between two neighbours there:
+/// significand · 2^exponent.
 struct Dyadic {
   std::uint64_t significand = 0;
   int exponent = 0;
 };
 
-/// The number that a string of decimal digits spells, times 10^exponent.
+/// Returns the number that a string of decimal digits spells, times 10^exponent.
 Decimal decimal_of(std::string_view digits, int exponent);
 Decimal decimal_of(const Dyadic& x);
 
 std::strong_ordering operator<=>(const Decimal& a, const Decimal& b);
 inline bool operator==(const Decimal& a, const Decimal& b) { return (a <=> b) == 0; }
 Decimal operator*(const Decimal& a, const Decimal& b);
-/// |a - b|
+/// Returns |a - b|.
 Decimal distance(const Decimal& a, const Decimal& b);
-/// x · 2^k
+/// Returns x · 2^k.
 Decimal scaled(Decimal x, int k);
 
-/// All significant digits, d.ddd · 10^exponent, no zero at either end; 0 is "0".
+/// All significant digits of a number, d.ddd · 10^exponent, without zeros at either end; 0 is "0".
 struct Digits {
   std::string digits;
   int exponent = 0;
 };
 Digits digits_of(const Decimal& x);
 
-/// x as an operand of `project`: 128 leading bits and whether anything lies below them.
+/// Returns x as an operand of `project`: its 128 leading bits, and whether any bit below them is
+/// set.
 Exact to_exact(const Decimal& x, bool negative);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Specials by name, numbers by number_text.h.
+// Special values are printed by name, numbers through number_text.h.
 #include "lib/number/encoding_text.h"
 
 #include <algorithm>
@@ -53,7 +53,8 @@ std::string value_with_digits(std::uint64_t bits, const Format& format) {
   std::string text = value_text(bits, format);
   const bool formula = text.find_first_of("^p") != std::string::npos;
   if (!formula) return text;
-  // One digit more than distinguishes neighbours: p·log10(2) + 2, rounded up; at least 4.
+  // This is one digit more than it takes to tell neighbours apart: p·log10(2) + 2, rounded up, and
+  // at least 4.
   const auto digits = static_cast<std::size_t>(std::max(4, format.precision * 302 / 1000 + 3));
   const std::string sign = text.starts_with('-') ? "-" : "";
   return fmt::format("{} ≈ {}{}", text, sign,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact numbers over the natural numbers of decimal.h: addition and the one spelling are here, the rest
-// is there.
+// Exact numbers made of the natural numbers of decimal.h. Addition and the normalisation to an odd
+// integer are here; other arithmetic is decimal.h's.
 #include "lib/number/exact_number.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace binade {
 namespace {
 
-/// The bits from `weight` on, 32 of them.
+/// Returns 32 bits of n, from the bit of weight 2^weight upwards.
 std::uint32_t word_at(const Natural& n, int weight) {
   std::uint64_t out = 0;
   for (int i = 0; i < 2; ++i) {
@@ -26,7 +26,7 @@ std::uint32_t word_at(const Natural& n, int weight) {
   return static_cast<std::uint32_t>(out);
 }
 
-/// Odd, or 0 in its one spelling.
+/// Returns the number with its integer made odd, or {} for 0.
 ExactNumber spelled(bool negative, const Natural& integer, int exponent) {
   int zeros = 0;
   for (const std::uint32_t word : integer) {
@@ -40,7 +40,7 @@ ExactNumber spelled(bool negative, const Natural& integer, int exponent) {
   return out;
 }
 
-/// |x| in units of 2^exponent, which divides it.
+/// Returns |x| in units of 2^exponent; x must be a multiple of that.
 Natural in_units(const ExactNumber& x, int exponent) {
   Natural out;
   const int up = x.exponent - exponent;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Signed numbers that lose nothing: what sums of products of encodings are, and what is cut off them.
-// Each is an integer times a power of two, of any size.
+// Signed numbers of any size whose arithmetic is exact, such as sums of products of encodings and
+// what an instruction cuts off them. Each is an integer times a power of two.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,8 @@
 
 namespace binade {
 
-/// ±integer · 2^exponent. One number has one spelling: the integer is odd; 0 is {}.
+/// The number ±integer · 2^exponent. Every number has exactly one representation: the integer is
+/// odd, and 0 is {}.
 struct ExactNumber {
   bool negative = false;
   Natural integer = {};
@@ -23,15 +24,16 @@ struct ExactNumber {
 
   bool is_zero() const { return integer.empty(); }
   Decimal magnitude() const { return {integer, exponent, 0}; }
-  /// floor(log2 |x|); of a number other than 0.
+  /// Returns floor(log2 |x|); the number must not be 0.
   int leading_exponent() const;
-  /// The bit of |x| that weighs 2^weight.
+  /// Returns the bit of |x| that has the weight 2^weight.
   bool bit(int weight) const;
 };
 
 ExactNumber exact_number(std::int64_t integer, int exponent = 0);
 ExactNumber exact_number(bool negative, std::uint64_t significand, int exponent);
-/// An encoding's number, which is finite or zero; of integer types too.
+/// Returns the number that an encoding stands for, which must be finite or zero. The format may be
+/// an integer format.
 ExactNumber exact_number(std::uint64_t bits, const Format& f);
 
 ExactNumber operator-(ExactNumber x);
@@ -41,16 +43,16 @@ ExactNumber operator*(const ExactNumber& a, const ExactNumber& b);
 ExactNumber& operator+=(ExactNumber& a, const ExactNumber& b);
 std::strong_ordering operator<=>(const ExactNumber& a, const ExactNumber& b);
 ExactNumber magnitude_of(ExactNumber x);
-/// x · 2^k
+/// Returns x · 2^k.
 ExactNumber scaled(ExactNumber x, int k);
 
-/// The nearest double, ties to even.
+/// Returns the nearest double, ties to even.
 double to_double(const ExactNumber& x);
 
-/// All decimal digits, with the sign.
+/// Returns all decimal digits, with the sign.
 std::string exact_text(const ExactNumber& x);
-/// Exact in at most `longest` columns, as decimal digits or as 5*2^-24, else rounded to so many
-/// significant digits: "≈-5.960e-08".
+/// Returns the exact number if it takes at most `longest` columns, as decimal digits or as 5*2^-24;
+/// else the number rounded to `digits` significant digits: "≈-5.960e-08".
 std::string brief_text(const ExactNumber& x, std::size_t longest, std::size_t digits = 4);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fixed-point arithmetic on 72 limbs: additions with carry, and a division by leading bits, or a long one where those do
-// not decide.
+// Fixed-point arithmetic on 72 limbs: addition with carries, and a division that looks at the
+// leading bits and is done at full length only if those do not decide the rounding.
 #include "lib/number/exact_sum.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ bool any_below(const Limbs& limbs, int index) {
   return index % 64 != 0 && (limbs[static_cast<std::size_t>(index / 64)] << (64 - index % 64)) != 0;
 }
 
-/// 53 bits plus a rounding bit plus a sticky bit, rounded to nearest, ties to even.
+/// Rounds to nearest, ties to even: `bits55` is 53 bits to keep, a rounding bit and a sticky bit.
 ScaledDouble rounded(std::uint64_t bits55, int exponent_of_highest) {
   const std::uint64_t kept = bits55 >> 2;
   const bool up = (bits55 & 2) != 0 && ((bits55 & 1) != 0 || (kept & 1) != 0);
@@ -52,7 +52,7 @@ void shift_in(std::span<std::uint64_t> limbs, bool low) {
   }
 }
 
-/// a -= b, of as many limbs; what is borrowed beyond them.
+/// Subtracts b, which has as many limbs, from a, and returns the borrow out of the highest limb.
 std::uint64_t subtract(std::span<std::uint64_t> a, ConstLimbs b) {
   std::uint64_t borrow = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -67,19 +67,21 @@ std::strong_ordering compare_limbs(ConstLimbs a, ConstLimbs b) {
   return std::lexicographical_compare_three_way(a.rbegin(), a.rend(), b.rbegin(), b.rend());
 }
 
-/// The 64 bits from the highest one on, which is the bit `top`.
+/// Returns 64 bits, from the bit `top`, the highest that is set, downwards.
 std::uint64_t leading_bits(const Limbs& limbs, int top) {
   const auto i = static_cast<std::size_t>(top / 64);
   const int below = 63 - top % 64;
   return limbs[i] << below | (below != 0 && i != 0 ? limbs[i - 1] >> (64 - below) : 0);
 }
 
-/// a/b by their leading bits A and B, where those decide. With a = A + α and b = B + β in units of their last bits, 0 <=
-/// α, β < 1, and 2^63 <= A, B, the quotient Q = ⌊A·2^s/B⌋ of 64 bits lies near: Q - 2 < a/b·2^s < Q + 3, as
+/// Returns a/b if the leading 64 bits A and B of a and b decide the rounding, else nothing. With a
+/// = A + α and b = B + β in units of their last bits, 0 <= α, β < 1, and 2^63 <= A, B, the quotient
+/// Q = ⌊A·2^s/B⌋ of 64 bits is close: Q - 2 < a/b·2^s < Q + 3, because
 ///
 ///   (A + 1)·2^s/B - A·2^s/B = 2^s/B <= 2      A·2^s/B - A·2^s/(B + 1) < 2^64/(B + 1) < 2
 ///
-/// so Q tells the nearest of 53 bits unless its last 11 are near those of a tie, 1024.
+/// So Q decides the nearest number of 53 bits unless its last 11 bits are close to those of a tie,
+/// 1024.
 std::optional<ScaledDouble> divide_leading(const Limbs& a, const Limbs& b, int top_a, int top_b) {
   const std::uint64_t high_a = leading_bits(a, top_a);
   const std::uint64_t high_b = leading_bits(b, top_b);
@@ -195,16 +197,17 @@ ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {
           divide_leading(dividend.limbs, divisor.limbs, top_dividend, top_divisor)) {
     return *decided;
   }
-  // Of the limbs most are zeros below both numbers, which the quotient does not depend on.
+  // Most limbs are zeros below both numbers. The quotient does not depend on them.
   const int zeros = 64 * std::min(lowest_limb(dividend.limbs), lowest_limb(divisor.limbs));
   const Limbs a = shifted_right(dividend, zeros).limbs;
   const Limbs b = shifted_right(divisor, zeros).limbs;
   const int top_b = top_divisor - zeros;
-  // Schoolbook binary division, one bit of quotient a step. The bits of a above `next` start as the
-  // remainder: one fewer than b has, so that it is below b. Past the end of a come zeros.
+  // Schoolbook binary division gives one bit of the quotient per step. The remainder starts as the
+  // highest bits of a, one bit fewer than b has, so that it is below b; `next` is the bit of a that
+  // is taken next. After the last bit of a, zeros follow.
   int next = top_dividend - top_divisor;
   ExactSum rest = shifted_right({a}, next + 1);
-  // A step doubles what is below b: nothing above one more bit than b's.
+  // A step doubles a remainder below b, so it never has more than one bit more than b.
   const std::size_t used = static_cast<std::size_t>(top_b + 1) / 64 + 1;
   const std::span remainder(rest.limbs.data(), used);
   const ConstLimbs low_b(b.data(), used);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact sums of values, of their squares and of squared rounding errors: one wide fixed-point
-// number, so that shares of a norm do not depend on the order of summation or on any tolerance.
+// Exact sums of values, of their squares and of squared rounding errors. A sum is one wide
+// fixed-point number, so that shares of a norm depend neither on the order of summation nor on any
+// tolerance.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@
 namespace binade {
 
 /// A non-negative multiple of 2^-2304 below 2^2304. That holds the sum of 2^64 squares of any
-/// binary64 numbers (2^-2148 to 2^2112), their scaled bounds included.
+/// binary64 numbers (2^-2148 to 2^2112), also if the numbers are scaled.
 struct ExactSum {
   static constexpr std::size_t size = 72;
   static constexpr int unit_exponent = -2304;
@@ -25,19 +26,24 @@ struct ExactSum {
   friend constexpr bool operator==(const ExactSum&, const ExactSum&) = default;
 
   bool is_zero() const;
-  void add(uint128 value, int exponent);                              ///< += value·2^exponent
-  void add(const std::array<std::uint64_t, 3>& value, int exponent);  ///< limbs, lowest first
+  /// Adds value·2^exponent.
+  void add(uint128 value, int exponent);
+  /// Adds value·2^exponent, where the limbs of value are given lowest first.
+  void add(const std::array<std::uint64_t, 3>& value, int exponent);
+  /// Adds a·b·2^exponent.
   void add_product(uint128 a, std::uint64_t b, int exponent);
   ExactSum& operator+=(const ExactSum& other);
-  ExactSum& operator-=(const ExactSum& other);  ///< other must not be larger
+  /// Subtracts a sum that must not be larger.
+  ExactSum& operator-=(const ExactSum& other);
 };
 
 std::strong_ordering compare(const ExactSum& a, const ExactSum& b);
 
-/// a / 2^n rounded down, for n of either sign; bits of 2^2304 and above are dropped.
+/// Returns a / 2^n rounded down, for n of either sign; bits of 2^2304 and above are dropped.
 ExactSum shifted_right(const ExactSum& a, int n);
 
-/// value = significand·2^exponent with significand in [0.5, 1), as frexp gives it; 0 for zero.
+/// The number significand·2^exponent, where the significand is in [0.5, 1), as frexp gives it, or 0
+/// for zero. The exponent may exceed the range of double.
 struct ScaledDouble {
   double significand = 0;
   int exponent = 0;
@@ -46,13 +52,13 @@ struct ScaledDouble {
   double log2() const;
 };
 
-/// a/b correctly rounded to 53 bits; b must not be zero, and below 2^2303.
+/// Returns a/b correctly rounded to 53 bits; b must not be zero and must be below 2^2303.
 ScaledDouble divide(const ExactSum& a, const ExactSum& b);
 
-/// a rounded to 53 bits, ties to even.
+/// Returns a rounded to 53 bits, ties to even.
 ScaledDouble to_scaled(const ExactSum& a);
 
-/// An integer of 64-bit limbs, lowest first, in decimal.
+/// Returns an integer, given in limbs of 64 bits, lowest first, as decimal digits.
 std::string to_decimal(std::span<const std::uint64_t> limbs);
 std::string to_decimal(uint128 value);
 

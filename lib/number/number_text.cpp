@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as text, from their exact digits; no floating-point formatting takes part.
+// Prints numbers from their exact digits; no formatting of doubles is involved.
 #include "lib/number/number_text.h"
 
 #include <bit>
@@ -11,7 +11,7 @@
 namespace binade {
 namespace {
 
-/// d.ddd · 10^exponent in the shape C's %g would choose with unlimited precision.
+/// Returns d.ddd · 10^exponent in the form that C's %g would choose with unlimited precision.
 std::string laid_out(const Digits& x) {
   const int n = static_cast<int>(x.digits.size());
   const std::string& d = x.digits;

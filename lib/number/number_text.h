@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as text: all digits, a few digits, powers of two, hexadecimal. Magnitudes only; what
-// stands before a number is its reader's business.
+// Numbers as text: all digits, a few digits, powers of two, hexadecimal. The functions take
+// magnitudes; callers write the sign.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,29 @@
 
 namespace binade {
 
-/// All digits: 0.0999755859375, 65504, 2.44140625e-05 (exponent form outside 1e-4 .. 1e21).
+/// Returns all digits: 0.0999755859375, 65504, 2.44140625e-05 (in exponent form outside 1e-4 ..
+/// 1e21).
 std::string exact_text(const Decimal& x);
 
-/// Rounded to `digits` significant digits, ties to even, with their trailing zeros: 5.960e-08.
+/// Returns the number rounded to `digits` significant digits, ties to even, with trailing zeros:
+/// 5.960e-08.
 std::string short_text(const Decimal& x, std::size_t digits = 4);
 
-/// All digits where there are at most `longest`, else "about 5.960e-08".
+/// Returns all digits if there are at most `longest`, else "about 5.960e-08".
 std::string concise_text(const Decimal& x, std::size_t longest = 20);
 
-/// A number of ulps below or at one: "0.4", "about 0.3333", and never a rounded 0.5 or 1 that is
-/// not exactly that.
+/// Returns an error that is given in ulps (units in the last place): "0.4", "about 0.3333". A number
+/// close to 0.5 or 1 that is not exactly that is never rounded to it but is "just below 0.5", say.
 std::string ulps_text(const Decimal& x);
 
-/// As a formula: 2^-14, (2-2^-10)*2^15, 5*2^-24, 0.
+/// Returns the number as a formula: 2^-14, (2-2^-10)*2^15, 5*2^-24, 0.
 std::string formula_text(const Dyadic& x);
 
-/// For a sentence, always exact: 0.0999755859375, 2^-24, (2-2^-23)*2^127, 0x1.5cp-40, in that order
-/// of preference.
+/// Returns the exact number for use in a sentence, in the first of these forms that is short
+/// enough: 0.0999755859375, 2^-24, (2-2^-23)*2^127, 0x1.5cp-40.
 std::string grid_text(const Dyadic& x);
 
-/// Hexadecimal floating-point literal, normalised: 0x1.998p-4.
+/// Returns a normalised hexadecimal floating-point literal: 0x1.998p-4.
 std::string hex_text(const Dyadic& x);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Digits of 32 bits in 64: two thousand million additions fit before a carry must be made.
+// Each digit of 32 bits is kept in 64, so that about 10^9 additions fit before carries must be
+// made.
 #include "lib/number/signed_sum.h"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ void SignedSum::add(bool negative, uint128 value, int exponent) {
   int i = position / 32;
   const int shift = position % 32;
   low_ = std::min(low_, i);
-  // Five digits: the first with the bits that fit beside the shift, then 32 at a time.
+  // The value spans up to five digits: the first holds the bits that fit beside the shift, the
+  // others 32 bits each.
   std::uint64_t digit = static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) << shift);
   value >>= 32 - shift;
   for (;; ++i) {
@@ -144,7 +146,8 @@ Upper SignedSum::upper() const {
   int top = x.end - 1;
   while (top >= low_ && x.digit[top] == 0) --top;
   if (top < low_) return {};
-  // Three digits hold the 64 bits that count; one more unit of the third stands for all below.
+  // The three highest digits hold the 64 bits that are kept. If any lower digit is not zero, one
+  // unit is added to the third.
   uint128 value = 0;
   for (int i = top; i > top - 3; --i) value = value << 32 | (i >= low_ ? x.digit[i] : 0);
   for (int i = low_; i <= top - 3; ++i) {

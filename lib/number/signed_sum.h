@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact sums of signed numbers of any exponents, as one element's arithmetic needs them by the thousand:
-// digits that are carried only when somebody reads, and only where something was added.
+// Exact sums of signed numbers of any exponents, made for thousands of additions per element of a
+// product: carries are made only when the sum is read, and only the digits that were added to are
+// touched.
 #pragma once
 
 #include <array>
@@ -17,19 +18,22 @@ class SignedSum {
  public:
   SignedSum() = default;
   SignedSum(const ExactSum& magnitude, bool negative);
-  /// += ±value·2^exponent. Error where bits lie below 2^-2304.
+  /// Adds ±value·2^exponent. Throws Error if that has bits below 2^-2304.
   void add(bool negative, uint128 value, int exponent);
   void add(const SignedSum& other);
   void subtract(const SignedSum& other);
   void clear();
-  /// This times ±significand·2^exponent.
+  /// Returns this number times ±significand·2^exponent. Throws Error if that has bits below
+  /// 2^-2304.
   SignedSum times(bool negative, std::uint64_t significand, int exponent) const;
 
   bool is_zero() const;
   bool is_negative() const;
   ExactSum magnitude() const;
-  Upper upper() const;  ///< of the magnitude
-  /// each(value, exponent) of pieces that add up to the magnitude, lowest first.
+  /// Returns an upper bound of the magnitude.
+  Upper upper() const;
+  /// Calls each(value, exponent) for pieces value·2^exponent that add up to the magnitude, lowest
+  /// first.
   template <class Each>
   void pieces(const Each& each) const {
     const Magnitude x = digits();
@@ -42,7 +46,7 @@ class SignedSum {
 
  private:
   static constexpr int size = 2 * static_cast<int>(ExactSum::size) + 2;
-  /// Digits low_ to end - 1 of the magnitude; the others are 0.
+  /// The digits low_ to end - 1 of the magnitude. All others are 0 and are not set.
   struct Magnitude {
     std::uint32_t digit[size];
     int end;
@@ -51,8 +55,8 @@ class SignedSum {
   Magnitude digits() const;
   void add_shifted(const SignedSum& other, std::int64_t factor);
 
-  // Digits of 32 bits in 64, low_ to high_; where nothing is pending all but the highest are in
-  // [0, 2^32), and the highest has the sign.
+  // Digits in base 2^32, from low_ to high_, each in 64 bits. After a carry, all but the highest
+  // are in [0, 2^32) and the highest has the sign; pending_ counts the additions since then.
   mutable std::array<std::int64_t, size> digit_{};
   mutable int low_ = size, high_ = -1;
   mutable std::uint32_t pending_ = 0;

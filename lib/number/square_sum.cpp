@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries from limb to limb.
+// Additions that carry from limb to limb.
 #include "lib/number/square_sum.h"
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact sums of squares of significands: three limbs, which is all that counting a binade needs.
+// Exact sums of squares of significands in three limbs, which is all that the values of a binade
+// need.
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace binade {
 
-/// A 192-bit unsigned integer that only grows: 2^64 squares of 53-bit significands.
+/// A 192-bit unsigned integer that only grows. It holds the sum of 2^64 squares of 53-bit
+/// significands.
 struct SquareSum {
   std::array<std::uint64_t, 3> limbs{};  ///< lowest first
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// 64 bits and an exponent, always rounded up.
+// 64 bits and an exponent; what does not fit is rounded up.
 #include "lib/number/upper.h"
 
 #include <cmath>
@@ -66,7 +66,8 @@ Upper operator+(const Upper& a, const Upper& b) {
   const Upper& large = a.exponent_ >= b.exponent_ ? a : b;
   const Upper& small = a.exponent_ >= b.exponent_ ? b : a;
   const int gap = large.exponent_ - small.exponent_;
-  // 62 bits below the larger one's last; what is smaller counts as one unit of them.
+  // 62 bits below the last one of the larger number are kept; anything smaller is counted as one
+  // unit of them.
   constexpr int room = 62;
   const uint128 wide = static_cast<uint128>(large.significand_) << room;
   const int shift = room - gap;

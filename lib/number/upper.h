@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Upper bounds of non-negative numbers: every operation rounds up, so that what comes out is never below
-// the truth; and the exponents of binary64 do not end it.
+// Upper bounds of non-negative numbers. Every operation rounds up, so a result is never below the
+// exact one, and results may exceed the range of binary64.
 #pragma once
 
 #include <compare>
@@ -11,23 +11,25 @@
 
 namespace binade {
 
-/// significand · 2^exponent, the highest of 64 bits set; 0 for zero.
+/// The number significand · 2^exponent, where the highest of the 64 bits of the significand is set;
+/// 0 has the significand 0.
 class Upper {
  public:
   constexpr Upper() = default;
-  /// At least value · 2^exponent.
+  /// Makes a bound of value · 2^exponent: that number, or the next one above it that 64 bits hold.
   Upper(uint128 value, int exponent);
   explicit Upper(const ExactSum& value);
   static Upper power(int exponent) { return {1, exponent}; }
 
   bool is_zero() const { return significand_ == 0; }
-  /// floor(log2); not of zero.
+  /// Returns floor(log2) of the bound, which must not be zero.
   int log2() const { return exponent_ + 63; }
-  /// The next double above or equal; infinity where binary64 ends.
+  /// Returns the smallest double that is not below the bound; infinity if no finite one is.
   double value() const;
-  /// Whether x <= this.
+  /// Returns whether x <= this bound.
   bool holds(const ExactSum& x) const;
-  /// The sum itself, for sums between 2^-2304 and 2^2304.
+  /// Returns the bound as an exact sum, rounded up to a multiple of 2^-2304; the bound must be
+  /// below 2^2304.
   ExactSum exact() const;
 
   friend Upper operator+(const Upper& a, const Upper& b);

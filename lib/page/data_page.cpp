@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON inside a script element: nothing in it can end the element.
+// JSON inside a script element.
 #include "lib/page/data_page.h"
 
 #include <nlohmann/json.hpp>

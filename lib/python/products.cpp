@@ -194,7 +194,7 @@ ToldExplanation told(const Explanation& x, bool all, std::optional<int> block) {
   ToldExplanation out{explanation_text(x, {false, all, block}), explanation_json(x).dump(2) + "\n",
                       "", ""};
   try {
-    out.svg = explanation_svg(x, block ? *block : most_telling_block(x));
+    out.svg = explanation_svg(x, block ? *block : block_that_loses_most(x));
   } catch (const Error& error) {
     out.no_svg = error.what();
   }

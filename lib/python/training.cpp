@@ -166,9 +166,10 @@ TrainingObject train_network(nb::handle settings, nb::handle on_step, nb::handle
       called_back(on_step, nb::make_tuple(log));
     };
   }
-  const auto prepare = [&question] {
-    prepare_outputs(data_files(question.data),
-                    std::array{OutputPath{"dump", question.dump, OutputKind::folder}});
+  MadeFolders folders;
+  const auto prepare = [&question, &folders] {
+    folders = prepare_outputs(data_files(question.data),
+                              std::array{OutputPath{"dump", question.dump, OutputKind::folder}});
   };
   TrainAnswer told_in_the_end;
   {
@@ -252,10 +253,11 @@ ExperimentAnswerObject ask_experiment(const std::string& name, Truth quick, nb::
   std::optional<ExperimentRun> run;
   {
     const Released released;
+    MadeFolders folders;
     if (!folder.empty()) {
-      prepare_outputs(data_files(given),
-                      std::array{OutputPath{"dump", folder, OutputKind::folder},
-                                 OutputPath{"dump", input.dump_folder, OutputKind::folder}});
+      folders = prepare_outputs(
+          data_files(given), std::array{OutputPath{"dump", folder, OutputKind::folder},
+                                        OutputPath{"dump", input.dump_folder, OutputKind::folder}});
     }
     run = run_experiment(e, input);
   }

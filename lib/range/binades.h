@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of a range summary by binade, side by side in memory: few, mostly consecutive, and walked far more often than
-// found.
+// The rows of a range summary, one per binade, contiguous in memory. There are few, mostly of
+// consecutive exponents, and they are iterated over far more often than searched.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,20 @@
 
 namespace binade {
 
-inline constexpr int summary_fraction_bits = 52;  ///< of a significand that is summed
+inline constexpr int summary_fraction_bits = 52;  ///< of a significand, an integer m·2^52
 
-/// The values of one binade, x = m·2^(exponent - 52) with m in [2^52, 2^53), by segments of m.
+/// The counts of the values of one binade, x = m·2^(exponent - 52) with m in [2^52, 2^53), by
+/// segment of m (emulate/range_count.h).
 struct BinadeRow {
   std::array<std::uint64_t, segments> count{};
-  std::array<uint128, segments> sum{};  ///< of m
-  SquareSum squares;                    ///< of m, over all segments
+  std::array<uint128, segments> sum{};  ///< sum of m
+  SquareSum squares;                    ///< sum of m², over all segments
 
   std::uint64_t total() const;
   friend bool operator==(const BinadeRow&, const BinadeRow&) = default;
 };
 
-/// Rows by exponent, ascending, as a map has them.
+/// Rows by ascending exponent, with the interface of a map.
 class Binades {
  public:
   using Rows = std::vector<std::pair<int, BinadeRow>>;
@@ -42,7 +43,7 @@ class Binades {
   std::size_t size() const { return rows_.size(); }
   void reserve(std::size_t rows) { rows_.reserve(rows); }
 
-  /// The first at `exponent` or above.
+  /// Returns the first row whose exponent is `exponent` or above.
   Rows::const_iterator lower_bound(int exponent) const {
     return std::ranges::lower_bound(rows_, exponent, {}, &Rows::value_type::first);
   }
@@ -55,12 +56,13 @@ class Binades {
     return find(exponent)->second;
   }
 
-  /// Its row, empty if it had none.
+  /// Returns the row of an exponent; an empty row is inserted if there is none.
   BinadeRow& operator[](int exponent) {
     auto place = static_cast<std::size_t>(lower_bound(exponent) - rows_.begin());
     return row_from(place, exponent);
   }
-  /// The same; `place` is at or below its place, and becomes that.
+  /// Does the same, searching from the index `place` upwards, which must not be behind the row's.
+  /// Sets `place` to the row's index.
   BinadeRow& row_from(std::size_t& place, int exponent) {
     while (place < rows_.size() && rows_[place].first < exponent) ++place;
     if (place == rows_.size()) {
@@ -71,7 +73,7 @@ class Binades {
     return rows_[place].second;
   }
 
-  /// All exponents higher by that.
+  /// Adds `by` to all exponents.
   void shift(int by) {
     for (auto& [exponent, row] : rows_) exponent += by;
   }

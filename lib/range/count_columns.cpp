@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A name of 36 columns, then the columns.
+// Writes a name, padded to 36 columns, and then the counts.
 #include "lib/range/count_columns.h"
 
 #include <fmt/format.h>

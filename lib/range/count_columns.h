@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened to arrays as lines of a table, the same columns in every command that rounds arrays.
+// EventCounts (what happened to the elements of an array when they were rounded) as lines of a
+// table. Every command that rounds arrays has the same columns.
 #pragma once
 
 #include <array>
@@ -31,10 +32,11 @@ inline constexpr std::array<CountColumn, 9> count_columns{{
     {"invalid", 10, &EventCounts::invalid},
 }};
 
-/// Rounding alone is never invalid without a NaN operand.
+/// The columns for pure rounding, without "invalid": an operation without a NaN operand that only
+/// rounds is never invalid.
 inline constexpr std::span rounding_columns = std::span(count_columns).first<8>();
 
-/// `first`: what the lines' names are.
+/// Return the head of the table, whose first column has the title `first`, and a line of it.
 std::string counts_head(std::string_view first, std::span<const CountColumn> columns);
 std::string counts_line(std::string_view name, const EventCounts& counts,
                         std::span<const CountColumn> columns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A slot per thread; slots are merged at the end, which cannot change an integer sum.
+// Each thread counts into a slot of its own; the slots are merged at the end, and a sum of integers
+// does not depend on how it was split.
 #include "lib/range/counter.h"
 
 #include <algorithm>
@@ -15,11 +16,11 @@ namespace {
 
 constexpr std::size_t count_grain = std::size_t{1} << 16;  ///< elements a thread takes at a time
 
-/// A block and how many values it holds; made on first use.
+/// A block, and how many values it holds; the block is allocated on first use.
 template <std::floating_point T>
 struct Dense {
   std::unique_ptr<RangeBlock<T>> block;
-  std::vector<T> values;  ///< of a piece
+  std::vector<T> values;  ///< an aligned copy of a piece
   std::uint64_t used = 0;
 
   void flush(RangeSummary& summary) {
@@ -29,7 +30,7 @@ struct Dense {
     used = 0;
   }
 
-  /// For n <= capacity more.
+  /// Returns the block with room for n <= capacity more values.
   RangeBlock<T>& room_for(std::uint64_t n, RangeSummary& summary) {
     if (!block) {
       block = std::make_unique<RangeBlock<T>>();
@@ -44,7 +45,8 @@ struct Dense {
     (fastest_kernels().*KernelsOf<T>::range_count)(in, n, room_for(n, summary), work);
   }
 
-  /// Adds n <= count_grain elements of any alignment; kernels want aligned ones.
+  /// Adds n <= count_grain elements at any alignment. The kernels need aligned ones, so others are
+  /// copied.
   void add_bytes(const std::byte* data, std::size_t n, RangeSummary& summary,
                  fast::RangeCells& work) {
     if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) == 0) {
@@ -56,12 +58,13 @@ struct Dense {
   }
 };
 
-/// Encodings of 8 or 16 bits, counted each by itself before their values are.
+/// Counts each encoding of 8 or 16 bits; flush() then counts the value of each encoding that
+/// occurred.
 template <int bits>
 struct Histogram {
   using Counts = EncodingCounts<bits>;
-  /// From so many elements of an array on; fewer are counted as the values they are, since what a histogram costs in the
-  /// end is looking at all of its codes.
+  /// Arrays of fewer elements are decoded and counted as values, because the final pass of a
+  /// histogram looks at all of its codes.
   static constexpr std::size_t worthwhile = bits == 8 ? std::size_t{1} << 10 : std::size_t{1} << 17;
 
   std::unique_ptr<Counts> counts;
@@ -111,7 +114,7 @@ struct RangeCounter::Slot {
   Histogram<8> of_8_bits;
   Histogram<16> of_16_bits;
 
-  /// Adds n <= count_grain elements of an array of so many.
+  /// Adds n <= count_grain elements of an array that has `of_all` elements.
   void add(const std::byte* data, std::size_t n, std::size_t of_all, const Format& format) {
     if (format == binary32) {
       binary32_block.add_bytes(data, n, summary, work);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes of a tensor into a RangeSummary, in one pass, on all threads.
+// Counts the elements of a tensor, given as bytes, into a RangeSummary, in one pass and on all
+// threads.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,15 @@
 
 namespace binade {
 
-/// `range_count` of floats, by a device.
+/// A function that does what `range_count` does, on a device (lib/device).
 using CountFloats = std::function<void(std::span<const float> values, RangeBlock<float>& block)>;
 
-/// Work space for counting, kept from tensor to tensor: per thread dense blocks of binades, and histograms of
-/// encodings (formats of up to 16 bits), whose values end in the block of binary32.
+/// Work space for counting that is kept from tensor to tensor. Each thread has a dense block of
+/// binades and, for formats of up to 16 bits, a histogram of encodings whose values are added to
+/// the block of binary32 in the end.
 class RangeCounter {
  public:
-  /// `floats`, where there is one, counts the elements of binary32.
+  /// If `floats` is given, it counts the elements of binary32 in place of the CPU.
   explicit RangeCounter(std::vector<ErrorColumn> columns, CountFloats floats = {});
   ~RangeCounter();
   RangeCounter(const RangeCounter&) = delete;
@@ -30,10 +32,12 @@ class RangeCounter {
   /// Adds elements of a floating dtype: whole ones, little-endian, at any alignment. All calls
   /// between two calls of `finish` must have the same dtype.
   void add(std::span<const std::byte> data, const Dtype& dtype);
-  /// The same by the calling thread alone, which owns the slot (parallel_for's), so threads may add at the same time.
+  /// Adds elements on the calling thread only, to the counts number `slot`, which no other thread
+  /// may use meanwhile (parallel_for gives each thread a slot). So threads may call this at the
+  /// same time.
   void add(std::span<const std::byte> data, const Dtype& dtype, std::size_t slot);
 
-  /// The summary of what was added since the last call.
+  /// Returns the summary of what was added since the last call.
   RangeSummary finish();
 
  private:

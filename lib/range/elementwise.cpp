@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decoded, operated on and written in parts that stay in the cache; counts are integers, so their order does not matter.
+// Elements are decoded, operated on and written in parts that stay in the cache. Counts are
+// integers, so their order does not matter.
 #include "lib/range/elementwise.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace binade {
 namespace {
 
-/// A word for an operation.
+/// A name that users may type for an operation.
 struct OperationWord {
   std::string_view name;
   Operation operation;
@@ -38,7 +39,8 @@ constexpr std::size_t elementwise_grain = std::size_t{1}
                                           << 14;  ///< elements a thread takes at a time
 constexpr std::size_t elementwise_part = 1024;    ///< elements decoded at a time
 
-/// The results from `begin` to `end`: T carries every operand and the result, U holds the result.
+/// Computes the results from `begin` to `end`. T holds every operand and the result; U holds the
+/// result.
 template <std::floating_point T, std::floating_point U>
 void operate_on_run(const Elementwise& how, std::span<const OperandBytes> operands,
                     std::uint64_t first, std::span<std::byte> results, std::size_t begin,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An arithmetic operation on every element of arrays as files hold them, on all threads.
+// An arithmetic operation on every element of arrays in memory, on all threads.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,22 @@
 
 namespace binade {
 
-/// A row of emulate/operation.h by its name, TestFloat's, or a usual one (fma, min, max). Error with what there is.
+/// Returns the row of emulate/operation.h with this name; TestFloat's names and the usual ones
+/// (fma, min, max) are known, too. Throws Error, which lists the operations, if the name is
+/// unknown.
 const NamedOperation& parse_operation(std::string_view name);
 
-/// Whole little-endian elements of one operand, as many as there are results; or one that all results take.
+/// The elements of one operand, whole and little-endian: as many as there are results, or, if
+/// `repeated`, a single element that is used for all results.
 struct OperandBytes {
   std::span<const std::byte> elements;
   bool repeated = false;
 };
 
-/// out[i] = operation(…), rounded once: values of f32 or f64, which holds how.to. The operands are encodings of how.from,
-/// of dtypes; `first` is the first element's number in its stream. Returns the counts of these.
+/// Computes out[i] = operation(…), rounded once. The operands are encodings of the formats
+/// how.from, which must be formats of dtypes; results are values of f32 or f64, whichever `results`
+/// says, and that type must hold every number of how.to. `first` is the index of the first element
+/// in its stream (for stochastic rounding). Returns the counts of what happened to these elements.
 EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandBytes> operands,
                                 std::uint64_t first, ResultKind results, std::span<std::byte> out);
 

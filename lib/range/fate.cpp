@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fates from binades and segments. With e' = exponent + scale, p the precision:
+// The fates of values x = m·2^e, by binade and segment of m. With e' = e + scale_log2 and p the
+// precision:
 //
 //   e' < emin - p, or m = 1 at emin - p       to zero: at most half the smallest subnormal
 //   below emin, but not m >= 2 - 2^(1-p) at emin - 1    subnormal
@@ -22,7 +23,7 @@ constexpr Cuts make_cuts(const Format& f) {
   return {segment_of(normal), segment_of(tie_overflows ? tie : tie + 1)};
 }
 
-/// Whether the segments change exactly where the format's fates do.
+/// Whether there is a boundary of segments everywhere the format's fate changes.
 constexpr bool segments_serve(const Format& f) {
   const std::uint64_t normal = 2 * one - (one >> (f.precision - 1));
   const std::uint64_t tie = (2 * f.max_significand() + 1) << (summary_fraction_bits - f.precision);
@@ -33,14 +34,15 @@ constexpr bool segments_serve(const Format& f) {
 static_assert(std::ranges::all_of(report_formats,
                                   [](const NamedFormat& f) { return segments_serve(f.format); }));
 
-/// What becomes of the segments of a binade: [0, zero) to zero, [zero, normal) subnormal, [overflow, segments) overflow.
+/// The fates in one binade: segments [0, zero) become zero, [zero, normal) subnormal, [overflow,
+/// segments) overflow.
 struct FateCuts {
   int zero = 0, normal = 0, overflow = segments;
 
   bool all_normal() const { return normal == 0 && overflow == segments; }
 };
 
-/// Of the binade that lies at e when scaled.
+/// Returns the fates of the binade whose exponent is e after scaling.
 FateCuts fate_cuts(const Format& f, const Cuts& cuts, int e) {
   const int tie = f.emin() - f.precision;
   return {.zero = e < tie    ? segments
@@ -54,7 +56,7 @@ FateCuts fate_cuts(const Format& f, const Cuts& cuts, int e) {
                                       : segments};
 }
 
-/// Σ of a row's counts or sums in the segments [first, last).
+/// Returns the sum of a row's counts or sums over the segments [first, last).
 template <class T>
 T sum_between(const std::array<T, segments>& of, int first, int last) {
   T out = 0;
@@ -62,7 +64,7 @@ T sum_between(const std::array<T, segments>& of, int first, int last) {
   return out;
 }
 
-/// Adds the squares of one binade's values.
+/// Adds the squares of the values of one binade.
 void add_squares(ExactSum& sum, const BinadeRow& row, int exponent) {
   sum.add(row.squares.limbs, 2 * (exponent - summary_fraction_bits));
 }
@@ -135,7 +137,8 @@ std::optional<Losses> losses(const RangeSummary& summary, const Format& format, 
 }
 
 ExactSum total_squared_error(const RangeSummary& summary, std::size_t column) {
-  // Binades above emax round to max: the sum of (|x| - max)² = x² + max² - 2 max |x|.
+  // Values in binades above emax saturate at max, so their squared errors are (|x| - max)² = x² +
+  // max² - 2 max |x|.
   const auto& [format, scale_log2] = summary.columns[column];
   const std::uint64_t max = format.max_significand();
   const int max_exponent = format.emax() - format.fraction_bits() - scale_log2;
@@ -167,7 +170,7 @@ std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column) {
 
 namespace {
 
-/// Largest k such that x·2^k does not overflow.
+/// Returns the largest k such that x·2^k does not overflow.
 int largest_scale(const Placed& x, const Format& format) {
   const bool over = segment_of(x.significand) >= cuts_of(format).overflow;
   return format.emax() - x.exponent - (over ? 1 : 0);
@@ -192,11 +195,12 @@ std::optional<int> highest_tie(const RangeSummary& summary, const Norms& of, dou
   const auto is_too_much = [&](const ExactSum& lost) {
     return std::sqrt(divide(lost, of.squares).value()) > target_loss;
   };
-  // The sum of all squares is at least 4^largest, and n values up to 2^e have at most n·4^e of it: nothing is divided
-  // while that is at most half the target, far from where rounded logarithms and roots matter.
+  // The sum of all squares is at least 4^largest, and the squares of n values up to 2^e sum to at
+  // most n·4^e. While that bound is at most half the target, far from where the rounding of
+  // logarithms and roots matters, no exact division is needed.
   const double divided_above = summary.largest.exponent + std::log2(target_loss) - 1 -
                                0.5 * std::log2(static_cast<double>(summary.nonzero()));
-  // The loss grows with e: the highest is the last before it exceeds the target.
+  // The loss grows with e, so the highest e is the last one before the loss exceeds the target.
   int out = summary.smallest.exponent - 1;
   ExactSum below;
   for (const auto& [exponent, row] : summary.binades) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of the values of a summary in a format at any power-of-two scale, exactly: ties to
-// even, gradual subnormals. Counts, the share of the norm that dies, and the loss scales between
-// which a tensor lives.
+// What becomes of the values of a RangeSummary in a format at any power-of-two scale (their fate:
+// zero, subnormal, normal or overflow), exactly, with rounding to nearest, ties to even, and gradual
+// underflow: counts, the share of the norm that is lost, and the loss scales at which a format loses
+// little enough.
 #pragma once
 
 #include <array>
@@ -14,7 +15,8 @@
 
 namespace binade {
 
-/// The formats a report speaks of; the segments of a summary are cut for these.
+/// The formats that a report covers. The segments of a summary (emulate/range_count.h) are cut
+/// where the fates of these formats change.
 inline constexpr std::array<NamedFormat, 5> report_formats{{
     {"binary16", binary16, ""},
     {"bfloat16", bfloat16, ""},
@@ -23,75 +25,86 @@ inline constexpr std::array<NamedFormat, 5> report_formats{{
     {"e4m3", e4m3, ""},
 }};
 
-/// The segments from which on a format's fate changes.
+/// A value's fate depends on its binade and, in two binades of each format, on its segment: from the
+/// segment given here on, these values have another fate than those in the segments below.
 struct Cuts {
-  int normal = 0;    ///< at binade emin - 1: rounds up to the smallest normal number
-  int overflow = 0;  ///< at binade emax: overflows
+  int normal = 0;    ///< at binade emin - 1: values round up to the smallest normal number
+  int overflow = 0;  ///< at binade emax: values overflow
 };
 Cuts cuts_of(const Format& format);
 
-/// Scales are limited to these exponents, the range of a float32 scale.
+/// Scales are powers of two with exponents in this range, that of a float32 scale.
 inline constexpr int lowest_scale_log2 = -126;
 inline constexpr int highest_scale_log2 = 127;
-/// Of values that float32 does not hold, to those of a float64 scale.
+/// The exponents that scales of a summary may have: those above, or those of a float64 scale if the
+/// summary has values that float32 does not hold.
 struct ScaleRange {
   int lowest_log2 = lowest_scale_log2, highest_log2 = highest_scale_log2;
 };
 ScaleRange scale_range(const RangeSummary& summary);
 
-/// Of the finite non-zero values x, what x·2^scale_log2 becomes.
+/// Counts of the finite non-zero values x by what x·2^scale_log2 becomes in the format.
 struct Fates {
   std::uint64_t to_zero = 0;
-  std::uint64_t subnormal = 0;  ///< non-zero subnormal results
+  std::uint64_t subnormal = 0;  ///< results that are subnormal and not zero
   std::uint64_t overflow = 0;
 };
 Fates fates(const RangeSummary& summary, const Format& format, int scale_log2);
 
-/// What shares are of: the exact sums of all finite values, in units of x.
+/// Sums over all finite values x: of |x| and of x². Shares are relative to these.
 struct Norms {
   ExactSum l1, squares;
 };
 Norms norms(const RangeSummary& summary);
 
-/// Shares of the finite total; nothing where there is no finite non-zero value.
+/// Shares of the sums over all finite values. losses() returns nothing if there is no finite
+/// non-zero value.
 struct Losses {
-  double l1 = 0;          ///< sum |x| over values that become zero
-  double l2 = 0;          ///< sqrt of sum x² over them; share of sqrt of sum x²
-  double clipped_l1 = 0;  ///< sum of |x| - max over values that overflow, as if saturated
+  double l1 = 0;          ///< share of sum |x| that becomes zero
+  double l2 = 0;          ///< sqrt of the share of sum x² that becomes zero
+  double clipped_l1 = 0;  ///< share of sum |x| cut off by saturation: |x| - max if x overflows
 };
 std::optional<Losses> losses(const RangeSummary& summary, const Format& format, int scale_log2);
 std::optional<Losses> losses(const RangeSummary& summary, const Norms& of, const Format& format,
                              int scale_log2);
 
-/// The exact sums behind Losses, in units of x.
+/// The exact sums from which Losses are computed, in units of x (not scaled).
 struct Masses {
   ExactSum lost_l1, lost_squares, clipped_l1;
 };
 Masses masses(const RangeSummary& summary, const Format& format, int scale_log2);
 
-/// 10 log10(sum x² / sum err²), overflow counted as saturation; nothing where there is no finite
-/// non-zero value or no error at all. `column` indexes summary.columns.
+/// Returns the signal-to-quantization-noise ratio 10 log10(sum x² / sum err²), where overflowing
+/// values saturate; nothing if there is no finite non-zero value or no error at all. `column` is an
+/// index into summary.columns.
 std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column);
 std::optional<double> sqnr_db(const RangeSummary& summary, const Norms& of, std::size_t column);
-/// The exact sum of squared errors of a column, saturated values included.
+/// Returns the exact sum of squared errors of a column, those of saturated values included.
 ExactSum total_squared_error(const RangeSummary& summary, std::size_t column);
 
-/// How far the largest magnitude may still be doubled without overflow; negative: it overflows.
+/// Returns how many times the largest magnitude can be doubled without overflow. It is negative if
+/// that magnitude overflows, and nothing if there is no finite non-zero value.
 std::optional<int> headroom(const RangeSummary& summary, const Format& format);
 
-/// Loss scales between which a format serves the values.
+/// The loss scales, as exponents of two, at which the lost L2 norm is within a target and the
+/// largest magnitude, times 2^headroom, does not overflow.
 struct ScaleInterval {
-  int min_log2 = 0;  ///< smallest whose lost l2 is within the target
-  int max_log2 = 0;  ///< largest without overflow at the headroom
+  int min_log2 = 0;  ///< the smallest that loses at most the target
+  int max_log2 = 0;  ///< the largest without overflow
   bool empty() const { return min_log2 > max_log2; }
 };
-/// Nothing where there is no finite non-zero value. Scales are those of scale_range; an empty interval may name
-/// an end that none of them reaches.
+/// Returns the interval for a format, or nothing if there is no finite non-zero value. `target_loss`
+/// is a share of the L2 norm. min_log2 is at least, and max_log2 at most, the end of scale_range();
+/// if the interval is empty, min_log2 may lie above that range and max_log2 below it.
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom, double target_loss);
 
-/// Its parts, for several formats. The highest e so that the lost l2 is within the target where a scale moves 2^e to a
-/// format's tie to zero: all binades below become zero, and the values 2^e. Nothing as above.
+/// The two steps of scale_interval(), for callers that need several formats. highest_tie() does not
+/// depend on the format: it returns the highest e for which all binades below e and the values 2^e
+/// themselves may become zero without losing more than the target. A scale does just that if it
+/// moves 2^e to half the format's smallest subnormal, the tie that rounds to zero. highest_tie()
+/// returns nothing if there is no finite non-zero value. interval_of() makes the interval of a
+/// format, given that e as `tie`.
 std::optional<int> highest_tie(const RangeSummary& summary, const Norms& of, double target_loss);
 ScaleInterval interval_of(const RangeSummary& summary, const Format& format, int headroom, int tie);
 

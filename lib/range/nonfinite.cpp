@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts that are worth a thread; whoever finds one ends the others' search.
+// Threads search parts that are large enough to be worth one; a thread that finds something ends
+// the search of the others.
 #include "lib/range/nonfinite.h"
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decoded, quantized or encoded in parts that stay in the cache; counts are integers, so their order does not matter.
+// Elements are decoded, quantized or encoded in parts that stay in the cache. Counts are integers,
+// so their order does not matter.
 #include "lib/range/quantize_stream.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ namespace {
 constexpr std::size_t batch = std::size_t{1} << 20;  ///< elements held in memory at a time
 constexpr std::size_t quantize_grain = std::size_t{1} << 14;
 
-/// Elements that a thread takes at a time: of an array that no cache holds as many as kernels stream, where that leaves every
-/// thread some pieces.
+/// Returns how many elements a thread takes at a time. For arrays that no cache holds it is the
+/// amount from which kernels use streaming stores, if that leaves every thread some pieces.
 std::size_t grain_of(std::size_t n) {
   constexpr std::size_t streamed = streamed_bytes / sizeof(float);
   return n / thread_count() >= 2 * streamed ? streamed : quantize_grain;
@@ -28,13 +29,14 @@ constexpr std::size_t part_size = 4096;
 
 struct Piece {
   const std::byte* in;
-  std::byte* out;  ///< aligned for what is written there
+  std::byte* out;  ///< aligned for the type of the results
   std::size_t n;
   std::uint64_t first;  ///< index of the first element in the tensor
 };
 
-/// Calls back with elements of `from` as values of type T, which holds it, and where they begin: all at once where they
-/// are such values already, else decoded, up to part_size at a time.
+/// Calls sink(values, start) with elements of `from` as values of type T, which must hold the
+/// format; `start` is the index of the first of them in the piece. Elements that are such values
+/// already come all at once; others are decoded, up to part_size at a time.
 template <std::floating_point T, typename Sink>
 void for_each_part(const Piece& piece, const Format& from, const Sink& sink) {
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(piece.in) % alignof(T) == 0;
@@ -50,7 +52,7 @@ void for_each_part(const Piece& piece, const Format& from, const Sink& sink) {
   }
 }
 
-/// Out as values of type U, which holds to.format; T holds both formats.
+/// Writes values of type U, which must hold to.format; T must hold both formats.
 template <std::floating_point T, std::floating_point U>
 void piece_to_values(const Piece& piece, const Format& from, const Quantizer& to,
                      EventCounts& counts) {
@@ -70,7 +72,7 @@ void piece_to_values(const Piece& piece, const Format& from, const Quantizer& to
   });
 }
 
-/// Out as encodings of to.format, which T need not hold.
+/// Writes encodings of to.format. T holds `from` and need not hold to.format.
 template <std::floating_point T>
 void piece_to_encodings(const Piece& piece, const Format& from, const Quantizer& to,
                         EventCounts& counts) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Filling and merging range summaries.
+// Fills and merges range summaries.
 #include "lib/range/summary.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written field by field; read the same way, then held against what every summary of real values fulfils.
+// Writes a summary field by field and reads it the same way; what was read is checked against the
+// inequalities that every summary of real values fulfils.
 #include "lib/range/summary_bytes.h"
 
 #include <algorithm>
@@ -78,13 +79,13 @@ class SummaryReader {
     const std::uint64_t low = number();
     return static_cast<uint128>(number()) << 64 | low;
   }
-  /// From -bound to bound.
+  /// Returns an integer from -bound to bound.
   int signed_number(int bound, const char* what) {
     const auto x = static_cast<std::int64_t>(number());
     if (x < -bound || x > bound) refuse_summary(std::string("no such ") + what);
     return static_cast<int>(x);
   }
-  /// How many of something there are, each of at least `size` bytes.
+  /// Returns the length of a list: at most `most` things, of at least `size` bytes each.
   std::size_t count(std::size_t most, std::size_t size, const char* what) {
     const std::uint64_t n = number();
     if (n > most || n > rest_.size() / size) {
@@ -135,7 +136,7 @@ ExactSum read_sum(SummaryReader& from) {
   for (std::size_t i = first; i < first + n; ++i) out.limbs[i] = from.number();
   const bool is_short =
       n == 0 ? first == 0 : out.limbs[first] != 0 && out.limbs[first + n - 1] != 0;
-  if (!is_short) refuse_summary("a sum with zeros around it");
+  if (!is_short) refuse_summary("a sum whose first or last limb is zero");
   return out;
 }
 
@@ -147,7 +148,7 @@ BinadeRow read_row(SummaryReader& from) {
   return row;
 }
 
-/// The least significand of each segment, and of what follows the last.
+/// The least significand of each segment, and after the last segment its end.
 std::array<std::uint64_t, segments + 1> segment_ends() {
   constexpr std::uint64_t unit = std::uint64_t{1} << summary_fraction_bits;
   return {unit,
@@ -162,7 +163,8 @@ std::array<std::uint64_t, segments + 1> segment_ends() {
           2 * unit};
 }
 
-/// Whether some values of a binade have these counts, sums and squares, as far as inequalities tell.
+/// Returns whether values of a binade may have these counts, sums and squares, as far as
+/// inequalities can say.
 bool is_possible(const BinadeRow& row) {
   const auto ends = segment_ends();
   std::uint64_t values = 0;
@@ -202,7 +204,7 @@ bool is_in(const Placed& x, int exponent, int segment) {
          segment_of(x.significand) == segment;
 }
 
-/// Error where no values have these figures together.
+/// Throws Error if no set of values has these figures.
 void check_summary(const RangeSummary& s) {
   std::uint64_t values = 0;
   bool overflow = false;
@@ -228,7 +230,8 @@ void check_summary(const RangeSummary& s) {
   if (!fits) refuse_summary("a smallest or largest value in no binade");
   const ExactSum squares = norms(s).squares;
   for (std::size_t c = 0; c < s.columns.size(); ++c) {
-    if (compare(s.squared_error[c], squares) > 0) refuse_summary("errors beyond the values");
+    if (compare(s.squared_error[c], squares) > 0)
+      refuse_summary("squared errors above the squares of the values");
     if (std::ranges::count(s.columns, s.columns[c]) > 1) refuse_summary("a column twice");
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A RangeSummary as bytes, exactly: to be kept beside a checkpoint, or sent from rank to rank and merged there.
+// A RangeSummary as bytes, exactly, to be kept beside a checkpoint, or sent from rank to rank and
+// merged there.
 //
 //   "binade.range/1\n\0"                                   16 bytes: name and version
 //   values, zeros, nan, inf, negative                      uint64 each; all integers are little-endian
@@ -10,7 +11,7 @@
 //     first limb, number of limbs, limbs                   of its squared error, in units of 2^-2304, uint64
 //   number of binades, and for each, rising:               uint64
 //     exponent (int64), 9 counts (uint64), 9 sums (uint128), sum of squares (3 limbs)
-//   FNV-1a of all that, 64 bits
+//   FNV-1a of all bytes above, 64 bits
 #pragma once
 
 #include <cstddef>
@@ -21,11 +22,12 @@
 
 namespace binade {
 
-/// Equal summaries give equal bytes. The columns' formats are report_formats'.
+/// Returns the bytes of a summary, whose columns must be in formats of report_formats. Equal
+/// summaries give equal bytes.
 std::vector<std::byte> bytes_of(const RangeSummary& summary);
 
-/// The summary that gave the bytes. Error for all others, also for those with a right checksum whose numbers no values
-/// have together.
+/// Returns the summary whose bytes these are. Throws Error for any other bytes, also for bytes with
+/// a right checksum whose numbers no set of values has.
 RangeSummary summary_from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace binade

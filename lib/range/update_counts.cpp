@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The definition, an element at a time; and its twin for arrays, which takes numbers that binary32 holds by its bits: a
-// kernel rounds the weights to h, and u is lost where |u| is within half the way from h to its neighbour on that side.
+// The definition, one element at a time, and an equal computation for arrays of numbers that
+// binary32 holds, on their bits: a kernel rounds the weights to h, and u is lost if |u| is less
+// than half the distance from h to its neighbour on that side, or equal to it and h is even.
 #include "lib/range/update_counts.h"
 
 #include <algorithm>
@@ -17,16 +18,16 @@
 namespace binade {
 namespace {
 
-constexpr int update_fraction_bits = 52;  ///< Placed: x = m·2^(exponent - 52)
+constexpr int update_fraction_bits = 52;  ///< of a Placed: x = m·2^(exponent - 52)
 
-/// |u| < 2^-11·|w| for u not zero; never where w is zero.
+/// Returns whether |u| < 2^-11·|w|, where u is not zero; false if w is zero.
 bool is_below_2_11(const Placed& u, const Fields& w, const Format& format) {
   if (kind_of(w, format) == Kind::zero) return false;
   const Placed x = place(w, format);
   return std::tuple(u.exponent, u.significand) < std::tuple(x.exponent - 11, x.significand);
 }
 
-/// Whether two encodings are the same number; -0 is 0.
+/// Returns whether two encodings are the same number, where -0 is 0.
 bool same_number(std::uint64_t a, std::uint64_t b, const Format& format) {
   const auto is_zero = [&format](std::uint64_t bits) {
     return kind_of(fields_of(bits, format), format) == Kind::zero;
@@ -34,7 +35,7 @@ bool same_number(std::uint64_t a, std::uint64_t b, const Format& format) {
   return a == b || (is_zero(a) && is_zero(b));
 }
 
-constexpr std::size_t part_of_updates = 1024;  ///< elements of which the cache holds all arrays
+constexpr std::size_t part_of_updates = 1024;  ///< elements whose arrays together fit in the cache
 constexpr std::size_t update_grain = std::size_t{1} << 14;  ///< elements a thread takes at a time
 
 constexpr int exponent_fields = 256;
@@ -43,7 +44,8 @@ constexpr std::uint32_t hidden_bit = std::uint32_t{1} << field_shift;
 constexpr std::uint32_t magnitude_mask = 0x7fffffff;
 constexpr std::uint32_t infinity_bits = 0x7f800000;
 
-/// Sums of m² of numbers m·2^(exponent - 150), by their exponent field, of at most 2^16 numbers: m² is below 2^48.
+/// Sums of m² over numbers m·2^(exponent - 150), one sum per exponent field. A sum over at most
+/// 2^16 numbers fits, since m² is below 2^48.
 using SquaresByField = std::array<std::uint64_t, exponent_fields>;
 static_assert(update_grain <= std::size_t{1} << 16);
 
@@ -56,10 +58,10 @@ void add_to_sum(ExactSum& sum, const SquaresByField& squares) {
   }
 }
 
-/// What a format's numbers h look like in binary32, by their exponent field there.
+/// The distances between numbers h of a format, by the exponent field that h has in binary32.
 struct Neighbours {
-  /// Bits of half the distance from h to its neighbour away from zero; one place before: of a power of two to the one toward
-  /// zero.
+  /// At [field + 1], half the distance from h to its neighbour away from zero, as bits of binary32.
+  /// If h is a power of two, half the distance to its neighbour toward zero is at [field].
   std::array<std::uint32_t, exponent_fields + 1> half_step{};
   /// The bit of h's significand that is set where h is odd.
   std::array<std::uint32_t, exponent_fields> odd{};
@@ -83,7 +85,8 @@ constexpr Neighbours neighbours_in(const Format& format) {
 constexpr std::array<Neighbours, weight_formats.size()> neighbours{
     neighbours_in(weight_formats[0].format), neighbours_in(weight_formats[1].format)};
 
-/// Whether h - u rounds to h, of which both are bits of binary32. Without a branch: no data can be foretold.
+/// Returns whether h - u rounds to h; both are given as bits of binary32. The code has no branches,
+/// because data are unpredictable.
 std::uint32_t is_lost(std::uint32_t h, std::uint32_t u, const Neighbours& of) {
   const std::size_t field = (h & magnitude_mask) >> field_shift;
   const std::uint32_t fraction = h & (hidden_bit - 1);
@@ -94,11 +97,12 @@ std::uint32_t is_lost(std::uint32_t h, std::uint32_t u, const Neighbours& of) {
                                     of.half_step[field + 1 - (is_power & ~away)] + 1 - odd);
 }
 
-/// |u| < 2^-11·|w|, of bits of binary32 without signs.
+/// Returns whether |u| < 2^-11·|w|, given the bits of |u| and |w| in binary32.
 bool is_below_2_11(std::uint32_t u, std::uint32_t w) {
   constexpr std::uint32_t eleven = 11U << field_shift;
   if (w >= eleven + hidden_bit) return u < w - eleven;
-  const auto in_units = [](std::uint32_t x) {  // of 2^-149, of what is no larger than w
+  // Returns the number in units of 2^-149; its exponent field is at most 11 here.
+  const auto in_units = [](std::uint32_t x) {
     const std::uint32_t field = x >> field_shift;
     const std::uint64_t significand = (x & (hidden_bit - 1)) | (field > 0 ? hidden_bit : 0);
     return significand << (field > 0 ? field - 1 : 0);
@@ -107,10 +111,10 @@ bool is_below_2_11(std::uint32_t u, std::uint32_t w) {
 }
 
 constexpr std::size_t weight_format_count = weight_formats.size();
-/// Updates that are lost in some of the formats, a bit a format.
+/// Each set of formats in which an update may be lost, as a mask of one bit per format.
 constexpr std::size_t lost_sets = std::size_t{1} << weight_format_count;
 
-/// Counts of numbers of binary32, at most update_grain of them.
+/// Counts over numbers of binary32, at most update_grain of them.
 class UpdateBlock {
  public:
   void add(const float* weights, const float* updates, std::size_t n) {
@@ -119,7 +123,7 @@ class UpdateBlock {
       fastest_kernels().quantize_f32(weights, held_[f].data(), n, 0,
                                      {.format = weight_formats[f].format}, unused);
     }
-    Tally sum;  // its counts stay in registers
+    Tally sum;  // local, so that the counts stay in registers
     for (std::size_t i = 0; i < n; ++i) add_one(weights, updates, i, sum);
     tally_.updates += sum.updates;
     tally_.below_2_11 += sum.below_2_11;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates beside the weights they are subtracted from: how many are too small to be seen by a weight
-// that is kept in 16 bits. Counted exactly, element by element; summaries of the two cannot say it.
+// Updates, compared with the weights that they are subtracted from: how many are too small to
+// change a weight that is kept in 16 bits. They are counted exactly, element by element, because
+// the summaries of the two tensors do not hold the pairs.
 #pragma once
 
 #include <array>
@@ -15,25 +16,26 @@
 
 namespace binade {
 
-/// The formats a weight may be kept in without a master copy.
+/// The formats that a weight may be kept in without a master copy in float32.
 inline constexpr std::array<NamedFormat, 2> weight_formats{
     {{"binary16", binary16, ""}, {"bfloat16", bfloat16, ""}}};
 
-/// With h the weight rounded to the format (ties to even), an update u is lost where h - u, computed
-/// exactly and rounded, is h again.
+/// Lost updates of weights in one format. With h the weight rounded to the format (ties to even),
+/// an update u is lost if h - u, computed exactly and then rounded, is h again.
 struct LostUpdates {
   std::uint64_t lost = 0;
-  std::uint64_t overflow = 0;  ///< of the updates: h is not finite; never counted as lost
-  ExactSum lost_squares;       ///< sum u² over the lost ones
+  std::uint64_t overflow = 0;  ///< updates whose h is not finite; they are never counted as lost
+  ExactSum lost_squares;       ///< sum of u² over the lost updates
 
   friend bool operator==(const LostUpdates&, const LostUpdates&) = default;
 };
 
 struct UpdateCounts {
   std::uint64_t values = 0;      ///< elements of the weight
-  std::uint64_t updates = 0;     ///< of them, u finite and not zero, and the weight finite
-  std::uint64_t below_2_11 = 0;  ///< of the updates: |u| < 2^-11·|weight|
-  ExactSum squares;              ///< sum u² over the updates
+  std::uint64_t updates = 0;     ///< elements with a finite non-zero u and a finite weight
+  std::uint64_t below_2_11 = 0;  ///< updates with |u| < 2^-11·|weight|
+  ExactSum squares;              ///< sum of u² over the updates
+  /// The updates that a weight kept in each of weight_formats loses.
   std::array<LostUpdates, weight_formats.size()> kept_in;
 
   friend bool operator==(const UpdateCounts&, const UpdateCounts&) = default;
@@ -41,14 +43,15 @@ struct UpdateCounts {
 
 void merge(UpdateCounts& a, const UpdateCounts& b);
 
-/// sqrt(sum u² over the lost / sum u² over all); 0 without updates.
+/// Returns sqrt(sum of u² over the lost updates / sum of u² over all updates), where `format` is an
+/// index into weight_formats; 0 if there are no updates.
 double lost_l2(const UpdateCounts& counts, std::size_t format);
 
-/// Adds one element, given by its encodings: the definition.
+/// Adds one element, given by its encodings. This is the definition of the counts.
 void add_update(UpdateCounts& counts, std::uint64_t weight, const Format& weight_format,
                 std::uint64_t update, const Format& update_format);
 
-/// Equally many elements of a weight and its update, little-endian, at any alignment.
+/// Elements of a weight and as many of its update, little-endian, at any alignment.
 struct UpdateElements {
   const std::byte* weights;
   Format weight_format;
@@ -57,10 +60,10 @@ struct UpdateElements {
   std::size_t n;
 };
 
-/// Adds them on all threads, to the counts of each (thread_count() of them).
+/// Adds the elements on all threads. `slots` has the counts of each thread, thread_count() in all.
 void add_updates(std::vector<UpdateCounts>& slots, const UpdateElements& elements);
 
-/// All of them together.
+/// Returns the sum of the counts of all threads.
 UpdateCounts merged(const std::vector<UpdateCounts>& slots);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds of every run, whoever brings it: a file or Python.
+// The rules that every counted run must fulfil, whether a file or Python gave it.
 #include "lib/report/counted_run.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ void check_windows(const Watched& watched) {
   }
 }
 
-/// Holds places in a run to its windows and to each other.
+/// Checks that each tensor is in a window, that steps rise, and that no layer has the same role
+/// twice in a step.
 class PlacesInRun {
  public:
   explicit PlacesInRun(const Watched& watched) {
@@ -60,7 +61,7 @@ class PlacesInRun {
  private:
   std::set<std::uint64_t> firsts_;
   std::uint64_t step_ = 0, values_ = 0;
-  std::set<std::pair<std::string, std::size_t>> here_;  ///< of the step
+  std::set<std::pair<std::string, std::size_t>> here_;  ///< the tensors of the current step
 };
 
 }  // namespace

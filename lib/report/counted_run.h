@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run whose tensors were counted while it ran: their summaries, by step, layer and role, and no element of them. What a
-// name tells of other tensors, the run itself tells of these.
+// A counted run: the summaries of a training's tensors, counted while it ran, by step, layer and
+// role, without any elements. The run itself states the step, layer and role of each summary; for
+// tensors in other files their names do.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +18,34 @@
 
 namespace binade {
 
-/// All tensors of a window, layer and role, counted together.
+/// All tensors of one window (watched.h), layer and role, counted together into one summary.
 struct RunTensor {
-  TensorTime time;  ///< of the window's first step
+  TensorTime time;  ///< its step is the first of the window
   Dtype dtype;
-  std::optional<std::vector<std::uint64_t>> shape;  ///< of each; nothing: they differ
-  std::uint64_t values = 0;                         ///< of all
+  std::optional<std::vector<std::uint64_t>> shape;  ///< of each tensor; nothing if they differ
+  std::uint64_t values = 0;                         ///< of all tensors together
 };
 
-/// The updates of a layer's weights in a window, held against the weights.
+/// The updates of a layer's weights in one window, compared with the weights.
 struct RunUpdates {
   std::uint64_t step = 0;
   std::string layer;
   UpdateCounts counts;
 };
 
-/// All but the summaries, which are `tensors`' in their order.
+/// A counted run without its summaries. There is one summary for each of `tensors`, in their order.
 struct CountedRun {
   Watched watched;
-  std::vector<ErrorColumn> columns;  ///< of every summary
+  std::vector<ErrorColumn> columns;  ///< those of every summary
   std::vector<RunTensor> tensors;    ///< by rising step
-  std::vector<RunUpdates> updates;   ///< likewise
+  std::vector<RunUpdates> updates;   ///< by rising step
 };
 
-/// "step000050/fc1/dW"
+/// Returns a name such as "step000050/fc1/dW".
 std::string run_tensor_name(const RunTensor& tensor);
 
-/// Error where a run cannot be so: steps that do not rise, tensors of no window, a tensor twice, 2^64 values or more …
+/// Throws Error if the run is inconsistent: steps that do not rise, a tensor that is in no window,
+/// a tensor that is there twice, 2^64 values or more …
 void check_run(const CountedRun& run);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors whose elements are not at hand, as a file of them: they were counted before.
+// A TensorFile whose tensors were counted before: it has their summaries and not their elements.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,16 @@
 
 namespace binade {
 
-/// What takes the elements' place.
+/// What such a file has in place of elements.
 struct Counted {
-  /// Of a tensor by its index. Nothing: the summaries are elsewhere, in the parts of a report.
+  /// Returns the summary of a tensor, given its index. Not set if the summaries are elsewhere, in
+  /// the parts of a report.
   std::function<RangeSummary(std::size_t)> summary = {};
-  bool has_errors = true;                      ///< whether the summaries have squared errors
-  std::shared_ptr<const CountedRun> run = {};  ///< that they are of, tensor by tensor
+  bool has_errors = true;  ///< whether the summaries have squared errors
+  /// If it is a counted run, that run; its tensors are the file's, one by one.
+  std::shared_ptr<const CountedRun> run = {};
   std::map<std::string, std::string> metadata = {};
-  std::shared_ptr<const InputFile> from = {};  ///< that the summaries are read from
+  std::shared_ptr<const InputFile> from = {};  ///< the file that summaries are read from, if any
 };
 
 class CountedTensors final : public TensorFile {
@@ -45,19 +47,22 @@ class CountedTensors final : public TensorFile {
   Counted counted_;
 };
 
-/// Of a file that gives summaries; null of others.
+/// Returns what a file has in place of elements, or null if it has elements or if its summaries are
+/// elsewhere.
 inline const Counted* counted_in(const TensorFile& file) {
   const auto* const tensors = dynamic_cast<const CountedTensors*>(&file);
   return tensors != nullptr && tensors->counted().summary ? &tensors->counted() : nullptr;
 }
 
-/// The run that a file is of; null of others.
+/// Returns the counted run that a file is, or null if it is none.
 inline const CountedRun* run_in(const TensorFile& file) {
   const Counted* const counted = counted_in(file);
   return counted == nullptr ? nullptr : counted->run.get();
 }
 
-/// A run as a file. `summary`: of a tensor by its index; `bytes`: of each in the file they are read from, where they are.
+/// Makes a file of a counted run. `summary` returns the summary of a tensor, given its index.
+/// `bytes` are the sizes of the summaries in the file `from`, from which they are read; both are
+/// left out if they are in memory.
 std::unique_ptr<TensorFile> file_of_run(std::string path, std::shared_ptr<const CountedRun> run,
                                         std::function<RangeSummary(std::size_t)> summary,
                                         const std::vector<std::uint64_t>& bytes = {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written field by field, read the same way; what no program wrote is refused.
+// Writes field by field and reads the same way; refuses whatever no program has written.
 #include "lib/report/counts_bytes.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ UpdateCounts update_from(CountsBytesReader from) {
     fits = fits && kept.lost <= out.updates && kept.overflow <= out.updates - kept.lost &&
            compare(kept.lost_squares, out.squares) <= 0;
   }
-  if (!fits || !from.at_end()) from.refuse("damaged: it has counts of updates that none have");
+  if (!fits || !from.at_end()) from.refuse("damaged: it has counts that no updates have");
   return out;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts as bytes, in the files that hold them (counts_file.h). Integers are of 64 bits, little-endian; a text is its
-// length and its bytes; a list its length and its elements; an exact sum its first limb that is not zero, the number of limbs
-// up to the last, and these.
+// How files of counts (counts_file.h) store things as bytes. An integer has 64 bits, little-endian.
+// A text is its length and its bytes; a list is its length and its elements. An exact sum is the
+// index of its first limb that is not zero, the number of limbs from there to the last one that is
+// not, and these limbs.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +17,20 @@
 
 namespace binade {
 
-/// What a file of counts is, and what is said of one that is none.
+/// A kind of file of counts, and the words that messages use for it.
 struct CountsKind {
-  std::string_view magic;        ///< name and version of its format, which it begins with
-  std::string_view any_version;  ///< the name alone
-  std::string_view noun;
-  std::string_view where_from, again;  ///< what to do about one that is none; about a damaged one
+  std::string_view magic;        ///< name and version of the format: the first bytes
+  std::string_view any_version;  ///< the name without the version
+  std::string_view noun;         ///< what messages call such a file
+  /// What to do about a file that is not of this kind, and about a damaged one.
+  std::string_view where_from, again;
 };
 
-/// Error of a file that is damaged.
+/// Throws the Error for a damaged file.
 [[noreturn]] void refuse_counts(const CountsKind& kind, const std::string& path,
                                 const std::string& why);
 
+/// Writes integers, texts and exact sums into a string of bytes.
 class CountsBytes {
  public:
   void number(std::uint64_t x);
@@ -40,17 +43,18 @@ class CountsBytes {
   std::string bytes_;
 };
 
-/// Reads them; Error, of the file, where they are none.
+/// Reads integers, texts and exact sums from bytes. Every read throws Error, which names the file, if the bytes are
+/// damaged.
 class CountsBytesReader {
  public:
   CountsBytesReader(std::string_view bytes, const CountsKind& kind, std::string path)
       : rest_(bytes), kind_(kind), path_(std::move(path)) {}
 
   std::uint64_t number();
-  /// From `low` to `high`.
+  /// Returns an integer from `low` to `high`; `what` names it in the message.
   int number(int low, int high, const char* what);
   std::string_view text();
-  /// Of a list whose elements have `size` bytes or more.
+  /// Returns the length of a list whose elements have `size` bytes or more.
   std::size_t count(std::size_t size);
   ExactSum sum();
   bool at_end() const { return rest_.empty(); }
@@ -62,13 +66,14 @@ class CountsBytesReader {
   std::string path_;
 };
 
-/// A dtype by its name in a file.
+/// Reads the name of a dtype.
 Dtype dtype_from(CountsBytesReader& from);
-/// A format by its name: one of the report's.
+/// Reads the name of a format, which must be one that reports have.
 NamedFormat report_format_from(CountsBytesReader& from);
 
 std::string update_bytes(const UpdateCounts& counts);
-/// All that is left to read. Error for what no pairs of elements have.
+/// Reads the counts from all bytes that are left. Throws Error for counts that no weight and update
+/// can have.
 UpdateCounts update_from(CountsBytesReader from);
 
 }  // namespace binade

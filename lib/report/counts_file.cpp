@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pieces of a file behind a buffer, and a checksum that goes along.
+// Buffers pieces of the file and computes the checksum on the way.
 #include "lib/report/counts_file.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace binade {
 namespace {
 
 constexpr std::size_t written_at_once = std::size_t{1} << 20;
-constexpr std::size_t read_at_once = std::size_t{1} << 16;  ///< of each of very many files
+constexpr std::size_t read_at_once = std::size_t{1} << 16;  ///< for each of many open files
 constexpr std::uint64_t checksum_bytes = 8;
 
 std::string bytes_of_number(std::uint64_t x) {
@@ -74,7 +74,8 @@ CountsReader::CountsReader(const CountsKind& kind, std::shared_ptr<const InputFi
   take(magic.size(), magic);
 }
 
-/// Takes from the file what the buffer lacks, but never the checksum.
+/// Hands out the next bytes, which are read from the file if the buffer lacks them. The checksum at
+/// the end is never handed out.
 void CountsReader::take(std::size_t size, std::string& out) {
   const std::uint64_t end = file_->size() - checksum_bytes;
   if (size > end - at_) refuse("damaged or cut off");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of counts: the name and version of a format, then integers and texts (counts_bytes.h), then FNV-1a of all that,
-// 64 bits. Integers only, so that counts of several processes add up to what one counts. What is in them: part_file.h,
-// run_file.h.
+// Files of counts: the name and version of a format, then integers and texts (counts_bytes.h), then
+// a checksum: FNV-1a of all bytes before it, 64 bits. They hold integers only, so that the counts
+// of several processes add up to what one process counts. part_file.h and run_file.h say what is in
+// them.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +28,13 @@ class CountsHash {
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
+/// Writes a file of counts, which appears when commit() is called.
 class CountsWriter {
  public:
   CountsWriter(const CountsKind& kind, const std::string& path);
   void number(std::uint64_t x);
   void text(std::string_view x);
-  /// The checksum; then the file is in its place.
+  /// Writes the checksum and puts the file in its place.
   void commit();
 
  private:
@@ -44,7 +46,8 @@ class CountsWriter {
   CountsHash hash_;
 };
 
-/// Reads one from its beginning to its end. Error, with the file's name, for what is none.
+/// Reads a file of counts from beginning to end. Throws Error, which names the file, if it is of
+/// another kind or damaged.
 class CountsReader {
  public:
   CountsReader(const CountsKind& kind, std::shared_ptr<const InputFile> file);
@@ -55,12 +58,12 @@ class CountsReader {
 
   std::uint64_t number();
   std::string text();
-  /// How many of something there are, of `size` bytes or more each.
+  /// Returns the length of a list whose elements have `size` bytes or more.
   std::uint64_t count(std::uint64_t size);
-  /// Error unless everything has been read and the checksum is right.
+  /// Throws Error unless everything has been read and the checksum is right.
   void finish();
 
-  /// Of a text that was read, to be taken apart.
+  /// Returns a reader of the bytes in a text that was read from the file.
   CountsBytesReader reader_of(std::string_view text) const { return {text, kind_, path()}; }
   [[noreturn]] void refuse(const std::string& why) const { refuse_counts(kind_, path(), why); }
 
@@ -69,8 +72,8 @@ class CountsReader {
 
   const CountsKind& kind_;
   std::shared_ptr<const InputFile> file_;
-  std::uint64_t at_ = 0;    ///< of what has been taken
-  std::uint64_t read_ = 0;  ///< of what is in the buffer, and before
+  std::uint64_t at_ = 0;    ///< offset of the next byte to hand out
+  std::uint64_t read_ = 0;  ///< offset up to which the file was read into the buffer
   std::string buffer_;
   CountsHash hash_;
 };

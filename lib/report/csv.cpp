@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of columns: a name, a kind, and where in a tensor's JSON its value stands.
+// The table of columns: for each a name, a kind, and where its value is in a tensor's JSON.
 #include "lib/report/csv.h"
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A column, and the keys that lead to its value.
+/// A column, and the keys that lead to its value in a tensor's JSON.
 struct SourcedColumn {
   TensorColumn column;
   std::vector<std::string> keys;
@@ -83,7 +83,7 @@ std::vector<SourcedColumn> table_columns(const Json& options) {
   return out;
 }
 
-/// "64x128"; "" for a scalar.
+/// Returns a shape as "64x128"; "" for a scalar.
 std::string shape_cell(const Json& shape) {
   std::string out;
   for (const Json& n : shape) out += (out.empty() ? "" : "x") + n.dump();
@@ -99,7 +99,7 @@ Json table_cell(const Json& tensor, const std::vector<std::string>& keys) {
   }
   if (at->is_array()) return shape_cell(*at);
   if (!at->is_string()) return *at;
-  // Names come from files: what is not UTF-8 is replaced, as in the JSON's text.
+  // Names come from files: bytes that are not UTF-8 are replaced, as in the JSON's text.
   return Json::parse(at->dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -115,7 +115,7 @@ std::string csv_field(const Json& cell) {
   return cell.is_string() ? quoted_field(cell.get_ref<const std::string&>()) : cell.dump();
 }
 
-/// The fields with commas between, and the end of the line.
+/// Returns the fields with commas between them and CR LF at the end.
 template <class ToText>
 std::string csv_line(const std::vector<SourcedColumn>& columns, const ToText& to_text) {
   std::string out;

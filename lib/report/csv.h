@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tensors of a report as a flat table, a row a tensor, for spreadsheets and data frames. It is made from the JSON,
-// whose figures stand in it digit by digit.
+// The tensors of a report as a flat table with one row per tensor, for spreadsheets and data
+// frames. The table is made from the report's JSON and repeats its numbers digit by digit.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ namespace binade {
 enum class CellKind : std::uint8_t { text, integer, number };
 
 struct TensorColumn {
-  std::string name;  ///< units at its end: _count, _share_of_values, _log2, _db, _binades
+  std::string name;  ///< ends in its unit: _count, _share_of_values, _log2, _db, _binades
   CellKind kind = CellKind::text;
 };
 
 struct TensorTable {
   std::vector<TensorColumn> columns;
-  std::vector<std::vector<nlohmann::ordered_json>> rows;  ///< null where there is nothing to tell
+  std::vector<std::vector<nlohmann::ordered_json>> rows;  ///< null where a cell has no value
 };
 
-/// `report`: the JSON of one.
+/// Returns the table of a report that is given as JSON.
 TensorTable tensor_table(const nlohmann::ordered_json& report);
 
-/// The table as RFC 4180 has it, line by line: the columns' names, then a line a tensor; ends of lines CR LF; fields that
-/// need it in quotes; null is empty.
+/// Writes the table as CSV (RFC 4180), line by line: first the names of the columns, then one line
+/// per tensor. Lines end in CR LF, fields are quoted where needed, and null is an empty field.
 class CsvLines {
  public:
-  /// `options`: a report's, in JSON.
+  /// `options` are those of the report, as JSON.
   explicit CsvLines(const nlohmann::ordered_json& options);
   ~CsvLines();
   CsvLines(const CsvLines&) = delete;
@@ -46,7 +46,7 @@ class CsvLines {
   std::unique_ptr<const Columns> columns_;
 };
 
-/// All of them, of a report in JSON.
+/// Returns the whole CSV of a report that is given as JSON.
 std::string report_csv(const nlohmann::ordered_json& report);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports are matched tensor by tensor: by name, and by order among equal names.
+// Reports are matched tensor by tensor, by name, and by order among equal names.
 #include "lib/report/diff.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Key = std::pair<std::string, int>;
 
-/// A number shown of a report: where it stands under a tensor, and whether it is a share.
+/// A number of a tensor that is compared: its label, its place in the tensor's JSON, and whether it
+/// is a share.
 struct Row {
   const char* label;
   const char* pointer;
@@ -78,7 +79,7 @@ std::map<Key, const Json*> by_key(const Json& report) {
   return out;
 }
 
-/// "what lies in 3 binades, 2^-31 to 2^-5"
+/// Returns a text such as "what lies in 3 binades, 2^-31 to 2^-5".
 std::string different_binades(const Json& a, const Json& b) {
   std::map<int, std::array<const Json*, 2>> by_exponent;
   for (const Json& row : a) by_exponent[row.at("exponent").get<int>()][0] = &row;
@@ -93,8 +94,8 @@ std::string different_binades(const Json& a, const Json& b) {
                      different.front(), one ? "" : fmt::format(" to 2^{}", different.back()));
 }
 
-/// In what two tensors differ, every figure to its end; empty where they hold the same multiset of magnitudes
-/// as far as a report can tell.
+/// Returns in what two tensors differ, with every number in full; empty if, as far as a report can
+/// say, both hold the same multiset of magnitudes.
 std::string differences(const Json& a, const Json& b) {
   constexpr std::array<std::pair<const char*, const char*>, 8> decisive{{{"dtype", "dtype"},
                                                                          {"shape", "shape"},
@@ -121,7 +122,8 @@ std::string differences(const Json& a, const Json& b) {
   return fmt::format("{}", fmt::join(out, "; "));
 }
 
-/// "options differ: headroom 1 -> 3"; nothing where both were made alike.
+/// Returns a text such as "options differ: headroom 1 -> 3"; empty if both reports have the same
+/// options.
 std::string different_options(const Json& a, const Json& b) {
   const Json& before = at(a, "/options");
   const Json& after = at(b, "/options");

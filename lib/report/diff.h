@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two reports side by side: what changed from one to the other, tensor by tensor.
+// Compares two reports, tensor by tensor.
 #pragma once
 
 #include <string>
@@ -9,15 +9,19 @@
 
 namespace binade {
 
-/// A report read back from its JSON file, or that of a counted run. Error if it is neither.
+/// Returns the JSON of a report that is read from a JSON file, or made from the file of a counted
+/// run. Throws Error if the file is neither.
 nlohmann::ordered_json load_report(const std::string& path);
 
+/// What differs between two reports, as text.
 struct ReportDiff {
   std::string text;
   bool different = false;
 };
 
-/// Compares by file position and name: shares in binary16, loss scales, tensors on one side only.
+/// Compares shares in binary16, loss scales, and which tensors are in one report only. Tensors are
+/// matched by name; of several with the same name, the n-th of one report is matched with the n-th
+/// of the other.
 ReportDiff diff_reports(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said of any set of values: what they become in each format, and which loss scale serves
-// them. Tensors, whole reports and steps of a training run have it in common.
+// What a report says about any set of values, be it of a tensor, of a whole report or of a step of
+// a training: what the values become in each format, and which loss scale keeps them in range.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,10 @@
 
 namespace binade {
 
+/// Which end of the interval of loss scales is recommended, the largest scale or the smallest.
 enum class ScaleChoice : std::uint8_t { s_max, s_min };
 
-/// Binades that can be kept free.
+/// The most binades that can be kept free below overflow.
 inline constexpr int most_headroom = 100;
 
 struct ReportOptions {
@@ -27,39 +28,46 @@ struct ReportOptions {
   std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
   std::vector<int> scales_log2{0};   ///< scales at which squared errors are summed
   std::optional<Dtype> dtype = {};   ///< what raw arrays hold (OpenOptions)
-  std::vector<RoleRule> roles = {};  ///< before what names tell by themselves
+  std::vector<RoleRule> roles = {};  ///< applied before the words in names
 };
 
-/// A count and its two denominators: all values, and the finite non-zero ones.
+/// A count of values, and the shares that it is: of all values, and of the finite non-zero ones.
 struct Share {
   std::uint64_t count = 0;
   double of_values = 0;
   double of_nonzero = 0;
 };
 
-/// What the values become in one format at scale 1.
+/// What the values become in one format at scale 1. Members that are std::optional are empty if
+/// there is no finite non-zero value, unless they say otherwise.
 struct FormatReport {
   std::string name;
   Share to_zero, subnormal, overflow;
-  std::optional<Losses> lost;                  ///< nothing without a finite non-zero value
-  std::vector<std::optional<double>> sqnr_db;  ///< per options.scales_log2; nothing: no error
+  std::optional<Losses> lost;                  ///< shares of the norms that are lost
+  std::vector<std::optional<double>> sqnr_db;  ///< per options.scales_log2; empty if all is exact
   std::optional<int> headroom;                 ///< binades between the largest value and overflow
   std::optional<Share> band_27_24;             ///< binary16 only: 2^-27 <= |x| < 2^-24
   std::optional<Share> rne_zero;               ///< binary16 only: 0 < |x| <= 2^-25
 };
 
-/// The loss scale for binary16 and why.
+/// The recommended loss scale for binary16, and the reasons for it.
 struct LossScale {
-  /// "ok", "empty interval", "no finite value", "not finite" (a step whose gradients hold NaN or Inf)
+  /// "ok", "empty interval", "no finite value", or "not finite" (a step whose gradients hold NaN or
+  /// Inf).
   std::string status;
-  std::optional<ScaleInterval>
-      interval;  ///< absent: no finite non-zero value, or a step not finite
+  /// The scales at which binary16 holds the values (range/fate.h); absent if there is no finite
+  /// non-zero value or the step is not finite.
+  std::optional<ScaleInterval> interval;
   std::optional<int> recommended_log2;
-  std::optional<double> lost_l2;         ///< at the recommended scale
-  std::string binding_min, binding_max;  ///< tensors that set the ends (joint scale only)
-  std::optional<std::size_t> place_min, place_max;  ///< theirs, in the report's order
+  std::optional<double> lost_l2;  ///< at the recommended scale
+  /// The tensors that set the ends of the interval (only for the joint scale of several tensors).
+  std::string binding_min, binding_max;
+  /// The indices of these tensors in the order of the report.
+  std::optional<std::size_t> place_min, place_max;
   std::string reason;
-  std::string basis = {};  ///< of a report's: what it was taken from, where names leave that open
+  /// For the scale of a report: from which tensors it was computed, if names leave that open; else
+  /// empty.
+  std::string basis = {};
 };
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bars of eighths, as wide as a terminal.
+// Draws bars in steps of an eighth of a row, as wide as a terminal.
 #include "lib/report/histogram_text.h"
 #include "lib/text/percent.h"
 
@@ -14,7 +14,8 @@
 namespace binade {
 namespace {
 
-/// What most of a binade becomes in a format at scale 1: a letter, and its colour.
+/// What most values of a binade become in a format at scale 1: a letter, and the code of its
+/// colour.
 struct FateOfBinade {
   char letter;
   const char* color;
@@ -37,14 +38,16 @@ FateOfBinade fate_of_binade(int exponent, const BinadeRow& row, const Format& fo
 constexpr std::size_t plot_rows = 8;
 constexpr int plot_columns = 84;
 
-/// The binades that are drawn, one per column; the rest is said in words.
+/// The binades that are drawn, one per column, and the counts of values outside of them, which are
+/// told in words.
 struct Window {
   int first, last;
   std::uint64_t below = 0, above = 0;
 };
 
-/// All binades if they fit. Else up to 1 % of the values is cut off the low end, where they weigh
-/// least; then the emptier end, until the rest fits.
+/// Returns all binades if they fit. Otherwise binades with up to 1 % of the values are dropped at
+/// the low end, where they contribute least to the norm, and then those at the end with fewer
+/// values, until the rest fits.
 Window window_of(const RangeSummary& s) {
   Window w{s.binades.begin()->first, s.binades.rbegin()->first};
   const auto count = [&s](int exponent) {
@@ -65,7 +68,7 @@ Window window_of(const RangeSummary& s) {
   return w;
 }
 
-/// One row of a bar of the given height in eighths of a row.
+/// Returns one row of a bar whose height is given in eighths of a row.
 std::string bar_cell(long eighths, std::size_t row) {
   constexpr std::array<const char*, 9> blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   return blocks[static_cast<std::size_t>(std::clamp(eighths - static_cast<long>(8 * row), 0L, 8L))];
@@ -83,7 +86,8 @@ std::string axis(const Window& w) {
   return fmt::format("           └{}\n            {}\n", marks, labels);
 }
 
-/// The band that FP16 half loses, marked where it is in the window.
+/// Returns marks below the binades 2^-27 to 2^-25, of which binary16 loses about half, if they are
+/// in the window.
 std::string band_marks(const Window& w) {
   std::string out;
   for (int e = w.first; e <= w.last; ++e) out += e >= -27 && e <= -25 ? "^" : " ";

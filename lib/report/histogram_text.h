@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The magnitudes of a report's values for a terminal.
+// The histogram of the magnitudes of a report's values, as text for a terminal.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace binade {
 
-/// Bars upward, one column per binade, coloured by fate in binary16; below, each format's fates. Of a report with values
-/// that are finite and not zero.
+/// Returns a histogram with one column per binade and bars upward, coloured by fate in binary16,
+/// with the fates in each format below. The report must have finite values other than zero.
 std::string histogram_text(const Report& report, const Paint& paint);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts the data into the page that the build assembled from lib/report/page. They are deflated, and text again by
-// base64, in which nothing can end the element that holds them.
+// Inserts the data into the page that the build assembled from lib/report/page. They are deflated
+// and written in base64, in which nothing can end the HTML element that holds them.
 #include "lib/report/html.h"
 
 #include <string_view>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A report's data inside a page that explains how to read them: one file, no external request.
+// The report as one HTML page that explains how to read its data and requests nothing from the
+// network.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace binade {
 
-/// The page of what `page_data` gave.
+/// Returns the page for the data that page_data() gave.
 std::string report_html(std::string_view page_data);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Struct to JSON. Shares and losses are doubles in shortest round-trip form, so equal reports are
-// equal text.
+// Turns the struct into JSON. Shares and losses are doubles in shortest round-trip form, so equal
+// reports are equal texts.
 #include "lib/report/json.h"
 
 #include <cmath>
@@ -34,7 +34,7 @@ Json share_json(const Share& s) {
   return {{"count", integer(s.count)}, {"of_values", s.of_values}, {"of_nonzero", s.of_nonzero}};
 }
 
-/// A sum as integer·2^exponent with the zero limbs below left out.
+/// Returns a sum as integer·2^exponent, where zero limbs at the low end are dropped.
 Json exact_json(const ExactSum& sum) {
   std::size_t low = 0;
   while (low + 1 < ExactSum::size && sum.limbs[low] == 0) ++low;
@@ -43,7 +43,8 @@ Json exact_json(const ExactSum& sum) {
           {"exponent", sum.is_zero() ? 0 : ExactSum::unit_exponent + 64 * static_cast<int>(low)}};
 }
 
-/// An ordered object that grows copies all that it holds, so one that holds much gets its room first.
+/// Returns an object with room for `keys` keys. An ordered object that must grow copies all that it
+/// holds.
 Json object_with_room(std::size_t keys) {
   Json out = Json::object();
   out.get_ref<Json::object_t&>().reserve(keys);
@@ -99,7 +100,7 @@ Json format_json(const FormatReport& f, const RangeSummary& summary, const Repor
   return out;
 }
 
-/// Of a tensor, or of several together.
+/// Returns the JSON of one tensor, or of several that are merged.
 Json values_json(const TensorReport& t, const ReportOptions& options) {
   const RangeSummary& s = t.summary;
   const bool any = s.nonzero() > 0;
@@ -210,7 +211,7 @@ class JsonMembers {
     sink_(std::exchange(first_, false) ? "{\n " : ",\n ");
     sink_(Json(key).dump() + ": ");
   }
-  /// Objects of an array each on a line.
+  /// Writes a key and its value. An array of objects has a line for each of them.
   void add(const std::string& key, const Json& value) {
     begin(key);
     if (!value.is_array() || value.empty() || !value.front().is_object())

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report as JSON: the struct, name by name. Schema "binade.range_report/3". Tensors have a "role" where
-// their name tells one and a "time" where it tells a step; "roles" are there where there are several,
-// "gradients" where there are any ("passed_over": steps whose gradients hold NaN or Inf), a "time" of the report
-// where there are two steps or more, "watched" where a run was counted while it ran; a step's scale has a "used" where the
-// files say it. /2 had no roles, /1 no time
-// either. Integers above 2^53 are decimal strings; the segments' sums count units of 2^(exponent - 52).
+// The report as JSON: the members of the struct under their names. The schema is
+// "binade.range_report/3" (/2 had no roles, /1 had no time either). Some keys are there only in
+// some reports: a tensor has "role" if its name says one and "time" if its name says a step; the
+// report has "roles" if there are several, "gradients" if there are any (with "passed_over", the
+// steps whose gradients hold NaN or Inf), "time" if there are two steps or more, and "watched" for
+// a counted run; a step's scale has "used" if the files state it. Integers above 2^53 are decimal
+// strings. The sums of segments count units of 2^(exponent - 52).
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,20 @@ inline constexpr const char* report_schema = "binade.range_report/3";
 
 nlohmann::ordered_json options_json(const ReportOptions& options);
 
-/// A tensor of the report, its time included.
+/// Returns the JSON of a tensor, its step and layer included.
 nlohmann::ordered_json tensor_json(const TensorReport& tensor, const ReportOptions& options);
 
-/// What stands before the tensors: options, files, formats.
+/// Returns the keys with which the JSON of a report begins: options, files, formats.
 nlohmann::ordered_json report_head_json(const Report& report);
-/// What a reader should know of a report's inputs: parts that are missing, names that tell no time; or empty.
+/// Returns what readers should know about the inputs (parts that are missing, names that say no
+/// step), or an empty text.
 std::string all_hints(const Report& report);
 
-/// As text: what is not UTF-8 in the names of files and tensors is replaced, not refused.
+/// Returns JSON as a line of text. Bytes of names that are not UTF-8 are replaced, not refused.
 std::string json_line(const nlohmann::ordered_json& value);
 
-/// The "tensors" of a report, which come before all the rest is known: a line each.
+/// Collects the "tensors" of a report, one line each. They are made one by one, before "total", which
+/// precedes them in the text, is known.
 class JsonTensors {
  public:
   explicit JsonTensors(std::string folder = "") : lines_(std::move(folder)) {}
@@ -44,13 +47,14 @@ class JsonTensors {
   Spool lines_;
 };
 
-/// The report as text, in pieces: one line per tensor, so that reports can be compared line by line.
+/// Writes the report as text, in pieces. Each tensor is one line, so that reports can be compared
+/// line by line.
 void write_json(const Report& report, const JsonTensors& tensors, const TextSink& sink);
 
-/// An integer of any size, and a loss scale, as they stand in a report.
+/// Return an integer of any size, and a loss scale, in the form that they have in a report.
 nlohmann::ordered_json integer_json(std::uint64_t value);
 nlohmann::ordered_json scale_json(const LossScale& scale);
-/// A report's: with who sets its ends, and what it was taken from.
+/// Returns the loss scale of a report, with the tensors that set its ends and with its basis.
 nlohmann::ordered_json joint_scale_json(const LossScale& scale);
 
 }  // namespace binade

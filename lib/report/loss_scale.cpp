@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Intervals of scales, the choice from them, and the reasons in words.
+// Computes intervals of scales, chooses from them, and explains the choice in words.
 #include "lib/report/loss_scale.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,8 @@
 namespace binade {
 namespace {
 
-/// The scale picked from an interval; where that is empty, no overflow comes before no loss.
+/// Picks the scale from an interval. If the interval is empty, avoiding overflow comes before
+/// avoiding losses.
 void choose_scale(LossScale& scale, const RangeSummary& s, const Norms& of,
                   const ReportOptions& options) {
   const ScaleInterval& interval = *scale.interval;
@@ -37,25 +38,25 @@ std::string kept_free(const ReportOptions& options) {
                                              options.headroom, options.headroom == 1 ? "" : "s");
 }
 
-/// The name, and the file where another one holds the same.
+/// Returns a tensor's name, with its file if a tensor in another file has the same name.
 std::string shown_name(const JointScale::End& end, bool shares_name) {
   std::string name = printable(end.name, 60);
   if (shares_name) name += " of " + printable(end.file, 60);
   return name;
 }
 
-/// The format of the scales in a range.
+/// Returns the format whose exponents limit the scales of a range.
 const char* format_of_scales(const ScaleRange& range) {
   return range.highest_log2 == highest_scale_log2 ? "binary32" : "binary64";
 }
 
-/// A tensor that sets an end of the interval, as it is called.
+/// A tensor that sets an end of the interval, under the name that is shown.
 struct Binding {
   ScaleRange scales;
   std::string name;
 };
 
-/// What sets the ends of the interval, where they are not those of what is looked at.
+/// Explains what sets the ends of a non-empty interval: a tensor, or the range of possible scales.
 std::string served_words(const LossScale& scale, const Binding& high, const Binding& low,
                          const ReportOptions& options) {
   const ScaleInterval& serves = *scale.interval;
@@ -112,13 +113,14 @@ LossScale loss_scale_of(const RangeSummary& s, const Norms& of, std::optional<in
   return out;
 }
 
-/// Whether it is the lower end, by what is known so far.
+/// Returns whether a tensor is the lower end, among those added so far.
 bool JointScale::is_low(int log2, std::size_t place) const {
   if (!low_) return true;
   return log2 != low_->log2 ? log2 > low_->log2 : place < low_->place;
 }
 
-/// Of several that set the end, the one that holds the largest value.
+/// Takes an upper end if it is lower than the one so far. If several tensors set that end, the one
+/// with the largest value is kept.
 void JointScale::take_high(End end) {
   const auto rank = [](const End& x) {
     return std::tuple(x.log2, -x.largest.exponent, ~x.largest.significand, x.place);

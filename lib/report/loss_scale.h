@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss scale for binary16, of one tensor or of many together, and the words for it.
+// The loss scale for binary16, of one tensor or of many together, and its explanation in words.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +13,37 @@
 
 namespace binade {
 
-/// For these values alone, of which `of` are the norms and `tie` the highest_tie.
+/// Returns the scale for the values of one summary. `of` are its norms, `tie` is its highest_tie().
 LossScale loss_scale_of(const RangeSummary& summary, const Norms& of, std::optional<int> tie,
                         const ReportOptions& options);
 
-/// One scale for many tensors: none overflows, none loses more than the target. They are added in any order, of which
-/// the outcome does not depend; what is kept is the sum of their summaries, and the two that set the ends.
+/// Finds one scale for many tensors, at which none overflows and none loses more than the target.
+/// Tensors may be added in any order, which does not change the result. Only the sum of their
+/// summaries and the two tensors that set the ends are kept.
 class JointScale {
  public:
-  /// A tensor that sets an end of the interval.
+  /// A tensor that sets an end of the interval of scales.
   struct End {
     std::size_t place = 0;
     std::string name, file;
     int log2 = 0;
     Placed largest;
-    ScaleRange scales = {};     ///< of its values
-    RangeSummary summary = {};  ///< of the lower end alone
+    ScaleRange scales = {};     ///< the scales possible for its values
+    RangeSummary summary = {};  ///< only set for the lower end
   };
 
   explicit JointScale(const std::vector<ErrorColumn>& columns) : total_(empty_summary(columns)) {}
 
-  /// `place`: in the report's order; of several that set an end the first is named.
+  /// Adds a tensor; `place` is its index in the report. If several tensors set the same end, the
+  /// first of them is named.
   void add(const TensorReport& tensor, std::size_t place);
+  /// Adds all tensors of another JointScale.
   void add(JointScale other);
 
   const RangeSummary& total() const { return total_; }
 
-  /// `shares_name`: whether another of the tensors, in another file, is called as this one.
+  /// Returns the scale. `shares_name` says whether another of the tensors, in another file, has the
+  /// same name.
   LossScale scale(const ReportOptions& options,
                   const std::function<bool(const End&)>& shares_name) const;
 
@@ -51,7 +55,7 @@ class JointScale {
   std::optional<End> low_, high_;
 };
 
-/// "2^17", and its decimal value where that is short: "2^17 = 131072".
+/// Returns "2^17 = 131072", or only "2^40" if the decimal value is long.
 std::string power_of_two(int log2);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of words, and how they are found in a part.
+// The table of words, and the search for a word in a part.
 #include "lib/report/name_parts.h"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace {
 
 struct Words {
   Says says;
-  std::string_view words;  ///< blanks between them
+  std::string_view words;  ///< separated by blanks
 };
 
-// PyTorch's parameters, gradients and optimizers; hooks' grad_input and grad_output; Megatron's main_grad;
-// Transformer Engine's dgrad and wgrad; Flax's kernel, optax's mu and nu; Keras' optimizers; and what people call their
-// dumps.
+// Words of PyTorch's parameters, gradients and optimizers; grad_input and grad_output of hooks;
+// Megatron's main_grad; dgrad and wgrad of Transformer Engine; Flax's kernel; mu and nu of optax;
+// the optimizers of Keras; and words that people use in their dumps.
 constexpr std::array<Words, 11> table_of_words{{
     {Says::state,
      "exp_avg exp_avg_sq exp_avg_sqs exp_avg_sq_row exp_avg_sq_col exp_inf max_exp_avg_sq "
@@ -56,12 +56,12 @@ constexpr std::array<Words, 11> table_of_words{{
      "router_weights"},
 }};
 
-/// Collections: parts that say what all below them is, whatever separates them.
+/// Parts that say what all tensors below them are, whatever character separates them.
 constexpr std::array<std::string_view, 9> collections{"acts",    "activations", "preactivations",
                                                       "weights", "params",      "parameters",
                                                       "updates", "moment",      "moments"};
 
-/// What follows "grad_" in names of other things, statistics among them.
+/// Words that follow "grad_" in names of things that are no gradients, statistics among them.
 constexpr std::array<std::string_view, 41> no_gradients{
     "norm",     "norms",      "scale",         "scaler",   "scales", "scaling",   "clip",
     "clipping", "checkpoint", "checkpointing", "cam",      "fn",     "sq",        "sqr",
@@ -69,10 +69,10 @@ constexpr std::array<std::string_view, 41> no_gradients{
     "max",      "min",        "absmax",        "amax",     "hist",   "histogram", "mask",
     "ema",      "snr",        "stat",          "stats",    "cos",    "sim",       "similarity",
     "penalty",  "reversal",   "boost",         "boosting", "rms",    "noise"};
-/// What stands before "_grad" in names of other things.
+/// Words that precede "_grad" in names of things that are no gradients.
 constexpr std::array<std::string_view, 3> not_graded{"no", "requires", "stop"};
 
-constexpr std::size_t longest_word = 40;  // of what can say anything
+constexpr std::size_t longest_word = 40;  // longer texts are in no row of the table
 
 std::optional<Says> look_up(std::string_view word) {
   static const std::map<std::string_view, Says> table = [] {
@@ -94,14 +94,14 @@ bool is_in(std::string_view word, const auto& words) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// A word and where it stands.
+/// A word, and where it is in the part.
 struct Found {
   std::optional<Says> says = {};
   std::size_t from = 0, size = 0;
 };
 
-/// By the longest end; of one letter only where it is all. Short words say something by their end only as they are
-/// written in formulas, "fc1_dW".
+/// Finds the longest end of a part that is a word. A word of one letter must be the whole part. A
+/// short word counts as an end only with a capital, as in formulas: "fc1_dW".
 Found by_end(std::string_view part, std::string_view lower) {
   for (std::size_t at = 0; at < lower.size();
        at = std::min(lower.find('_', at), lower.size() - 1) + 1) {
@@ -130,7 +130,7 @@ Found by_beginning(std::string_view part, std::string_view lower) {
     const std::string_view second = lower.substr(size + 1, lower.find('_', size + 1) - size - 1);
     return is_no_gradient("", second) ? Found{} : Found{Says::gradient, 0, size};
   }
-  if (first == "d") {  // d_weight, d_logits
+  if (first == "d") {  // as in d_weight, d_logits
     const std::optional<Says> of = look_up(lower.substr(size + 1));
     if (of == Says::weight) return {Says::short_d_weight, 0, lower.size()};
     if (of == Says::act) return {Says::short_d_act, 0, lower.size()};
@@ -140,7 +140,7 @@ Found by_beginning(std::string_view part, std::string_view lower) {
   return matrix ? Found{Says::weight, 0, size} : Found{};
 }
 
-/// The text without the word, and without what joined it to the rest.
+/// Returns the text without the word, and without the underscores that joined it to the rest.
 std::string without(std::string_view text, const Found& word) {
   std::string_view before = text.substr(0, word.from);
   std::string_view after = text.substr(word.from + word.size);
@@ -149,7 +149,7 @@ std::string without(std::string_view text, const Found& word) {
   return std::string(before).append(after);
 }
 
-/// "gradWeight" as "grad_weight"; "dW" stays.
+/// Returns "gradWeight" as "grad_weight"; "dW" stays one word.
 std::string without_capitals(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -161,7 +161,7 @@ std::string without_capitals(std::string_view text) {
   return lower_case(out);
 }
 
-/// dA, dZ, dWo1: a formula's gradients, where the table has no word for them.
+/// Recognises gradients as formulas write them, dA, dZ, dWo1, for which the table has no word.
 std::optional<Says> by_formula(std::string_view part) {
   constexpr std::size_t longest = 6;
   const bool formula = part.size() >= 2 && part.size() <= longest && part[0] == 'd' &&
@@ -187,7 +187,7 @@ NamePart read_lower(std::string_view text, std::string_view part, std::string_vi
   return out;
 }
 
-/// "12", "step10", "rank0": where a tensor was, not what.
+/// Returns whether a part says where a tensor was ("12", "step10", "rank0") and not what it is.
 bool is_count(std::string_view part) {
   const std::string_view word = part.substr(0, part.find_last_not_of("0123456789") + 1);
   return word.empty() || (word.size() < part.size() &&

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor's name, taken apart: the parts between '/', '.', ':', '@' and brackets, and what the words in them say. A
-// table of words; case, and numbers at a part's end, do not matter ("dW1"). A part says something by all of it, by its end
-// ("fc1_weight_grad") or by its beginning ("grad_fc1", "weight_ih_l0").
+// Splits a tensor's name into its parts between '/', '.', ':', '@' and brackets, and says what the
+// words in them mean, by a table of words. Case, and digits at the end of a part, do not matter
+// ("dW1"). A word may be a whole part, its end ("fc1_weight_grad") or its beginning ("grad_fc1",
+// "weight_ih_l0").
 #pragma once
 
 #include <cstdint>
@@ -13,39 +14,43 @@
 
 namespace binade {
 
+/// The characters that separate the parts of a name.
 inline constexpr std::string_view name_separators = "/.:@[]'\"";
 
-/// What a word says.
+/// What a word says about the tensor.
 enum class Says : std::uint8_t {
-  state,     ///< of an optimizer or a buffer
-  gradient,  ///< of what the other parts say
-  backward,  ///< the same, in the first part alone
-  d_act,
-  d_weight,
-  short_d_act,     ///< "dx": short words are names of modules too
-  short_d_weight,  ///< "dW"; "conv_dw" is a convolution
-  kept,            ///< "moment", "ema": state, but names of modules too
+  state,           ///< state of an optimizer, or a buffer
+  gradient,        ///< a gradient of what the other parts say
+  backward,        ///< like `gradient`, but only as the first part of a name
+  d_act,           ///< gradient of an activation: "dgrad", "grad_input"
+  d_weight,        ///< gradient of a weight: "wgrad", "grad_weight"
+  short_d_act,     ///< "dx": like d_act, but modules have such short names, too
+  short_d_weight,  ///< "dW": like d_weight, but "conv_dw" is a convolution
+  kept,            ///< "moment", "ema": like `state`, but modules have such names, too
   update,
   weight,
   act,
 };
 
+/// A part of a name.
 struct NamePart {
   std::string_view text;
-  char separator = 0;  ///< that follows; 0: none
+  char separator = 0;  ///< the character after the part; 0 if none
   std::optional<Says> says = {};
-  std::string rest = {};    ///< of the text, without the word
+  std::string rest = {};    ///< the text without the word
   bool number = false;      ///< digits, or a step ("step10"): it says nothing
-  bool by_end = false;      ///< the word is its end
-  bool collection = false;  ///< "activations", "params": of many tensors
+  bool by_end = false;      ///< the word is the end of the part
+  bool collection = false;  ///< "activations", "params": a collection of tensors
 };
 
+/// Returns what the words in one part say.
 NamePart read_part(std::string_view text);
 
-/// Empty parts among them, so that the name can be put together again.
+/// Returns all parts, empty ones included, so that the name can be put together again.
 std::vector<NamePart> parts_of(std::string_view name);
 
-/// Whether "grad" and the like, next to these words, is of something else: "no_grad", "grad_norm".
+/// Returns whether "grad" and the like, next to these words, mean something other than a gradient:
+/// "no_grad", "grad_norm".
 bool is_no_gradient(std::string_view before, std::string_view after);
 
 }  // namespace binade

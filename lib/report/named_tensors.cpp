@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names are read once, here.
+// Reads the names of tensors and files, each once, and applies the rules for roles to them.
 #include "lib/report/named_tensors.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace binade {
 namespace {
 
-/// What a tensor of a file of gradients is, by what its own name tells.
+/// Returns the role of a tensor in a file of gradients, given the role that its own name says.
 TensorRole as_gradient(std::optional<TensorRole> role) {
   if (role && is_gradient(*role)) return *role;
   if (role == TensorRole::weight) return TensorRole::d_weight;

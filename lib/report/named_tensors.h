@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floating tensors of a report's files, with what their names and the files' names tell.
+// The floating-point tensors of a report's files, with what their names and the names of the files
+// say about them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace binade {
 
-/// A tensor in a file.
+/// Where a tensor is: its file, and its index there.
 struct TensorPlace {
   const TensorFile* file = nullptr;
   std::size_t index = 0;
@@ -27,23 +28,27 @@ struct NamedTensor {
   TensorPlace place;
   std::optional<TensorRole> role;
   std::optional<TensorTime> time;
-  bool by_file = false;  ///< the file's name tells that it is a gradient
-  bool by_rule = false;  ///< a rule tells its role
-  bool by_run = false;   ///< the run that it was counted in tells role and time
+  bool by_file = false;  ///< the name of the file says that it is a gradient
+  bool by_rule = false;  ///< a rule (--role) decides its role
+  bool by_run = false;   ///< a counted run states its role and step
 };
 
-/// Why a tensor is not read; empty for the floating ones of this toolkit's formats.
+/// Returns why a tensor of this dtype is not read; empty for floating-point dtypes whose format
+/// this toolkit knows.
 std::string reason_to_skip(const Dtype& dtype);
 
-/// In the order of the files. Of a counted run's neither names nor rules are asked. Where a file is named as one of gradients and no tensor in it tells that it is one, all
-/// are, but those whose name has the form step<digits>/<layer>/<role>.
+/// Returns the tensors in the order of the files. If the name of a file says that it holds
+/// gradients and no tensor's name in it does, its tensors are taken as gradients, except updates,
+/// state of an optimizer, tensors whose role a rule decides, and those named
+/// step<digits>/<layer>/<role>. Neither names nor rules are applied to counted runs.
 std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorFile>>& files,
                                        std::span<const RoleRule> rules);
 
-/// The first rule that fits no name, if there is one.
+/// Returns the text of the first rule that no name matches, or an empty text.
 std::string unused_rule(std::span<const NamedTensor> tensors, std::span<const RoleRule> rules);
 
-/// What to tell of names that begin as those of steps do and yet give no time axis; empty if there are none.
+/// Returns a hint about names that seem to contain a step but are not in the form that gives a time
+/// axis; empty if there are none.
 std::string time_hint(std::span<const NamedTensor> tensors);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The columns and planes of a page, from the struct.
+// Makes the columns and planes of the page from the struct.
 #include "lib/report/page_data.h"
 
 #include <algorithm>
@@ -42,14 +42,15 @@ double approximate(const SquareSum& x) {
          std::ldexp(static_cast<double>(x.limbs[1]), 64) + static_cast<double>(x.limbs[0]);
 }
 
-/// Of a sum of significands to `power`: its mean less 1, in millionths.
+/// Returns the mean of m^power over a binade's values, less 1, in millionths; `sum` is the sum of
+/// the powers of their significands.
 std::int64_t mean_in_millionths(double sum, int power, const BinadeRow& row) {
   const double mean =
       std::ldexp(sum, -power * summary_fraction_bits) / static_cast<double>(row.total());
   return std::llround(1e6 * (mean - 1));
 }
 
-/// The columns of all binades of the tensors.
+/// Adds the columns with the binades of all tensors.
 void add_binades(PageJson& table, const TensorPointers& tensors) {
   PageJson lengths = PageJson::array();
   PageJson exponents = PageJson::array();
@@ -79,7 +80,7 @@ void add_binades(PageJson& table, const TensorPointers& tensors) {
   table["mean_square"] = std::move(mean_squares);
 }
 
-/// Decibels to a thousandth: format, scale, tensor.
+/// Returns SQNRs in decibels, rounded to a thousandth, by format, scale and tensor.
 PageJson sqnr_columns(const TensorPointers& tensors, const ReportOptions& options) {
   PageJson out = PageJson::object();
   for (std::size_t f = 0; f < options.formats.size(); ++f) {
@@ -142,13 +143,13 @@ PageJson table_of(const TensorPointers& tensors, const ReportOptions& options) {
   return out;
 }
 
-/// Bytes that grow by planes of series and steps.
+/// Appends planes of series × steps to a string of bytes.
 class Planes {
  public:
   Planes(std::string& bytes, std::size_t series, std::size_t steps)
       : bytes_(bytes), series_(series), steps_(steps) {}
 
-  /// Where the plane of code(series, step) begins.
+  /// Appends the plane of code(series, step) and returns the offset at which it begins.
   template <class Code>
   std::size_t add(const Code& code) {
     const std::size_t at = bytes_.size();
@@ -163,7 +164,8 @@ class Planes {
     return at;
   }
 
-  /// The same of two planes of number(series, step), an optional of at most 15 bits.
+  /// Appends the two planes of number(series, step), an optional integer of at most 15 bits, and
+  /// returns where they begin.
   template <class Number>
   std::size_t add_numbers(const Number& number) {
     const auto part = [&number](int shift) {
@@ -182,7 +184,7 @@ class Planes {
   std::size_t series_, steps_;
 };
 
-/// The point of each step of the run, null where the series has none.
+/// Returns for each series the point of each step of the run; null where the series has none.
 template <class Series>
 auto points_by_step(const Series& all, const std::vector<std::uint64_t>& steps) {
   using Point = std::remove_reference_t<decltype(all.front().points.front())>;
@@ -253,7 +255,7 @@ PageJson update_planes(const TimeReport& time, std::string& bytes) {
   return out;
 }
 
-/// Numbers of layers in their order; -1: all layers together.
+/// The indices of layers in their order; -1 for all layers together.
 class LayerNumbers {
  public:
   explicit LayerNumbers(const std::vector<std::string>& layers) {
@@ -267,7 +269,7 @@ class LayerNumbers {
   std::map<std::string, int> number_;
 };
 
-/// A step's scale, and the series that set its ends.
+/// Returns a step's scale with the series that set its ends.
 PageJson step_scale(const StepScale& at, const std::vector<TensorRow>& of_tensors) {
   const auto series = [&of_tensors](std::optional<std::size_t> place) {
     return place ? page_maybe(of_tensors[*place].series) : PageJson(nullptr);
@@ -305,7 +307,8 @@ PageJson time_page_data(const Report& report, std::string& bytes) {
       {"last", table_of(last, options)}};
 }
 
-/// All together, the gradients where names tell them, and each role.
+/// Returns the report of all values, that of the gradients if names say which they are, and that of
+/// each role.
 TensorPointers groups_of(const Report& report) {
   TensorPointers out{&report.total};
   if (report.gradients) out.push_back(&*report.gradients);
@@ -313,7 +316,8 @@ TensorPointers groups_of(const Report& report) {
   return out;
 }
 
-/// Among the rows of the page's tables, which of a run are the series of layers and after them the tensors of no step.
+/// Returns a tensor's row in the tables of the page. For a run these are the series of layers, then
+/// the tensors of no step.
 PageJson row_of_tables(const Report& report, std::optional<std::size_t> place) {
   if (!place) return nullptr;
   const auto of_layers =

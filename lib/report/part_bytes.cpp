@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written field by field, read the same way; what no program wrote is refused.
+// Writes field by field and reads the same way; refuses whatever no program has written.
 #include "lib/report/part_bytes.h"
 
 #include <algorithm>
@@ -104,7 +104,7 @@ TensorFiles inputs_from(CountsBytesReader from) {
   TensorFiles out;
   for (std::size_t files = from.count(least_of_file); files-- > 0;) {
     const std::string path(from.text());
-    from.number();  // its bytes and when they were written, of which nothing follows
+    from.number();  // size and time of modification, which are not needed
     from.number();
     const Counted absent{.metadata = {{used_scale_key, std::string(from.text())}}};
     std::vector<TensorInfo> tensors;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a part of a report begins with, as bytes: the options and the inputs, which all parts of one report have alike.
+// The beginning of a part of a report, as bytes: the options and the inputs, which are equal in all
+// parts of a report.
 //
 //   options   headroom, bits of target_loss (binary64), prefer (0: s_max), formats' names, scales_log2, dtype's name
 //             (empty: none), texts of role rules
-//   inputs    of each file its path, its bytes, the loss scale it says, and of each tensor name, dtype, shape, and whether it is in Fortran's order
+//   inputs    for each file its path, size, time of modification and stated loss scale, and for
+//             each tensor its name, dtype, shape, and whether it is stored in Fortran's order
 #pragma once
 
 #include <string>

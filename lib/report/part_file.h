@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A part of a report as a file of counts: what one process of several has counted, so that parts add up to what one
-// process counts.
+// A part of a report as a file of counts: what one of several processes has counted. All parts
+// together add up to what a single process would count.
 //
 //   "binade.part/1\n\0\0"                       16 bytes
 //   binade's version, options, inputs           a text each (part_bytes.h)
 //   part, parts                                 which part it is, from 1, and of how many
-//   number of tensors, and for each             in rising order of the inputs' floating tensors
-//     its number, summary                       from 0; a text (lib/range/summary_bytes.h)
-//   number of updates, and for each             in the order of the inputs' pairs of weight and update
-//     its number, its counts                    from 0; a text
+//   number of tensors, and for each:            those of this part, in the order of the inputs
+//     number of the tensor, summary             among the floating tensors of all inputs, from 0; a
+//                                               text (lib/range/summary_bytes.h)
+//   number of updates, and for each:            those of this part, in the order of the inputs
+//     number of the update, counts              among the pairs of weight and update of all inputs,
+//                                               from 0; a text (counts_bytes.h)
 //   the checksum
 #pragma once
 
@@ -20,7 +22,7 @@
 
 namespace binade {
 
-/// Which part of how many; parts count from 1.
+/// A part's number, from 1, and the number of parts.
 struct PartOf {
   std::uint64_t part = 1, parts = 1;
 };

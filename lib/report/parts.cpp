@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who shares the tensors out hangs on the inputs' directory alone, so that every process and who merges agree.
+// Which part a tensor belongs to depends only on the directory of the inputs, so all processes and
+// the one that merges agree.
 #include "lib/report/parts.h"
 
 #include <fmt/format.h>
@@ -20,9 +21,9 @@
 namespace binade {
 namespace {
 
-constexpr std::size_t most_named = 8;  ///< of the parts that are missing
+constexpr std::size_t most_named = 8;  ///< more missing parts are only counted
 
-/// Place of a tensor in the plan.
+/// Returns the index of a tensor in the plan.
 std::size_t place_of(const TensorPlace& tensor, const ReportPlan& plan,
                      const std::map<const TensorFile*, std::size_t>& first_of_file) {
   const auto begin =
@@ -57,8 +58,8 @@ Shares shares_of(const ReportPlan& plan, std::uint64_t parts) {
     first_of_file.emplace(tensor.place.file, bytes.size());
     bytes.push_back(tensor.place.info().bytes);
   }
-  // Both tensors of a pair are read twice, all of it where the first of them stands.
-  std::map<std::size_t, std::size_t> first_of_pair;  // by the second
+  // Both tensors of a pair are read twice. All of that is counted where the first of them is.
+  std::map<std::size_t, std::size_t> first_of_pair;  // by the index of the second
   std::vector<std::size_t> pairs;
   for (const UpdatePair& pair : plan.updates.pairs) {
     const auto [first, second] = std::minmax(
@@ -73,7 +74,8 @@ Shares shares_of(const ReportPlan& plan, std::uint64_t parts) {
   Shares out;
   uint128 before = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    // By its middle; what has no byte is where it stands.
+    // A tensor belongs to the part in which the middle of its bytes is; a tensor without bytes, to
+    // the part where it stands.
     const uint128 middle = 2 * before + bytes[i];
     const uint128 part = total == 0 ? 0 : middle * parts / (2 * total);
     before += bytes[i];
@@ -200,7 +202,8 @@ void MergedParts::refuse_missing() const {
   if (!words.empty()) throw Error(words + "; name them too, or take what is there: --partial");
 }
 
-/// All of it, where no part is missing. What names tell is told by all of them.
+/// Returns the plan without the tensors and pairs of missing parts. Updates without a partner are
+/// those of the whole plan, since all names are known.
 ReportPlan MergedParts::plan_of_those_here(const ReportPlan& plan, const Shares& shares) const {
   ReportPlan out;
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -222,7 +225,7 @@ RangeSummary MergedParts::next_summary(CountsReader& part, std::size_t number,
   try {
     out = summary_from_bytes(std::as_bytes(std::span(bytes)));
   } catch (const Error&) {
-    part.refuse("damaged: it holds what is no summary of " + printable(info.name));
+    part.refuse("damaged: it holds no valid summary of " + printable(info.name));
   }
   if (out.columns != columns || out.values != info.elements) {
     part.refuse("damaged: it holds a summary of something else than " + printable(info.name));

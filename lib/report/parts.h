@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A report made by several processes, each reading its share of the tensors, and put together from what they counted: the
-// same bytes as of one.
+// A report made by several processes: each reads its share of the tensors, and the report put
+// together from their counts has the same bytes as that of a single process.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,30 @@
 
 namespace binade {
 
-/// The part, from 0, that each tensor and each pair of a plan belongs to. Parts are runs of tensors in their order, of
-/// about equally many bytes; the second of a weight and its update goes with the first.
+/// For each tensor and each pair of a plan, the part that it belongs to, from 0. A part is a run of
+/// consecutive tensors, of about as many bytes as every other. A weight and its update are in the
+/// same part, that of the first of them.
 struct Shares {
   std::vector<std::uint32_t> tensors, pairs;
 };
 Shares shares_of(const ReportPlan& plan, std::uint64_t parts);
 
-/// Counts a part of the files' tensors and writes it. Error as of read_report.
+/// Counts a part of the files' tensors and writes it to `path`. Throws Error as read_report() does.
 void write_part(const std::vector<std::string>& files, const ReportOptions& options,
                 const PartOf& part, const std::string& path, const Progress& progress = {},
                 Device* device = nullptr);
 
-/// Parts of one report, put together.
+/// The parts of one report, from which the report is put together.
 class MergedParts {
  public:
-  /// Error where they are not of the same version, options and inputs, where one is there twice, or, unless `partial`,
-  /// missing.
+  /// Opens the parts. Throws Error if they have different versions, options or inputs, if a part is
+  /// given twice, or, unless `partial`, if one is missing.
   MergedParts(const std::vector<std::string>& paths, bool partial);
 
   const ReportOptions& options() const { return options_; }
 
-  /// Reads the parts, once. `progress` is told their bytes. Error where a part is damaged.
+  /// Reads the parts, which can be done once, and returns the report. `progress` is called with the
+  /// bytes read. Throws Error if a part is damaged.
   Report report(const TensorSink& on_tensor, const Progress& progress = {});
 
  private:
@@ -47,7 +49,7 @@ class MergedParts {
   RangeSummary next_summary(CountsReader& part, std::size_t number, const TensorInfo& info,
                             const std::vector<ErrorColumn>& columns) const;
 
-  std::vector<std::unique_ptr<CountsReader>> parts_;  ///< by part; null: missing
+  std::vector<std::unique_ptr<CountsReader>> parts_;  ///< by number; null if missing
   ReportOptions options_;
   TensorFiles files_;
 };

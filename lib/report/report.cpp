@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where summaries come from: the elements of files, or who counted them before.
+// Opens the inputs: files of elements, counted runs, or summaries.
 #include "lib/report/report.h"
 
 #include <fmt/format.h>
@@ -30,10 +30,11 @@ namespace {
 
 const std::string name_of_summaries = "summaries";
 
-/// Summaries by name, as a file.
+/// Makes a file of named summaries.
 std::unique_ptr<TensorFile> file_of_summaries(std::vector<NamedSummary> summaries) {
   std::vector<TensorInfo> tensors;
-  const NamedSummary* other = nullptr;  // with errors where the first has none, or without
+  // The first summary that, unlike the very first, has squared errors or has none.
+  const NamedSummary* other = nullptr;
   for (const NamedSummary& of : summaries) {
     tensors.push_back({.name = of.name,
                        .dtype = {.name = "summary",
@@ -68,7 +69,7 @@ bool has_errors(const TensorFile& file) {
   return counted == nullptr || counted->has_errors;
 }
 
-/// Options without scales where no tensor has squared errors.
+/// Makes the inputs, and removes the scales from the options if no tensor has squared errors.
 ReportInputs with_errors_at_hand(TensorFiles files, const ReportOptions& options,
                                  std::vector<std::string> named) {
   ReportInputs out{std::move(files), options, std::move(named)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient-range report as a struct: what was read, what each tensor's values become in each
-// format, and which loss scale serves them. Writers (text, JSON, HTML) only show it.
+// The range report as a struct: what was read, what each tensor's values become in each format, and
+// which loss scale keeps them in range. The writers (text, JSON, HTML) only show it.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,23 @@ struct SkippedTensor {
   std::string reason;
 };
 
-/// A line about a tensor, as the text's table has it: what is left of those of a run.
+/// What the table of the text says about a tensor. Of the tensors of a run, only this is kept.
 struct TensorRow {
   std::string name;
-  std::size_t file = 0;  ///< in Report::files
+  std::size_t file = 0;  ///< index in Report::files
   std::uint64_t values = 0, nonzero = 0;
   FormatFigures in_binary16;
-  std::string status;  ///< and what follows: of the TensorReport
+  /// The status and the members below are those of the TensorReport.
+  std::string status;
   std::optional<ScaleInterval> loss_scale;
   std::string advice_format;
   std::optional<ScaleInterval> advice_interval;
-  std::optional<std::size_t> series = {};  ///< in TimeReport::series, where the tensor is of one
+  /// The index of the tensor's series in TimeReport::series, if it has a step.
+  std::optional<std::size_t> series = {};
 };
 TensorRow row_of(const TensorReport& tensor, std::size_t file);
 
-/// All tensors of a role together, named as the role.
+/// All tensors of a role together. The name of `all` is that of the role.
 struct RoleReport {
   std::size_t tensors = 0;
   TensorReport all;
@@ -51,57 +53,63 @@ struct Report {
   std::vector<SkippedTensor> skipped;
   TensorReport total;
   std::vector<TensorRow> rows;  ///< of all tensors, in the order of the files
-  /// Those that are in memory as a whole, in that order: where there is a time axis, tensors that have no place on
-  /// it, else all. What there is to tell of the others is in `time`; a TensorSink has had them.
+  /// The tensors that are kept as a whole, in the order of the files: if there is a time axis,
+  /// those without a step; else all. Of the others only `time` and `rows` say something here; a
+  /// TensorSink got them as a whole.
   std::vector<TensorReport> tensors;
-  LossScale loss_scale;  ///< one scale for all tensors, or for the gradients where they are known
-  std::size_t scaled_tensors = 0;  ///< how many it is taken from
-  std::vector<RoleReport> roles;   ///< where there are two or more; in their order, other last
-  std::optional<TimeReport> time;  ///< where the tensors' names tell two steps or more
-  std::string hint;                ///< of names that seem to tell a step and do not; or empty
-  std::string missing_parts;       ///< which parts a report of parts lacks, in words; or empty
-  std::optional<Watched> watched;  ///< where a run was counted while it ran
-  /// Where names tell gradients: all of them together, of all steps but these, whose gradients hold NaN
-  /// or Inf.
+  /// One scale for all tensors, or for the gradients if it is known which they are.
+  LossScale loss_scale;
+  std::size_t scaled_tensors = 0;  ///< the number of tensors that the scale is computed from
+  std::vector<RoleReport> roles;   ///< if there are two or more; in their order, other last
+  std::optional<TimeReport> time;  ///< if the tensors' names say two steps or more
+  /// About names that seem to say a step and do not; empty if there are none.
+  std::string hint;
+  /// In words, the parts that are missing from a report made of parts; empty if none is.
+  std::string missing_parts;
+  std::optional<Watched> watched;  ///< of a counted run
+  /// All gradients together, if names say which they are, without those of the steps passed_over,
+  /// whose gradients hold NaN or Inf.
   std::optional<TensorReport> gradients;
   std::vector<std::uint64_t> passed_over;
 
-  /// What the loss scale multiplies.
+  /// Returns the report of the values that the loss scale multiplies.
   const TensorReport& scaled() const { return gradients ? *gradients : total; }
 };
 
-/// Gets each tensor, analysed, in the order of the files.
+/// A function that gets each tensor, analysed, in the order of the files.
 using TensorSink = std::function<void(const TensorReport&)>;
 
 using TensorFiles = std::vector<std::unique_ptr<TensorFile>>;
 
-/// What a report is of, and what it can tell of that: where summaries were counted before and without squared errors, the
-/// options have no scales.
+/// The inputs of a report and its options. The options have no scales if the inputs are summaries
+/// without squared errors.
 struct ReportInputs {
   TensorFiles files;
   ReportOptions options;
-  std::vector<std::string> named;  ///< the files as they were given
+  std::vector<std::string> named;  ///< the files as the user gave them
 };
 
-/// What was counted before, by the tensor's name.
+/// A summary that was counted before, and the name of its tensor.
 struct NamedSummary {
   std::string name;
   RangeSummary summary;
 };
 
-/// Each: Error where some of the tensors have squared errors and some have not, or none has those of the scales asked for.
+/// Each makes the inputs of a report: from files, from summaries, or from a counted run. They throw
+/// Error if some of the tensors have squared errors and some have none, or if none has those of the
+/// scales in the options.
 ReportInputs open_inputs(const std::vector<std::string>& files, const ReportOptions& options);
 ReportInputs inputs_of(std::vector<NamedSummary> summaries, const ReportOptions& options);
 ReportInputs inputs_of(std::shared_ptr<const CountedRun> run,
                        std::shared_ptr<const std::vector<RangeSummary>> summaries,
                        const ReportOptions& options);
 
-/// Reads every floating tensor of the inputs once. Error on bad files, or if none holds a floating
-/// tensor. A device, where there is one, counts the elements of binary32.
+/// Reads every floating-point tensor of the inputs once. If a device is given, it counts the
+/// elements of binary32. Throws Error if a file is bad or if none holds a floating-point tensor.
 Report read_report(const ReportInputs& inputs, const Progress& progress = {},
                    Device* device = nullptr, const TensorSink& on_tensor = {});
 
-/// The formats and scales whose squared errors a report needs.
+/// Returns the formats and scales whose squared errors the report needs.
 std::vector<ErrorColumn> error_columns(const ReportOptions& options);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each tensor is analysed once, told to whoever writes tensors, and added to the sums.
+// Each tensor is analysed once, passed to the sink, and added to the sums.
 #include "lib/report/report_builder.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace binade {
 namespace {
 
-/// Of what is no tensor of the report.
+/// Returns the tensors of the files that the report does not cover, with the reasons.
 std::vector<SkippedTensor> skipped_tensors(const TensorFiles& files) {
   std::vector<SkippedTensor> out;
   for (const auto& file : files) {
@@ -28,13 +28,14 @@ std::vector<SkippedTensor> skipped_tensors(const TensorFiles& files) {
   return out;
 }
 
-/// Nothing where a run's tensors of one name differ.
+/// Returns the shape of a tensor; nothing for a tensor of a counted run that merges tensors of
+/// different shapes.
 std::optional<std::vector<std::uint64_t>> shape_of(const TensorPlace& place) {
   const CountedRun* const run = run_in(*place.file);
   return run == nullptr ? place.info().shape : run->tensors[place.index].shape;
 }
 
-/// Of the runs that were counted while they ran: of one run, in several files or one.
+/// Returns what the files of a counted run say about how it was watched; nothing if there is none.
 std::optional<Watched> watched_in(const TensorFiles& files) {
   std::optional<Watched> out;
   const TensorFile* first = nullptr;
@@ -57,7 +58,7 @@ std::optional<Watched> watched_in(const TensorFiles& files) {
   return out;
 }
 
-/// Of no tensor yet.
+/// Returns the report before any tensor is added.
 Report new_report(const TensorFiles& files, const ReportOptions& options) {
   Report report;
   report.options = options;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A report, made tensor by tensor: what is kept of each hangs on its place in a run, so that runs of any length fit.
+// Makes a report tensor by tensor. Of the tensors of a run little is kept, so runs of any length
+// fit in memory.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +17,34 @@
 
 namespace binade {
 
-/// What a report is made of, by the names in its files.
+/// What a report will consist of, as the names in its files say.
 struct ReportPlan {
-  std::vector<NamedTensor> tensors;  ///< the floating ones, in the order of the files
+  std::vector<NamedTensor> tensors;  ///< floating-point ones, in the order of the files
   UpdatePairs updates;
 };
 
-/// Error where the files are of two runs.
+/// Throws Error if the files belong to two runs.
 ReportPlan plan_report(const TensorFiles& files, const ReportOptions& options);
 
 class ReportBuilder {
  public:
-  /// `plan`: of these files, all of it or a part. The files outlive the builder.
+  /// Makes the report of a plan of these files: the whole plan, or that of some parts. The files
+  /// must outlive the builder.
   ReportBuilder(const TensorFiles& files, ReportPlan plan, const ReportOptions& options,
                 TensorSink on_tensor);
   ReportBuilder(const ReportBuilder&) = delete;
   ReportBuilder& operator=(const ReportBuilder&) = delete;
 
-  /// In the order of the files, in which they are to be added.
+  /// Returns the tensors in the order in which they must be added, that of the files.
   const std::vector<NamedTensor>& tensors() const { return plan_.tensors; }
   const std::vector<ErrorColumn>& columns() const { return columns_; }
   const UpdatePairs& updates() const { return plan_.updates; }
 
-  /// What was counted of the next tensor, with the columns.
+  /// Adds the summary of the next tensor, which must have columns().
   void add(RangeSummary summary);
 
-  /// Once all are there. `count` is asked once for each pair.
+  /// Returns the report after all tensors were added. `count` is called once for each pair of
+  /// weight and update.
   Report finish(const std::function<UpdateCounts(const UpdatePair&)>& count);
 
  private:
@@ -50,12 +53,12 @@ class ReportBuilder {
   TensorSink on_tensor_;
   Report report_;
   RoleSums roles_;
-  std::optional<RunSums> run_;  ///< where there is a time axis
+  std::optional<RunSums> run_;  ///< if there is a time axis
   const TensorFiles& files_;
-  std::size_t file_ = 0;  ///< of the next tensor, or before
+  std::size_t file_ = 0;  ///< index of a file at or before the next tensor's
 };
 
-/// Error where there is nothing to report on. `named`: the files as they were given.
+/// Throws Error if there is nothing to report on. `named` are the files as the user gave them.
 void refuse_without_tensors(const ReportPlan& plan, const TensorFiles& files,
                             const std::vector<std::string>& named);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Summaries are integers, so what is merged is as exact as what was read.
+// Gathers tensors by role and computes the loss scales of gradients. Summaries are integers, so
+// what is merged is as exact as what was read.
 #include "lib/report/roles.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ namespace {
 
 bool tells_gradient(const NamedTensor& tensor) { return tensor.role && is_gradient(*tensor.role); }
 
-/// "step 3", "steps 3, 4, 7", "30 steps from 3 to 4399"
+/// Returns a text such as "step 3", "steps 3, 4, 7" or "30 steps from 3 to 4399".
 std::string steps_words(const std::vector<std::uint64_t>& steps) {
   constexpr std::size_t most = 8;
   if (steps.size() > most) {
@@ -26,7 +27,7 @@ std::string steps_words(const std::vector<std::uint64_t>& steps) {
   return fmt::format("step{} {}", steps.size() == 1 ? "" : "s", fmt::join(steps, ", "));
 }
 
-/// "4 weight, 4 act", of tensors that are no gradients.
+/// Returns the numbers of tensors that are no gradients, by role: "4 weight, 4 act".
 std::string counted_roles(const std::vector<RoleReport>& roles) {
   std::vector<std::string> words;
   for (const auto& [tensors, all] : roles) {
@@ -36,7 +37,8 @@ std::string counted_roles(const std::vector<RoleReport>& roles) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// The first of the files whose name tells that they hold gradients, and how many more; empty if none does.
+/// Names the first of the files whose names say that they hold gradients, and how many others there
+/// are; empty if there are none.
 std::string files_of_gradients(std::span<const NamedTensor> named) {
   std::set<std::string> files;
   for (const NamedTensor& tensor : named) {
@@ -97,14 +99,15 @@ void RoleSums::add_gradient(const TensorReport& tensor, std::size_t place) {
   unsettled_.erase(of_step);
 }
 
-/// What the largest value of a step with NaN or Inf would be is not known, so no loss scale can be told of it.
+/// A step with NaN or Inf has no loss scale, because the largest value that it should have had is
+/// unknown.
 void RoleSums::settle(std::uint64_t step, JointScale gradients) {
   if (gradients.total().nan + gradients.total().inf > 0) {
     passed_over_.insert(std::ranges::lower_bound(passed_over_, step), step);
     step_scales_[step] = not_finite_scale("the step's gradients hold NaN or Inf");
     return;
   }
-  // In a run no two files hold a tensor of one name, so no name needs its file beside it.
+  // In a run, no two files hold a tensor of the same name, so names need no file beside them.
   step_scales_[step] = gradients.scale(options_, [](const JointScale::End&) { return false; });
   scaled_.add(std::move(gradients));
 }
@@ -147,7 +150,7 @@ LossScale RoleSums::loss_scale() const {
   return out;
 }
 
-/// If there are several.
+/// Returns the reports of the roles if there are several, else none.
 std::vector<RoleReport> RoleSums::by_role() const {
   std::vector<RoleReport> out;
   if (roles_.size() < 2) return out;
@@ -162,14 +165,15 @@ std::vector<RoleReport> RoleSums::by_role() const {
   return out;
 }
 
-/// Of tensors without a place in time, whose NaN and Inf the scale does not look at.
+/// Says how many tensors hold NaN or Inf, which the scale leaves out. Tensors of steps are not
+/// counted here.
 std::string RoleSums::not_finite_words() const {
   if (not_finite_ == 0) return "";
   return fmt::format("NaN and Inf are left out: {} of the tensors hold{} some, first {}.",
                      not_finite_, not_finite_ == 1 ? "s" : "", printable(first_not_finite_, 60));
 }
 
-/// What the loss scale was taken from, where names leave that open.
+/// Says which tensors the loss scale was computed from, if names leave that open.
 std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t scaled) const {
   constexpr const char* how = "--role grad=REGEX tells which are (binade report --help).";
   const std::size_t tensors = named_.size();

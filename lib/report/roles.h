@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the roles of a report's tensors decide: which of them the loss scale is for, and what is told of the rest.
+// What follows from the roles of a report's tensors: which of them the loss scale is for, and what
+// is said about the others.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +16,22 @@
 
 namespace binade {
 
-/// Tensors gathered by role, and gradients by step. Steps need not come in order; one is settled with its last gradient.
+/// Gathers tensors by role, and gradients by step. Steps may come in any order; a step's scale is
+/// computed when its last gradient was added.
 class RoleSums {
  public:
-  /// `named`: all tensors that will come; it outlives this.
+  /// `named` are all tensors that will be added; they must outlive this object.
   RoleSums(const ReportOptions& options, const std::vector<ErrorColumn>& columns,
            std::span<const NamedTensor> named);
 
-  /// `place`: of the tensor in `named`.
+  /// Adds a tensor; `place` is its index in `named`.
   void add(const TensorReport& tensor, std::size_t place);
 
-  /// Fills gradients, passed_over, roles and the loss scale, which is that of the gradients where names tell any.
+  /// Fills gradients, passed_over, roles and the loss scale, which is that of the gradients if
+  /// names say which they are.
   void finish(Report& report) const;
 
-  /// Of the steps with gradients, rising.
+  /// Returns the scales of the steps with gradients, by rising step.
   std::vector<StepScale> step_scales() const;
 
  private:
@@ -50,13 +53,16 @@ class RoleSums {
   const std::vector<ErrorColumn>& columns_;
   std::span<const NamedTensor> named_;
   bool any_gradient_ = false;
-  std::map<std::uint64_t, std::size_t> gradients_left_;  ///< by step
+  std::map<std::uint64_t, std::size_t> gradients_left_;  ///< number of gradients to come, by step
   std::map<std::uint64_t, JointScale> unsettled_;
   std::map<std::uint64_t, LossScale> step_scales_;
   std::vector<std::uint64_t> passed_over_;  ///< rising
-  JointScale scaled_;                  ///< gradients of the other steps and of none; or all tensors
-  std::map<std::size_t, Role> roles_;  ///< other last
-  std::size_t not_finite_ = 0;         ///< tensors with NaN or Inf that the scale does not look at
+  /// The gradients of the steps that are not passed over and of no step; or, if there are no
+  /// gradients, all tensors.
+  JointScale scaled_;
+  std::map<std::size_t, Role> roles_;  ///< by index of the role; "other" is last
+  /// The number of tensors with NaN or Inf, which the scale leaves out.
+  std::size_t not_finite_ = 0;
   std::string first_not_finite_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The directory is read at once, to the checksum; a summary where it is asked for.
+// The directory is read when the file is opened, and the checksum checked; a summary is read when
+// it is needed.
 #include "lib/report/run_file.h"
 
 #include <algorithm>
@@ -125,12 +126,12 @@ CountedRun read_run(CountsReader& from) try {
   from.refuse(std::string("damaged: ") + error.what());
 }
 
-/// Where the summary of a tensor lies.
+/// The bytes of a tensor's summary in the file.
 struct SummaryPlace {
   std::uint64_t begin = 0, size = 0;
 };
 
-/// What the directory says of a tensor, fulfilled.
+/// Reads a summary. Throws Error unless it is one of the tensor that the directory describes.
 RangeSummary read_summary(const InputFile& file, const SummaryPlace& place, const CountedRun& run,
                           const RunTensor& tensor) {
   std::vector<std::byte> bytes(place.size);
@@ -141,7 +142,7 @@ RangeSummary read_summary(const InputFile& file, const SummaryPlace& place, cons
     out = summary_from_bytes(bytes);
   } catch (const Error&) {
     refuse_counts(run_kind, file.path(),
-                  "damaged: it holds what is no summary of " + printable(run_tensor_name(tensor)));
+                  "damaged: it holds no valid summary of " + printable(run_tensor_name(tensor)));
   }
   if (out.columns != run.columns || out.values != tensor.values) {
     refuse_counts(

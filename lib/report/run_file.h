@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run that was counted while it ran, as a file of counts: run.binade.
+// A counted run as a file of counts: run.binade.
 //
 //   "binade.run/1\n\0\0\0"                      16 bytes
-//   every, notes                                a list of texts
+//   every, notes                                Watched::every, a list of texts
 //   first value that was not finite             a text, JSON (watched.h); empty: none
-//   windows                                     a list: first, last, steps, bits of the loss scale (binary64; 0: none)
+//   windows                                     a list: first, last, steps, bits of the loss scale
+//                                               (binary64; 0: none)
 //   columns of squared errors                   a list: format's name, log2 of the scale
-//   tensors, by rising step                     a list: step, layer, role, dtype's name, whether it has a shape, shape, values
+//   tensors, by rising step                     a list: step, layer, role, dtype's name, whether it
+//                                               has a shape, shape, values
 //   updates, by rising step                     a list: step, layer, counts (a text)
-//   summaries                                   of each tensor in turn, a text (lib/range/summary_bytes.h)
+//   summaries, in the order of the tensors      each a text (lib/range/summary_bytes.h)
 //   the checksum
 #pragma once
 
@@ -22,11 +24,12 @@
 
 namespace binade {
 
-/// Error as of check_run.
+/// Writes the run and its summaries. Throws Error as check_run() does.
 void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries,
                const std::string& path);
 
-/// The run of a file that begins as one: all is checked but the summaries, which are read and checked one by one.
+/// Opens a file that begins as a counted run. Everything is checked but the summaries, which are
+/// read and checked one by one.
 std::unique_ptr<TensorFile> open_run(const std::shared_ptr<const InputFile>& file);
 
 }  // namespace binade

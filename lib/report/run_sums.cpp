@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names say beforehand which series and points there will be and how many tensors each is of; a point is made with
-// its last tensor.
+// The names say beforehand which series and points there will be, and how many tensors each has. A
+// point is made when its last tensor is added.
 #include "lib/report/run_sums.h"
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 namespace binade {
 namespace {
 
-/// Place of a layer in TimeReport::layers; -1: all layers together, which come first.
+/// The index of a layer in TimeReport::layers; -1 stands for all layers together, which come first.
 constexpr int all_layers = -1;
 
-/// Whether a comes before b where numbers in names count as numbers: blocks.9 before blocks.10.
+/// Returns whether a comes before b, where digits in names are compared as numbers: blocks.9 before
+/// blocks.10.
 bool comes_before(std::string_view a, std::string_view b) {
   const auto digits = [](std::string_view text) {
     return std::min(text.find_first_not_of("0123456789"), text.size());
@@ -24,7 +25,9 @@ bool comes_before(std::string_view a, std::string_view b) {
     std::size_t n = digits(b);
     if (m == 0 || n == 0) {
       m = n = 1;
-    } else if (m != n) {  // a longer number is larger; leading zeros make ties, broken below
+      // A longer number is larger; equal names with leading zeros are told apart below by their
+      // lengths.
+    } else if (m != n) {
       return m < n;
     }
     if (a.substr(0, m) != b.substr(0, n)) return a.substr(0, m) < b.substr(0, n);
@@ -34,11 +37,12 @@ bool comes_before(std::string_view a, std::string_view b) {
   return a.size() < b.size();
 }
 
-/// In the order of the files; where that is merely alphabetical in each, with numbers as numbers.
+/// Numbers the layers in the order of the files. If that is alphabetical in each step of a file,
+/// they are sorted instead, with digits compared as numbers.
 std::map<std::string_view, int> number_layers(std::span<const NamedTensor> tensors,
                                               std::vector<std::string>& layers) {
   std::map<std::string_view, int> number;
-  const NamedTensor* last = nullptr;  // that brought a layer
+  const NamedTensor* last = nullptr;  // the last that had a new layer
   bool is_alphabetical = true;
   for (const NamedTensor& tensor : tensors) {
     if (!tensor.time || !number.emplace(tensor.time->layer, 0).second) continue;
@@ -54,7 +58,7 @@ std::map<std::string_view, int> number_layers(std::span<const NamedTensor> tenso
   return number;
 }
 
-/// Adds to several tensors together, of which `all` holds none yet while it has no name.
+/// Adds a tensor to several that are merged. `all` has no name as long as it holds none.
 void add_tensor_to(TensorReport& all, const TensorReport& tensor, const std::string& name) {
   if (all.name.empty()) {
     all.name = name;
@@ -74,7 +78,7 @@ std::optional<std::int16_t> binade_of(const Placed& x) {
   return static_cast<std::int16_t>(x.exponent);
 }
 
-/// Of an analysed tensor; `formats` are TimeReport's.
+/// Makes the point of an analysed tensor; `formats` is the number of TimeReport::formats.
 TimePoint time_point(std::uint64_t step, const TensorReport& tensor, std::size_t formats,
                      bool tells_scales) {
   const RangeSummary& s = tensor.summary;
@@ -119,7 +123,7 @@ RunSums::RunSums(const ReportOptions& options, std::span<const NamedTensor> name
   const auto key_of = [&number](const TensorTime& time) {
     return Key{number.find(time.layer)->second, time.role};
   };
-  std::map<Key, std::map<std::uint64_t, std::uint32_t>> tensors;  // of each step
+  std::map<Key, std::map<std::uint64_t, std::uint32_t>> tensors;  // how many per step
   for (const NamedTensor& tensor : named) {
     if (!tensor.time) continue;
     ++tensors[key_of(*tensor.time)][tensor.time->step];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run's tensors gathered into series: of a tensor that is alone in its layer, role and step, figures are all that stays.
+// Gathers the tensors of a run into series. Of a tensor that is the only one of its layer, role and
+// step, only figures are kept.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +18,16 @@ namespace binade {
 
 class RunSums {
  public:
-  /// `named`: all tensors that will come, some with a time.
+  /// `named` are all tensors that will be added; some have a time, and the others are not added.
   RunSums(const ReportOptions& options, std::span<const NamedTensor> named);
 
-  /// `place`: of the tensor in `named`; it has a time.
+  /// Adds a tensor, which has a time; `place` is its index in `named`.
   void add(const TensorReport& tensor, std::size_t place);
 
-  /// Of the tensor's layer and role.
+  /// Returns the index of the series of the tensor's layer and role.
   std::size_t series_of(std::size_t place) const { return series_[place]; }
 
-  /// Everything but loss_scales, updates and unpaired.
+  /// Returns everything but loss_scales, updates and unpaired.
   TimeReport finish();
 
  private:
@@ -34,10 +35,11 @@ class RunSums {
 
   const ReportOptions& options_;
   TimeReport time_;
-  std::vector<std::size_t> all_layers_;              ///< by role: series
-  std::vector<std::uint32_t> series_;                ///< by place: of the tensor's layer
-  std::vector<std::vector<std::uint32_t>> missing_;  ///< tensors of each point that have not come
-  /// Points of several tensors of which some have come, by series and point.
+  std::vector<std::size_t> all_layers_;  ///< by role, the index of its series
+  std::vector<std::uint32_t> series_;    ///< by place, the index of the layer's series
+  /// By series and point, the number of its tensors that were not added yet.
+  std::vector<std::vector<std::uint32_t>> missing_;
+  /// The points, by series and point, of which some tensors were added and some were not.
   std::map<std::pair<std::size_t, std::size_t>, TensorReport> unfinished_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The counter's threads read their own pieces; a device gets chunk after chunk.
+// The threads of the counter read their own pieces; a device gets one chunk after another.
 #include "lib/report/tensor_counting.h"
 
 #include <algorithm>

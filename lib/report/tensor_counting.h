@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors read into summaries, one after the other, on all threads or on a device; or taken from where they were counted.
+// Counts tensors into summaries, one after another, on all threads or on a device; or takes
+// summaries that were counted before.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +18,22 @@
 
 namespace binade {
 
-/// Told after each chunk: bytes done and bytes in all.
+/// A function that is called after each chunk with the bytes done and the bytes in all.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 class TensorCounting {
  public:
-  /// A device, where there is one, counts the elements of binary32.
+  /// If a device is given, it counts the elements of binary32.
   TensorCounting(const std::vector<ErrorColumn>& columns, Device* device, Progress progress);
   TensorCounting(const TensorCounting&) = delete;
   TensorCounting& operator=(const TensorCounting&) = delete;
 
-  /// Announces bytes that will be read.
+  /// Announces a tensor that will be read, so that the progress knows the bytes in all.
   void expect(const TensorPlace& tensor) { bytes_ += tensor.info().bytes; }
   void expect(const UpdatePair& pair);
 
-  /// Of what was counted before, those of its squared errors that have a column here; Error where one is missing.
+  /// Returns the summary of a tensor. Of one that was counted before, only the columns given here
+  /// are kept; throws Error if one of them is missing.
   RangeSummary summary_of(const TensorPlace& tensor);
   UpdateCounts counts_of(const UpdatePair& pair);
 
@@ -45,7 +47,7 @@ class TensorCounting {
   Progress progress_;
   std::uint64_t done_ = 0, bytes_ = 0;
   std::mutex advancing_;
-  const TensorFile* held_file_ = nullptr;  ///< open while its tensors are read in turn
+  const TensorFile* held_file_ = nullptr;  ///< kept open while its tensors are read in turn
   std::shared_ptr<const void> held_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drawing the conclusions from a summary.
+// Draws conclusions from a summary.
 #include "lib/report/tensor_report.h"
 
 #include <fmt/format.h>
@@ -58,7 +58,8 @@ std::string status_of(const RangeSummary& s) {
   return s.zeros > 0 ? "all zero" : "no finite value";
 }
 
-/// "e4m3 needs 2^14…2^20, e5m2 2^6…2^27, binary16 as it is": formats by width.
+/// Says at which scales each format holds the tensor, the narrowest first: "e4m3: times 2^14 to
+/// 2^20; e5m2: as it is".
 void advise(TensorReport& tensor, std::optional<int> tie, const ReportOptions& options) {
   if (!tie) return;
   constexpr std::array<NamedFormat, 4> by_width{{{"e4m3", e4m3, ""},

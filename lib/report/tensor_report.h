@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said of a tensor, or of several that are merged: its values, what they become in each format, and which
-// scales serve them.
+// What a report says about a tensor, or about several that are merged: its values, what they become
+// in each format, and at which scales a format holds them.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,35 @@ namespace binade {
 struct TensorReport {
   std::string name;
   std::string file;
-  std::optional<TensorRole> role = {};  ///< of a name that says it
-  std::optional<TensorTime> time = {};  ///< likewise
+  std::optional<TensorRole> role = {};  ///< if the name says one
+  std::optional<TensorTime> time = {};  ///< if the name says a step
   std::string dtype;
-  std::optional<std::vector<std::uint64_t>> shape = {};  ///< nothing: of several that differ
+  std::optional<std::vector<std::uint64_t>> shape = {};  ///< nothing if merged tensors differ
   RangeSummary summary;
   std::string status;  ///< "ok", "empty", "all zero", "no finite value"
   std::vector<FormatReport> formats;
   LossScale loss_scale;
-  std::string advice_format;  ///< narrowest format whose range serves; empty: none does
-  std::optional<ScaleInterval> advice_interval;  ///< its own scales
-  std::string advice;
+  /// The narrowest of e4m3, e5m2, binary16 and bfloat16 that holds the values at some scale, within
+  /// the target loss and headroom of the options; empty if none does.
+  std::string advice_format;
+  std::optional<ScaleInterval> advice_interval;  ///< the scales for advice_format
+  std::string advice;                            ///< in words: these formats and their scales
 };
 
 /// Fills everything but name, file, role, time, dtype and shape from the summary.
 void analyse(TensorReport& tensor, const ReportOptions& options);
 
-/// A count of values, with its denominators.
+/// Returns a count of some of the summary's values with its shares of all values.
 Share share(std::uint64_t count, const RangeSummary& summary);
 
-/// The counts of a FormatReport, for who holds very many.
+/// A FormatReport reduced to four numbers, for code that keeps very many of them.
 struct FormatFigures {
   std::uint64_t to_zero = 0, subnormal = 0, overflow = 0;
-  double lost = 0;  ///< lost_l2; 0 also where there is no finite non-zero value
+  double lost = 0;  ///< lost_l2; 0 also if there is no finite non-zero value
 };
 FormatFigures figures_of(const FormatReport& in_format);
-/// Of an analysed tensor, whether the options' formats have binary16 or not.
+/// Returns the figures in binary16 of an analysed tensor, also if binary16 is not among the
+/// options' formats.
 FormatFigures figures_in_binary16(const TensorReport& tensor);
 
 }  // namespace binade

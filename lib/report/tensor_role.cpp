@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes names apart. A name that tells nothing is no error.
+// Judges names. A name that says nothing is not an error.
 #include "lib/report/tensor_role.h"
 
 #include <regex.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t largest_step = std::uint64_t{1} << 53;
 
-/// What the parts of a name tell together, and which of them told it.
+/// What the parts of a name say together, and for each part whether it took part in that.
 struct Reading {
   std::optional<TensorRole> role = {};
   std::vector<bool> told = {};
@@ -47,7 +47,8 @@ class Reader {
 
   bool says(std::size_t i, Says what) const { return parts_[i].says == what; }
   bool is_last(std::size_t i) const { return i == last_; }
-  /// Other parts are modules: a layer may be called "features" or "update".
+  /// Only words at an edge count here, since other parts are modules: a layer may be called
+  /// "features" or "update".
   bool is_edge(std::size_t i) const {
     return i == last_ || (i == first_ && (parts_[i].separator == '/' || parts_[i].collection));
   }
@@ -55,17 +56,18 @@ class Reader {
     return !parts_[i].by_end || i == first_ || i == last_;
   }
 
-  /// "fc1.grad.norm": of a gradient, and none.
+  /// "fc1.grad.norm" is a statistic of a gradient and not a gradient.
   bool is_statistic(std::size_t i) const {
     return says(i, Says::gradient) && i != first_ && i + 1 == last_ &&
            is_no_gradient("", lower_case(parts_[last_].text));
   }
-  /// All of the part is a word for gradients.
+  /// Returns whether the whole part is a word for gradients.
   bool is_gradient_word(std::size_t i) const {
     return says(i, Says::gradient) && parts_[i].rest.empty();
   }
 
-  /// Notes the parts that say one of these where they may; whether there are any.
+  /// Marks the parts that say one of `wanted` where `where` allows it, and returns whether there
+  /// are any.
   template <class Where>
   bool tell(std::initializer_list<Says> wanted, const Where& where) {
     bool any = false;
@@ -82,9 +84,11 @@ class Reader {
     const auto last = [this](std::size_t i) { return is_last(i); };
     const auto edge = [this](std::size_t i) { return is_edge(i); };
     const auto first = [this](std::size_t i) { return i == first_ && i != last_; };
-    const bool of_state_dict =  // PyTorch's: state.0.exp_avg, state.0.sum
+    // PyTorch's state_dict of an optimizer: state.0.exp_avg, state.0.sum.
+    const bool of_state_dict =
         parts_[first_].text == "state" && first_ + 1 < parts_.size() && parts_[first_ + 1].number;
-    // grads/prior/mu and enc.running_mean.grad: gradients of what is called so.
+    // In grads/prior/mu and enc.running_mean.grad, the words for state are names of parameters:
+    // these are gradients.
     const bool under_gradients = first_ != last_ && is_gradient_word(first_);
     const bool gradient_last = first_ != last_ && is_gradient_word(last_);
     const bool state =
@@ -107,7 +111,8 @@ class Reader {
     return {};
   }
 
-  /// Of what the other parts say; the last that says something decides.
+  /// Returns which gradient it is, from what the other parts say; the last one that says something
+  /// decides.
   TensorRole gradient() const {
     std::optional<Says> of;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -130,7 +135,8 @@ class Reader {
 
 Reading read_name(const std::vector<NamePart>& parts) { return Reader(parts).read(); }
 
-/// "step<digits>/", removed from the name; nothing if it does not begin so.
+/// Removes "step<digits>/" from the beginning of the name and returns the step; nothing if the name
+/// does not begin so.
 std::optional<std::uint64_t> take_step(std::string_view& name) {
   constexpr std::string_view prefix = "step";
   if (!name.starts_with(prefix)) return {};
@@ -145,7 +151,7 @@ std::optional<std::uint64_t> take_step(std::string_view& name) {
   return step;
 }
 
-/// Without what says that it is a gradient, an update or state.
+/// Returns the name without the words that say that it is a gradient, an update or state.
 std::string without_role(std::string_view name) {
   const std::vector<NamePart> parts = parts_of(name);
   const Reading reading = read_name(parts);
@@ -155,7 +161,7 @@ std::string without_role(std::string_view name) {
     out += kept;
     const bool gone = kept.empty() && !parts[i].text.empty();
     if (gone && parts[i].says == Says::d_act && i + 2 == parts.size() && parts[i + 1].text == "0") {
-      break;  // "fc1.grad_output.0": a hook's tuple
+      break;  // "fc1.grad_output.0": from a tuple that a hook got
     }
     if (parts[i].separator != 0 && !gone) out += parts[i].separator;
   }
@@ -163,7 +169,7 @@ std::string without_role(std::string_view name) {
   return out;
 }
 
-/// Whether a name is a role and nothing else: "dW", "weight.grad".
+/// Returns whether a name consists of words for a role and nothing else: "dW", "weight.grad".
 bool is_role_alone(std::string_view name, TensorRole role) {
   const std::vector<NamePart> parts = parts_of(name);
   return read_name(parts).role == role && std::ranges::all_of(parts, [](const NamePart& part) {
@@ -177,8 +183,9 @@ bool is_the_weight(std::string_view part) {
          word == "params";
 }
 
-/// Whether the last part of a path is the role and no name: "fc1/dW", "fc1/weight.grad". Of several parameters of a
-/// layer the weight alone: "fc1/bias" and "fc1/bias.grad" are of fc1/bias.
+/// Returns whether the last part of a path is a word for the role and not a name: "fc1/dW",
+/// "fc1/weight.grad". Parameters other than the weight are names: "fc1/bias" and "fc1/bias.grad"
+/// belong to the layer fc1/bias.
 bool names_its_role(std::string_view part, TensorRole role) {
   if (!is_role_alone(part, role)) return false;
   return std::ranges::none_of(parts_of(part), [](const NamePart& x) {
@@ -186,7 +193,8 @@ bool names_its_role(std::string_view part, TensorRole role) {
   });
 }
 
-/// Of params/fc1/bias fc1/bias, and of fc1/weight, which a gradient or an update is of, fc1.
+/// Returns the layer: without a collection before it (params/fc1/bias is of fc1/bias), and without
+/// the weight after it (a gradient or update of fc1/weight is of fc1).
 std::string layer_of(std::string name) {
   const std::size_t first = name.find('/');
   if (first != std::string::npos && first + 1 < name.size() &&
@@ -202,14 +210,15 @@ std::string layer_of(std::string name) {
 }
 
 bool fits(std::string_view name, const RoleRule& rule) {
-  // The name is a part of memory, which may hold zeros.
+  // The name is given by its length, because it may contain zero bytes.
   std::array<regmatch_t, 1> range{};
   range[0].rm_eo = static_cast<regoff_t>(name.size());
   const auto* const pattern = static_cast<const regex_t*>(rule.pattern.get());
   return regexec(pattern, name.data(), 1, range.data(), REG_STARTEND) == 0;
 }
 
-/// The most repetitions that an expression's intervals, {3} and {1,200}, ask for when one lies in the other.
+/// Returns the most repetitions that the intervals of an expression, {3} and {1,200}, can demand if
+/// they are nested.
 double repetitions_in(std::string_view expression) {
   double out = 1;
   for (std::size_t at = expression.find('{'); at != std::string_view::npos;
@@ -226,8 +235,8 @@ double repetitions_in(std::string_view expression) {
   return out;
 }
 
-/// Error for what the C library's compiler of expressions, which is recursive and writes repetitions out, would not survive.
-/// Rules come from part files, too.
+/// Throws Error for expressions that would overwhelm the C library's regcomp(), which is recursive
+/// and writes repetitions out. Rules also come from part files, which may be hostile.
 void check_expression(const std::string& start, std::string_view expression) {
   constexpr std::size_t longest = 1000;
   constexpr std::ptrdiff_t deepest = 100;
@@ -333,12 +342,12 @@ bool is_named_as_gradients(std::string_view path) {
   std::vector<NamePart> words = parts_of(stem);
   while (!words.empty() &&
          (words.back().number || words.back().text == "step" || words.back().text == "rank")) {
-    words.pop_back();  // "grads_step_3"
+    words.pop_back();  // as in "grads_step_3"
   }
   const bool mixed = std::ranges::any_of(words, [](const NamePart& word) {
     return word.text == "and" || (word.says && word.says != Says::gradient);
   });
-  if (mixed) return false;  // "weights_and_grads"
+  if (mixed) return false;  // as in "weights_and_grads"
   const auto is_gradient_word = [&words](std::size_t i) {
     const auto word = [&](std::size_t at) {
       return at < words.size() ? words[at].text : std::string_view();

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a tensor is, by its name: its role in a layer, and where in a training run it was. PyTorch's
-// "fc1.weight.grad" and "step000440/blocks.0.attn.qkv/dW" both are the gradient of a weight.
+// What a tensor is, judged by its name: its role in a layer, and where in a training run it comes
+// from. PyTorch's "fc1.weight.grad" and "step000440/blocks.0.attn.qkv/dW" are both gradients of a
+// weight.
 //
-// Words of name_parts.cpp's table in the parts of a name tell the role, the first of these that is there:
-//   state of an optimizer (exp_avg, momentum_buffer, …) in any part; words that modules are called by too (ema,
-//     momentum, …) at an edge: in the last part, or in the first where a slash follows it;
-//   a gradient (grad, gradients, dAct, wgrad, …) in any part, short words (dW, dx) in the last one: of what the other
-//     parts tell;
-//   update; weight; act, at an edge, the last part before the first.
+// A name is split into parts (name_parts.h), in which words of a table are looked up. The first of
+// these roles that a word says is taken; the "edge" of a name is its last part, or its first if a
+// slash follows it:
+//   state of an optimizer: words such as exp_avg or momentum_buffer in any part; words that are also
+//     names of modules (ema, momentum, …) only at an edge;
+//   gradient: words such as grad, gradients, dAct or wgrad in any part, short words (dW, dx) only in
+//     the last; the other parts say what it is a gradient of;
+//   update, weight, act: at an edge, where for weight and act the last part comes before the first.
 
 #pragma once
 
@@ -22,12 +25,13 @@
 
 namespace binade {
 
-/// What a tensor is in its layer: output, gradient of the output, weight before the update, gradient of
-/// the weight, a gradient of something untold, what the update subtracts from the weight, and state of the optimizer.
+/// What a tensor is in its layer: output, gradient of the output, weight before the update,
+/// gradient of the weight, gradient of something unknown, what the update subtracts from the
+/// weight, or state of the optimizer.
 enum class TensorRole : std::uint8_t { act, d_act, weight, d_weight, gradient, update, state };
 inline constexpr std::array<std::string_view, 7> tensor_role_names{"act",  "dAct",   "weight", "dW",
                                                                    "grad", "update", "state"};
-/// What tensors are called whose name tells no role.
+/// The role that is shown for tensors whose names say none.
 inline constexpr std::string_view other_role = "other";
 
 constexpr std::string_view tensor_role_name(TensorRole role) {
@@ -37,7 +41,7 @@ constexpr std::string_view tensor_role_name(std::optional<TensorRole> role) {
   return role ? tensor_role_name(*role) : other_role;
 }
 
-/// By its name, exactly.
+/// Returns the role with exactly this name, or nothing.
 constexpr std::optional<TensorRole> find_role(std::string_view name) {
   for (std::size_t i = 0; i < tensor_role_names.size(); ++i) {
     if (tensor_role_names[i] == name) return static_cast<TensorRole>(i);
@@ -45,36 +49,42 @@ constexpr std::optional<TensorRole> find_role(std::string_view name) {
   return {};
 }
 
-/// Gradients are what a loss scale multiplies.
+/// Returns whether a role is one of gradients, which are what a loss scale multiplies.
 constexpr bool is_gradient(TensorRole role) {
   return role == TensorRole::d_act || role == TensorRole::d_weight || role == TensorRole::gradient;
 }
 
-/// "dW=\.wgrad$": names in which the pattern is found have the role, whatever else they tell.
+/// A rule such as "dW=\.wgrad$": names in which the pattern is found have the role, whatever else
+/// they say.
 struct RoleRule {
-  std::optional<TensorRole> role;  ///< nothing: other_role
+  std::optional<TensorRole> role;  ///< empty for other_role
   std::string text;
-  std::shared_ptr<const void> pattern;  ///< a regex_t
+  std::shared_ptr<const void> pattern;  ///< a compiled regex_t
 };
 
-/// ROLE=REGEX, the regex as POSIX's extended ones are (grep -E). Error, of `option`, on anything else.
+/// Parses ROLE=REGEX, where the regex is a POSIX extended one (grep -E). Throws Error, which names
+/// `option`, for anything else.
 RoleRule parse_role_rule(std::string_view option, std::string_view text);
 
-/// Whether a rule speaks of the name.
+/// Returns whether any rule matches the name.
 bool fits_any(std::string_view name, std::span<const RoleRule> rules);
 
-/// The first rule that fits, else what the name's words tell.
+/// Returns the role of the first rule that matches, else the role that the words of the name say.
 std::optional<TensorRole> role_of(std::string_view name, std::span<const RoleRule> rules = {});
 
-/// Whether a word says that it is a gradient, and not the name of a module ("gradient_reversal.fc.weight").
+/// Returns whether a word of the name says that the tensor is a gradient and is not the name of a
+/// module ("gradient_reversal.fc.weight").
 bool tells_gradient_outright(std::string_view name);
 
-/// Whether it is state only by words that parameters are called by too ("prior.mu"), or none.
+/// Returns whether the name may be a parameter's: it says no state, or says it only by words that
+/// parameters have in their names, too ("prior.mu").
 bool may_be_parameter(std::string_view name);
 
-/// Whether a file is named as one of gradients is ("grads.safetensors", "run1_gradients.npz").
+/// Returns whether the name of a file says that it holds gradients ("grads.safetensors",
+/// "run1_gradients.npz").
 bool is_named_as_gradients(std::string_view path);
 
+/// Where in a training run a tensor comes from.
 struct TensorTime {
   std::uint64_t step = 0;  ///< at most 2^53, so that JSON's numbers hold it
   std::string layer;       ///< any text that is not empty, slashes included
@@ -83,12 +93,14 @@ struct TensorTime {
   friend bool operator==(const TensorTime&, const TensorTime&) = default;
 };
 
-/// Of a name "step<decimal digits>/<rest>" whose role is known. The layer is the rest without its last part if that
-/// follows a slash and tells the role by itself ("fc1/dW"), else without what says that it is a gradient, an update or state
-/// ("fc1.weight.grad" is of the layer fc1.weight). Nothing of any other name.
+/// Returns the step and layer in a name "step<decimal digits>/<rest>" whose role is known; nothing
+/// for other names. If the last part of the rest follows a slash and is only a word for the role
+/// ("fc1/dW"), the layer is the rest without it. Otherwise the layer is the rest without the words
+/// for a gradient, an update or state: "fc1.weight.grad" is of the layer fc1.weight.
 std::optional<TensorTime> tensor_time(std::string_view name, std::optional<TensorRole> role);
 
-/// Whether a name begins as one of a step ("step_10/x", "iter3.loss"), but is none that tensor_time() takes.
+/// Returns whether a name contains a step ("step_10/x", "iter3.loss") but not in the form that
+/// tensor_time() reads.
 bool misses_time(std::string_view name, const std::optional<TensorTime>& time);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plain text, 100 columns. Each share says what it is a share of.
+// Plain text in 100 columns. Each share says what it is a share of.
 #include "lib/report/text.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,8 @@
 namespace binade {
 namespace {
 
-/// Where the first part that is a number lies, and its size: the 12 of step0/layers.12.self_attn.out_proj.weight.
+/// Returns the offset and the length of the first part that is a number: the 12 of
+/// step0/layers.12.self_attn.out_proj.weight.
 std::pair<std::size_t, std::size_t> first_number(const std::string& text, std::size_t from) {
   for (std::size_t at = from; at < text.size();) {
     const std::size_t end = std::min(text.find_first_of("./", at), text.size());
@@ -29,8 +30,8 @@ std::pair<std::size_t, std::size_t> first_number(const std::string& text, std::s
   return {text.size(), 0};
 }
 
-/// The end of a long name says more than its beginning, but for the step that it may begin with and the number that
-/// tells layers apart: "step0/..12..out_proj.weight".
+/// Shortens a long name at its beginning, because its end says more, but keeps the step at its
+/// beginning and the number that distinguishes layers: "step0/..12..out_proj.weight".
 std::string shortened(const std::string& name, std::size_t width) {
   std::string text = printable(name);
   if (columns_of(text) <= width) return text;
@@ -73,7 +74,7 @@ std::string head(const Report& report, const Paint& paint) {
 
 using Cell = std::string (*)(const FormatReport&);
 
-/// Rows of the format table: what they are called and what they show of a format.
+/// A row of the format table: its label, and the text in the column of a format.
 struct FormatRow {
   const char* label;
   Cell cell;
@@ -143,7 +144,7 @@ std::string scale_section(const Report& report, const Paint& paint) {
   return s.basis.empty() ? out : out + wrapped("  " + printable(s.basis, 2000), 2);
 }
 
-/// What the roles that names tell become in binary16, apart.
+/// Returns the table of what each role's values become in binary16.
 std::string role_table(const Report& report, const Paint& paint) {
   if (report.roles.empty()) return "";
   std::string out = "\n" + paint(bold, fmt::format("{:<21}", "By role, in binary16")) +
@@ -182,7 +183,7 @@ std::string interval_text(const std::optional<ScaleInterval>& interval) {
 
 std::string tensor_table(const Report& report, const TextStyle& style, const Paint& paint) {
   std::vector<const TensorRow*> order;
-  std::vector<std::string_view> names;  // of several files
+  std::vector<std::string_view> names;  // only shown if there are several
   for (const TensorRow& row : report.rows) {
     order.push_back(&row);
     if (report.files.size() > 1) names.push_back(row.name);

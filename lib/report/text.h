@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report for a terminal: an answer, a histogram, a table per question.
+// The report as text for a terminal: an answer, a histogram, and a table per question.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace binade {
 
 struct TextStyle {
   bool color = false;        ///< ANSI colours by fate
-  std::size_t tensors = 20;  ///< rows of the tensor table; the rest is counted
+  std::size_t tensors = 20;  ///< rows of the tensor table; the others are only counted
 };
 
 std::string report_text(const Report& report, const TextStyle& style);

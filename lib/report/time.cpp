@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What names tell of a run, and the updates of its weights, counted by layer and step.
+// What names say about a run, and the counts of its updates by layer and step.
 #include "lib/report/time.h"
 
 #include <algorithm>
@@ -26,11 +26,11 @@ std::string reason_not_to_pair(const TensorPlace& of_weight, const TensorPlace& 
   return "";
 }
 
-/// What runs have counted, and the updates that they have not.
+/// Returns the updates that counted runs have counted, and those that they have not.
 UpdatePairs counted_updates(std::span<const NamedTensor> tensors) {
   UpdatePairs out;
   const TensorFile* file = nullptr;
-  std::set<std::pair<std::uint64_t, std::string_view>> there;  // in the file
+  std::set<std::pair<std::uint64_t, std::string_view>> there;  // those of the current file
   for (const NamedTensor& tensor : tensors) {
     if (!tensor.by_run) continue;
     if (tensor.place.file != file) {
@@ -75,7 +75,7 @@ bool has_time_axis(std::span<const NamedTensor> tensors) {
 
 void refuse_mixed_runs(std::span<const NamedTensor> tensors) {
   if (!has_time_axis(tensors)) return;
-  std::vector<const NamedTensor*> by_name;  // the first of a name first
+  std::vector<const NamedTensor*> by_name;  // equal names in the order of the files
   for (const NamedTensor& tensor : tensors) {
     if (tensor.time) by_name.push_back(&tensor);
   }
@@ -83,9 +83,9 @@ void refuse_mixed_runs(std::span<const NamedTensor> tensors) {
     return tensor->place.info().name;
   };
   std::ranges::stable_sort(by_name, {}, name);
-  const NamedTensor* first = nullptr;   // of its name
-  const NamedTensor* again = nullptr;   // in another file: the earliest such tensor
-  const NamedTensor* holder = nullptr;  // of the same name, before it
+  const NamedTensor* first = nullptr;   // the first of its name
+  const NamedTensor* again = nullptr;   // the earliest tensor whose name is in another file, too
+  const NamedTensor* holder = nullptr;  // the first of the same name
   for (const NamedTensor* tensor : by_name) {
     if (first == nullptr || name(first) != name(tensor)) first = tensor;
     const bool other = tensor->place.file != first->place.file;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The report along a training run: what becomes of each layer's tensors from step to step, the loss
-// scale each step asks for, and the updates that 16-bit weights would not see.
+// scale that each step needs, and the updates that weights in 16 bits would not see.
 #pragma once
 
 #include <cstddef>
@@ -19,43 +19,45 @@
 
 namespace binade {
 
-/// The values of one step; those of several layers are merged, exactly. A run has a point for every tensor, so it
-/// holds figures and no summary.
+/// The values of one step, those of several layers merged exactly. A run has a point for every
+/// tensor, so a point holds figures and no summary.
 struct TimePoint {
   std::uint64_t step = 0;
+  /// Values with 2^-27 <= |x| < 2^-24, which binary16 rounds to zero or to its smallest subnormal.
   std::uint64_t values = 0, zeros = 0, nan = 0, inf = 0;
-  std::uint64_t band_27_24 =
-      0;  ///< 2^-27 <= |x| < 2^-24: in binary16 all or nothing of a subnormal
-  std::optional<std::int16_t> min_binade,
-      max_binade;  ///< of the smallest and the largest magnitude
-  /// Of a layer's gradients: between which loss scales they live in binary16. Nothing for all layers together,
-  /// whose scales are TimeReport::loss_scales.
+  std::uint64_t band_27_24 = 0;
+  /// The binades of the smallest and the largest magnitude.
+  std::optional<std::int16_t> min_binade, max_binade;
+  /// For the gradients of a layer: the loss scales at which binary16 holds them. They are not set for
+  /// all layers together, whose scales are TimeReport::loss_scales.
   std::optional<std::int16_t> s_min_log2, s_max_log2;
   std::vector<FormatFigures> formats;  ///< in the order of TimeReport::formats
 
   std::uint64_t nonzero() const { return values - zeros - nan - inf; }  ///< finite and non-zero
-  /// Share of the L2 norm that becomes zero; nothing without a finite non-zero value.
+  /// Returns the share of the L2 norm that becomes zero; nothing if there is no finite non-zero
+  /// value.
   std::optional<double> lost_l2(std::size_t format) const {
     return nonzero() == 0 ? std::nullopt : std::optional(formats[format].lost);
   }
 };
 
-/// Tensors of one role, of one layer or of all.
+/// The tensors of one role, of one layer or of all layers together.
 struct TimeSeries {
-  std::optional<std::string> layer;  ///< nothing: all layers together
+  std::optional<std::string> layer;  ///< empty for all layers together
   TensorRole role = {};
   std::vector<TimePoint> points;  ///< by rising step
-  /// All steps merged, exactly, and the last step alone, both analysed. They are named "fc1 dW", or "dW" for all
-  /// layers together, belong to no one file, and have a dtype and a shape where all their tensors have the same.
+  /// All steps merged, exactly, and the last step by itself, both analysed. They are named "fc1
+  /// dW", or "dW" for all layers together, belong to no single file, and have a dtype and a shape
+  /// if all of their tensors have the same.
   TensorReport run, last;
 };
 
-/// The joint loss scale of a step's gradients, dAct and dW.
+/// The joint loss scale of the gradients of a step, dAct and dW.
 struct StepScale {
   std::uint64_t step = 0;
   LossScale scale;
-  std::optional<double> used =
-      {};  ///< that the run's loss was multiplied by, where its files say it
+  /// The scale by which the run multiplied its loss, if its files state it.
+  std::optional<double> used = {};
 };
 
 struct UpdatePoint {
@@ -64,32 +66,37 @@ struct UpdatePoint {
 };
 
 struct UpdateSeries {
-  std::optional<std::string> layer;  ///< nothing: all layers together
+  std::optional<std::string> layer;  ///< empty for all layers together
   std::vector<UpdatePoint> points;
 };
 
-/// An update that could not be held against its weight.
+/// An update that could not be compared with its weight.
 struct UnpairedUpdate {
   std::string name, reason;
 };
 
 struct TimeReport {
-  /// What points tell of: the options' formats, and after them binary16 if it is none of these.
+  /// The formats in which points have figures: those of the options, followed by binary16 if it is
+  /// not one of these.
   std::vector<NamedFormat> formats;
-  std::vector<std::uint64_t> steps;    ///< rising
-  std::vector<std::string> layers;     ///< in the order of the files; numbers in their own
+  std::vector<std::uint64_t> steps;  ///< rising
+  /// In the order of the files; sorted with digits compared as numbers if that order is
+  /// alphabetical.
+  std::vector<std::string> layers;
   std::vector<TimeSeries> series;      ///< all layers first, then by layer; each by role
-  std::vector<StepScale> loss_scales;  ///< steps with gradients
-  std::vector<UpdateSeries> updates;   ///< all layers first, then by layer; steps with both tensors
+  std::vector<StepScale> loss_scales;  ///< of the steps with gradients
+  /// All layers first, then by layer; each has the steps with both weights and updates.
+  std::vector<UpdateSeries> updates;
   std::vector<UnpairedUpdate> unpaired;
 };
 
-/// A weight and the update of its layer and step: the n-th of the files with the n-th.
+/// A weight and the update of the same layer and step. If the files have several, the n-th weight
+/// belongs to the n-th update.
 struct UpdatePair {
   TensorTime time;
   TensorPlace weight, update;
 };
-/// The updates of a counted run's layer and step.
+/// The updates of a layer and step that a counted run has counted.
 struct CountedUpdates {
   std::uint64_t step = 0;
   std::string layer;
@@ -101,20 +108,21 @@ struct UpdatePairs {
   std::vector<UnpairedUpdate> unpaired;
 };
 
-/// Whether at least two steps are told.
+/// Returns whether names say at least two different steps.
 bool has_time_axis(std::span<const NamedTensor> tensors);
 
-/// Error where the names tell at least two steps and two files hold a tensor of one name: they are of two
-/// runs, which would be merged.
+/// Throws Error if names say at least two steps and two files hold a tensor of the same name: the
+/// files belong to two runs, which must not be merged.
 void refuse_mixed_runs(std::span<const NamedTensor> tensors);
 
-/// Nothing unless at least two steps are told. Summaries make no pairs.
+/// Returns the pairs of weights and updates; none unless names say at least two steps. Tensors that
+/// were counted before make no pairs.
 UpdatePairs update_pairs(std::span<const NamedTensor> tensors);
 
-/// Where binary16 stands among a point's formats.
+/// Returns the index of binary16 among the formats of a point.
 std::size_t place_of_binary16(const TimeReport& time);
 
-/// Fills updates and unpaired; `count` is asked once for each pair.
+/// Fills updates and unpaired; `count` is called once for each pair.
 void add_updates(TimeReport& report, const UpdatePairs& updates,
                  const std::function<UpdateCounts(const UpdatePair&)>& count);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns instead of points: what is drawn over time is read column by column, and names are not
-// repeated. Counts are of values; "nonzero" and "values" are their denominators.
+// Columns are stored instead of points, because plots over time read columns and names need not be
+// repeated. Counts are numbers of values; "nonzero" and "values" are their denominators.
 #include "lib/report/time_json.h"
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ Json layer_json(const std::optional<std::string>& layer) {
   return layer ? Json(*layer) : Json(nullptr);
 }
 
-/// One entry per point.
+/// Returns one entry per point.
 template <class Points, class Entry>
 Json column(const Points& points, const Entry& entry) {
   Json out = Json::array();

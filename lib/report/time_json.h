@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time axis of a report as JSON: a row of columns per layer and role, one entry per step.
+// The time axis of a report as JSON: for each layer and role columns with one entry per step.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,10 +10,11 @@
 
 namespace binade {
 
-/// {"step", "layer", "role"}
+/// Returns an object {"step", "layer", "role"}.
 nlohmann::ordered_json tensor_time_json(const TensorTime& time);
 
-/// As text, in pieces: a run of many layers is no tree in memory.
+/// Writes the time axis as text, in pieces, so that the JSON of a run of many layers is never in
+/// memory as a whole.
 void write_time_json(const TimeReport& time, const ReportOptions& options, const TextSink& sink);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// At most twelve steps in 100 columns. All layers together; the page and the JSON have each layer.
+// Shows at most twelve steps in 100 columns, for all layers together. The HTML page and the JSON
+// have each layer.
 #include "lib/report/time_text.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ constexpr std::size_t line = 99;
 constexpr std::size_t label = 22;
 constexpr std::size_t unpaired_shown = 5;
 
-/// The steps shown and the width of their columns.
+/// The steps that are shown, and the width of their columns.
 struct Columns {
   std::vector<std::uint64_t> steps;
   std::size_t width;
@@ -36,7 +37,8 @@ Columns columns_for(const TimeReport& time) {
   return out;
 }
 
-/// Per cent in at most five columns; what is not zero never reads 0, what is not all never 100.
+/// Returns per cent in at most five columns. Only exactly 0 is printed as 0, and only exactly 100
+/// as 100.
 std::string narrow_percent(std::optional<double> share) {
   if (!share) return "-";
   const double p = 100 * *share;
@@ -45,7 +47,7 @@ std::string narrow_percent(std::optional<double> share) {
   if (p >= 0.95) return fmt::format("{:.1f}", p);
   if (p >= 0.095) return fmt::format("{:.2f}", p);
   if (p >= 0.001) return fmt::format("{:.1g}", p);
-  std::string digit = fmt::format("{:.0e}", p);  // 4e-05
+  std::string digit = fmt::format("{:.0e}", p);  // as in 4e-05
   const std::size_t zero = digit.find("e-0");
   return zero == std::string::npos ? digit : digit.erase(zero + 2, 1);
 }
@@ -61,7 +63,8 @@ auto point_at(const Points& points, std::uint64_t step) {
   return at == points.end() ? nullptr : &*at;
 }
 
-/// "  to zero    dAct       3.5  18.2": a first word, a second, a cell per step.
+/// Returns a line such as "  to zero    dAct       3.5  18.2": a first word, a second, and a cell
+/// per step.
 template <class Cell>
 std::string row(const char* first, std::string_view second, const Columns& columns,
                 const Cell& cell) {
@@ -72,7 +75,8 @@ std::string row(const char* first, std::string_view second, const Columns& colum
   return out + "\n";
 }
 
-/// Of a point, whose figures in binary16 stand at a place.
+/// A function that returns a number of a point, where the index is that of binary16 among its
+/// formats.
 using Number = std::optional<double> (*)(const TimePoint&, std::size_t);
 
 struct Question {
@@ -106,7 +110,8 @@ std::string shares(const TimeReport& time, const Columns& columns) {
 
 std::uint64_t not_finite(const TimePoint& p) { return p.nan + p.inf; }
 
-/// Rows of the roles that hold NaN or Inf in any step, shown or not.
+/// Returns the rows of the roles that hold NaN or Inf in any step, whether the step is shown or
+/// not.
 std::string not_finite_rows(const TimeReport& time, const Columns& columns) {
   std::string out;
   for (const TimeSeries& series : time.series) {
@@ -122,7 +127,7 @@ std::string not_finite_rows(const TimeReport& time, const Columns& columns) {
   return out;
 }
 
-/// Steps in which any value is NaN or Inf, rising.
+/// Returns the steps in which any value is NaN or Inf, rising.
 std::vector<std::uint64_t> steps_with_not_finite(const TimeReport& time) {
   std::set<std::uint64_t> steps;
   for (const TimeSeries& series : time.series) {
@@ -148,7 +153,7 @@ std::string scales(const TimeReport& time, const Columns& columns) {
 
 std::string updates(const TimeReport& time, const Columns& columns) {
   if (time.updates.empty()) return "";
-  const std::vector<UpdatePoint>& points = time.updates.front().points;  // all layers
+  const std::vector<UpdatePoint>& points = time.updates.front().points;  // of all layers together
   const auto cells = [&](const char* first, std::string_view second, const auto& count) {
     return row(first, second, columns, [&](std::uint64_t step) {
       const UpdatePoint* at = point_at(points, step);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over two tensors. Counts and sums are integers, so threads change nothing.
+// One pass over two tensors. Counts and sums are integers, so the number of threads changes
+// nothing.
 #include "lib/report/update_ratio.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ struct Stream {
         format(*find_format(place.info().dtype.format)),
         size(place.info().dtype.bits / 8) {}
 
-  /// Elements at hand; 0 at the end.
+  /// Returns the number of elements at hand; 0 at the end of the tensor.
   std::size_t available() {
     if (left.empty()) left = reader.next();
     return left.size() / size;

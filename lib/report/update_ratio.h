@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A weight and its update in files, read side by side.
+// Counts the updates of a weight, reading both from files side by side.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace binade {
 
-/// Reads weight and update side by side, once. Both are floating, of one shape and one storage
-/// order. `done` is told the bytes of every piece.
+/// Reads weight and update side by side, once. Both must be floating-point, of the same shape and
+/// the same storage order. `done` is called with the bytes of every piece.
 UpdateCounts count_updates(const TensorPlace& weight, const TensorPlace& update,
                            const std::function<void(std::uint64_t)>& done = {});
 

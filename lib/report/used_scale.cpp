@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Metadata are text of anyone's: what is no positive number is no scale.
+// Metadata are any text, so a text that is not a positive number states no scale.
 #include "lib/report/used_scale.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss scale that a run used, where its files say it: "loss_scale" in the metadata of a .safetensors file, as
-// `binade train --dump` writes it; or a counted run's window.
+// The loss scale that a run used, if its files state it: as "loss_scale" in the metadata of a
+// .safetensors file, as `binade train --dump` writes it, or in a window of a counted run.
 #pragma once
 
 #include <span>
@@ -15,7 +15,8 @@ namespace binade {
 
 inline const std::string used_scale_key = "loss_scale";
 
-/// Fills StepScale::used from the files that hold the step's gradients; the first to say it counts.
+/// Fills StepScale::used from the files that hold the step's gradients. If several state a scale,
+/// the first one counts.
 void take_used_scales(std::vector<StepScale>& scales, std::span<const NamedTensor> tensors);
 
 }  // namespace binade

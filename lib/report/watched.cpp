@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The account of a watched run as JSON and in words. What comes as JSON is anyone's and is held to a table of its keys.
+// How a run was watched, as JSON and in words. JSON may come from anyone, so it is checked against
+// a table of its keys.
 #include "lib/report/watched.h"
 
 #include <algorithm>
@@ -24,14 +25,14 @@ bool is_count(const Json& x) {
 bool is_text(const Json& x) { return x.is_string(); }
 bool is_magnitude(const Json& x) { return x.is_null() || (x.is_number() && x.get<double>() >= 0); }
 
-/// A key, what its value must be, and whether it must be there.
+/// A key, the test that its value must pass, and whether the key is required.
 struct NonFiniteKey {
   const char* name;
   bool (*fits)(const Json&);
   bool required = false;
 };
 
-/// Whether it is an object of these keys and no other.
+/// Returns whether the JSON is an object with these keys and no others.
 template <std::size_t n>
 bool has_keys(const Json& x, const std::array<NonFiniteKey, n>& keys) {
   if (!x.is_object()) return false;
@@ -77,7 +78,7 @@ constexpr std::array<NonFiniteKey, 10> nonfinite_keys{
      {"skipped", &is_truth},
      {"inputs", [](const Json& x) { return x.is_array() && std::ranges::all_of(x, &is_input); }}}};
 
-/// "step", "2nd step", "50th step"
+/// Returns "step", "2nd step" or "50th step".
 std::string every_words(std::uint64_t n) {
   if (n == 1) return "step";
   constexpr std::array<const char*, 4> endings{"th", "st", "nd", "rd"};
@@ -140,7 +141,7 @@ std::string watched_words(const Watched& watched) {
 }
 
 std::string watched_text(const Watched& watched) {
-  constexpr std::size_t longest = 2000;  // of what is anyone's
+  constexpr std::size_t longest = 2000;  // of texts that anyone may have written
   std::string out = wrapped("  watched: " + watched_words(watched), 4);
   if (watched.first_nonfinite) {
     out += wrapped(

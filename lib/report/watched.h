@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is told of a run that was counted while it ran, besides its tensors.
+// How a counted run was watched while it ran: at which steps, with which loss scales, and the first
+// NaN or Inf.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +14,45 @@
 
 namespace binade {
 
-/// Watched steps whose tensors were counted together: a point in time.
+/// A range of steps whose tensors were counted together, and which makes one point in time.
 struct RunWindow {
   std::uint64_t first = 0, last = 0;
-  std::uint64_t steps = 1;                ///< how many were watched, first and last among them
-  std::optional<double> loss_scale = {};  ///< that was in use
+  std::uint64_t steps = 1;                ///< how many were watched, first and last included
+  std::optional<double> loss_scale = {};  ///< the scale that was in use
 };
 
-/// The first NaN or Inf that came up.
+/// The first NaN or Inf that occurred.
 struct FirstNonFinite {
-  std::uint64_t step = 0;  ///< 0 also where it is not told
+  std::uint64_t step = 0;  ///< 0 also if the step is unknown
   std::string text;        ///< a line for people
-  std::string json;        ///< all of it, an object
+  std::string json;        ///< the whole object
 };
 
-/// From JSON: "text", and where they are known "step", "layer", "role", "phase" (forward, backward or step), "found"
-/// (counts "nan" and "inf"), "arose" (whether what it was computed from was finite), "loss_scale" (number or null),
-/// "skipped" (whether the step was), "inputs" (what it was computed from, each with "name", "dtype", "values", "nan",
-/// "inf", "smallest", "largest"). Error for anything else.
+/// Parses JSON with the keys "text" and, if they are known, "step", "layer", "role", "phase"
+/// (forward, backward or step), "found" (counts "nan" and "inf"), "arose" (whether what it was
+/// computed from was finite), "loss_scale" (number or null), "skipped" (whether the step was),
+/// "inputs" (what it was computed from, each with "name", "dtype", "values", "nan", "inf",
+/// "smallest", "largest"). Throws Error for anything else.
 FirstNonFinite parse_first_nonfinite(std::string_view json);
 
+/// All that a counted run says about how it was watched.
 struct Watched {
-  std::uint64_t every = 1;  ///< which steps were watched: each multiple of it
+  std::uint64_t every = 1;  ///< the watched steps are the multiples of this
   std::vector<RunWindow> windows;
   std::vector<std::string> notes;  ///< a line each
   std::optional<FirstNonFinite> first_nonfinite = {};
 };
 
-/// Adds what another file of the same run tells.
+/// Adds what another file of the same run says.
 void add_watched(Watched& to, const Watched& more);
 
 nlohmann::ordered_json watched_json(const Watched& watched);
 
-/// "every 50th step from 0 to 11,950; each point merges 4 watched steps"
+/// Returns a text such as "every 50th step from 0 to 11,950; each point merges 4 watched steps".
 std::string watched_words(const Watched& watched);
 
-/// That, the first value that was not finite and the notes, as the report's text has them.
+/// Returns these words, the first value that was not finite, and the notes, as the report's text
+/// shows them.
 std::string watched_text(const Watched& watched);
 
 }  // namespace binade

@@ -13,6 +13,7 @@
 #include <optional>
 #include <system_error>
 
+#include "lib/io/output_paths.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/text/error.h"
 
@@ -28,6 +29,7 @@ std::optional<float> unscaling(double scale) {
 
 /// What has been seen of one step, and which.
 struct Pending {
+  MadeFolders made;
   std::string folder;
   std::int64_t step = -1;
   double scale = 1;
@@ -119,13 +121,10 @@ void refuse_dumps_below(const std::string& folder) {
 }
 
 Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps) {
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  if (problem)
-    throw error_in(folder, "cannot be made", problem.message() + "; name another folder");
-  refuse_dumped<std::filesystem::directory_iterator>(folder);
   const auto pending = std::make_shared<Pending>();
   pending->folder = folder;
+  pending->made.make({"the dump", folder, OutputKind::folder});
+  refuse_dumped<std::filesystem::directory_iterator>(folder);
   const auto wanted = [every, steps](std::int64_t step) {
     return step % every == 0 || step + 1 == steps;
   };

@@ -47,8 +47,8 @@ void visit_after_step(const StepView<float>& view, const TensorVisitor& visit);
 void refuse_dumps_below(const std::string& folder);
 
 /// Hooks that write every `every`-th step, the first and the last of `steps` into the folder, which is
-/// made. Steps that are skipped are written without updates. Error where the
-/// folder itself holds step*.safetensors, and where a file cannot be written.
+/// made, and removed with the hooks if no step was written. Steps that are skipped are written without
+/// updates. Throws Error if the folder itself holds step*.safetensors, and if a file cannot be written.
 Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps);
 
 }  // namespace binade

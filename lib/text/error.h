@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one exception of lib: a single line that says what is wrong, where, and what to do about it.
-// The command line prints it after "binade: " and exits with 2.
+// The one exception of lib. Its message is a single line that says what is wrong, where, and what
+// to do about it. The command line prints it after "binade: " and exits with 2.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,24 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Of a file or folder that the system does not give, or not as what is asked for.
+/// The Error of a file or folder that the operating system does not open, read or write, or that is
+/// not what it was used as (a folder where a file is needed, say).
 class FileError : public Error {
  public:
   using Error::Error;
 };
 
-/// Of invisible characters those that reorder, break or hide what stands around them: directions (U+200E, U+202E …),
-/// line and paragraph separators, spaces of no width.
+/// Returns whether a character is one of the invisible ones that reorder, break or hide the text
+/// around them: marks of direction (U+200E, U+202E …), line and paragraph separators, and spaces of
+/// no width.
 constexpr bool changes_the_line(unsigned code) {
   return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
          (code >= 0x2060 && code <= 0x206F) || code == 0x061C || code == 0xFEFF;
 }
 
-/// Length in bytes of the UTF-8 character that begins a text and may stand on a terminal; 0 for
-/// control characters (C0, DEL, and U+0080..U+009F as C2 80..C2 9F), for those that change the line and for
-/// what is not UTF-8.
+/// Returns the length in bytes of the UTF-8 character at the beginning of a text if it may be
+/// printed on a terminal. Returns 0 for control characters (C0, DEL, and U+0080..U+009F, spelled C2
+/// 80..C2 9F), for characters that change the line (above), and for bytes that are not UTF-8.
 inline std::size_t printable_character(std::string_view text) {
   const auto byte = [text](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -56,8 +58,9 @@ inline std::size_t printable_character(std::string_view text) {
   return 0;
 }
 
-/// Text from outside (tensor names, file names, parser messages) made fit for one line of a
-/// terminal: bytes that must not go there become \xNN, a long text keeps only its beginning.
+/// Returns text from outside (tensor names, file names, parser messages) in a form that fits into
+/// one line of a terminal: bytes that must not be printed become \xNN, and a text longer than
+/// `longest` bytes is cut and ends in "...".
 inline std::string printable(std::string_view text, std::size_t longest = 200) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string line;
@@ -77,20 +80,20 @@ inline std::string printable(std::string_view text, std::size_t longest = 200) {
 
 constexpr std::size_t longest_path = 4096;
 
-/// "grads.npy: truncated at byte 4096; export the file again"
+/// Returns an Error such as "grads.npy: truncated at byte 4096; export the file again".
 inline Error error_at(std::string_view file, std::string_view what, std::uint64_t offset,
                       std::string_view what_to_do) {
   return Error(printable(file, longest_path) + ": " + std::string(what) + " at byte " +
                std::to_string(offset) + "; " + std::string(what_to_do));
 }
 
-/// "grads.npy: no such file; check the spelling"
+/// Returns an Error such as "grads.npy: no such file; check the spelling".
 inline Error error_in(std::string_view file, std::string_view what, std::string_view what_to_do) {
   return Error(printable(file, longest_path) + ": " + std::string(what) + "; " +
                std::string(what_to_do));
 }
 
-/// The same of what the system says.
+/// Returns the message of error_in as a FileError.
 inline FileError file_error(std::string_view file, std::string_view what,
                             std::string_view what_to_do) {
   return FileError(error_in(file, what, what_to_do).what());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Colours of a terminal, or none.
+// Colours for text on a terminal. A Paint that is off returns the text unchanged.
 #pragma once
 
 #include <string>

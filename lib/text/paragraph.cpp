@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Column arithmetic of the terminal texts.
+// Column arithmetic for text on a terminal; breaks lines greedily between words.
 #include "lib/text/paragraph.h"
 
 #include <algorithm>

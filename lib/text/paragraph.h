@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prose on a terminal: lengths in columns, lines broken between words.
+// Text on a terminal: its width in columns, padding, grouped digits, and lines broken between
+// words.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +11,18 @@
 
 namespace binade {
 
-/// Columns that a UTF-8 text takes on a terminal, one for each character.
+/// Returns the number of columns that a UTF-8 text takes on a terminal: one per code point.
 std::size_t columns_of(std::string_view text);
 
-/// The text with blanks behind it, or before it, up to `width` columns; a longer text as it is.
+/// Return the text padded with blanks to `width` columns; a longer text is returned unchanged.
 std::string left_aligned(std::string_view text, std::size_t width);
 std::string right_aligned(std::string_view text, std::size_t width);
 
-/// "11,950"
+/// Returns n with a comma before every three digits: "11,950".
 std::string grouped(std::uint64_t n);
 
-/// The text in lines of at most `width` columns (longer words stay whole), all but the first line
-/// indented; ends with a newline.
+/// Returns the text broken into lines of at most `width` columns (a longer word stays whole). Every
+/// line but the first is indented by `indent` blanks; the last ends with a newline.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width = 98);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// So many digits that 0 and 1 are never rounded to.
+// Chooses the number of digits so that no other share is rounded to 0 or to 1.
 #include "lib/text/percent.h"
 
 #include <fmt/format.h>

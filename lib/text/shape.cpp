@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shapes of arrays as text: one number after another.
+// Joins the sides of a shape with commas; a single side keeps its comma, as in Python's tuples.
 #include "lib/text/shape.h"
 
 namespace binade {

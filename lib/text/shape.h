@@ -9,7 +9,7 @@
 
 namespace binade {
 
-/// "(5000, 16)", "(5,)", "()"
+/// Returns a shape as "(5000, 16)", "(5,)" or "()".
 std::string shape_text(std::span<const std::uint64_t> shape);
 
 }  // namespace binade

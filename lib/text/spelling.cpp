@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nearness of names: edit distance, in which case does not count.
+// The distance between names is the edit distance without regard to case.
 #include "lib/text/spelling.h"
 #include "lib/text/error.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Levenshtein's distance: insertions, deletions and substitutions that turn a into b.
+/// Returns Levenshtein's distance: how many insertions, deletions and substitutions turn a into b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

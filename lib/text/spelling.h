@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names as people type them: in any case, listed, mistyped (the known name that is nearest).
+// Names as people type them: comparison without case, lists of names, and the known name that is
+// nearest to a mistyped one.
 #pragma once
 
 #include <iterator>
@@ -11,10 +12,11 @@
 
 namespace binade {
 
-/// "; did you mean ties_to_even?", or nothing where no name is near.
+/// Returns "; did you mean ties_to_even?" with the known name that is nearest, or an empty text if
+/// none is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
-/// The names of the rows of a table, in order.
+/// Returns the member `name` of each row of a table, in order.
 template <typename Table>
 std::vector<std::string_view> names_of(const Table& table) {
   std::vector<std::string_view> names;
@@ -23,19 +25,21 @@ std::vector<std::string_view> names_of(const Table& table) {
   return names;
 }
 
-/// The pieces of a text between a character; one more than there are of it.
+/// Returns the pieces between the occurrences of `between`, empty ones included: one piece more
+/// than there are occurrences.
 std::vector<std::string_view> split(std::string_view text, char between);
 
-/// A to Z made a to z; other bytes stay.
+/// Returns the text with the letters A to Z in lower case; other bytes stay.
 std::string lower_case(std::string_view text);
 
-/// "a, b, c"
+/// Returns the names as "a, b, c".
 std::string listed(std::span<const std::string_view> names);
 
-/// "a, b or c"
+/// Returns the names as "a, b or c".
 std::string alternatives(std::span<const std::string_view> names);
 
-/// The words as one line for a shell; a word that a shell would split or expand stands in quotes.
+/// Returns the words as one line for a shell. A word that a shell would split or expand is put in
+/// single quotes.
 std::string command_line(const std::vector<std::string>& words);
 
 }  // namespace binade

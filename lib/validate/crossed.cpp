@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pools of all generators' rows, tiles of a few seconds at a time.
+// Makes pools of the rows of all generators, and runs tiles of a few seconds at a time.
 #include "lib/validate/crossed.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace binade {
 namespace {
 
-/// Of each generator; the structured ones repeat nothing so early.
+/// Rows of each generator in the pool; the structured generators do not repeat themselves so early.
 constexpr std::uint64_t rows_of_each = 512;
 
 RowPlan pool_plan(const Instruction& x) {
@@ -25,7 +25,8 @@ RowPlan pool_plan(const Instruction& x) {
   return out;
 }
 
-/// The tile that is compared whole. A wgmma's columns are all alike: the narrowest serves for all.
+/// Returns the tiles to compare. All columns of a wgmma are computed alike, so the narrowest wgmma
+/// stands for all.
 Crossing crossing_of(const Instruction& x, std::uint32_t rows, std::uint64_t seed) {
   const bool wide = x.family == Family::wgmma || x.family == Family::wgmma_sp;
   return {.seed = seed, .rows = rows, .m = x.m, .n = wide ? 8 : x.n};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor Core instructions at scale: a pool of every generator's rows, crossed in whole tiles on the
-// device itself (lib/cases/crossing.h), so that billions of dots are compared in seconds.
+// Validates Tensor Core instructions at scale: the rows of every generator form a pool, and the
+// device itself combines them into whole tiles (lib/cases/crossing.h), so that billions of dot
+// products are compared in seconds.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +17,32 @@
 
 namespace binade {
 
-/// The first dot of an instruction that differs, as a row of its own.
+/// The first dot product of an instruction that differs, as a row of its own.
 struct CrossedDifference {
-  Dots row;  ///< one row; d is what the device gave for it alone
+  Dots row;  ///< one row; d is what the device gave for this row by itself
   std::uint64_t emulated = 0;
-  CrossedRows rows;  ///< of the pool
+  CrossedRows rows;  ///< the rows of the pool that it is made of
 };
 
-/// One instruction over its pool.
+/// What came out of one instruction and its pool.
 struct CrossedCheck {
   Instruction instruction;
-  std::string skipped = {};  ///< why nothing was compared; empty: it was
+  std::string skipped = {};  ///< why nothing was compared; empty if it was
   CrossTally tally = {};
   std::optional<CrossedDifference> first = {};
 };
 using CrossedSink = std::function<void(const CrossedCheck& check)>;
 
 struct CrossedWhat {
-  std::uint64_t dots = std::uint64_t{1} << 20;  ///< at least, of all instructions together
+  /// Number of dot products of all instructions together, at least.
+  std::uint64_t dots = std::uint64_t{1} << 20;
   std::uint64_t seed = 1;
-  std::string words = {};  ///< only instructions whose name has this in it; empty: all
+  std::string words = {};  ///< only instructions whose name contains this text; empty: all
 };
 
-/// Every instruction of the device's architecture, in every form. Gives the sums; Error where the
-/// device compared other than it was asked to, or the architecture is unknown.
+/// Compares every instruction of the device's architecture, in every form, and calls `sink` for
+/// each. Returns the sums. Throws Error if the device compared another number of dot products than
+/// it was given, if no name contains `words`, or if the architecture is unknown.
 CrossTally check_crossed(Device& device, const CrossedWhat& what, const CrossedSink& sink);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text and JSON of a device and its scalar instructions.
+// Writes a device and its scalar instructions as text and JSON.
 #include "lib/validate/device_report.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string capability_text(int capability) {
   return fmt::format("{}.{}", capability / 10, capability % 10);
 }
 
-/// "0x3c00bc00 (-1, 1)": the lowest lane first.
+/// Returns a word and the values of its lanes, the lowest lane first: "0x3c00bc00 (-1, 1)".
 std::string lanes_text(std::uint64_t bits, int width, const Format& f, int lanes) {
   const int lane_width = width / lanes;
   std::string values;

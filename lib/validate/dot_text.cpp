@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dot products as lines of text: products, then c and both results under each other.
+// Writes a dot product as lines of text: the products, then c and both results under each other.
 #include "lib/validate/dot_text.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@
 namespace binade {
 namespace {
 
-/// A line for each product up to the last that is not of zeros: k, then both operands in hex and value.
+/// Returns a line for each product, except trailing products of zeros: k, then both operands in
+/// hexadecimal and as values.
 std::string products_text(const Dots& dots, std::size_t row, const Instruction& x) {
   const auto k = static_cast<std::size_t>(x.k);
   const auto a = [&](std::size_t i) { return dots.a[row * k + i]; };

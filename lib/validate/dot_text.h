@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a dot product is shown: its operands in hex and value, what was recorded, what is emulated.
+// Shows a dot product: its operands in hexadecimal and as values, the recorded result and the
+// emulated one.
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace binade {
 
-/// One row that differs, in lines: the distance, every product, c, both results.
+/// Returns a row that differs, in lines: the distance of the results, every product, c, and both
+/// results.
 std::string difference_text(const DotDifference& x, const Dots& dots, const Instruction& how);
 
 }  // namespace binade

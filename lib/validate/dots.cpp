@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays read whole, rows emulated in parallel.
+// Reads whole arrays, and emulates rows in parallel.
 #include "lib/validate/dots.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace binade {
 namespace {
 
-/// (rows,) or (rows, 1)
+/// Reads an array of shape (rows,) or (rows, 1).
 std::vector<std::uint64_t> read_column(const std::string& path, const Format& format,
                                        const char* what) {
   Array array = read_array(path, format, {.what = "--" + std::string(what), .may_round = false});
@@ -57,7 +57,8 @@ Dots read_dots(const DotFiles& files, const Instruction& instruction) {
   const DotTypes& types = instruction.types;
   const auto k = static_cast<std::uint64_t>(instruction.k);
   Dots out;
-  const std::string& counted = files.d.empty() ? files.a : files.d;  // whose rows the others have
+  // the file whose number of rows the others must have
+  const std::string& counted = files.d.empty() ? files.a : files.d;
   if (!files.d.empty()) out.d = read_column(files.d, types.d, "d");
   out.a = read_rows(files.a, types.a, "a", instruction.k);
   out.b = read_rows(files.b, types.b, "b", instruction.k);

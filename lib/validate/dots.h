@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recorded dot products held against the emulator: row i of a and b and element i of c give element
-// i of d.
+// Compares recorded dot products with the emulator: row i of a and b and element i of c give
+// element i of d.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@
 
 namespace binade {
 
-/// Arrays in files: a and b of shape (rows, K), c and d of shape (rows,); as bits (unsigned
-/// integers of the format's width) or in the dtype itself. A K below the instruction's is padded
-/// with +0; without c it is +0. Error with the file, the shape or the dtype, and what it should be.
+/// Files of arrays: a and b of shape (rows, K), c and d of shape (rows,), either as bits (unsigned
+/// integers of the format's width) or in the dtype itself. A K below the instruction's is padded with
+/// +0. Without c, every c is +0.
 struct DotFiles {
   std::string a, b;
   std::string d = {};  ///< empty: nothing was recorded, and d is zeros
   std::optional<std::string> c = {};
 };
+/// Reads the rows. Throws Error with the file, its shape or dtype, and what that should be.
 Dots read_dots(const DotFiles& files, const Instruction& instruction);
 
 struct DotDifference {
@@ -34,16 +35,16 @@ struct DotDifference {
 struct DotCheck {
   std::uint64_t rows = 0;
   std::uint64_t different = 0;
-  std::vector<DotDifference> first = {};  ///< in order of rows
+  std::vector<DotDifference> first = {};  ///< the first differences, in the order of the rows
 
   std::uint64_t equal() const { return rows - different; }
 };
 
-/// Every row, on all threads; keeps the first `keep` differences.
+/// Compares every row, on all threads, and keeps the first `keep` differences.
 DotCheck check_dots(const Dots& dots, const Instruction& instruction, std::size_t keep);
 
-/// How many numbers of the format lie between two encodings, and one; nothing where one is a NaN.
-/// Both zeros are one number; infinity is the one after the largest.
+/// Returns the distance of two encodings on the format's grid: 1 for neighbours, 0 for +0 and -0.
+/// Infinity follows the largest number. Returns nothing if one of the two is a NaN.
 std::optional<std::uint64_t> ulp_distance(std::uint64_t x, std::uint64_t y, const Format& f);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The emulated product, then one pass over what differs.
+// Computes the emulated product, then goes over the elements that differ.
 #include "lib/validate/gemm.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace binade {
 namespace {
 
-/// The smallest power of two that covers n in at most `most` pieces.
+/// Returns the smallest power of two that covers n in at most `most` pieces.
 std::size_t side(std::size_t n, std::size_t most) {
   std::size_t out = 1;
   while ((n + out - 1) / out > most) out *= 2;
@@ -40,7 +40,7 @@ void add(GemmDifferences& to, const GemmDifference& x, std::size_t keep) {
   if (to.first.size() < keep) to.first.push_back(x);
 }
 
-/// All that differ, row after row, and what they are.
+/// Returns all elements that differ, row after row, with their agreement.
 std::vector<GemmDifference> differences(const GemmModel& model, const GemmOperands& x,
                                         const std::vector<std::uint64_t>& given,
                                         const std::vector<std::uint64_t>& emulated) {
@@ -82,7 +82,7 @@ GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
       out.without_distance += 1;
       continue;
     }
-    // Distance 0 is +0 for -0: different bits of one number.
+    // Distance 0 means that +0 stands for -0, which are different bits of one number.
     out.distances[static_cast<std::size_t>(bit_width(std::max<std::uint64_t>(*distance, 1))) - 1] +=
         1;
     if (!out.farthest || *distance > most) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel's D held against the emulated product: how many elements are equal; of the others how far
-// they are, where they lie, and whether rounding in another order could explain them.
+// Compares a kernel's D with the emulated product: how many elements are equal, how far the others
+// are, where they lie, and whether rounding in another order could explain them.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 
 namespace binade {
 
+/// An element of D whose given bits are not the emulated ones, and what explains them.
 struct GemmDifference {
   std::size_t row = 0, column = 0;
   std::uint64_t given = 0;
@@ -22,39 +23,43 @@ struct GemmDifference {
   Agreement agreement = Agreement::equal;
 };
 
-/// Counts in a grid of cells of `cell_rows` × `cell_columns` elements.
+/// Counts of elements in a grid of cells, each of cell_rows × cell_columns elements of D.
 struct DifferenceMap {
   std::size_t cell_rows = 1, cell_columns = 1;
-  std::size_t rows = 0, columns = 0;  ///< of the grid
+  std::size_t rows = 0, columns = 0;  ///< size of the grid
   std::vector<std::uint64_t> counts;  ///< row after row
 };
 
-/// Some of the elements: how many, where, and the first of them, row after row.
+/// A subset of the elements: their number, where they lie, and the first of them, row after row.
 struct GemmDifferences {
   std::uint64_t count = 0;
-  std::vector<std::uint64_t> by_row, by_column;
+  std::vector<std::uint64_t> by_row, by_column;  ///< counts for each row and column of D
   DifferenceMap map;
   std::vector<GemmDifference> first;
 };
 
+/// The outcome of a comparison.
 struct GemmCheck {
   std::size_t m = 0, n = 0;
-  GemmDifferences different;
-  /// Those of them that no order of rounding explains: beyond every bound, or a NaN or an infinity on
-  /// one side.
+  GemmDifferences different;  ///< elements whose bits are not the emulated ones
+  /// The different elements that no order of rounding explains: those beyond every bound, and those
+  /// for which one side is a NaN or an infinity.
   GemmDifferences wrong;
-  /// Of the different ones: number i is 2^i to 2^(i+1) - 1 ulp away; NaNs have no distance.
+  /// Of the different elements, distances[i] are 2^i to 2^(i+1) - 1 ulp away; distances[0] also
+  /// counts +0 in place of -0. Elements with a NaN on one side have no distance.
   std::array<std::uint64_t, 64> distances{};
   std::uint64_t without_distance = 0;
-  std::array<std::uint64_t, std::size(agreement_names)> agreements{};  ///< of all elements
-  std::optional<GemmDifference> farthest;  ///< the most ulps away, or nothing has a distance
+  /// Number of elements of each Agreement.
+  std::array<std::uint64_t, std::size(agreement_names)> agreements{};
+  /// The element the most ulps away; empty if none has a distance.
+  std::optional<GemmDifference> farthest;
 
   std::uint64_t elements() const { return static_cast<std::uint64_t>(m) * n; }
   std::uint64_t equal() const { return elements() - different.count; }
 };
 
-/// `given` is m × n. Keeps the first `keep` elements of each kind; maps have at most `map_rows` ×
-/// `map_columns` cells, whose sides are powers of two.
+/// Compares `given`, m × n, with the product. It keeps the first `keep` elements of each subset. Maps
+/// have at most map_rows × map_columns cells, whose sides are powers of two.
 GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
                      const std::vector<std::uint64_t>& given, std::size_t keep,
                      std::size_t map_rows, std::size_t map_columns,

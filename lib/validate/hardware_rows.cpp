@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sets.json to instructions and file names. Only words of the tables below become part of a name.
+// Turns the sets of sets.json into instructions and file names. Only words of the tables below
+// become part of a file name.
 #include "lib/validate/hardware_rows.h"
 
 #include <algorithm>
@@ -18,14 +19,14 @@
 namespace binade {
 namespace {
 
-constexpr std::uint64_t longest_list = std::uint64_t{1} << 20;  // bytes of sets.json
+constexpr std::uint64_t longest_list = std::uint64_t{1} << 20;  // most bytes of sets.json
 
 struct GpuRow {
   std::string_view name;
   int sm;
 };
 
-/// The names of the table of architectures, each on its own.
+/// Returns the GPU names of the table of architectures, one in each row.
 std::vector<GpuRow> gpu_rows() {
   std::vector<GpuRow> out;
   for (const Architecture& row : architectures) {
@@ -34,7 +35,7 @@ std::vector<GpuRow> gpu_rows() {
   return out;
 }
 
-/// The folder's word for a type, and PTX's.
+/// A type's name in sets.json, and in PTX.
 struct TypeWord {
   std::string_view name, ptx;
 };
@@ -42,7 +43,7 @@ constexpr std::array<TypeWord, 5> inputs{
     {{"fp16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"}, {"E4M3", "e4m3"}, {"E5M2", "e5m2"}}};
 constexpr std::array<TypeWord, 2> outputs{{{"fp32", "f32"}, {"fp16", "f16"}}};
 
-/// How the folder's word for an instruction begins, and the name up to the types.
+/// How an instruction's text in sets.json begins, and binade's name of it without the types.
 struct InstructionWord {
   std::string_view name, shape;
   bool has_c;
@@ -54,7 +55,7 @@ constexpr std::array<InstructionWord, 4> instructions{{
     {"wgmma m64nNk32", "wgmma.m64n8k32", false},
 }};
 
-/// The words of one set, each looked up in its table.
+/// Reads one set; looks up each of its words in a table.
 class SetReader {
  public:
   SetReader(std::string path, std::size_t number, const nlohmann::json& set)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A folder of public hardware rows: sets.json lists the sets, {GPU}_{input}_{field}.npy hold them.
+// Reads a folder of public hardware rows: sets.json lists the sets, and files
+// {GPU}_{input}_{field}.npy hold their rows.
 #pragma once
 
 #include <string>
@@ -14,15 +15,16 @@ struct HardwareSet {
   std::string source;  ///< "FOLDER: H200 fp16 to fp32"
   Instruction instruction;
   std::string gpu;
-  bool independent = true;  ///< false: the list says that it copies another set
+  bool independent = true;  ///< false: sets.json says that it copies another set
   DotFiles files;
-  std::uint64_t rows = 0;  ///< 0: not said
+  std::uint64_t rows = 0;  ///< 0: sets.json does not say
 };
 
-/// Whether the folder has a sets.json.
+/// Returns whether the folder has a sets.json.
 bool holds_hardware_rows(const std::string& folder);
 
-/// The sets of a folder, in its own order. Error with the set and the key that is wrong.
+/// Returns the sets of a folder, in the order of sets.json. Throws Error with the set and the key
+/// that is wrong.
 std::vector<HardwareSet> read_hardware_sets(const std::string& folder);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding the sets, and comparing them one by one, so that memory holds one at a time.
+// Finds the sets and compares them one by one, so that memory holds one at a time.
 #include "lib/validate/replay.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Compares, counts and passes on.
+/// Compares sets, counts them, and passes them to the sinks.
 class Comparing {
  public:
   Comparing(std::size_t keep, RuleChoice rules, const SetSink& sink,
@@ -106,7 +106,8 @@ void replay_hardware_rows(const std::string& folder, Comparing& comparing) {
   }
 }
 
-/// Recordings and folders with hardware rows, at any depth, sorted.
+/// Returns the recordings and the folders with hardware rows in a folder, at any depth, sorted by
+/// path.
 std::vector<fs::path> sources_in(const std::string& folder) {
   std::vector<fs::path> out;
   if (holds_hardware_rows(folder)) out.emplace_back(folder);

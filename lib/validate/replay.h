@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets of dot products, scalar instructions and whole products, held against the emulator one after the other:
-// recordings replayed without the GPU they come from, folders of public hardware rows, and a device
-// that is here.
+// Compares sets of dot products, scalar instructions and whole products with the emulator, one after the other. They
+// come from recordings, which need no GPU, from folders of public hardware rows, or from a device of this machine.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +18,18 @@
 
 namespace binade {
 
-/// One set, compared. Its rows live during the call of the sink only.
+/// A set and what its comparison gave. The Dots that a sink receives with it live until the sink returns.
 struct CheckedSet {
   std::string source;  ///< the file, the set of a folder, or the generator
   Instruction instruction;
-  std::string gpu = {};      ///< empty: not said
+  std::string gpu = {};      ///< empty: unknown
   bool independent = true;   ///< false: a copy of another set
-  std::string skipped = {};  ///< why nothing was compared; empty: it was
+  std::string skipped = {};  ///< why nothing was compared; empty if it was
   DotCheck check = {};
 };
 using SetSink = std::function<void(const CheckedSet& set, const Dots& dots)>;
 
-/// A recording of a scalar instruction, compared; its rows are the recording's samples.
+/// A recording of a scalar instruction and what its comparison gave; its rows are the samples of the recording.
 struct CheckedScalar {
   std::string source;  ///< the file
   RecordingOrigin origin;
@@ -38,36 +37,40 @@ struct CheckedScalar {
 };
 using ScalarSink = std::function<void(const CheckedScalar& set)>;
 
-/// What came out of a recording of a whole product.
+/// What the comparison of a recorded whole product gave.
 struct ProductCount {
   std::uint64_t elements = 0, different = 0;
 };
-/// Compares the whole product of a file; of whoever knows the words of its `command`.
+/// Compares the whole product of a file. The caller defines it, because the file holds the words of a `command` that
+/// only the program knows.
 using ProductCheck = std::function<ProductCount(const std::string& path)>;
 
 struct SetTotals {
-  std::uint64_t sets = 0, rows = 0, different = 0;  ///< sets: that were compared
-  std::uint64_t recorded_only = 0;                  ///< approximations: read, not compared
+  std::uint64_t sets = 0, rows = 0, different = 0;  ///< `sets` counts those that were compared
+  /// Recordings of approximate instructions, which are read but not compared.
+  std::uint64_t recorded_only = 0;
 
   std::uint64_t equal() const { return rows - different; }
 };
 
-/// Recordings (.safetensors), folders of them, and folders with a sets.json: hardware rows as
-/// published with Khattak and Mikaitis, arXiv 2512.07004, each array a .npy. Sets come in the order
-/// of the paths and of their names. Error if a path holds nothing to compare. Fused sums follow `rules`. Elements of whole
-/// products count as rows.
+/// Compares recordings (.safetensors), folders of them, and folders with a sets.json: hardware rows as published with
+/// Khattak and Mikaitis, arXiv 2512.07004, each array a .npy. Sets come in the order of the paths, and in a folder in
+/// the order of their names. Fused sums follow `rules`; the elements of whole products count as rows. Throws Error if a
+/// path holds nothing to compare.
 SetTotals replay(std::span<const std::string> paths, std::size_t keep, const RuleChoice& rules,
                  const SetSink& sink, const ScalarSink& scalar_sink = {},
                  const ProductCheck& check_product = {});
 
 struct DeviceRows {
-  std::optional<std::uint64_t> rows = {};  ///< at most, of each set; without: full recordings
+  /// At most so many rows of each set; empty: as many as a full recording has.
+  std::optional<std::uint64_t> rows = {};
   std::uint64_t seed = 1;
-  std::optional<std::string> generator = {};  ///< one; without: all that suit
+  /// The name of one generator; empty: all that suit an instruction.
+  std::optional<std::string> generator = {};
 };
 
-/// Every instruction of the device's architecture, by every generator. Error where the architecture
-/// is unknown.
+/// Compares every instruction of the device's architecture on the rows of every generator. Throws Error if the
+/// architecture is unknown.
 SetTotals check_device(Device& device, const DeviceRows& what, std::size_t keep,
                        const SetSink& sink);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases in slices, so that progress can be told and a fault names its cases; then the lowest
-// differing ones, one after the other.
+// Runs cases in slices, so that progress can be reported and a fault names its cases; then finds the
+// lowest differing ones, one after the other.
 #include "lib/validate/scalar.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 namespace binade {
 namespace {
 
-/// Cases first … end - 1 and what became of them.
+/// Cases first … end - 1, and what they gave.
 struct Slice {
   std::uint64_t first, end;
   ScalarTally tally;
 };
 
-/// A kind of difference: its count and its lowest case.
+/// A kind of difference, by the members of ScalarTally with its count and its lowest case.
 struct Kind {
   std::uint64_t ScalarTally::*count;
   std::uint64_t ScalarTally::*lowest;
@@ -70,8 +70,9 @@ class Checking {
                                 slice.tally);
   }
 
-  /// Each is found by a run that begins behind the one before, so the list never depends on the order
-  /// of threads. Slices without a difference are not run again.
+  /// Lists the lowest differences of a kind. Each is found by a run that begins behind the one
+  /// before, so the list does not depend on the order of threads. Slices without a difference are not
+  /// run again.
   void list(const Kind& kind) {
     std::vector<std::uint64_t> numbers;
     for (Slice slice : different_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scalar instructions of a device held against the emulator, case by case, and recordings of them
-// likewise without the device.
+// Compares scalar instructions of a device with the emulator, case by case, and recordings of them
+// without the device.
 #pragma once
 
 #include <cstdint>
@@ -28,43 +28,50 @@ struct ScalarDifference {
 
 struct ScalarCheck {
   ScalarInstruction instruction;
-  std::string skipped = {};  ///< why nothing was run; empty: it was
+  std::string skipped = {};  ///< why nothing was run; empty if it was
   ScalarCases cases = {};
   ScalarTally tally = {};
-  std::vector<ScalarDifference> first = {};  ///< the lowest mismatches, then NaN differences
+  /// The mismatches of the lowest case numbers, then NaN differences.
+  std::vector<ScalarDifference> first = {};
 
-  /// Approximations are run and hashed, but there is nothing to compare them with.
+  /// Returns whether results were compared. Approximate instructions are run and hashed, but the
+  /// emulator has nothing to compare them with.
   bool was_compared() const { return tally.cases > 0 && instruction.is_emulated(); }
   bool differs() const { return tally.mismatches + tally.nan_differences > 0; }
 };
 
-/// Compared at least one instruction, and no bit differs that an instruction defines.
+/// Returns whether at least one instruction was compared, and no bit differs that an instruction
+/// defines.
 bool all_equal(std::span<const ScalarCheck> checks);
 
-/// Those in whose names one of the words stands; without words all. Error if a word stands in none.
+/// Returns the instructions whose name contains one of the words; all if there are no words. Throws
+/// Error if a word occurs in no name.
 std::vector<ScalarInstruction> scalar_instructions_with(std::span<const std::string> words);
 
-/// How many cases an instruction has that cannot be run on all of them: 10^10 of add, sub, mul and
-/// fma to nearest without .sat and .relu, 10^9 of the others.
+/// Returns how many cases are run of an instruction that has too many for running all: 10^10 of
+/// add, sub, mul and fma to nearest without .sat and .relu, 10^9 of the others.
 std::uint64_t default_cases(const ScalarOperation& x);
 
 struct ScalarOptions {
-  std::optional<std::uint64_t> cases = {};  ///< at most, of each; without: all or default_cases
+  /// At most so many cases of each instruction; empty: all, or default_cases.
+  std::optional<std::uint64_t> cases = {};
   std::uint64_t seed = 1;
-  std::uint64_t slice = std::uint64_t{1} << 28;  ///< cases of a launch, a multiple of 32
-  std::size_t keep = 8;                          ///< listed differences of each kind
+  std::uint64_t slice = std::uint64_t{1} << 28;  ///< cases of one launch; a multiple of 32
+  std::size_t keep = 8;                          ///< differences of each kind that are listed
 };
 
-/// `fraction` of the instruction's cases is done.
+/// Called with the part of the instruction's cases that is done, between 0 and 1.
 using CheckProgress = std::function<void(std::string_view instruction, double fraction)>;
 
 ScalarCheck check_scalar(Device& device, const ScalarInstruction& instruction,
                          const ScalarOptions& options, const CheckProgress& progress);
 
-/// The samples of a recording; tally.cases is their number, and its case numbers are theirs.
+/// Compares the samples of a recording; tally.cases is their number, and case numbers are those of
+/// the recorded run.
 ScalarCheck check_recording(const ScalarRecording& recording, std::size_t keep);
 
-/// Whether the emulator gives the hash of all recorded cases: minutes for 2^32 of them.
+/// Returns whether the emulator gives the hash of all recorded cases, which takes minutes for 2^32
+/// of them.
 bool has_emulated_hash(const ScalarRecording& recording);
 
 }  // namespace binade

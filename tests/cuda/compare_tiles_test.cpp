@@ -3,7 +3,7 @@
 // The kernel that compares tiles with the emulator, on the CPU: it counts every element once, finds
 // what was planted, and gives what the emulated device gives.
 #include "tests/cuda/simt.h"
-// simt.h first: it has CUDA's words.
+// simt.h comes first because it defines CUDA's keywords.
 #include "cuda/compare_tiles.cuh"
 #include "lib/device/emulated_device.h"
 #include "tests/cuda/run_tiles.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mma.sync and mma.sp on the CPU: every lane reads the registers of its warp as CuTe's layouts place
-// them, and computes its elements of d by the emulator.
+// A stand-in for mma.sync and mma.sp on the CPU: every lane reads the registers of its warp by CuTe's
+// layouts and computes its elements of d by the emulator.
 #pragma once
 
 #include "tests/cuda/simt.h"
-// simt.h first: it has CUDA's words.
+// simt.h comes first because it defines CUDA's keywords.
 #include <algorithm>
 
 #include "cuda/mma_tiles.cuh"
@@ -15,12 +15,12 @@
 
 namespace binade::test {
 
-/// The instruction that stand-ins do.
+/// The instruction that the stand-ins execute.
 inline Instruction instruction_under_test;
 
 using Codes = std::vector<std::uint64_t>;
 
-/// Value v of `bits` in registers.
+/// Returns value number v, of `bits` bits, of registers that hold such values from the lowest bits on.
 template <class Registers>
 std::uint64_t value_at(const Registers& registers, int v, int bits) {
   const int per = static_cast<int>(sizeof(registers[0])) * 8 / bits;
@@ -29,6 +29,7 @@ std::uint64_t value_at(const Registers& registers, int v, int bits) {
   return word >> (v % per * bits) & mask;
 }
 
+/// Writes value number v into registers that hold zeros there.
 template <class Registers>
 void add_value(Registers& registers, int v, int bits, std::uint64_t value) {
   using Word = std::remove_reference_t<decltype(registers[0])>;
@@ -36,6 +37,7 @@ void add_value(Registers& registers, int v, int bits, std::uint64_t value) {
   registers[v / per] |= static_cast<Word>(static_cast<Word>(value) << (v % per * bits));
 }
 
+/// Returns the registers of all lanes of the warp; every lane must call it.
 template <class Word, std::size_t n>
 auto gathered(const Word (&registers)[n]) {
   std::array<Word, n> mine{};
@@ -43,7 +45,7 @@ auto gathered(const Word (&registers)[n]) {
   return simt::warp_gather(mine);
 }
 
-/// A `rows` × k matrix by rows, from the registers of all threads.
+/// Returns a `rows` × k matrix, row after row, from the registers of all lanes.
 template <class All>
 Codes matrix_of(const All& all, const CuteLayout& layout, int rows, int k, const Format& f) {
   Codes out(static_cast<std::size_t>(rows * k));
@@ -59,11 +61,13 @@ Codes matrix_of(const All& all, const CuteLayout& layout, int rows, int k, const
   return out;
 }
 
+/// Returns the address of a row of a matrix with k columns.
 inline const std::uint64_t* row_of(const Codes& matrix, int row, int k) {
   return matrix.data() + static_cast<std::ptrdiff_t>(row) * k;
 }
 
-/// d of this lane; dot_of(row, column, c) is an element.
+/// Writes the `values` elements of d that this lane holds; dot_of(row, column, c) returns an element.
+/// Registers that hold none become 0xDEADBEEF.
 template <class Word, class DotOf>
 void compute_d(MmaRegisters<Word>& x, const CuteLayout& layout, int thread, int m, int values,
                const DotTypes& types, const DotOf& dot_of) {
@@ -76,7 +80,7 @@ void compute_d(MmaRegisters<Word>& x, const CuteLayout& layout, int thread, int 
   }
 }
 
-/// m8n8k4 of f16: four products, one a quadpair.
+/// Executes m8n8k4 of f16: four products, one in each quadpair.
 template <class Word>
 void quadpair_mma(const Instruction& how, MmaRegisters<Word>& x) {
   const auto all_a = gathered(x.a);
@@ -94,7 +98,7 @@ void quadpair_mma(const Instruction& how, MmaRegisters<Word>& x) {
     }
   }
   const int thread = lane % 4 + lane / 16 * 4;
-  // c and d may lie in different layouts: c is read by its own.
+  // c and d may have different layouts, so c is gathered by its own.
   Codes c(64);
   const CuteLayout& c_layout = how.types.c == binary16 ? cute_quadpair_c16 : cute_quadpair_c32;
   const auto all_c = gathered(x.c);
@@ -113,12 +117,14 @@ void quadpair_mma(const Instruction& how, MmaRegisters<Word>& x) {
   });
 }
 
+/// Returns the layouts of an instruction, and throws std::logic_error if there are none.
 inline const CuteAtom& atom_of(int m, int k, int bits) {
   for (const CuteAtom& atom : cute_atoms) {
     if (atom.m == m && atom.k == k && atom.bits == bits) return atom;
   }
   throw std::logic_error("no layout of m" + std::to_string(m) + "k" + std::to_string(k));
 }
+/// Returns the layouts of a sparse instruction, and throws std::logic_error if there are none.
 inline const CuteSparse& sparse_of(int k, int bits) {
   for (const CuteSparse& sparse : cute_sparse) {
     if (sparse.k == k && sparse.bits == bits) return sparse;
@@ -126,7 +132,8 @@ inline const CuteSparse& sparse_of(int k, int bits) {
   throw std::logic_error("no sparse layout of k" + std::to_string(k));
 }
 
-/// The positions kept in each row of a, k / 2 of them, from the metadata of the lanes of a warp.
+/// Returns the kept positions of each row of a, k / 2 per row, from the metadata of all lanes. Throws
+/// std::logic_error if they are not metadata that PTX allows.
 template <class All>
 std::vector<int> kept_positions(const All& metadata, const CuteSparse& sparse) {
   const bool pairs = sparse.bits == 32;
@@ -158,13 +165,14 @@ std::vector<int> kept_positions(const All& metadata, const CuteSparse& sparse) {
   return out;
 }
 
-/// The kept elements of a row of b.
+/// Returns the elements of a column of b at n kept positions.
 inline Codes picked(const std::uint64_t* b, const int* positions, int n) {
   Codes out;
   for (int i = 0; i < n; ++i) out.push_back(b[positions[i]]);
   return out;
 }
 
+/// Executes mma.sp.
 template <class Word>
 void sparse_mma(const Instruction& how, MmaRegisters<Word>& x) {
   const int bits = element_bits(how.types.a);
@@ -180,7 +188,7 @@ void sparse_mma(const Instruction& how, MmaRegisters<Word>& x) {
   });
 }
 
-/// The instruction under test on this warp.
+/// Executes the instruction under test on the registers of this lane's warp; every lane must call it.
 template <class Word>
 bool stand_in_mma(MmaRegisters<Word>& x) {
   const Instruction& how = instruction_under_test;

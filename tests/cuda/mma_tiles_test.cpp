@@ -4,7 +4,7 @@
 // wrappers, with a stand-in for the instruction that knows CuTe's layouts and not ours: every element
 // of every tile is the emulator's.
 #include "tests/cuda/mma_stand_in.h"
-// The stand-in first: it has CUDA's words.
+// The stand-in comes first because it defines CUDA's keywords.
 #include "cuda/ptx_mma.cuh"
 #include "cuda/ptx_mma_sp.cuh"
 #include "cuda/tile_kernels.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a tile kernel on the CPU over a pool of every generator's rows, crossed and along the diagonal,
-// and compares each element with the emulator's.
+// Runs a tile kernel on the CPU on a pool with rows of every generator, crossed and along the diagonal, and
+// compares each element with the emulator's.
 #pragma once
 
 #include "tests/cuda/simt.h"
-// simt.h first: it has CUDA's words.
+// simt.h comes first because it defines CUDA's keywords.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -19,7 +19,7 @@ namespace binade::test {
 
 inline constexpr std::uint32_t pool_rows = 37;
 
-/// Rows of all generators that suit the types, mixed.
+/// Returns pool_rows rows, some of each generator that suits the types.
 inline Dots mixed_rows(const Instruction& how) {
   Dots pool;
   const auto append = [](auto& to, const auto& from) {
@@ -40,25 +40,28 @@ inline Dots mixed_rows(const Instruction& how) {
   return pool;
 }
 
+/// Returns the emulator's d of three rows of a pool.
 inline std::uint64_t emulated(const Instruction& how, const Dots& pool, const CrossedRows& rows) {
   const auto k = static_cast<std::size_t>(how.k);
   return dot(how.model, how.types, pool.a.data() + rows.a * k, pool.b.data() + rows.b * k, how.k,
              pool.c[rows.c]);
 }
 
-/// What a kernel made of tiles of a pool.
+/// The tiles that a kernel ran, their d, and how many tiles it counted as done.
 struct TileRun {
   Tiles tiles;
   std::vector<std::uint64_t> d;
   unsigned long long done = 0;
 };
 
+/// A kernel, and the threads and tiles of a block.
 struct Launch {
   void (*kernel)(Tiles);
   unsigned threads = 32;
-  unsigned tiles = 1;  ///< of a block
+  unsigned tiles = 1;
 };
 
+/// Runs the tiles of a crossing; elements of d that the kernel does not write are 0xBAD.
 inline TileRun run_tiles(const Launch& launch, const Dots& pool, const PackedPool& packed,
                          const Crossing& crossing, bool diagonal) {
   TileRun out;
@@ -71,7 +74,8 @@ inline TileRun run_tiles(const Launch& launch, const Dots& pool, const PackedPoo
   return out;
 }
 
-/// Checks both ways through a kernel. How many different d it saw: a test of equal ones proves little.
+/// Checks crossed tiles and tiles along the diagonal. Returns how many different values d took in the
+/// crossed ones, since a test whose results are all equal proves little.
 inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int m, int n) {
   const std::string name = instruction_name(how);
   CAPTURE(name);
@@ -106,7 +110,8 @@ inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int
   return std::set<std::uint64_t>(run.d.begin(), run.d.end()).size();
 }
 
-/// The instruction of a kernel's row, on the first architecture that has it.
+/// Returns the instruction of a kernel's row on the first architecture from sm_80 on that has it. Throws
+/// std::logic_error if none has.
 inline Instruction instruction_of(Family family, int m, int n, int k, const DotTypes& types) {
   for (const Architecture& on : architectures) {
     const int sm = on.sm;

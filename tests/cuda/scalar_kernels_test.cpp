@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/cuda/simt.h"
-// clang-format keeps these apart: the kernels use the words of simt.h.
+// The comment keeps clang-format from sorting the next include before simt.h, whose keywords it uses.
 #include "cuda/scalar_kernels.cuh"
 
 namespace binade::scalar_kernels_test {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the bodies of kernels on the CPU: CUDA's words for g++, and `simt::launch`. Blocks run one after
-// the other; the threads of a block are fibers that give way at barriers only, so code between two
-// barriers is atomic here, and a missing barrier shows only where it changes this order's results.
-// Include it before the .cuh under test. __shared__ variables keep what the block before left.
+// Runs the bodies of kernels on the CPU: it defines CUDA's keywords for g++, and `simt::launch`. Blocks run
+// one after the other; the threads of a block are fibers that switch at barriers only, so code between
+// two barriers is atomic, and a missing barrier is found only if it changes the results of this order.
+// __shared__ variables keep the values of the block before. Include this header before the .cuh under
+// test.
 #pragma once
 
-// Bodies of kernels index arrays by int, as CUDA's own do; g++ has this warning in C only.
+// Bodies of kernels index arrays by int, as CUDA's indices are; g++ has this warning in C only.
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wsign-conversion"
 #endif
@@ -58,10 +59,10 @@ struct alignas(16) float4 {
 namespace simt {
 
 inline constexpr unsigned warp_size = 32;
-inline constexpr std::size_t most_bytes = 64;  ///< of a value that lanes exchange
+inline constexpr std::size_t most_bytes = 64;  ///< size of a value that lanes exchange
 inline constexpr std::size_t stack_bytes = std::size_t{1} << 18;
 
-/// A place in the source: std::source_location, which clang 14 does without.
+/// A place in the source. It stands for std::source_location, which clang 14 lacks.
 struct Where {
   const char* file;
   unsigned line;
@@ -72,20 +73,20 @@ struct Where {
   }
 };
 
-/// A thread of the block, and the barrier that it waits at. Barriers are told apart by their place in
-/// the source: threads at different ones never meet.
+/// A thread of the block, and the barrier at which it waits. Barriers are distinguished by their place in
+/// the source, so threads that wait at different places never meet.
 struct Fiber {
   ucontext_t context{};
   std::unique_ptr<std::byte[]> stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
   dim3 index;
-  std::string barrier;      ///< empty: it can run
-  std::uint32_t lanes = 0;  ///< of its warp that meet there; 0: the whole block
+  std::string barrier;      ///< empty: the thread can run
+  std::uint32_t lanes = 0;  ///< mask of the lanes of its warp that meet there; 0: the whole block
   bool done = false;
-  std::array<std::byte, most_bytes> shown{};
+  std::array<std::byte, most_bytes> shown{};  ///< the value that other lanes read
 };
 
 inline std::vector<std::unique_ptr<Fiber>> fibers;
-inline std::size_t current = 0, running = 0;  ///< the thread at work, how many the block has
+inline std::size_t current = 0, running = 0;  ///< the running thread, and the threads of the block
 inline ucontext_t scheduler;
 inline std::function<void()> body;
 inline std::exception_ptr thrown;
@@ -99,6 +100,7 @@ inline void run_body() {
   fibers[current]->done = true;
 }
 
+/// Waits until all threads of the block, or the `lanes` of the warp, wait at the same place.
 inline void wait(const char* name, std::uint32_t lanes, const Where& at) {
   Fiber& self = *fibers[current];
   self.barrier = std::string(name) + " at " + at.file + ":" + std::to_string(at.line);
@@ -106,7 +108,7 @@ inline void wait(const char* name, std::uint32_t lanes, const Where& at) {
   swapcontext(&self.context, &scheduler);
 }
 
-/// Whether all that fiber t waits for have come.
+/// Returns whether all threads that thread t waits for wait at the same barrier.
 inline bool has_met(std::size_t t) {
   const Fiber& self = *fibers[t];
   const std::size_t first = self.lanes == 0 ? 0 : t / warp_size * warp_size;
@@ -119,6 +121,8 @@ inline bool has_met(std::size_t t) {
   return true;
 }
 
+/// Runs the threads of a block to their ends. Throws std::logic_error if threads wait at barriers that the
+/// others never reach, and passes on what the body throws.
 inline void run_block() {
   for (std::size_t left = running; left > 0;) {
     for (current = 0; current < running; ++current) {
@@ -142,6 +146,7 @@ inline void run_block() {
   }
 }
 
+/// Runs the body of a kernel for a grid of blocks of threads.
 template <class... Parameters, class... Arguments>
 void launch(dim3 blocks, dim3 threads, void (*kernel)(Parameters...), Arguments... arguments) {
   gridDim = blocks;
@@ -170,7 +175,8 @@ void launch(dim3 blocks, dim3 threads, void (*kernel)(Parameters...), Arguments.
   }
 }
 
-/// The values of all lanes of the warp, which all must ask; of lanes not in `lanes`, zeros.
+/// Returns the values that the lanes of the warp pass, zeros for lanes not in `lanes`. All lanes in `lanes`
+/// must call it.
 template <class T>
 std::array<T, warp_size> warp_gather(const T& value, std::uint32_t lanes = ~std::uint32_t{0},
                                      const char* name = "warp_gather",
@@ -187,7 +193,7 @@ std::array<T, warp_size> warp_gather(const T& value, std::uint32_t lanes = ~std:
   return out;
 }
 
-/// f over the values of the lanes that take part.
+/// Returns f folded over the values of the lanes in `lanes`, beginning with `start`.
 template <class T, class F>
 T warp_reduce(const std::array<T, warp_size>& values, std::uint32_t lanes, T start, const F& f) {
   for (unsigned i = 0; i < warp_size; ++i)

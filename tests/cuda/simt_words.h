@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's functions for g++ on the fibers of simt.h: barriers, what lanes exchange, atomics, bits.
+// CUDA's built-in functions for g++ on the fibers of simt.h: barriers, exchange between lanes, atomics and
+// operations on bits.
 #pragma once
 
 #include "tests/cuda/simt.h"
@@ -16,7 +17,7 @@ inline void __syncwarp(unsigned lanes = ~0U, SIMT_HERE) { simt::wait("__syncwarp
 namespace simt {
 
 inline unsigned lane() { return static_cast<unsigned>(current % warp_size); }
-/// What the lane `from` shows; the own value where there is none.
+/// Returns the value of lane `from`, or the caller's own if there is no such lane.
 template <class T>
 T shuffled(unsigned lanes, T value, unsigned from, const char* name, SIMT_HERE) {
   const auto all = warp_gather(value, lanes, name, at);
@@ -63,7 +64,7 @@ SIMT_REDUCE(__reduce_min_sync, ~0U, a < b ? a : b)
 SIMT_REDUCE(__reduce_max_sync, 0U, a > b ? a : b)
 #undef SIMT_REDUCE
 
-// The old value comes back; for unsigned, int and unsigned long long, as CUDA has them.
+// The atomics return the old value; they exist for unsigned, int and unsigned long long, as in CUDA.
 #define SIMT_ATOMIC(name, type, f)     \
   inline type name(type* at, type b) { \
     const type a = *at;                \

@@ -4,7 +4,7 @@
 // wrappers. The stand-in reads shared memory as the descriptors say, by their own fields, and
 // accumulators as CuTe places them.
 #include "tests/cuda/mma_stand_in.h"
-// The stand-in first: it has CUDA's words.
+// The stand-in comes first because it defines CUDA's keywords.
 #include "cuda/ptx_mma_sp.cuh"
 #include "cuda/ptx_wgmma.cuh"
 #include "cuda/tile_kernels.h"

@@ -18,6 +18,13 @@ struct DrawnDot {
   std::uint64_t c = 0;
 };
 
+/// Whether the encoding is neither a NaN nor an infinity.
+inline bool is_number(std::uint64_t bits, const Format& f) {
+  if (is_integer(f)) return true;
+  const Kind kind = decode(bits, f).kind;
+  return kind == Kind::finite || kind == Kind::zero;
+}
+
 inline int random_exponent(Random& random, const Format& f) {
   return between(random, f.emin() - 1, f.emax());
 }

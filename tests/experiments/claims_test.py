@@ -8,10 +8,12 @@ import math
 import os
 import re
 import struct
-import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from made_files import through
+from quick_run import quick_run
 
 BINADE = ""
 IDS = ["underflow_at_6e_5", "band_is_zeroed", "precision_falls", "int32_has_a_sign_bit", "eps_vanishes",
@@ -20,30 +22,9 @@ IDS = ["underflow_at_6e_5", "band_is_zeroed", "precision_falls", "int32_has_a_si
        "diverges_without_scaling", "memory_halves", "speed_ratios"]
 
 
-def through(kind, x):
-    """x rounded to binary16 ("e") or binary32 ("f"), by Python."""
-    try:
-        return struct.unpack("<" + kind, struct.pack("<" + kind, x))[0]
-    except OverflowError:
-        return math.copysign(math.inf, x)
-
-
-def run(threads):
-    """The JSON bytes of a quick run."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "out.json")
-        environment = dict(os.environ, BINADE_THREADS=str(threads))
-        done = subprocess.run([BINADE, "experiment", "run", "claims", "--quick", "--json", out], env=environment,
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise AssertionError(f"claims exits with {done.returncode}:\n{done.stdout}{done.stderr}")
-        with open(out, "rb") as file:
-            return file.read()
-
-
-def first_unmoved(kind):
+def first_unmoved(dtype):
     """The exponent from which on x + 1e-6 is x, x a power of two."""
-    return next(e for e in range(-14, 64) if through(kind, 2.0**e + 1e-6) == 2.0**e)
+    return next(e for e in range(-14, 64) if through(dtype, 2.0**e + 1e-6) == 2.0**e)
 
 
 def scale_after(steps, is_inf):
@@ -52,7 +33,7 @@ def scale_after(steps, is_inf):
     for step in range(1, steps + 1):
         good = 0 if is_inf(step) else good + 1
         if is_inf(step):
-            scale = through("f", scale * 0.5)
+            scale = through("<f4", scale * 0.5)
         elif good == 2000:
             scale, good = scale * 2, 0
             grew.append(step)
@@ -72,7 +53,7 @@ def numbers_in(figures):
 class Claims(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.bytes = run(2)
+        cls.bytes = quick_run(BINADE, "claims", 2)
         cls.result = json.loads(cls.bytes)["results"][0]
         cls.figures = {row["claim"]: row.get("figures", {}) for row in cls.result["data"]["claims"]}
 
@@ -106,14 +87,14 @@ class Claims(unittest.TestCase):
                     self.assertTrue(any(abs(x - value) <= near * value for x in measured), measured)
 
     def test_one_thread_gives_the_same_bytes_as_two(self):
-        self.assertEqual(run(1), self.bytes)
+        self.assertEqual(quick_run(BINADE, "claims", 1), self.bytes)
 
     def test_small_numbers_are_pythons_halves(self):
         found = self.figures["underflow_at_6e_5"]
-        self.assertEqual(found["of_6e_5"], through("e", 6e-5))
+        self.assertEqual(found["of_6e_5"], through("<f2", 6e-5))
         zero = found["largest_to_zero"]
-        self.assertEqual(through("e", zero), 0)
-        self.assertGreater(through("e", math.nextafter(zero, 1)), 0)
+        self.assertEqual(through("<f2", zero), 0)
+        self.assertGreater(through("<f2", math.nextafter(zero, 1)), 0)
         self.assertEqual(found["numbers_below_2_14"], sum(
             struct.unpack("<e", struct.pack("<H", code))[0] < 2**-14 for code in range(1, 2**15)
             if code < 0x7C00))
@@ -123,20 +104,20 @@ class Claims(unittest.TestCase):
             first, = struct.unpack("<I", struct.pack("<f", 2.0**row["exponent"]))
             floats = [struct.unpack("<f", struct.pack("<I", first + 128 * i))[0] for i in range(1 << 16)]
             self.assertEqual(row["floats"], len(floats))
-            self.assertEqual(row["survive"], sum(through("e", x) != 0 for x in floats))
+            self.assertEqual(row["survive"], sum(through("<f2", x) != 0 for x in floats))
 
     def test_errors_by_binade_are_pythons(self):
         rows = self.figures["precision_falls"]["worst_relative_error"]
         self.assertEqual([row["exponent"] for row in rows], list(range(15, -25, -1)))
         for row in rows:
             drawn = (math.ldexp(1 + i / 4096, row["exponent"]) for i in range(4096))
-            errors = [abs(through("e", x) - x) / x for x in drawn if through("e", x) != math.inf]
+            errors = [abs(through("<f2", x) - x) / x for x in drawn if through("<f2", x) != math.inf]
             self.assertEqual(row["error"], max(errors))
 
     def test_1e_6_is_lost_where_pythons_floats_lose_it(self):
         found = self.figures["eps_vanishes"]
-        self.assertEqual(found["fp32_unmoved_from_exponent"], first_unmoved("f"))
-        self.assertEqual(found["fp16_unmoved_from_exponent"], first_unmoved("e"))
+        self.assertEqual(found["fp32_unmoved_from_exponent"], first_unmoved("<f4"))
+        self.assertEqual(found["fp16_unmoved_from_exponent"], first_unmoved("<f2"))
         self.assertLess(found["fp32_passed"], 0.1)
 
     def test_scales_are_those_of_a_scaler_in_ten_lines(self):
@@ -148,7 +129,7 @@ class Claims(unittest.TestCase):
         self.assertEqual([grows["scale_after_20000"], grows["growths_with_inf_every_1500"]], [scale, len(grew)])
         self.assertEqual(limits["scale_after_60_nan"], scale_after(60, lambda step: True)[0])
         self.assertEqual(limits["scale_after_200_nan"], scale_after(200, lambda step: True)[0])
-        self.assertEqual(limits["of_1e30"], through("f", 1e30))
+        self.assertEqual(limits["of_1e30"], through("<f4", 1e30))
 
     def test_bytes_are_added_up(self):
         found = self.figures["memory_halves"]

@@ -3,7 +3,6 @@
 # The experiments as a user runs them: listed, run, as expected, and some of their figures worked out again here.
 # Run as experiments_test.py PATH_TO_BINADE; needs Python alone.
 
-import json
 import os
 import sys
 
@@ -31,8 +30,7 @@ class Experiments(CliCase):
                 text = self.measure(name, *quick, "--json", name + ".json")
                 self.assertIn("measured  as expected:", text)
                 self.assertLessEqual(max(map(len, text.splitlines())), 98)
-                with open(self.path(name + ".json"), encoding="utf-8") as file:
-                    results = json.load(file)["results"]
+                results = self.read_json(name + ".json")["results"]
                 self.assertEqual([r["experiment"] for r in results], [name])
                 self.assertEqual(results[0]["status"], "as_expected")
                 self.assertGreater(len(results[0]["data"]), 0)
@@ -46,7 +44,7 @@ class Experiments(CliCase):
         for folder in ("dump/clip_order/right_2^0", "dump/clip_order/right_2^16"):
             files = [os.path.join(folder, name) for name in os.listdir(self.path(folder))]
             self.good("report", "-q", *files, "--json", "r.json")
-            reports.append(json.loads(self.read("r.json")))
+            reports.append(self.read_json("r.json"))
         self.assertEqual(reports[0]["gradients"], reports[1]["gradients"])  # dumped unscaled
         self.assertGreater(reports[0]["gradients"]["values"], 0)
         time = reports[1]["time"]
@@ -60,8 +58,7 @@ class Experiments(CliCase):
 
     def test_the_band_splits_at_scale_1_and_lives_at_scale_8(self):
         self.measure("underflow_band", "--json", "r.json")
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            rows = json.load(file)["results"][0]["data"]
+        rows = self.read_json("r.json")["results"][0]["data"]
         phases = {row["phase"] for row in rows}
         self.assertEqual(len(phases), 3)
         cells = {(row["phase"], row["band"]): row for row in rows}
@@ -77,8 +74,7 @@ class Experiments(CliCase):
 
     def data_of(self, name, *options):
         self.measure(name, *options, "--json", "r.json")
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            return json.load(file)["results"][0]["data"]
+        return self.read_json("r.json")["results"][0]["data"]
 
     def test_a_rare_infinity_walks_one_scale_down_and_lets_the_other_climb(self):
         traces = self.data_of("scaler_race", "--quick")["traces"]

@@ -8,32 +8,23 @@ import json
 import math
 import os
 import random
-import struct
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from made_files import through
+from quick_run import quick_run
 
 BINADE = os.path.abspath(sys.argv[1])
-FORMATS = {"FP64": "<d", "FP32": "<f", "FP16": "<e"}
+FORMATS = {"FP64": "<f8", "FP32": "<f4", "FP16": "<f2"}
 
 
-def run(threads):
-    """The JSON of a quick run."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "out.json")
-        subprocess.run([BINADE, "experiment", "run", "gradcheck_formats", "--quick", "--json", out], check=True,
-                       env=dict(os.environ, BINADE_THREADS=str(threads)), stdout=subprocess.DEVNULL, timeout=200)
-        with open(out, "rb") as file:
-            return file.read()
-
-
-def shares(letter, eps, n):
+def shares(dtype, eps, n):
     """Passed, numerator 0, x + eps = x: of n random x in [-2, 2). Only results of ops are rounded, as in the engine,
     where binary16 is computed in binary32."""
-    def to(x, by=letter):
-        return struct.unpack(by, struct.pack(by, x))[0]
+    def to(x, by=dtype):
+        return through(by, x)
 
-    carrier = "<d" if letter == "<d" else "<f"
+    carrier = "<f8" if dtype == "<f8" else "<f4"
 
     def cube(x):
         return to(to(to(x * x, carrier) * x, carrier))
@@ -52,7 +43,7 @@ def shares(letter, eps, n):
 
 
 def main():
-    once, again = run(1), run(2)
+    once, again = (quick_run(BINADE, "gradcheck_formats", threads) for threads in (1, 2))
     assert once == again, "the figures depend on the number of threads"
     result = json.loads(once)["results"][0]
     assert result["status"] == "as_expected", result["verdict"]
@@ -62,10 +53,10 @@ def main():
         assert op["FP64"][1]["passed"] == 1.0 and op["FP64"][1]["elements"] > 0, op["op"]
     random.seed(26)
     compared = 0
-    for name, letter in FORMATS.items():
+    for name, dtype in FORMATS.items():
         for cell in ops["x^3"][name]:
             n = cell["elements"]
-            expected = shares(letter, cell["eps"], 4 * n)
+            expected = shares(dtype, cell["eps"], 4 * n)
             for key, share in zip(("passed", "zero_numerators", "unmoved"), expected):
                 spread = math.sqrt(max(share * (1 - share), 1 / n) / n * 1.25)
                 assert abs(cell[key] - share) <= 5 * spread, (name, cell["eps"], key, cell[key], share)

@@ -7,42 +7,23 @@ import json
 import math
 import os
 import struct
-import subprocess
 import sys
-import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from made_files import through
+from quick_run import quick_run
+
 BINADE = ""
-
-
-def half(x):
-    """x rounded to binary16, by Python."""
-    try:
-        return struct.unpack("<e", struct.pack("<e", x))[0]
-    except OverflowError:
-        return math.copysign(math.inf, x)
 
 
 HALVES = [struct.unpack("<e", struct.pack("<H", code))[0] for code in range(1, 0x7C00)]
 
 
-def run(name, threads):
-    """The JSON bytes of a quick run."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "out.json")
-        environment = dict(os.environ, BINADE_THREADS=str(threads))
-        done = subprocess.run([BINADE, "experiment", "run", name, "--quick", "--json", out], env=environment,
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise AssertionError(f"{name} exits with {done.returncode}:\n{done.stdout}{done.stderr}")
-        with open(out, "rb") as file:
-            return file.read()
-
-
 class ShortFormats(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.bytes = {name: run(name, 2) for name in ["swamping", "double_rounding", "reduction_hazards"]}
+        cls.bytes = {name: quick_run(BINADE, name, 2) for name in ["swamping", "double_rounding", "reduction_hazards"]}
         cls.data = {name: json.loads(text)["results"][0]["data"] for name, text in cls.bytes.items()}
 
     def test_each_ends_as_expected(self):
@@ -53,13 +34,13 @@ class ShortFormats(unittest.TestCase):
     def test_one_thread_gives_the_same_bytes_as_two(self):
         for name, text in self.bytes.items():
             with self.subTest(name):
-                self.assertEqual(run(name, 1), text)
+                self.assertEqual(quick_run(BINADE, name, 1), text)
 
     def test_sums_stop_where_they_were_published_to(self):
         stalls = {(row["values"][:4], row["format"]): row["sum"] for row in self.data["swamping"]["stalls"]}
         total = 0.0
         for _ in range(65536):
-            total = half(total + 1)
+            total = through("<f2", total + 1)
         self.assertEqual(stalls["ones", "binary16"], total)
         self.assertEqual(total, 2048)
         self.assertEqual([stalls["unif", name] for name in ["1-6-9", "binary16", "bfloat16"]], [4096, 8192, 1024])
@@ -92,19 +73,19 @@ class ShortFormats(unittest.TestCase):
         measured = {row["boundary"]: row["measured"] for row in self.data["reduction_hazards"]["thresholds"]}
         self.assertEqual(len(measured), 9)
         self.assertEqual(measured["exp(x) is inf from x ="], min(x for x in HALVES if math.exp(min(x, 20)) >= 65520))
-        self.assertEqual(measured["exp(-x) is 0 from x ="], min(x for x in HALVES if half(math.exp(-x)) == 0))
-        zero = max(x for x in HALVES if half(x * x) == 0)
+        self.assertEqual(measured["exp(-x) is 0 from x ="], min(x for x in HALVES if through("<f2", math.exp(-x)) == 0))
+        zero = max(x for x in HALVES if through("<f2", x * x) == 0)
         self.assertEqual(measured["an error's square is 0 up to |e| ="], zero)
         self.assertEqual(measured["the variance of {x, -x} is 0 up to x ="], zero)
         self.assertEqual(measured["an error's square is inf from |e| ="],
-                         min(x for x in HALVES if math.isinf(half(x * x))))
-        self.assertEqual(measured["1/x is inf up to x ="], max(x for x in HALVES if math.isinf(half(1 / x))))
-        self.assertEqual(measured["x + 1e-6 is x from x ="], min(x for x in HALVES if half(x + half(1e-6)) == x))
+                         min(x for x in HALVES if math.isinf(through("<f2", x * x))))
+        self.assertEqual(measured["1/x is inf up to x ="], max(x for x in HALVES if math.isinf(through("<f2", 1 / x))))
+        self.assertEqual(measured["x + 1e-6 is x from x ="], min(x for x in HALVES if through("<f2", x + through("<f2", 1e-6)) == x))
 
     def test_the_mean_of_ones_goes_where_pythons_halves_lose_it(self):
         sums = [0.0, 1.0]
         for n in range(2, 65521):
-            sums.append(half(sums[n // 2] + sums[n - n // 2]))
+            sums.append(through("<f2", sums[n // 2] + sums[n - n // 2]))
         gone = next(n for n in range(1, len(sums)) if math.isinf(sums[n]))
         self.assertEqual(self.data["reduction_hazards"]["ones"]["in_pairs"], {"wrong": gone, "gone": gone})
         self.assertEqual(gone, 65505)

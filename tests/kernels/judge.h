@@ -160,6 +160,9 @@ Kernels with_faults(const Kernels& kernels) {
   return out;
 }
 
+/// How many values or encodings a timed call counts.
+constexpr std::size_t timed_values = std::size_t{1} << 16;
+
 /// A call whose time is measured, on n elements (or multiply-adds).
 struct Work {
   std::string what;  ///< "binary16", "add, binary16"
@@ -198,6 +201,7 @@ bool same_entry(const Kernels& a, const Kernels& b) {
 std::vector<Entry> array_entries();        // arrays.cpp
 std::vector<Entry> elementwise_entries();  // elementwise.cpp
 std::vector<Entry> counting_entries();     // counting.cpp
+std::vector<Entry> histogram_entries();    // histograms.cpp
 std::vector<Entry> nonfinite_entries();    // nonfinite.cpp
 std::vector<Entry> product_entries();      // products.cpp
 std::vector<Entry> sum_entries();          // sums.cpp

@@ -11,26 +11,14 @@ from typing import NamedTuple
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(FOLDER, ".."), os.path.join(FOLDER, "cli"), os.path.join(FOLDER, "report")]
-from cli_case import CliCase
-from made_files import f32, npy, safetensors
+from arrays_case import HOPPER
+from cli_case import CliCase, read_json
+from made_files import f32, npy, packed, safetensors
+from made_recordings import product_recording, recording, scalar_recording
 from made_run_file import Tensor, run_file
-from validate_cli_test import product_recording, recording, scalar_recording
 
-HOPPER = ("--arch", "sm_90", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
 NAN = float("nan")
 INF = float("inf")
-
-
-def refuse(constant):
-    raise ValueError(f"{constant} is not JSON")
-
-
-def object_of(pairs):
-    """No key twice."""
-    out = dict(pairs)
-    if len(out) != len(pairs):
-        raise ValueError(f"a key is there twice: {[key for key, _ in pairs]}")
-    return out
 
 
 class Run(NamedTuple):
@@ -55,7 +43,7 @@ class Documents(CliCase):
         return result.stdout.decode()
 
     def take(self, words, text, part=None):
-        self.runs.append(Run(words, json.loads(text, parse_constant=refuse, object_pairs_hook=object_of), part))
+        self.runs.append(Run(words, read_json(text), part))
         return self.runs[-1].document
 
     def says(self, *words, status=0, **variables):
@@ -79,17 +67,15 @@ class Documents(CliCase):
         return [self.random.gauss(0, 1) for _ in range(count)]
 
     def array(self, name, dtype, shape, values=None):
-        letter = {"<f2": "e", "<f4": "f", "<f8": "d", "<u2": "H", "<u4": "I", "|u1": "B", "|i1": "b"}[dtype]
         count = 1
         for n in shape:
             count *= n
         values = self.values(count) if values is None else values
-        return self.write(name, npy(dtype, shape, struct.pack(f"<{count}{letter}", *values)))
-
+        return self.write(name, npy(dtype, shape, values))
 
     def single(self, name, shape, encodings):
         """Binary32 by its encodings."""
-        return self.write(name, npy("<f4", shape, struct.pack(f"<{len(encodings)}I", *encodings)))
+        return self.write(name, npy("<f4", shape, packed("<u4", *encodings)))
 
 
 def reports(run):

@@ -111,7 +111,7 @@ KINDS = [
          ]),
     Kind("Add a report column", "column of the page that sorts", "lib/report/page/table_columns.js",
          r"columns_of_table = \[(.*?)\n\];", r"\{id: '(?!histogram)(\w+)'", [
-             ("tests/lib/report/page/page_test.py", r"[\"'=]NAME\b"),
+             ("tests/lib/report/page/*_view.py", r"[\"'=]NAME\b"),
          ]),
     Kind("Add a file format", "reader", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}", r"return open_(\w+)\(", [
         ("lib/io/NAME.h", r"> open_NAME\("),

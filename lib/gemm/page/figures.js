@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three figures: losses along K, products by depth, errors in their bounds. Each is drawn from the
-// account and the width it has; on_point says what lies under the pointer.
+// The three figures: losses along K, products by depth, errors within their bounds. Each is drawn from the account into
+// its host. The first two call on_point(index of the account's position or distance under the pointer, or -1).
 
 function draw_along_k(host, account, on_point) {
   const rules = placed_rules(account);
   const positions = account.positions;
-  const area = plot_area(host, {height: 240, below: 40});
+  const area = plot_area(host, {left: 66, right: 26, top: 22, height: 240, below: 40});
   const total = (row) => rules.reduce((sum, r) => sum + (row.rules[r.rule]?.of_products ?? 0), 0);
   const largest = Math.max(...positions.map(total));
   const svg = new_drawing(area, `Losses along K, ${positions.length} positions`);
   const pitch = (area.right - area.left) / positions.length;
   if (!(largest > 0)) {
-    svg.append(draw_x_line(area), drawing('text', {class: 'nothing', x: (area.left + area.right) / 2,
-      y: (area.top + area.bottom) / 2, 'text-anchor': 'middle'}, 'No rule lost anything along K.'));
+    svg.append(draw_x_axis(area, [], ''), draw_nothing(area, 'No rule lost anything along K.'));
     host.replaceChildren(svg);
     return;
   }
-  const scale = linear_scale(largest, area);
+  const scale = share_scale([largest], false, area);
   svg.append(draw_y_axis(area, scale, 'lost, of Σ|a·b|'));
   const bars = drawing('g', {class: 'bars'});
   const gap = pitch > 6 ? Math.min(2, pitch / 8) : 0.4;
@@ -32,11 +31,9 @@ function draw_along_k(host, account, on_point) {
       low += value;
     }
   });
-  svg.append(bars, draw_x_line(area));
   const x = (k) => area.left + (area.right - area.left) * k / (account.position_width * positions.length);
-  for (const k of k_ticks(account, area)) svg.append(x_tick(area, x(k), integer(k)));
-  svg.append(drawing('text', {class: 'axis-name', x: area.right, y: area.bottom + 34,
-    'text-anchor': 'end'}, 'k of the products'));
+  svg.append(bars, draw_x_axis(area, k_ticks(account, area).map((k) => ({x: x(k), words: integer(k)})),
+    'k of the products'));
   follow_pointer(svg, (at) => {
     const i = Math.floor((at - area.left) / pitch);
     return i >= 0 && i < positions.length ? i : -1;
@@ -44,7 +41,7 @@ function draw_along_k(host, account, on_point) {
   host.replaceChildren(svg);
 }
 
-// Multiples of a power of two times the instruction's k.
+// Ticks along K: multiples of the instruction's k times the smallest power of two for which they have room.
 function k_ticks(account, area) {
   const all = account.position_width * account.positions.length;
   let step = account.model.instruction_k;
@@ -52,12 +49,11 @@ function k_ticks(account, area) {
   return Array.from({length: Math.floor(all / step + 1e-9) + 1}, (_, i) => i * step);
 }
 
-// What a block keeps, in binades below the top: bits of weight 0 to F. A product has significant bits
-// from 0 or 1 above its exponent to so many below.
+// Numbers of bits: `kept`, how many a block keeps below its top; `product`, how many of a product lie below its exponent.
+// The highest bit of a product lies at its exponent or one above.
 function window_of(account) {
-  const {fraction_bits: kept, a, b, grid} = account.model;
-  return {kept, product: a.precision - 1 + b.precision - 1, grid: grid.precision - 1,
-    grid_name: grid.name};
+  const {fraction_bits: kept, a, b} = account.model;
+  return {kept, product: a.precision - 1 + b.precision - 1};
 }
 
 function draw_distances(host, account, log, on_point) {
@@ -65,38 +61,31 @@ function draw_distances(host, account, log, on_point) {
   const bits = window_of(account);
   const narrow = host.clientWidth < 640;
   const pitch_of_band = 20;
-  const area = plot_area(host, {left: narrow ? 66 : 150, height: 250, below: 54 + 3 * pitch_of_band});
+  const area = plot_area(host, {left: narrow ? 66 : 150, right: 26, top: 22, height: 250,
+    below: 54 + 3 * pitch_of_band});
   const last = Math.max(...rows.map((row) => row.distance));
   const count = Math.max(last, bits.kept + 3, bits.product + 2) + 1;
   const pitch = (area.right - area.left) / count;
   const x = (distance) => area.left + distance * pitch;
   const of_all = (n) => ratio(n, account.products);
   const svg = new_drawing(area, 'Products by binades below the exponent of their block');
-  draw_window_zone(svg, area, x, bits, count);
+  svg.append(draw_zones(area, window_zones(x, bits, count)));
   const shares = rows.map((row) => of_all(row.products));
-  const scale = log ? {...log_scale(shares, area), log: true} : linear_scale(Math.max(...shares), area);
-  svg.append(draw_y_axis(area, scale, ''));
+  const scale = share_scale(shares, log, area);
+  svg.append(draw_y_axis(area, scale));
   const bars = drawing('g', {class: 'bars'});
   const gap = pitch > 6 ? Math.min(3, pitch / 6) : 0.4;
   rows.forEach((row, i) => {
-    const y = scale.y(of_all(row.products));
-    const parts = depth_parts(row);
-    let left = x(row.distance) + gap / 2;
-    for (const [fate, n] of parts) {
-      const width = (pitch - gap) * ratio(n, row.products);
-      bars.append(drawing('rect', {class: `part ${fate}`, 'data-row': i, x: left.toFixed(2),
-        y: y.toFixed(3), width: width.toFixed(3), height: Math.max(area.bottom - y, 0.6).toFixed(3)}));
-      left += width;
-    }
+    const place = {left: x(row.distance) + gap / 2, width: pitch - gap, y: scale.y(of_all(row.products))};
+    bars.append(...draw_cut_bar(area, place, depth_parts(row), {'data-row': i}));
   });
-  svg.append(bars, draw_x_line(area));
   const every = [1, 2, 4, 8, 16].find((n) => n * pitch >= 26);
+  const ticks = [];
   for (let d = 0; d < count; d += every) {
     const further = d === last && rows.some((row) => row.and_beyond);
-    svg.append(x_tick(area, x(d) + pitch / 2, `${d}${further ? '+' : ''}`, false));
+    ticks.push({x: x(d) + pitch / 2, words: `${d}${further ? '+' : ''}`});
   }
-  svg.append(drawing('text', {class: 'axis-name', x: area.right, y: area.bottom + 34,
-    'text-anchor': 'end'}, 'binades below the exponent that the block is aligned to'));
+  svg.append(bars, draw_x_axis(area, ticks, 'binades below the exponent that the block is aligned to', {marks: false}));
   draw_bits(svg, area, x, bits, count, narrow, area.bottom + 46, pitch_of_band);
   follow_pointer(svg, (at) => {
     const distance = Math.floor((at - area.left) / pitch);
@@ -107,35 +96,19 @@ function draw_distances(host, account, log, on_point) {
 
 function depth_parts(row) {
   const [all, cut, gone] = [row.products, row.cut, row.vanished].map(Number);
-  return [['whole', all - cut], ['shortened', cut - gone], ['vanished', gone]].filter(([, n]) => n > 0);
+  return [['part whole', all - cut], ['part shortened', cut - gone], ['part vanished', gone]];
 }
 
-// Where products begin to lose bits, and where nothing of them is left.
-function draw_window_zone(svg, area, x, bits, count) {
+// Zones by the distance of a product from the top: it is kept whole, it loses low bits, nothing of it is left.
+function window_zones(x, bits, count) {
   const first_cut = Math.max(bits.kept - bits.product + 1, 0);
-  const gone = bits.kept + 2;
-  const group = drawing('g', {class: 'zones'});
-  const zone = (name, from, to, words) => {
-    const [left, right] = [x(Math.min(from, count)), x(Math.min(to, count))];
-    if (right <= left) return;
-    group.append(drawing('rect', {class: `zone ${name}`, x: left, y: area.top, width: right - left,
-      height: area.bottom - area.top}));
-    if (from > 0) {
-      group.append(drawing('line', {x1: left, x2: left, y1: area.top - 16, y2: area.bottom}));
-    }
-    const fitting = words.find((text) => text.length * 6.2 < right - left - 8);
-    if (fitting) {
-      group.append(drawing('text', {class: `zone-name ${name}`, x: (left + right) / 2, y: area.top - 7,
-        'text-anchor': 'middle'}, fitting));
-    }
-  };
-  zone('whole', 0, first_cut, ['every bit is kept', 'kept']);
-  zone('shortened', first_cut, gone, ['low bits are cut', 'cut']);
-  zone('vanished', gone, count, ['nothing is left', 'gone']);
-  svg.append(group);
+  const zone = (name, from, to, words) => ({name, from: x(Math.min(from, count)), to: x(Math.min(to, count)), words});
+  return [zone('whole', 0, first_cut, ['every bit is kept', 'kept']),
+    zone('shortened', first_cut, bits.kept + 2, ['low bits are cut', 'cut']),
+    zone('vanished', bits.kept + 2, count, ['nothing is left', 'gone'])];
 }
 
-// Bands of bits under the axis: a bit of weight 2^(top - d) stands at d.
+// Bands of bits under the axis: what a block keeps, and two products. The bit of weight 2^(top - d) stands at d.
 function draw_bits(svg, area, x, bits, count, narrow, y, pitch) {
   const group = drawing('g', {class: 'bands'});
   const deepest = Math.max(0, bits.kept - bits.product);
@@ -162,8 +135,8 @@ function draw_bits(svg, area, x, bits, count, narrow, y, pitch) {
   svg.append(group);
 }
 
-// Elements by the octave of error / bound, the last one up to the bound itself; the exact ones at the
-// left end.
+// Elements by the octave of error / bound. The last octave ends at the bound itself and holds what lies beyond it, too;
+// exact elements have a bar of their own at the left end.
 function draw_bound(host, account) {
   const octaves = new Map();
   for (const row of account.error_to_bound) {
@@ -189,7 +162,7 @@ function draw_bound(host, account) {
     label(area.left + pitch / 2, 'exact');
   }
   for (const [log2, n] of octaves) bar('kept-bar', x(log2), n);
-  svg.append(draw_x_line(area), drawing('line', {class: 'bound-line', x1: x(0), x2: x(0),
+  svg.append(draw_x_axis(area, [], ''), drawing('line', {class: 'bound-line', x1: x(0), x2: x(0),
     y1: area.top - 8, y2: area.bottom + 4}));
   svg.append(drawing('text', {class: 'bound-name', x: x(0) - 5, y: area.top - 2, 'text-anchor': 'end'},
     'bound'));

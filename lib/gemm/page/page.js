@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's wiring: words once, figures again whenever their width changes.
+// The page's wiring: words are written once, figures are drawn again whenever their width changes.
 
-const by_id = (id) => document.getElementById(id);
 const account = JSON.parse(by_id('account').textContent);
 
-const depth_keys = [{class: 'whole', name: 'kept whole'}, {class: 'shortened', name: 'low bits cut'},
-  {class: 'vanished', name: 'vanished'}];
+const depth_names = {whole: 'kept whole', shortened: 'low bits cut', vanished: 'vanished'};
 
 function readout_of(id, words) {
   const place = by_id(id).querySelector('.readout');
@@ -32,9 +30,11 @@ write_what_cost(account);
 write_bound(account);
 write_rules(account);
 write_window(account);
-by_id('along-k').querySelector('.legend').append(...legend_of(placed_rules(account)));
-by_id('distances').querySelector('.legend').append(...legend_of(depth_keys));
+by_id('along-k').querySelector('.legend').append(...legend_of(placed_rules(account).map(({rule}) =>
+  ({mark: swatch(rule), words: style_of(rule).name}))));
+by_id('distances').querySelector('.legend').append(...legend_of(Object.entries(depth_names).map(([fate, words]) =>
+  ({mark: swatch(fate), words}))));
 by_id('distances').hidden = account.distances.length === 0;
 by_id('log-y').addEventListener('change', draw_all);
-new ResizeObserver(draw_all).observe(document.querySelector('main'));
+on_width(document.querySelector('main'), draw_all);
 draw_all();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules as the figures show them: their order from the bottom of a stack, short names, colours by
-// class. Counts above 2^53 come as strings; shares need no more than doubles.
+// Names of the rules. A rule's key is also the class that has its colour. Counts above 2^53 come as strings; for shares
+// they are read as doubles.
 
 const rule_styles = [
   {rule: 'product_alignment', name: 'alignment of products', short: 'alignment'},
@@ -24,15 +24,17 @@ function style_of(rule) {
   return rule_styles.find((row) => row.rule === rule) ?? {rule, name: rule, short: rule};
 }
 
-// Rules with a step, in the order of the table; those that cost something; those with a place in K.
+// The rules that had a step, in the order of the account.
 function used_rules(account) {
   return account.rules.filter((row) => Number(row.steps) > 0);
 }
 
+// The rules that lost something.
 function costly_rules(account) {
   return used_rules(account).filter((row) => row.lost.value > 0);
 }
 
+// The rules that lost something at a known place along K, in the order in which they are stacked.
 function placed_rules(account) {
   const at_places = new Set(account.positions.flatMap((row) => Object.keys(row.rules)));
   return costly_rules(account).filter((row) => at_places.has(row.rule));
@@ -40,10 +42,4 @@ function placed_rules(account) {
 
 function ratio(part, all) {
   return Number(all) > 0 ? Number(part) / Number(all) : null;
-}
-
-// A swatch and a name for each rule.
-function legend_of(rules) {
-  return rules.map((rule) => element('span', {class: 'key'},
-    element('i', {class: `swatch ${rule.class ?? rule.rule}`}), rule.name ?? style_of(rule.rule).name));
 }

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The account in words and tables. Names come from files: they enter as text nodes only.
+// The account in words and tables.
 
-function strong(text) {
-  return element('strong', {}, text);
-}
-
-// An error in per cent: it may exceed what it is a share of.
+// An error in per cent of what it is compared with, which it may exceed.
 function error_percent(x) {
   return x >= 1 ? `${size({value: 100 * x})}${thin}%` : percent(x);
 }
 
-function paragraph(...words) {
-  return element('p', {}, ...words);
-}
-
 function write_source(account) {
-  by_id('version').textContent = account.binade;
-  by_id('made-by').textContent = account.binade;
+  write_version(account.binade);
   const {m, n, k} = account;
-  const parts = [element('span', {class: 'tensor-name'}, account.instruction),
+  const parts = [name_of(account.instruction),
     account.device ? ` on ${account.device}` : '',
     ` · ${integer(m)} × ${integer(n)} × ${integer(k)}`,
     account.order ? ` · ${account.order}` : '', account.operands ? ` · ${account.operands}` : ''];
@@ -31,13 +22,6 @@ function write_source(account) {
 
 function prose_of(id) {
   return by_id(id).querySelector('.prose');
-}
-
-function small_table(head, rows) {
-  return element('table', {class: 'small'},
-    element('thead', {}, element('tr', {}, ...head.map((words) => element('th', {scope: 'col'}, words)))),
-    element('tbody', {}, ...rows.map(([name, ...cells]) => element('tr', {},
-      element('th', {scope: 'row'}, name), ...cells.map((cell) => element('td', {}, cell))))));
 }
 
 function write_how_far(account) {
@@ -91,15 +75,10 @@ function write_what_cost(account) {
     prose_of('answer-cost').append(paragraph(strong(plural(vanished, 'product')),
       ` (${percent(ratio(vanished, account.products))}) vanished entirely.`));
   }
-  const strip = element('div', {class: 'strip', 'aria-hidden': 'true'});
-  for (const row of rules) {
-    strip.append(element('i', {class: row.rule, style: `flex-grow: ${row.lost.value / all}`}));
-  }
-  const shown = order.slice(0, 4).map((row) => [element('span', {},
-    element('i', {class: `swatch ${row.rule}`}), style_of(row.rule).short),
-  percent(row.of_products), percent(row.lost.value / all)]);
-  article.querySelector('.evidence').append(strip,
-    small_table(['lost by', 'of Σ|a·b|', 'of all losses'], shown));
+  const shown = order.slice(0, 4).map((row) => [[swatch(row.rule), style_of(row.rule).short],
+    percent(row.of_products), percent(row.lost.value / all)]);
+  article.querySelector('.evidence').append(
+    strip_of(rules.map((row) => [row.rule, row.lost.value / all])), small_table(['lost by', 'of Σ|a·b|', 'of all losses'], shown));
 }
 
 function write_bound(account) {
@@ -115,12 +94,11 @@ function write_bound(account) {
       strong(plural(beyond, 'element')), ' lies beyond it.'));
 }
 
-// A magnitude: plain where it can be read at a glance.
+// A magnitude to four digits, without a power of ten where it can be read at a glance.
 function size({value}) {
   if (value === 0) return '0';
   if (value < 1e-4 || value >= 1e7) return scientific(value, 4);
-  const [whole, rest] = String(Number(value.toPrecision(4))).split('.');
-  return grouped(whole) + (rest ? `.${rest}` : '');
+  return rounded(value, 4);
 }
 
 function cell(text, name) {
@@ -131,14 +109,13 @@ function write_rules(account) {
   const heads = ['rule', 'steps', 'cut', 'of steps', 'vanished', 'Σ|lost|', 'of Σ|a·b|', 'raised',
     'lowered'];
   const rows = used_rules(account).map((row) => element('tr', {'data-rule': row.rule},
-    element('th', {scope: 'row'}, element('i', {class: `swatch ${row.rule}`}), style_of(row.rule).name,
+    element('th', {scope: 'row'}, swatch(row.rule), style_of(row.rule).name,
       element('small', {}, row.meaning)),
     cell(integer(row.steps)), cell(integer(row.cut), Number(row.cut) === 0 ? 'nil' : ''),
     cell(percent(ratio(row.cut, row.steps))),
     cell(integer(row.vanished), Number(row.vanished) === 0 ? 'nil' : ''), cell(size(row.lost)),
     cell(percent(row.of_products)), cell(size(row.raised)), cell(size(row.lowered))));
-  by_id('rules').querySelector('.scroll').append(element('table', {},
-    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', {scope: 'col'}, head)))),
+  by_id('rules').querySelector('.scroll').append(element('table', {}, head_of(heads),
     element('tbody', {}, ...rows)));
 }
 

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report in words: where it comes from, what dies, which loss scale, what that saves, and the
+// The report in words: its source, the values that become zero, the recommended loss scale, what that saves, and the
 // limits of the formats.
-
-function strong(text) {
-  return element('strong', {}, ...raised(text));
-}
-
-function name_of(name) {
-  return element('span', {class: 'tensor-name'}, name);
-}
 
 function write_source(report) {
   const total = report.total;
@@ -18,12 +10,11 @@ function write_source(report) {
   const odd = [];
   if (total.nan > 0) odd.push(`${integer(total.nan)} NaN`);
   if (total.inf > 0) odd.push(`${integer(total.inf)} infinite`);
-  document.getElementById('version').textContent = report.binade;
-  document.getElementById('made-by').textContent = report.binade;
-  const hint = document.getElementById('hint');
+  write_version(report.binade);
+  const hint = by_id('hint');
   hint.hidden = !report.hint;
   hint.textContent = report.hint ?? '';
-  document.getElementById('source').append(element('span', {class: 'files'}, files),
+  by_id('source').append(element('span', {class: 'files'}, files),
     ` · ${plural(report.tensor_count, 'tensor')} · ${plural(total.values, 'value')}` +
     (total.values > 0 ? `, ${percent(total.zeros / total.values)} of them exactly zero` : '') +
     (odd.length > 0 ? `, ${odd.join(' and ')}` : ''));
@@ -31,11 +22,7 @@ function write_source(report) {
 
 function fate_strip(tensor, counts, of) {
   const outside = of === 'values' ? {zero: tensor.zeros, other: tensor.nan + tensor.inf} : {};
-  const strip = element('div', {class: 'strip', 'aria-hidden': 'true'});
-  for (const [fate, count] of Object.entries({...outside, ...counts})) {
-    if (count > 0) strip.append(element('i', {class: fate, style: `flex-grow: ${count}`}));
-  }
-  return strip;
+  return strip_of(Object.entries({...outside, ...counts}));
 }
 
 function worst_tensor(report, format) {
@@ -46,7 +33,8 @@ function worst_tensor(report, format) {
   return worst;
 }
 
-// Shares of the non-zero values by fate, and of the norm, at scale 1; null of no values.
+// The fates at scale 1: counts, their shares of the non-zero values, and the lost share of the norm, which is null for a
+// tensor without values.
 function shares_at_one(tensor, format) {
   const counts = tensor_fates(tensor, format, 0);
   const [to_zero, subnormal, overflow] = ['to_zero', 'subnormal', 'overflow'].map((fate) =>
@@ -73,46 +61,41 @@ function loss_sentences(report, format) {
     words.push(' Hardest hit is ', name_of(worst.name),
       `: ${percent(of_worst.to_zero)} of its non-zero values, ${percent(of_worst.lost_l2)} of its norm.`);
   }
-  return element('p', {}, ...words);
+  return paragraph(...words);
 }
 
-// What an answer is about, under its question.
+// Writes which tensors an answer is about, under its question.
 function write_subject(article, words) {
   article.querySelector('h2').after(element('p', {class: 'subject'}, words));
 }
 
 function cells_at_one(tensor, format) {
   const at_one = shares_at_one(tensor, format);
-  return [at_one.to_zero, at_one.lost_l2, at_one.subnormal, at_one.overflow].map((part) =>
-    element('td', {}, percent(part)));
+  return [at_one.to_zero, at_one.lost_l2, at_one.subnormal, at_one.overflow].map(percent);
 }
 
+const heads_at_one = ['', 'to zero', 'lost L2', 'subnormal', 'overflow'];
+
 function role_table(report) {
-  const rows = report.roles.map((role) => element('tr', {}, element('th', {scope: 'row'}, role.name, ' ',
-    element('small', {}, integer(role.tensors))), ...cells_at_one(role, report.formats[0])));
-  return element('table', {class: 'small by-role'},
-    element('caption', {}, `By role, in ${report.formats[0].name} at scale 1`),
-    element('thead', {}, element('tr', {}, ...['', 'to zero', 'lost L2', 'subnormal', 'overflow']
-      .map((head) => element('th', {scope: 'col'}, head)))),
-    element('tbody', {}, ...rows));
+  const rows = report.roles.map((role) => [[role.name, ' ', element('small', {}, integer(role.tensors))],
+    ...cells_at_one(role, report.formats[0])]);
+  return small_table(heads_at_one, rows,
+    {also: 'by-role', caption: `By role, in ${report.formats[0].name} at scale 1`});
 }
 
 function write_what_dies(report) {
-  const article = document.getElementById('answer-dies');
+  const article = by_id('answer-dies');
   write_subject(article, tensors_words(report, {gradients: false}));
   const prose = article.querySelector('.prose');
   if (report.total.nonzero === 0) {
-    prose.append(element('p', {}, 'There is no finite non-zero value, so nothing can die.'));
+    prose.append(paragraph('There is no finite non-zero value, so nothing can die.'));
     return;
   }
   prose.append(loss_sentences(report, report.formats[0]));
-  const rows = report.formats.map((format) => element('tr', {},
-    element('th', {scope: 'row'}, format.name), ...cells_at_one(report.total, format)));
-  article.querySelector('.evidence').append(element('table', {class: 'small'},
-    element('caption', {}, 'At scale 1, of the non-zero values; lost L2 of the norm'),
-    element('thead', {}, element('tr', {}, ...['', 'to zero', 'lost L2', 'subnormal', 'overflow']
-      .map((head) => element('th', {scope: 'col'}, head)))),
-    element('tbody', {}, ...rows)), ...(report.roles.length > 0 ? [role_table(report)] : []));
+  const rows = report.formats.map((format) => [format.name, ...cells_at_one(report.total, format)]);
+  article.querySelector('.evidence').append(small_table(heads_at_one, rows,
+    {caption: 'At scale 1, of the non-zero values; lost L2 of the norm'}),
+  ...(report.roles.length > 0 ? [role_table(report)] : []));
 }
 
 function scale_headline(report) {
@@ -127,11 +110,10 @@ function scale_headline(report) {
 
 function write_which_scale(report, on_select) {
   const scale = report.loss_scale;
-  const article = document.getElementById('answer-scale');
+  const article = by_id('answer-scale');
   const prose = article.querySelector('.prose');
   write_subject(article, tensors_words(report, {gradients: true}));
-  prose.append(element('p', {}, ...scale_headline(report)),
-    element('p', {}, ...raised(scale.reason)));
+  prose.append(paragraph(...scale_headline(report)), paragraph(...raised(scale.reason)));
   if (scale.basis) prose.append(element('p', {class: 'basis'}, scale.basis));
   const bound = [['upper end: ', scale.binding_max, scale.row_of_max], ['lower end: ', scale.binding_min, scale.row_of_min]];
   prose.append(element('ul', {}, ...bound.filter(([, name]) => name).map(([what, name, row]) => {
@@ -141,12 +123,12 @@ function write_which_scale(report, on_select) {
   })));
 }
 
-// What the loss scale multiplies, as one.
+// All tensors that the loss scale multiplies, merged into one.
 function what_is_scaled(report) {
   return report.gradients ?? report.total;
 }
 
-// What the answer compares, at scale 2^k.
+// What the answer compares at each scale 2^k: the fates, the lost share of the norm, and that of the worst tensor.
 function standing(report, binary16, k) {
   const worst = scaled_tensors(report).reduce((most, tensor) =>
     Math.max(most, lost_l2(tensor, binary16, k) ?? 0), 0);
@@ -157,7 +139,7 @@ function standing(report, binary16, k) {
 function saving_sentence(report, before, after) {
   const total = what_is_scaled(report);
   if (before.counts.to_zero === 0 && before.counts.overflow === 0) {
-    return element('p', {}, 'Nothing becomes zero or overflows at scale 1: there is nothing to save.');
+    return paragraph('Nothing becomes zero or overflows at scale 1: there is nothing to save.');
   }
   const to_zero = (at) => strong(percent(at.counts.to_zero / total.nonzero));
   const words = [...raised(`At 2^${after.k} the share that becomes zero goes from `),
@@ -171,41 +153,37 @@ function saving_sentence(report, before, after) {
     words.push(`. Overflows: ${integer(before.counts.overflow)} before, `,
       strong(integer(after.counts.overflow)), ' after');
   }
-  return element('p', {}, ...words, '.');
+  return paragraph(...words, '.');
 }
 
 function write_what_it_saves(report, binary16) {
-  const article = document.getElementById('answer-saves');
+  const article = by_id('answer-saves');
   write_subject(article, tensors_words(report, {gradients: true}));
   const prose = article.querySelector('.prose');
   const total = what_is_scaled(report);
   const k = report.loss_scale.recommended_log2;
   if (k === null || total.nonzero === 0) {
-    prose.append(element('p', {}, 'Without a recommended scale there is nothing to compare.'));
+    prose.append(paragraph('Without a recommended scale there is nothing to compare.'));
     return;
   }
   const strips = element('div', {class: 'strips'});
-  const rows = element('tbody', {});
+  const rows = [];
   const at = (k === 0 ? [0] : [0, k]).map((scale) => standing(report, binary16, scale));
   for (const {k: scale, counts, lost} of at) {
     strips.append(element('span', {}, ...raised(`2^${scale}`)),
       fate_strip(total, counts, 'nonzero'));
-    rows.append(element('tr', {}, element('th', {scope: 'row'}, ...raised(`2^${scale}`)),
-      ...fates.map((fate) => element('td', {}, percent(counts[fate] / total.nonzero))),
-      element('td', {}, percent(lost))));
+    rows.push([raised(`2^${scale}`), ...fates.map((fate) => percent(counts[fate] / total.nonzero)), percent(lost)]);
   }
-  prose.append(k === 0 ? element('p', {}, 'The recommended scale is 1: all as it is.') :
+  prose.append(k === 0 ? paragraph('The recommended scale is 1: all as it is.') :
     saving_sentence(report, at[0], at[1]));
-  const heads = ['', 'to zero', 'subnormal', 'normal', 'overflow', 'lost L2'];
-  article.querySelector('.evidence').append(strips, element('table', {class: 'small'},
-    element('thead', {}, element('tr', {}, ...heads.map((head) =>
-      element('th', {scope: 'col'}, head)))), rows));
+  article.querySelector('.evidence').append(strips,
+    small_table(['', 'to zero', 'subnormal', 'normal', 'overflow', 'lost L2'], rows));
 }
 
 function write_scale_definition(report) {
   const {headroom, target_loss, prefer} = report.options;
   const one = report.gradients ? 'gradient' : 'tensor';
-  document.getElementById('definition-scale').textContent =
+  by_id('definition-scale').textContent =
     `The upper end of its interval is the largest power of two at which nothing in any ${one} ` +
     `overflows binary16 and ${plural(headroom, 'binade')} of headroom remain; the lower end is ` +
     `the smallest at which no ${one} loses more than ${percent(target_loss)} of its own L2 norm. ` +
@@ -213,8 +191,8 @@ function write_scale_definition(report) {
     `scaler may wander anywhere between the two.`;
 }
 
-// The magnitude from which a format overflows, from the edge of its overflow segment: [a, b) holds
-// its edge, (a, b) does not.
+// The magnitude from which a format overflows, which is the lower edge of its overflow segment, and whether that edge
+// itself overflows: it does if the segment is written [a, b), and does not if it is written (a, b).
 function overflow_edge(format, segments) {
   const segment = segments[format.overflow_segment];
   const [, plain, power_of_two] = segment.match(/^[([]([\d.]+)(?:-2\^-(\d+))?/);
@@ -226,41 +204,32 @@ function overflow_edge(format, segments) {
 
 function write_limits(report) {
   const both = (k) => raised(`2^${k} ≈ ${scientific(2 ** k, 3)}`);
-  const rows = report.formats.map((format) => element('tr', {},
-    element('th', {scope: 'row'}, format.name),
-    element('td', {}, integer(format.precision)),
-    element('td', {}, '≤ ', ...both(format.emin - format.precision)),
-    element('td', {}, ...both(format.emin - format.precision + 1)),
-    element('td', {}, ...both(format.emin)),
-    element('td', {}, format.max < 1e6 ? integer(format.max) : scientific(format.max, 4)),
-    element('td', {}, overflow_edge(format, report.segments))));
-  const heads = ['', 'significant bits', 'becomes zero', 'smallest subnormal', 'smallest normal',
-    'largest', 'overflow'];
-  document.getElementById('limits').append(element('table', {class: 'small wide'},
-    element('thead', {}, element('tr', {}, ...heads.map((head) =>
-      element('th', {scope: 'col'}, head)))), element('tbody', {}, ...rows)));
+  const rows = report.formats.map((format) => [format.name, integer(format.precision),
+    ['≤ ', ...both(format.emin - format.precision)], both(format.emin - format.precision + 1), both(format.emin),
+    format.max < 1e6 ? integer(format.max) : scientific(format.max, 4), overflow_edge(format, report.segments)]);
+  by_id('limits').append(small_table(['', 'significant bits', 'becomes zero', 'smallest subnormal', 'smallest normal',
+    'largest', 'overflow'], rows, {also: 'wide'}));
 }
 
-// The first of many by name, each with words after it, and how many more there are.
+// Names of the first 40 tensors, each with words after it, and how many more there are.
 function named_in_part(tensors, words) {
   const most = 40;
   const named = tensors.slice(0, most).flatMap((tensor, i) => [i > 0 ? ', ' : '', name_of(tensor.name), words(tensor)]);
   return tensors.length > most ? [...named, ` and ${integer(tensors.length - most)} more`] : named;
 }
 
-// Tensors without a finite non-zero value, and those that were not read as floating point.
+// Writes which tensors have no finite non-zero value, and which were skipped as they are not floating point.
 function write_apart(report) {
-  const host = document.getElementById('apart');
+  const host = by_id('apart');
   const silent = {'empty': 'Empty', 'all zero': 'All zero', 'no finite value': 'No finite value'};
   for (const [status, words] of Object.entries(silent)) {
     const names = report.tensors.filter((t) => t.status === status);
     if (names.length === 0) continue;
-    host.append(element('p', {}, element('b', {}, `${words}: `),
-      ...named_in_part(names, () => ''), '.'));
+    host.append(paragraph(element('b', {}, `${words}: `), ...named_in_part(names, () => ''), '.'));
   }
   const {skipped} = report;
   if (skipped.length === 0) return;
-  host.append(element('p', {}, element('b', {}, 'Skipped, not floating point: '),
+  host.append(paragraph(element('b', {}, 'Skipped, not floating point: '),
     ...named_in_part(skipped, (t) => ` (${t.dtype}, ${shape_words(t.shape)}, ${t.reason})`), '.'));
 }
 

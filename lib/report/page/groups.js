@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of many layers as groups: what stands before and with the first number that is a part of the
-// name by itself or ends one, as in h.0, encoder.layers.3, blocks/12, layer7.
+// Groups of names of layers. A name's group is what it begins with, up to the first part that is a number or ends in
+// one, as in h.0, encoder.layers.3, blocks/12, layer7.
 
 const part_of_name = /[^./]+[./]?/g;
 
@@ -16,8 +16,8 @@ function group_of(name) {
   return '';
 }
 
-// Neighbours of one group: [{name, first, end}] over the names in their order; nothing where no group has
-// two of them, or all are one.
+// Neighbours of one group as [{name, first, end}], in the order of the names. The list is empty if no group has two
+// names, or if all names are in one group.
 function grouped_names(names) {
   const groups = [];
   names.forEach((name, i) => {

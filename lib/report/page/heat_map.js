@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers over steps as a map on a canvas: a column a step, a row a layer, darker where more is lost. Where
-// rows or columns do not fit, several share a line of pixels and the largest of them is painted. Labels are
-// drawn where they have room: of each layer, else of groups, else of some.
+// A map of layers over steps on a canvas: a column is a step, a row a layer, and a cell is the darker the more is lost.
+// Where rows or columns do not fit, several share a line of pixels, which shows the largest of them. Labels name each
+// layer if there is room, else groups of layers, else some layers.
 
 const label_pitch = 14;
 const map_font = '11.5px ';
 
-// Places along an axis that leave at least `room` between them, of those wanted; the first stands.
+// Of places along an axis, the first and then each that is at least `room` from the one kept before it.
 function thinned(places, room) {
   let last = -Infinity;
   return places.filter(({at}) => {
@@ -17,14 +17,12 @@ function thinned(places, room) {
   });
 }
 
-// Every how many of places `pitch` apart there is room, as a round number.
+// The smallest round number n such that every n-th of places `pitch` apart leaves `room` between them.
 function round_every(pitch, room) {
-  const least = Math.max(1, Math.ceil(room / pitch));
-  const unit = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].find((m) => m * unit >= least) * unit;
+  return round_step(Math.max(1, Math.ceil(room / pitch)), [1, 2, 5, 10]);
 }
 
-// The end of a text that fits, with an ellipsis before it.
+// The text if it fits into the width, else as much of its end as fits, after an ellipsis.
 function fitted(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   let [low, high] = [1, text.length];
@@ -36,7 +34,7 @@ function fitted(context, text, width) {
   return `…${text.slice(low)}`;
 }
 
-// Labels of the rows of one map: [{text, at}], at the middle of what they name.
+// Labels of the rows of one map, [{text, at}], with the height of their middle from the top of the map.
 function row_labels(names, pitch) {
   if (pitch >= label_pitch) return names.map((text, row) => ({text, at: (row + 0.5) * pitch}));
   const groups = grouped_names(names);
@@ -48,7 +46,7 @@ function row_labels(names, pitch) {
   return thinned(wanted, label_pitch).filter(({at}) => at <= height - label_pitch / 2 + 1);
 }
 
-// Of the cells that share a line of pixels the largest code; none where all are none.
+// The largest code of the cells that share a point; -1 if none of them has a value.
 function largest_code(codes, cell, rows, columns) {
   let most = -1;
   for (let row = rows[0]; row < rows[1]; row += 1) {
@@ -60,19 +58,19 @@ function largest_code(codes, cell, rows, columns) {
   return most;
 }
 
-// [first, end) of those of n that line i of `lines` shows.
+// [first, end) of the n rows or columns that line i of `lines` shows.
 function shared(i, n, lines) {
   if (lines >= n) return [i, i + 1];
   return [Math.floor(i * n / lines), Math.floor((i + 1) * n / lines)];
 }
 
-// Red, green and blue of one of the style sheet's colours, #rrggbb.
+// Red, green and blue, from 0 to 255, of a colour that the style sheet has as #rrggbb.
 function css_color(name) {
   const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
 }
 
-// The colours of codes 0 to 250 as bytes: from the paper's shade to that of what dies by the root of the share.
+// The colours of codes 0 to 250, from one colour to the other by the square root of the share.
 function ramp(from, to) {
   return Array.from({length: all_code + 1}, (_, code) => {
     const part = (code / all_code) ** 2;
@@ -80,15 +78,15 @@ function ramp(from, to) {
   });
 }
 
-// A colour as a pixel in memory: bytes of red, green, blue and opacity.
+// A colour as a pixel in memory: bytes of red, green, blue and opacity, in this order.
 function pixel_word(color) {
   return new Uint32Array(Uint8Array.of(...color, 255).buffer)[0];
 }
 
-// The pictures of parts as they were painted last: most draws change marks only.
+// The picture of each part as it was painted last, with what it was painted from: most drawings do not change it.
 const painted_parts = [];
 
-// A picture of lines × columns points.
+// A canvas of lines × columns points with the cells of one part.
 function paint_cells(map, place, lines, columns, colors) {
   const {rows, steps} = map;
   const part = map.parts[place];
@@ -115,7 +113,7 @@ function paint_cells(map, place, lines, columns, colors) {
   return canvas;
 }
 
-// Sizes: parts lie below each other, each with its title.
+// Sizes in pixels. Parts lie below each other, each under its title.
 function map_area(host, map, context) {
   const narrow = host.clientWidth < narrow_width;
   const width = Math.max(host.clientWidth, 280);
@@ -161,7 +159,7 @@ function draw_map_labels(context, area, map, ink) {
   }
 }
 
-// Where cells are large they stand apart, as they did when they were few.
+// Draws gaps between cells that are large enough for them.
 function draw_map_grid(context, area, map, top, paper) {
   context.fillStyle = paper;
   if (area.per_step > 12) {
@@ -176,7 +174,7 @@ function draw_map_grid(context, area, map, top, paper) {
   }
 }
 
-// A small upright line at the step where a row begins to lose; of rows that share a line, the first.
+// Draws an upright mark at the step at which a row begins to lose. Rows that share a line have one mark, at the first step.
 function draw_beginnings(context, area, map, part, top, lines, ink) {
   context.fillStyle = ink;
   const high = area.part_height / lines;
@@ -191,8 +189,9 @@ function draw_beginnings(context, area, map, part, top, lines, ink) {
   }
 }
 
-// map: {rows: places of the layers shown, names: theirs, steps, parts: [{title, series: one a row, codes,
-// marks: codes that paint a cell in ink, or null, firsts: one a row}], summary}. Returns the area drawn.
+// map: {rows: numbers of the layers shown, names: their names, steps, parts: [{title, series: one per row, codes: a
+// plane, marks: a plane that is not 0 in cells to be painted in ink, or null, firsts: one per row}], summary}. Returns the
+// sizes, the colours, and how many rows and steps share a line.
 function draw_heat_map(host, canvas, map) {
   const context = canvas.getContext('2d');
   const family = getComputedStyle(document.body).fontFamily;
@@ -225,7 +224,7 @@ function draw_heat_map(host, canvas, map) {
     shared_steps: Math.ceil(map.steps.length / columns)};
 }
 
-// What lies under a point of the canvas: {part, row, step} or null.
+// The cell under a point of the canvas, {part, row, step}; null beside the map.
 function cell_at(area, map, x, y) {
   const part = area.tops.findIndex((top) => y >= top && y < top + area.part_height);
   const step = Math.floor((x - area.left) / area.per_step);
@@ -234,7 +233,7 @@ function cell_at(area, map, x, y) {
   return {part, row: Math.min(row, map.rows.length - 1), step};
 }
 
-// The frame of the cell that is read out, over the canvas.
+// Moves the frame over the canvas to the cell that is read out; without a cell the frame is hidden.
 function place_cursor(cursor, area, map, cell) {
   cursor.hidden = cell === null;
   if (cell === null) return;
@@ -245,12 +244,13 @@ function place_cursor(cursor, area, map, cell) {
   cursor.style.height = `${Math.max(high, 2) + 2}px`;
 }
 
-// Pointer and arrow keys: on_cell(cell or null) reads out, on_choose(cell) is a click or Enter, on_back() Escape.
+// Follows pointer and arrow keys. Calls on_cell(cell or null), which returns the words for the cell; on_choose(cell) at a
+// click or Enter; on_back() at Escape.
 function follow_cells(canvas, current, {on_cell, on_choose, on_back}) {
   let cell = null;
   const tip = element('div', {class: 'map-tip', 'aria-hidden': 'true', hidden: ''});
   canvas.after(tip);
-  // What is read out also stands beside the pointer: the line for it may be scrolled away.
+  // The words also appear beside the pointer, since the line for them may be scrolled away.
   const show_tip = (words, event) => {
     tip.hidden = !words || event === undefined;
     if (tip.hidden) return;
@@ -287,7 +287,7 @@ function follow_cells(canvas, current, {on_cell, on_choose, on_back}) {
   });
 }
 
-// From part to part at their ends; the first key press stands at the first cell.
+// The cell that is so many rows down and steps to the right, across parts; from no cell the first cell.
 function moved_cell(cell, [down, right], map) {
   if (cell === null) return {part: 0, row: 0, step: 0};
   const n = map.rows.length;

@@ -2,13 +2,13 @@
 //
 // The large figure: one bar per binade of |x|·S, coloured by what becomes of it in the chosen
 // format, over the ranges of all formats. The formats stand still and the loss scale moves the
-// values. The figure is drawn anew from its view each time; it keeps nothing.
+// values. Each drawing is made anew from the view.
 
 const narrow_width = 640;
 const widest_window = 92;
 
-// The binades of the x axis, the same for every tensor so that shapes can be compared: all of
-// binary16, and at scale 1 all but the lowest thousandth of the values, where that fits.
+// The binades of the x axis, [low, high): the same for every tensor, so that shapes can be compared. They hold
+// all of binary16 and, as far as they fit, all values at scale 1 but the smallest thousandth.
 function axis_window(report) {
   const {binades, first, end, nonzero} = report.total;
   let low = -29;
@@ -22,111 +22,52 @@ function axis_window(report) {
   return {low: Math.max(low, high - widest_window), high};
 }
 
-function layout(width, window, format_count) {
-  const narrow = width < narrow_width;
-  const left = narrow ? 66 : 74;
-  const right = width - (narrow ? 6 : 14);
-  const top = 24;
-  const bottom = top + (narrow ? 190 : 270);
-  const band = bottom + (narrow ? 44 : 60);
+// The plot, and under it a band per format. x(e) is the place of 2^e, and inside(e) the nearest place in the plot.
+function layout(host, window, format_count) {
+  const narrow = host.clientWidth < narrow_width;
   const pitch = 20;
+  const above_bands = narrow ? 44 : 60;
+  const area = plot_area(host, {left: narrow ? 66 : 74, right: narrow ? 6 : 14, top: 24, height: narrow ? 190 : 270,
+    below: above_bands + pitch * format_count + 4});
+  const {left, right, bottom} = area;
   const per_binade = (right - left) / (window.high - window.low);
   const x = (e) => left + (e - window.low) * per_binade;
   const inside = (e) => Math.min(Math.max(x(e), left), right);
-  return {width, narrow, left, right, top, bottom, band, pitch, per_binade, x, inside, window,
-    height: band + pitch * format_count + 4};
+  return {...area, narrow, band: bottom + above_bands, pitch, per_binade, x, inside, window};
 }
 
-// Edges of the fates on the axis: where rounding to nearest crosses over. The smallest normal's
-// and the largest value's own rounding, under a tenth of a binade, is in the bars, not in the line.
+// The log2 of the magnitudes at which one fate ends and the next begins, for the lines in the figure. They leave out
+// that values just below the smallest normal and just above the largest number round to it, which is less than a tenth
+// of a binade; the bars count that.
 function fate_edges(format) {
   return [format.emin - format.precision, format.emin, Math.log2(format.max)];
 }
 
-function draw_zones(area, view) {
+// What becomes of the values, as zones of the figure.
+function zones_of(area, view) {
   const edges = [area.window.low, ...fate_edges(view.format), area.window.high];
   const end = overflow_words(view.format);
-  const names = [['becomes zero', 'zero'], ['subnormal', 'sub'], ['normal'],
-    [`becomes ${end}`, end]];
-  const group = drawing('g', {class: 'zones'});
-  fates.forEach((fate, i) => {
-    const from = area.inside(edges[i]);
-    const to = area.inside(edges[i + 1]);
-    if (to <= from) return;
-    group.append(drawing('rect', {class: `zone ${fate}`, x: from, y: area.top, width: to - from,
-      height: area.bottom - area.top}));
-    if (to < area.right) {
-      group.append(drawing('line', {x1: to, x2: to, y1: area.top - 16, y2: area.bottom}));
-    }
-    const name = names[i].find((words) => to - from > 7.2 * words.length);
-    if (name) {
-      group.append(drawing('text', {class: `zone-name ${fate}`, x: (from + to) / 2,
-        y: area.top - 7, 'text-anchor': 'middle'}, name));
-    }
-  });
-  return group;
+  const words = [['becomes zero', 'zero'], ['subnormal', 'sub'], ['normal'], [`becomes ${end}`, end]];
+  return fates.map((fate, i) =>
+    ({name: fate, from: area.inside(edges[i]), to: area.inside(edges[i + 1]), words: words[i]}));
 }
 
-function linear_ticks(top) {
-  const rough = top / 4;
-  const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].find((m) => m * unit >= rough) * unit;
-  const count = Math.ceil(top / step - 1e-9);
-  return Array.from({length: count + 1}, (_, i) => i * step);
-}
-
-function y_scale(shares, log, area) {
-  const height = area.bottom - area.top;
-  const largest = Math.max(...shares);
-  if (!log) {
-    const ticks = linear_ticks(largest);
-    const top = ticks[ticks.length - 1];
-    return {ticks, y: (share) => area.bottom - height * share / top};
-  }
-  const high = Math.ceil(Math.log10(largest) + 1e-9);
-  const low = Math.floor(Math.log10(Math.min(...shares.filter((share) => share > 0))) - 1e-9);
-  const every = Math.ceil((high - low) / 7);
-  const ticks = [];
-  for (let decade = high; decade >= low; decade -= every) ticks.push(10 ** decade);
-  return {ticks, y: (share) => area.bottom - height * (Math.log10(share) - low) / (high - low)};
-}
-
-function plain_tick(p) {
-  return p === 0 || p >= 1e-4 ? String(Number(p.toPrecision(6))) : scientific(p, 1);
-}
-
-function draw_y_axis(area, scale) {
-  const group = drawing('g', {class: 'y-axis'});
-  for (const tick of scale.ticks) {
-    const y = scale.y(tick);
-    if (y < area.bottom - 0.5) {
-      group.append(drawing('line', {x1: area.left, x2: area.right, y1: y, y2: y}));
-    }
-    group.append(drawing('text', {x: area.left - 8, y: y + 3.5, 'text-anchor': 'end'},
-      `${plain_tick(100 * tick)}${thin}%`));
-  }
-  return group;
-}
-
-function draw_x_axis(area) {
-  const group = drawing('g', {class: 'x-axis'});
-  group.append(drawing('line', {x1: area.left, x2: area.right, y1: area.bottom, y2: area.bottom}));
+// The axis of magnitudes: powers of two, and under every second of them its decimal number.
+function draw_magnitudes(area) {
   const step = [2, 4, 8, 16].find((binades) => binades * area.per_binade >= 36);
-  for (let e = Math.ceil(area.window.low / step) * step; e <= area.window.high; e += step) {
-    const x = area.x(e);
-    group.append(drawing('line', {x1: x, x2: x, y1: area.bottom, y2: area.bottom + 4}));
-    group.append(drawing('text', {x, y: area.bottom + 17, 'text-anchor': 'middle'}, power(e)));
-    if (!area.narrow && e % (2 * step) === 0) {
-      group.append(drawing('text', {class: 'decimal', x, y: area.bottom + 32,
-        'text-anchor': 'middle'}, magnitude(2 ** e, 2)));
-    }
+  const shown = [];
+  for (let e = Math.ceil(area.window.low / step) * step; e <= area.window.high; e += step) shown.push(e);
+  const group = draw_x_axis(area, shown.map((e) => ({x: area.x(e), words: power(e)})),
+    'magnitude times loss scale, |x|·S', {name_below: area.band - 10 - area.bottom});
+  for (const e of shown) {
+    if (area.narrow || e % (2 * step) !== 0) continue;
+    group.append(drawing('text', {class: 'decimal', x: area.x(e), y: area.bottom + 32, 'text-anchor': 'middle'},
+      magnitude(2 ** e, 2)));
   }
-  group.append(drawing('text', {class: 'axis-name', x: area.right, 'text-anchor': 'end',
-    y: area.band - 10}, 'magnitude times loss scale, |x|·S'));
   return group;
 }
 
-// A bar in which fates mix is cut across its width, in the exact proportion of its counts.
+// One bar per binade, cut where its values have several fates.
 function draw_bars(area, view, scale) {
   const group = drawing('g', {class: 'bars'});
   const gap = area.per_binade > 5 ? 1 : 0.3;
@@ -135,16 +76,10 @@ function draw_bars(area, view, scale) {
     const e = exponent + view.k;
     if (e < area.window.low || e >= area.window.high) continue;
     const counts = row_fates(view.tensor, row, view.format, view.k);
-    const all = view.tensor.binades.all[row];
-    const y = scale.y(share(all, view.tensor, view.of));
-    let x = area.x(e) + gap / 2;
-    for (const fate of fates.filter((name) => counts[name] > 0)) {
-      const width = (area.per_binade - gap) * counts[fate] / all;
-      group.append(drawing('rect', {class: `bar ${fate}`, x: x.toFixed(2), y: y.toFixed(2),
-        width: width.toFixed(3), height: Math.max(area.bottom - y, 0.6).toFixed(2),
-        'data-exponent': exponent, 'data-count': counts[fate]}));
-      x += width;
-    }
+    const place = {left: area.x(e) + gap / 2, width: area.per_binade - gap,
+      y: scale.y(share(view.tensor.binades.all[row], view.tensor, view.of))};
+    group.append(...draw_cut_bar(area, place, fates.map((fate) => [`bar ${fate}`, counts[fate]]),
+      {'data-exponent': exponent}));
   }
   return group;
 }
@@ -166,7 +101,8 @@ function draw_outside(area, view) {
   return group;
 }
 
-// One row per format: what survives rounding, the subnormal part lighter than the normal one.
+// One band per format, from the smallest magnitude that does not become zero to the largest that does not overflow;
+// the subnormal part is lighter than the normal one.
 function draw_bands(area, view) {
   const group = drawing('g', {class: 'bands'});
   view.report.formats.forEach((format, i) => {
@@ -208,7 +144,7 @@ function draw_27_24(row, area, y) {
     `${power(-27)} … ${power(-24)}`));
 }
 
-// What one bar holds, in words, for the line above the figure.
+// What the bar of a row of the tensor's binades holds, as a sentence.
 function bar_words(row, view) {
   const counts = row_fates(view.tensor, row, view.format, view.k);
   const all = view.tensor.binades.all[row];
@@ -231,31 +167,26 @@ function histogram_summary(view) {
     `${view.format.name}: ${parts.join(', ')}`;
 }
 
-// view: {report, tensor, name, format, k, of, log_y, window}; on_point(its row or null) as the
-// pointer moves over the bars, on_format(name) when a format's band is pressed.
+// Draws the figure of view {report, tensor, name, format, k, of, log_y, window} into the host. Calls on_point(the row of
+// the tensor's binades under the pointer, or -1), and on_format(name) when a format's band is pressed.
 function draw_histogram(host, view, on_point, on_format) {
-  const area = layout(Math.max(host.clientWidth, 300), view.window, view.report.formats.length);
-  const svg = drawing('svg', {viewBox: `0 0 ${area.width} ${area.height}`, width: area.width,
-    height: area.height, role: 'img', 'aria-label': histogram_summary(view)});
-  svg.append(draw_zones(area, view));
+  const area = layout(host, view.window, view.report.formats.length);
+  const svg = new_drawing(area, histogram_summary(view));
+  svg.append(draw_zones(area, zones_of(area, view)));
   if (has_values(view.tensor)) {
     const shares = rows_of(view.tensor).map((row) =>
       share(view.tensor.binades.all[row], view.tensor, view.of));
-    const scale = y_scale(shares, view.log_y, area);
+    const scale = share_scale(shares, view.log_y, area);
     svg.append(draw_y_axis(area, scale), draw_bars(area, view, scale), draw_outside(area, view));
   } else {
-    svg.append(drawing('text', {class: 'nothing', x: (area.left + area.right) / 2,
-      y: (area.top + area.bottom) / 2, 'text-anchor': 'middle'}, nothing_words(view.tensor)));
+    svg.append(draw_nothing(area, nothing_words(view.tensor)));
   }
-  svg.append(draw_x_axis(area), draw_bands(area, view));
-  const exponent_at = (event) => Math.floor(area.window.low - view.k +
-    (event.clientX - svg.getBoundingClientRect().left - area.left) / area.per_binade);
-  svg.addEventListener('pointermove', (event) => {
-    const exponent = exponent_at(event);
+  svg.append(draw_magnitudes(area), draw_bands(area, view));
+  follow_pointer(svg, (at) => {
+    const exponent = Math.floor(area.window.low - view.k + (at - area.left) / area.per_binade);
     const row = row_from(view.tensor, exponent);
-    on_point(row < view.tensor.end && view.tensor.binades.exponent[row] === exponent ? row : null);
-  });
-  svg.addEventListener('pointerleave', () => on_point(null));
+    return row < view.tensor.end && view.tensor.binades.exponent[row] === exponent ? row : -1;
+  }, on_point);
   svg.addEventListener('click', (event) => {
     const band = event.target.closest('[data-format]');
     if (band) on_format(band.dataset.format);

@@ -3,7 +3,6 @@
 // The page's state and its wiring: loss scale, format, denominator and tensor; each change redraws
 // the figure, the numbers and the live columns of the table.
 
-const by_id = (id) => document.getElementById(id);
 performance.mark('read');
 const report = unpack_report(await unpack_data(by_id('report').textContent).catch((error) => {
   by_id('damaged').hidden = typeof DecompressionStream === 'undefined';
@@ -16,8 +15,8 @@ const state = {k: 0, format: binary16, of: 'nonzero', table: Object.keys(report.
   log_y: false, goal: null};
 const axis = axis_window(report);
 
-// Loss scales worth a look: the customary 2^-8 … 2^24, past both ends of the interval, and the
-// recommendations of single tensors up to 2^40.
+// The loss scales that the slider reaches, as exponents: at least 2^-8 … 2^24, some binades beyond both ends of the
+// report's interval, and the ends of the intervals of single tensors up to 2^40.
 function scale_range(report) {
   const ends = (scale) => [scale.s_min_log2, scale.s_max_log2].filter((k) => k !== null);
   const known = [0, ...ends(report.loss_scale)];
@@ -37,7 +36,7 @@ function current_view() {
   return {...state, report, group: tensor.is_group ? tensor : null, name: tensor.name, window: axis};
 }
 
-// Percentage along the track of a range input, whose thumb stays inside its ends.
+// Where 2^k is along the track, as a CSS length: a range input's thumb stays within its ends.
 function along(k) {
   const part = (k - range.low) / (range.high - range.low);
   return `calc(var(--thumb) / 2 + (100% - var(--thumb)) * ${part})`;
@@ -138,7 +137,7 @@ function draw_figure_head(view) {
 
 function point_at(row) {
   const view = current_view();
-  by_id('readout').textContent = row !== null ? bar_words(row, view) :
+  by_id('readout').textContent = row >= 0 ? bar_words(row, view) :
     'Each bar is one binade. The formats below stand still, the loss scale moves the values. ' +
     `Shares are of ${integer(denominator(view.tensor, view.of))} ` +
     (view.of === 'values' ? 'values; in the strip, exact zeros are hollow.' : 'non-zero values.');
@@ -156,7 +155,7 @@ function choose_tensor(tensor) {
 const table = build_table(by_id('tensors'), report, choose_tensor);
 const table_words = {run: 'all steps together', last: 'the last step'};
 
-// The rows of the run or of its last step, and the same place of the other chosen.
+// Shows the rows of the run or those of its last step, and chooses the row that stands where the chosen one stood.
 function show_table(name) {
   const {tensor} = state;
   state.table = name;
@@ -190,7 +189,7 @@ function redraw() {
   draw_figure_head(view);
   draw_metrics(view);
   draw_histogram_only();
-  point_at(null);
+  point_at(-1);
   table.update(view);
   table.select(state.tensor);
   over_time.update(view);
@@ -202,8 +201,8 @@ function choose_format(name) {
   table.settle();
 }
 
-// A preset walks the values to their place, so that the eye can follow; at once where motion is
-// not wanted.
+// Moves the loss scale to 2^k binade by binade, so that the eye can follow; at once where the reader's system asks for
+// less motion.
 function walk_to(k) {
   state.goal = k;
   const step = () => {
@@ -250,8 +249,8 @@ function listen() {
   by_id('filter').addEventListener('input', show_filtered);
   addEventListener('beforeprint', () => table.print(true));
   addEventListener('afterprint', () => table.print(false));
-  new ResizeObserver(draw_histogram_only).observe(by_id('histogram'));
-  // The table's head stays below the controls, where those stay.
+  on_width(by_id('histogram'), draw_histogram_only);
+  // The table's head sticks below the controls, which stick to the top.
   const controls = by_id('controls');
   new ResizeObserver(() => document.documentElement.style.setProperty('--controls',
     `${controls.offsetHeight}px`)).observe(controls);

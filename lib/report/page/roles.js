@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tensors are by their names, and what is shown of several at once: all, the gradients, each role.
+// Roles of tensors, and groups of tensors that are shown as one: all, the gradients, those of each role.
 
 const gradient_roles = ['dAct', 'dW', 'grad'];
 
@@ -8,12 +8,12 @@ function is_gradient(role) {
   return gradient_roles.includes(role);
 }
 
-// The loss scale multiplies gradients: where names tell which tensors are, it is for those alone.
+// The tensors that the loss scale multiplies: the gradients, or all tensors where names do not say which are gradients.
 function scaled_tensors(report) {
   return report.gradients ? report.tensors.filter(({role}) => is_gradient(role)) : report.tensors;
 }
 
-// "the 2 gradients", "all 6 tensors", "the tensor"; {gradients: true} where there are some.
+// "the 2 gradients", "all 6 tensors", "the tensor". With {gradients: true} of the tensors that the loss scale multiplies.
 function tensors_words(report, {gradients}) {
   const count = gradients ? report.scaled_count : report.tensor_count;
   const noun = gradients && report.gradients ? 'gradient' : 'tensor';
@@ -21,8 +21,8 @@ function tensors_words(report, {gradients}) {
   return `${count === report.tensor_count ? 'all' : 'the'} ${plural(count, noun)}`;
 }
 
-// Tensors merged, as a tensor with a name; the first is all of them. Where some are gradients, the second is
-// those, and it is what is shown first.
+// Groups of tensors, each merged into one tensor with a name. The first is all tensors. If some of them are gradients and
+// others are not, the second is the gradients, and that group is what the page shows first.
 function groups_of(report) {
   const scaled = (group, name) => ({...group, name, loss_scale: report.loss_scale});
   const roles = report.roles.map((role) => ({...role, name: `all ${role.name}`}));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training run's figures by layer, role and step. Of every step the page holds what becomes of the
-// values as they are, at scale 1, as a byte per share, and exactly the smallest and largest binade and the
-// interval of loss scales; the whole counts are those of the run and of its last step.
+// A training run's figures by layer, role and step. For every step the page holds the shares of the values' fates at
+// scale 1, a byte each, and exactly the smallest and the largest binade and the interval of loss scales. Whole counts it
+// holds for the run and for its last step.
 
-// A share is (code / 250)^4: steps of about half a hundredth at 60 %, of a twentieth of itself at a
-// thousandth. Only nothing is 0 and only all is 250; none: no such tensor, or nothing to share.
+// The share of a code is (code / 250)^4. From code to code it grows by about 0.01 at 60 %, and by about a tenth of itself
+// at a thousandth. Code 0 is the share 0 only and code 250 the share 1 only; 255 means that there is no such tensor, or no
+// value.
 const all_code = 250;
 const none_code = 255;
 const no_number = -32768;
@@ -18,7 +19,7 @@ function share_at(plane, i) {
 
 const role_names = ['act', 'dAct', 'weight', 'dW', 'grad', 'update', 'state'];
 
-// Planes of bytes that are unpacked when first asked for, at series * steps + the place of the step.
+// Planes, which are unpacked when they are first used. A plane's index is series · (number of steps) + place of the step.
 function planes_of(bytes, places, series, steps) {
   const unpacked = new Map();
   const once = (name, at, unpack) => {
@@ -30,7 +31,8 @@ function planes_of(bytes, places, series, steps) {
   numbers: (name) => once(name, places[name], unpack_numbers)};
 }
 
-// Series are numbered; layer -1 is all layers together. at(layer, role) is a series' number, or -1.
+// A series is what one layer and role has over the steps; layer -1 is all layers together. at(layer, role) is the
+// number of their series, or -1.
 function read_run(time) {
   const {steps, layers} = time;
   const series = time.layer.map((layer, index) => ({index, layer, role: time.role[index]}));
@@ -43,7 +45,7 @@ function read_run(time) {
     ...planes_of(time.bytes, time.planes, series.length, steps.length)};
 }
 
-// {steps, roles} that hold NaN or Inf.
+// The steps and the roles that hold NaN or Inf in some layer.
 function odd_steps(run) {
   const plane = run.share('odd');
   const n = run.steps.length;
@@ -53,20 +55,19 @@ function odd_steps(run) {
     roles: together.filter((series) => run.steps.some((_, t) => odd(series.index, t))).map((series) => series.role)};
 }
 
-// The smallest scale that serves in a format lies as far from binary16's as their ties to zero do, where it is a
-// scale at all.
+// How many binades the smallest scale that serves in a format lies above that of binary16: as many as lie between the
+// largest magnitudes that become zero in them.
 function smallest_scale_shift(format) {
   const tie_of_binary16 = -25;
   return format.emin - format.precision - tie_of_binary16;
 }
 
-// What is asked of every layer, role and step. code(s, t, view) gives what the map is painted by and
-// value(s, t, view) the share, null where there is none.
+// The questions that the map and the lines answer for every layer, role and step.
 const share_questions = ['to_zero', 'lost_l2', 'subnormal', 'overflow'];
 const question_words = {to_zero: 'become zero', lost_l2: 'lost L2', subnormal: 'subnormal', overflow: 'overflow',
   serves: 'served by S', odd: 'NaN or Inf'};
 
-// The last plane of each question, and what it was worked out of.
+// The plane that each question had last, and the values from which it was computed.
 const last_planes = new Map();
 
 function remembered(name, of, work_out) {
@@ -77,7 +78,8 @@ function remembered(name, of, work_out) {
   return plane;
 }
 
-// A plane of codes for the map. Of shares of all values the nonzero ones' share is multiplied in.
+// The plane of codes that answers a question. A share of all values is the share of the non-zero values times their own
+// share of all.
 function question_plane(run, question, view) {
   if (question === 'odd') return run.share('odd');
   if (question === 'serves') {
@@ -91,7 +93,8 @@ function question_plane(run, question, view) {
   });
 }
 
-// Of cells to be marked, 1: S is too large for the values, or NaN or Inf are there. Null: nothing to mark.
+// A plane that is not 0 in cells to be marked, where S is too large for the values or where there are NaN or Inf; null if
+// the question has no marks.
 function marks_plane(run, question, view, any_odd) {
   if (question === 'serves') {
     if (view.format.name !== 'binary16') return null;
@@ -108,8 +111,8 @@ function marks_plane(run, question, view, any_odd) {
 
 const code_of_shortfall = Uint8Array.from({length: 9}, (_, short) => Math.round(all_code * (short / 8) ** 0.5));
 
-// By how many binades S falls short of the smallest scale that serves, as a code that the map paints as it
-// does shares: 8 binades and more are darkest.
+// By how many binades S falls short of the smallest scale that serves, as codes that the map paints as it paints those
+// of shares: 8 binades or more are darkest.
 function shortfall_plane(run, view) {
   const s_min = run.numbers('s_min');
   const shift = smallest_scale_shift(view.format) - view.k;
@@ -120,8 +123,8 @@ function shortfall_plane(run, view) {
   return codes;
 }
 
-// When a layer's tensors begin to lose: criteria that a plane decides. At S by the smallest scale that
-// serves, which is exact; at scale 1 by shares, which are about.
+// Criteria by which a series begins to lose: from the code `least` on in the plane of `question`. At S the smallest scale
+// that serves decides, which is exact; at scale 1 shares decide, which a byte rounds.
 const beginnings = [
   {id: 'serves', label: 'loses more than its target at S', question: 'serves', least: 1,
     words: (report, view) => `more than ${percent(report.options.target_loss)} of the norm ` +
@@ -134,7 +137,8 @@ const beginnings = [
     words: (report, view) => `more than about ${what} at scale 1 in ${view.format.name}`})),
 ];
 
-// Per series the place of the first step at which it loses, -1: never; and in how many of how many.
+// For each series {first: the place of the first step at which it loses, or -1; count: at how many steps it loses; of: at
+// how many steps there is something to lose}.
 function first_losses(run, beginning, view) {
   const plane = question_plane(run, beginning.question, {...view, of: 'nonzero'});
   const n = run.steps.length;
@@ -152,7 +156,8 @@ function first_losses(run, beginning, view) {
   });
 }
 
-// Who sets the ends of the steps' intervals: [{layer, role, steps: how many}] by falling count.
+// The series that set one end (binding_min, binding_max) of the steps' intervals, as [{series, steps: how many}] by
+// falling count.
 function binding_counts(time, end) {
   const counts = new Map();
   for (const at of time.loss_scale) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run in sentences: when what begins to die, who sets the loss scale, and which steps are not whole.
+// A run in sentences: which tensors begin to lose when, which of them set the loss scale, and which steps are not whole.
 
-const named_steps = 6;  // of those at which something begins
-const named_series = 3;  // of each
+const named_steps = 6;  // how many steps are listed at which tensors begin to lose
+const named_series = 3;  // how many tensors are named at each of these steps
 
 function series_button(run, series, on_series) {
   const button = element('button', {type: 'button', class: 'link', 'data-series': series.index}, run.name(series));
@@ -18,7 +18,8 @@ function list_of_steps(steps) {
   return steps.length > most ? `${first} and ${integer(steps.length - most)} more` : first;
 }
 
-// Series that begin at each step: [{t, series: [{series, count, of}]}] by rising step, longest losers first.
+// The series that begin to lose at each step, [{t, series: [{series, count, of}]}] by rising step. Series that lose at the
+// most steps come first.
 function by_first_step(run, losses) {
   const steps = new Map();
   run.series.forEach((series, i) => {
@@ -74,7 +75,7 @@ function write_binding(host, run, time, on_series) {
     ...binding_list(run, time, 'binding_max', on_series));
 }
 
-// Steps with gradients and no update, where other steps have one.
+// Steps that have gradients and no update, in a run that has updates.
 function steps_without_update(run) {
   const update = run.at(-1, 'update');
   const gradient = run.series.filter(({layer, role}) => layer < 0 && is_gradient(role));
@@ -84,7 +85,7 @@ function steps_without_update(run) {
   return run.steps.filter((_, t) => !there(update, t) && gradient.some(({index}) => there(index, t)));
 }
 
-// Returns whether there is anything to say.
+// Writes which steps are not whole. Returns whether there are any.
 function write_skipped(host, run, report, odd) {
   const passed = report.passed_over ?? [];
   const skipped = steps_without_update(run);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What becomes of a tensor's values in a format at the loss scale 2^k, from its binades: value =
-// m·2^exponent, m in [1, 2), nine segments of m per binade, ties to even, gradual subnormals. Counts, and
-// the shares that they are of, are exact at every scale. Of Σ|x| and Σx² the page holds a binade's mean to
+// m·2^exponent, m in [1, 2), nine segments of m per binade, ties to even, gradual subnormals. Counts and
+// their shares are exact at every scale. Of Σ|x| and Σx² the page holds a binade's mean to
 // six decimals, so L1 and L2 are right to about six digits, where three are shown.
 
 const fates = ['to_zero', 'subnormal', 'normal', 'overflow'];
 
 // The one rule: the fate of a value in segment s of the binade whose scaled exponent is e.
-// Segment 0 is m = 1 alone: at emin - p it is half the smallest subnormal, a tie, and goes to zero.
+// Segment 0 is m = 1: at emin - p it is half the smallest subnormal, a tie, and becomes zero.
 function fate_of(format, e, s) {
   const dead = format.emin - format.precision;
   if (e < dead || (e === dead && s === 0)) return 'to_zero';
@@ -19,7 +19,7 @@ function fate_of(format, e, s) {
   return 'normal';
 }
 
-// One binade: row is its place in the tensor's table.
+// How many values of one binade have each fate; `row` is the binade's place in the table of binades.
 function row_fates(tensor, row, format, k) {
   const {exponent, count} = tensor.binades;
   const fate = {to_zero: 0, subnormal: 0, normal: 0, overflow: 0};
@@ -62,12 +62,13 @@ function tensor_fates(tensor, format, k) {
     overflow: tensor.nonzero - finite};
 }
 
-// 2^-27 <= |x| < 2^-24 after scaling: three whole binades.
+// How many values have 2^-27 <= |x| < 2^-24 after scaling, which are three whole binades.
 function band_27_24(tensor, k) {
   return values_below(tensor, -24 - k, 0) - values_below(tensor, -27 - k, 0);
 }
 
-// Σ|x|^power over the values that become zero, relative to all: whole binades, and of that of the tie m = 1.
+// Σ|x|^power over the values that become zero, as a share of the sum over all: those are whole binades, and in the next
+// one the values with m = 1, which are ties. `sums` are the table's running sums of that power.
 function lost_part(tensor, sums, power, format, k) {
   const {exponent, count} = tensor.binades;
   const tie = format.emin - format.precision - k;
@@ -95,16 +96,16 @@ function lost_l1(tensor, format, k) {
   return has_values(tensor) ? lost_part(tensor, tensor.binades.l1, 1, format, k) : null;
 }
 
-// The middle of each segment of m, for values of which only the segment is known.
+// The middle of each segment of m: where only a value's segment is known, the value is taken to be there.
 const middles = [1, 1.375, 1.78125, 1.84375, 1.93359375, 1.994140625, 1.99755859375, 1.999267578125, 1.999755859375];
 
-// Σ(|x·2^k| - max) over the values that overflow, relative to Σ|x·2^k|. Exact to six digits in binades that
-// overflow whole; of the one at 2^emax only the segments' counts are known: `about` says that it takes part.
+// Σ(|x·2^k| - max) over the values that overflow, as a share of Σ|x·2^k|. It has six digits where whole binades
+// overflow. In the binade of 2^emax only the counts of the segments are known: `about` is true if values of it overflow.
 function clipped_l1(tensor, format, k) {
   if (!has_values(tensor)) return {share: null, about: false};
   const {exponent, count, all, l1} = tensor.binades;
   const top = tensor.end - 1;
-  const unit = 2 ** (exponent[top] + k);  // of the sums at the top
+  const unit = 2 ** (exponent[top] + k);  // the unit of l1[top], scaled
   const max = format.max / unit;
   let clipped = 0;
   let about = false;

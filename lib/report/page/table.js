@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of tensors: sorted by its heads, filtered by words, in folded groups when sorted by name, each
-// row with its histogram in small. Only the rows in sight are in the page, so a table of 20 000 costs what is
-// on screen; values of the others are worked out when they are sorted.
+// The table of tensors: sorted by its heads, filtered by words, in groups that can be folded when it is sorted by name,
+// with a small histogram in each row. Only the rows in sight are in the page, so that a table of 20 000 rows costs no more
+// than the screen holds; for the other rows only the value that they are sorted by is computed.
 
-const printed_rows = 1000;  // the most that are printed
+const printed_rows = 1000;  // the most rows that are printed
 
 function compare(a, b, key, text, descending) {
   const x = key.get(a);
@@ -33,7 +33,7 @@ function build_row(tensor, columns, several_files, on_select) {
   return {tensor, row, cells, written: null};
 }
 
-// The text of a row in the view; what the view does not change is written once.
+// Writes the cells of a row for the view. Cells that no view changes are written once.
 function write_cells(entry, columns, view) {
   if (entry.written === view) return;
   const {tensor, cells} = entry;
@@ -82,9 +82,9 @@ function build_table(section, report, on_select) {
   scroll.after(note);
   let [tensors, totals, order, items] = [[], [], [], []];
   let [texts, wanted, view, selected, painted] = [new Map(), [], null, null, null];
-  let shown = new Map();  // of items in the page, their rows
+  let shown = new Map();  // from the items that are in the page to their rows
   const folded = new Set();
-  // The group's new row has the focus that its old one had.
+  // Folding makes a new row for the group: the focus moves on to it.
   const on_open = ({group, inside: [head_of]}) => {
     if (!folded.delete(group)) folded.add(group);
     arrange();
@@ -92,7 +92,7 @@ function build_table(section, report, on_select) {
     shown.get(item)?.row.querySelector('button').focus({preventScroll: true});
   };
 
-  // Tensors in their order and through the filter, and heads between them where they are grouped.
+  // Lists the tensors that the filter lets through, in order, with a head before each group. Returns their number.
   function arrange() {
     const kept = wanted.length === 0 ? order : order.filter((tensor) =>
       wanted.every((word) => text_of(tensor).includes(word)));
@@ -147,7 +147,7 @@ function build_table(section, report, on_select) {
     return Number.parseFloat(getComputedStyle(body).getPropertyValue('--row'));
   }
 
-  // The rows in sight and some beyond, between two empty ones as high as all the others.
+  // Puts the rows in sight and some beyond into the page, between two empty rows that are as high as all the others.
   function draw(from = null, to = null) {
     if (view === null) return;
     const height = height_of_row();

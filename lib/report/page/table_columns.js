@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The columns of the table of tensors: what each says, sorts by and shows. Those under the chosen format
-// follow the loss scale.
+// The columns of the table of tensors: their heads, what they sort by, what they show. Columns that are `live` follow the
+// loss scale, the format and the denominator.
 
-// value(tensor, live) is what a column sorts by, null where there is none; words() is what it
-// shows. live = {counts, lost_l2, format, of, k} of the tensor in the current view.
+// A column sorts by value(tensor, live), null if there is none, and shows words(value, tensor, live), or the value
+// itself. `live` is what live_of() returns for the tensor in the current view.
 const columns_of_table = [
   {id: 'name', head: 'tensor', text: true, value: (t) => t.name},
   {id: 'shape', as_wide_as_its_text: true, head: 'shape', value: (t) => t.values, help: 'sorted by number of values',
@@ -57,8 +57,8 @@ function live_of(tensor, view) {
     lost_l2: lost_l2(tensor, view.format, view.k), k: view.k};
 }
 
-// The outline of the histogram in axis units: one unit per binade wide, one unit high, moved by
-// the loss scale. One gradient with hard edges paints all of them by fate.
+// The outline of a tensor's histogram, moved by the loss scale: a binade is one unit wide, the highest bar one unit high.
+// One gradient with hard edges paints the outlines of all tensors by fate.
 function sparkline(tensor, view) {
   const {exponent, all} = tensor.binades;
   const rows = rows_of(tensor);
@@ -84,7 +84,7 @@ function paint_sparklines(section, format) {
   section.querySelector('#by-fate').replaceChildren(...stops);
 }
 
-// What a name has under it: its file where there are several, and NaN and Inf.
+// The notes under a name: the tensor's file if there are several, and how many NaN and infinities it has.
 function notes_of(tensor, several_files) {
   const notes = [];
   if (several_files && tensor.file) notes.push(tensor.file);
@@ -108,7 +108,8 @@ function name_cell(tensor, several_files, on_select) {
 }
 
 function build_widths(columns, tensors) {
-  // Of columns that do not follow the slider the widest text is known; the rest have room for theirs.
+  // A column with as_wide_as_its_text does not follow the slider, so that its widest text is known. The others have the
+  // widths of the style sheet.
   const widest = (column) => tensors.reduce((most, tensor) => {
     const value = column.value(tensor, null);
     return Math.max(most, (column.words ? column.words(value, tensor, null) : String(value ?? none)).length);

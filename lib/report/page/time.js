@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The section over the run. Shares are of the values as they are, at scale 1; what S serves, the intervals and the
-// ranges follow the slider. The map, the lines and the sentences show one layer, one question, one criterion.
+// The section over the run: its controls, its map, its lines, its sentences. Shares are those at scale 1; what S serves,
+// the intervals and the ranges follow the slider.
 
 const update_lines = [['binary16', 'half'], ['bfloat16', 'brain']];
 
@@ -9,7 +9,7 @@ function caption(figure, ...words) {
   figure.querySelector('figcaption').replaceChildren(...words);
 }
 
-// What is not whole is about, since a byte holds it.
+// A share in per cent. All shares but 0 and 1 are rounded to a byte in the page and so read "about".
 function about(part) {
   return part === null || part === 0 || part === 1 ? percent(part) : `about ${percent(Number(part.toPrecision(2)))}`;
 }
@@ -19,7 +19,7 @@ function denominator_words(question, view) {
   return question === 'odd' || view.of === 'values' ? 'of all values' : 'of the non-zero values';
 }
 
-// Returns {update(view)}. on_select(series) of a layer and role that is pressed.
+// Returns {update(view)}, which redraws what the view changes. Calls on_select(number of a series) when it is pressed.
 function build_time(section, report, on_select) {
   for (const part of document.querySelectorAll('.of-time')) part.hidden = !report.time;
   if (!report.time) return {update() {}};
@@ -46,7 +46,8 @@ function build_time(section, report, on_select) {
     on_select(series.index);
   }
 
-  // Of shares the layer's own; of what S serves, how many of the layers it does not.
+  // One value per step for a role: the layer's share; where the question is what S serves, the share of the layers that S
+  // does not serve.
   function values_of(role) {
     const {view, question} = state;
     const plane = question_plane(run, question, view);
@@ -103,7 +104,7 @@ function build_time(section, report, on_select) {
     });
     caption(inside('range'), element('b', {}, 'largest and smallest'), ' |x|·S of ',
       ...lines.flatMap((line, i) => [i > 0 ? ' and ' : '',
-        element('span', {class: `swatch ${line.class}`}), line.name]),
+        swatch(line.class), line.name]),
       `, over ${view.format.name}; ${layer_words()}`);
     draw_ranges(drawing_of('range'), run.steps, lines, odd.steps, view.format, view.k, (i) => at_step(i, () =>
       lines.filter((line) => line.low[i] !== null).map((line) =>
@@ -175,12 +176,9 @@ function build_time(section, report, on_select) {
     draw_map();
   });
   inside('rows').addEventListener('input', (event) => map.filter(event.target.value));
-  let width = 0;
-  new ResizeObserver(() => {
-    if (!state.view || section.clientWidth === width) return;
-    width = section.clientWidth;
-    draw_all();
-  }).observe(section);
+  on_width(section, () => {
+    if (state.view) draw_all();
+  });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw_map());
 
   let drawn = {};
@@ -189,7 +187,6 @@ function build_time(section, report, on_select) {
     const other = view.format !== drawn.format || view.of !== drawn.of;
     state.view = view;
     drawn = view;
-    width = section.clientWidth;
     if (other) {
       draw_all();
     } else if (moved) {

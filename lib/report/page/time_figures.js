@@ -1,59 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figures over the steps of a run: lines and the band of loss scales. Each is drawn anew from what it is
-// given and the width it has; on_step says what lies under the pointer. Where steps are many, lines have no points.
+// Figures over the steps of a run: shares as lines, the band of loss scales, ranges of magnitudes. Each calls
+// on_step(index of the step that is nearest to the pointer, or -1). Lines of more than `most_points` steps have no dots.
 
 const most_points = 60;
 
-function time_area(host, {left = 58, right = 74, top = 14, height = 210, below = 40}) {
-  const width = Math.max(host.clientWidth, 280);
-  return {width, left, right: width - right, top, bottom: top + height,
-    height: top + height + below};
+function time_area(host, right = 74) {
+  return plot_area(host, {left: 58, right, top: 14, height: 210, below: 40});
 }
 
-function time_drawing(area, summary) {
-  return drawing('svg', {viewBox: `0 0 ${area.width} ${area.height}`, width: area.width,
-    height: area.height, role: 'img', 'aria-label': summary});
-}
-
-// Steps stand where they are, not one beside the other.
+// The axis of steps: x(step) in pixels, in proportion to the step's number, and ticks at round numbers.
 function step_axis(area, steps) {
   const first = steps[0];
   const last = steps[steps.length - 1];
   const x = (step) => area.left + (area.right - area.left) * (step - first) / (last - first);
-  const rough = Math.max((last - first) / Math.max(2, (area.right - area.left) / 90), 1);
-  const unit = 10 ** Math.floor(Math.log10(rough));
-  const pitch = [1, 2, 5, 10].find((m) => m * unit >= rough - 1e-9) * unit;
+  const pitch = round_step(Math.max((last - first) / Math.max(2, (area.right - area.left) / 90), 1), [1, 2, 5, 10]);
   const ticks = [];
   for (let step = Math.ceil(first / pitch) * pitch; step <= last; step += pitch) ticks.push(step);
   return {x, ticks};
 }
 
 function draw_step_axis(area, axis) {
-  const group = drawing('g', {class: 'x-axis'});
-  group.append(drawing('line', {x1: area.left, x2: area.right, y1: area.bottom, y2: area.bottom}));
-  for (const step of axis.ticks) {
-    const x = axis.x(step);
-    group.append(drawing('line', {x1: x, x2: x, y1: area.bottom, y2: area.bottom + 4}));
-    group.append(drawing('text', {x, y: area.bottom + 17, 'text-anchor': 'middle'}, integer(step)));
-  }
-  group.append(drawing('text', {class: 'axis-name', x: area.right, y: area.bottom + 33,
-    'text-anchor': 'end'}, 'step'));
-  return group;
+  return draw_x_axis(area, axis.ticks.map((step) => ({x: axis.x(step), words: integer(step)})), 'step',
+    {name_below: 33});
 }
 
-// Calls on_step(index of the nearest step, or -1).
 function follow_steps(svg, area, axis, steps, on_step) {
-  svg.addEventListener('pointermove', (event) => {
-    const at = event.clientX - svg.getBoundingClientRect().left;
-    const distance = steps.map((step) => Math.abs(axis.x(step) - at));
-    on_step(at < area.left - 12 || at > area.right + 12 ? -1 :
-      distance.indexOf(Math.min(...distance)));
-  });
-  svg.addEventListener('pointerleave', () => on_step(-1));
+  const places = steps.map(axis.x);
+  follow_pointer(svg, (at) => (at < area.left - 12 || at > area.right + 12 ? -1 : nearest(places, at)), on_step);
 }
 
-// Names at the right end of their lines, moved apart where they would overlap.
+// Sets `label`, the height of each name: that of its line's end, moved where names would overlap.
 function place_names(lines, area) {
   const pitch = 14;
   const placed = [...lines].sort((a, b) => a.y - b.y);
@@ -68,7 +45,7 @@ function place_names(lines, area) {
   }
 }
 
-// Upright lines at the steps that hold NaN or Inf.
+// Upright lines at the steps that hold NaN or Inf, which are `odd`.
 function draw_odd_steps(area, axis, odd) {
   const group = drawing('g', {class: 'odd-steps'});
   for (const step of odd) {
@@ -78,45 +55,37 @@ function draw_odd_steps(area, axis, odd) {
   return group;
 }
 
-// A path through points [x, y]; null is a gap.
-function path_through(points) {
-  return points.map((point, i) => (point === null ? '' :
-    `${i > 0 && points[i - 1] !== null ? 'L' : 'M'}${point[0].toFixed(2)},${point[1].toFixed(2)}`))
-    .join('');
+// The names of lines or zones, [{name, class, y}], beside the plot.
+function draw_names(area, names) {
+  place_names(names, area);
+  return drawing('g', {}, ...names.map((at) => drawing('text', {class: `line-name ${at.class}`, x: area.right + 8,
+    y: at.label + 4}, at.name)));
 }
 
-// lines: [{name, class, values: a share or null per step}]. A gap in the values is a gap in the line;
-// odd: the steps that hold NaN or Inf.
+// Draws shares over the steps. lines: [{name, class, values: a share or null per step}]; null is a gap in the line.
 function draw_time_lines(host, steps, lines, odd, summary, on_step) {
-  const area = time_area(host, {});
+  const area = time_area(host);
   const axis = step_axis(area, steps);
-  const svg = time_drawing(area, summary);
+  const svg = new_drawing(area, summary);
   const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
   const largest = Math.max(...all, 0);
-  const scale = y_scale([largest > 0 ? largest : 1], false, area);
+  const scale = share_scale([largest > 0 ? largest : 1], false, area);
   svg.append(draw_y_axis(area, scale), draw_odd_steps(area, axis, odd));
   for (const line of lines) {
     const group = drawing('g', {class: `line ${line.class}`, 'data-line': line.name});
     const points = line.values.map((value, i) =>
-      (value === null ? null : [axis.x(steps[i]), scale.y(value)]));
+      (value === null ? null : {x: axis.x(steps[i]), y: scale.y(value)}));
     group.append(drawing('path', {d: path_through(points)}));
     points.forEach((point, i) => {
       if (point === null) return;
-      line.y = point[1];
-      const lone = !points[i - 1] && !points[i + 1];
-      if (steps.length > most_points && !lone) return;
-      group.append(drawing('circle', {cx: point[0].toFixed(2), cy: point[1].toFixed(2),
+      line.y = point.y;
+      if (steps.length > most_points && !is_lone(points, i)) return;
+      group.append(drawing('circle', {cx: point.x.toFixed(2), cy: point.y.toFixed(2),
         r: 2.2, 'data-step': steps[i], 'data-value': line.values[i]}));
     });
     svg.append(group);
   }
-  const named = lines.filter((line) => line.y !== undefined);
-  place_names(named, area);
-  for (const line of named) {
-    svg.append(drawing('text', {class: `line-name ${line.class}`, x: area.right + 8,
-      y: line.label + 4}, line.name));
-  }
-  svg.append(draw_step_axis(area, axis));
+  svg.append(draw_names(area, lines.filter((line) => line.y !== undefined)), draw_step_axis(area, axis));
   follow_steps(svg, area, axis, steps, on_step);
   host.replaceChildren(svg);
 }
@@ -129,7 +98,7 @@ function scale_ticks(low, high, area) {
   return ticks;
 }
 
-// Lines and words at whole powers of two between two logarithms, at heights y(log2).
+// Lines across the plot at powers of two from 2^low to 2^high, with their words; y(log2) is a height.
 function power_grid(area, low, high, y) {
   const grid = drawing('g', {class: 'y-axis'});
   for (const tick of scale_ticks(low, high, area)) {
@@ -139,7 +108,7 @@ function power_grid(area, low, high, y) {
   return grid;
 }
 
-// The scales in pieces, without those that have no interval.
+// The steps' scales in runs of neighbours that have an interval.
 function unbroken(scales) {
   const pieces = [[]];
   for (const at of scales) {
@@ -157,22 +126,19 @@ function used_words(log2) {
   return Number.isInteger(log2) ? power(log2) : magnitude(2 ** log2);
 }
 
-// A flight of stairs through the scales that were used: each holds until the next.
-function draw_used(area, axis, used, y) {
-  const points = used.flatMap((at, i) => {
-    const next = used[i + 1];
-    return [[axis.x(at.step), y(at.used_log2)], ...(next ? [[axis.x(next.step), y(at.used_log2)]] : [])];
-  });
-  return drawing('path', {class: 'used-scale', d: path_through(points)});
+// The scales that the run used, as stairs: each holds until the next.
+function draw_used(axis, used, y) {
+  const points = used.map((at) => ({x: axis.x(at.step), y: y(at.used_log2)}));
+  return drawing('path', {class: 'used-scale', d: path_through(stairs(points))});
 }
 
-// The recommended scale of each step: dots, or a line of many.
+// The recommended scale of each step, where it lies in the plot: dots, or a line where steps are many.
 function draw_recommended(axis, steps, known, y, high) {
   const group = drawing('g', {class: 'recommended-scales'});
   const inside = known.filter((at) => at.recommended_log2 !== null && at.recommended_log2 <= high);
   if (steps.length > most_points) {
     group.append(drawing('path', {class: 'recommended',
-      d: path_through(inside.map((at) => [axis.x(at.step), y(at.recommended_log2)]))}));
+      d: path_through(inside.map((at) => ({x: axis.x(at.step), y: y(at.recommended_log2)})))}));
   } else {
     group.append(...inside.map((at) => drawing('circle', {class: 'recommended', cx: axis.x(at.step),
       cy: y(at.recommended_log2), r: 2.6})));
@@ -180,10 +146,10 @@ function draw_recommended(axis, steps, known, y, high) {
   return group;
 }
 
-// The interval of each step from S_min to S_max; where S_min lies above S_max it is empty and the gap is
-// hatched. The dashed line is the loss scale of the slider, the stairs what the run used, where that is known.
+// Draws the interval of each step, from S_min to S_max. Where S_min lies above S_max the interval is empty and the gap is
+// hatched. A dashed line is the slider's loss scale 2^k; stairs are what the run used, if that is known.
 function draw_scale_band(host, steps, scales, odd, k, on_step) {
-  const area = time_area(host, {right: 84});
+  const area = time_area(host, 84);
   const axis = step_axis(area, steps);
   const known = scales.filter((at) => at.s_min_log2 !== null);
   const used = scales.filter(is_used);
@@ -191,9 +157,9 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
   const low = Math.min(...ends, k) - 2;
   const high = Math.max(...ends, k) + 2;
   const y = (log2) => area.bottom - (area.bottom - area.top) * (log2 - low) / (high - low);
-  const svg = time_drawing(area, 'Loss scales that serve the gradients of each step');
+  const svg = new_drawing(area, 'Loss scales that serve the gradients of each step');
   svg.append(power_grid(area, low, high, y), draw_odd_steps(area, axis, odd));
-  const ends_at = (name, of) => of.map((at) => [axis.x(at.step), y(at[name])]);
+  const ends_at = (name, of) => of.map((at) => ({x: axis.x(at.step), y: y(at[name])}));
   for (const piece of unbroken(scales)) {
     const [top, bottom] = ['s_max_log2', 's_min_log2'].map((name) => ends_at(name, piece));
     svg.append(drawing('path', {class: 'interval-band',
@@ -211,7 +177,7 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
     }
     svg.append(group);
   }
-  if (used.length > 0) svg.append(draw_used(area, axis, used, y));
+  if (used.length > 0) svg.append(draw_used(axis, used, y));
   svg.append(draw_recommended(axis, steps, known, y, high));
   svg.append(drawing('line', {class: 'current-scale', x1: area.left, x2: area.right, y1: y(k),
     y2: y(k)}));
@@ -222,26 +188,21 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
     names.push({name: 'S max', class: 'end', y: y(last.s_max_log2)},
       {name: 'S min', class: 'end', y: y(last.s_min_log2)});
   }
-  place_names(names, area);
-  for (const at of names) {
-    svg.append(drawing('text', {class: `line-name ${at.class}`, x: area.right + 8, y: at.label + 4},
-      at.name));
-  }
-  svg.append(draw_step_axis(area, axis));
+  svg.append(draw_names(area, names), draw_step_axis(area, axis));
   follow_steps(svg, area, axis, steps, on_step);
   host.replaceChildren(svg);
 }
 
-// lines: [{name, class, low, high: binades per step or null}], moved by the loss scale 2^k, over the edges
-// of the format's fates.
+// Draws the smallest and the largest binade of each step, moved by the loss scale 2^k, over the fates of the format.
+// lines: [{name, class, low, high: a binade or null per step}].
 function draw_ranges(host, steps, lines, odd, format, k, on_step) {
-  const area = time_area(host, {});
+  const area = time_area(host);
   const axis = step_axis(area, steps);
   const ends = lines.flatMap((line) => [...line.low, ...line.high]).filter((e) => e !== null);
   const low = Math.min(...ends.map((e) => e + k), format.emin - format.precision) - 2;
   const high = Math.max(...ends.map((e) => e + k), format.emax) + 2;
   const y = (e) => area.bottom - (area.bottom - area.top) * (e - low) / (high - low);
-  const svg = time_drawing(area, 'Smallest and largest magnitudes over the steps');
+  const svg = new_drawing(area, 'Smallest and largest magnitudes over the steps');
   svg.append(power_grid(area, low, high, y));
   const [dead, normal, max] = fate_edges(format).map(y);
   const zone = (fate, top, bottom) => svg.append(drawing('rect', {class: `zone ${fate}`,
@@ -255,7 +216,7 @@ function draw_ranges(host, steps, lines, odd, format, k, on_step) {
     {name: 'to zero', class: 'current', y: (dead + area.bottom) / 2}];
   for (const line of lines) {
     const path = (ends) => path_through(steps.map((step, i) =>
-      (ends[i] === null ? null : [axis.x(step), y(ends[i] + k)])));
+      (ends[i] === null ? null : {x: axis.x(step), y: y(ends[i] + k)})));
     const group = drawing('g', {class: `line ${line.class}`, 'data-line': line.name});
     group.append(drawing('path', {d: path(line.high)}),
       drawing('path', {d: path(line.low), class: 'low'}));
@@ -267,12 +228,7 @@ function draw_ranges(host, steps, lines, odd, format, k, on_step) {
     });
     svg.append(group);
   }
-  place_names(names, area);
-  for (const at of names) {
-    svg.append(drawing('text', {class: `line-name ${at.class}`, x: area.right + 8, y: at.label + 4},
-      at.name));
-  }
-  svg.append(draw_step_axis(area, axis));
+  svg.append(draw_names(area, names), draw_step_axis(area, axis));
   follow_steps(svg, area, axis, steps, on_step);
   host.replaceChildren(svg);
 }

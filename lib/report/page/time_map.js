@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The map in its section: which layers it shows (all, a group, those of a search), its legend, what is read out, and what
-// a press does: into the group where rows are narrow, else to the layer.
+// The map of layers over steps: which layers it shows (all, a group, those that a search found), its legend, and the
+// words for a cell. A press on the map shows the row's group alone where rows are narrow, else it chooses the layer.
 
-const zoomed_rows = 24;  // where names have no groups
+const zoomed_rows = 24;  // rows that a press shows where names have no groups
 
-// Layers that have a tensor of the map's roles: an optimizer's states are layers, too.
+// The layers that have a tensor of the map's roles. Others, as an optimizer's states, are not in the map.
 function mapped_layers(run) {
   return run.layers.map((_, layer) => layer).filter((layer) => run.gradients.some((role) => run.at(layer, role) >= 0));
 }
 
-// Those of them whose names hold all the words.
+// The layers of the map whose names hold all words of the text.
 function layers_with(run, text) {
   const words = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
   return mapped_layers(run).filter((layer) =>
     words.every((word) => run.layers[layer].toLowerCase().includes(word)));
 }
 
-// The rows around one: its group, or its neighbours.
+// The rows of the group that a row is in; without groups its nearest `zoomed_rows`.
 function rows_around(run, rows, row) {
   const names = rows.map((layer) => run.layers[layer]);
   const group = grouped_names(names).find(({first, end}) => first <= row && row < end);
@@ -26,17 +26,17 @@ function rows_around(run, rows, row) {
   return rows.slice(first, first + zoomed_rows);
 }
 
-function map_key(question, colors) {
-  const swatch = (code, words) => element('span', {class: 'key'},
-    element('i', {style: `background: rgb(${colors[code].join(' ')})`}), words);
-  if (question === 'serves') {
-    return [[0, 'served'], [1, '1 binade short'], [4, '4'], [8, '8 or more']].map(([short, words]) =>
-      swatch(code_of_shortfall[short], words));
-  }
-  return [0, 0.001, 0.01, 0.1, 0.5, 1].map((part) => swatch(Math.round(all_code * part ** 0.25), percent(part)));
+function map_legend(question, colors, marked) {
+  const shades = question === 'serves' ?
+    [[0, 'served'], [1, '1 binade short'], [4, '4'], [8, '8 or more']].map(([short, words]) =>
+      [code_of_shortfall[short], words]) :
+    [0, 0.001, 0.01, 0.1, 0.5, 1].map((part) => [Math.round(all_code * part ** 0.25), percent(part)]);
+  const entries = shades.map(([code, words]) => [`rgb(${colors[code].join(' ')})`, words]);
+  if (marked) entries.push(['var(--ink)', question === 'serves' ? 'too large' : 'holds NaN or Inf']);
+  return legend_of(entries.map(([color, words]) => ({mark: element('i', {style: `background: ${color}`}), words})));
 }
 
-// Returns {draw({view, question, losses}), filter(text)}.
+// Returns {draw({view, question, losses}), filter(text)}; `losses` is what first_losses() returns.
 function build_map({figure, report, run, odd, say, choose_series, words}) {
   const canvas = figure.querySelector('canvas');
   const cursor = figure.querySelector('.cursor');
@@ -58,9 +58,7 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
     if (area.shared_steps > 1) notes.push(`up to ${area.shared_steps} steps share a column`);
     notes.push('upright marks: begins to lose, as above');
     caption(figure, element('b', {}, question === 'serves' ? 'served by S =' : question_words[question]),
-      question_title(asked), ' ', element('span', {class: 'keys'}, ...map_key(question, colors),
-        marked ? element('span', {class: 'key'}, element('i', {style: 'background: var(--ink)'}),
-          question === 'serves' ? 'too large' : 'holds NaN or Inf') : null),
+      question_title(asked), ' ', element('span', {class: 'keys'}, ...map_legend(question, colors, marked)),
     notes.join('; '));
   }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report's data: base64 of a zlib stream (RFC 1950) of one line of JSON, and after it the bytes that
-// the line's planes lie in. What lib/report/page_data.cpp packs is taken apart here: a table of tensors is
-// columns, its binades side by side in typed arrays with running sums, so that what a tensor loses at any
-// scale costs a search among its binades.
+// Unpacks the report's data: base64 of a zlib stream (RFC 1950) that lib/report/page_data.cpp packs, with a line of
+// JSON and after it the bytes of the planes that the line names. A table of tensors comes as columns. The binades of
+// all its tensors are unpacked into typed arrays with running sums, so that what a tensor loses at any scale costs one
+// search among its binades.
 
 const segment_count = 9;
 
-// Text in which characters that turn others around, or that have no width, are told by their numbers.
+// A text in which characters that turn the order of others around, or have no width, are written as \u and their number.
 function visible(_, value) {
   return typeof value !== 'string' ? value : value.replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16)}`);
 }
 
-// {line: the parsed JSON, bytes: what follows it}; rejected where the data are damaged.
+// Returns a promise of {line: the parsed JSON, bytes: what follows it}, which is rejected if the data are damaged.
 async function unpack_data(text) {
   const letters = atob(text);
   const packed = new Uint8Array(letters.length);
@@ -24,14 +24,14 @@ async function unpack_data(text) {
   return {line: JSON.parse(new TextDecoder().decode(all.subarray(0, end)), visible), bytes: all.subarray(end + 1)};
 }
 
-// A sum in units of base^step times as much; of nothing, whatever the step.
+// A sum in a unit that is base^step times as large. 0 stays 0 even where base^-step is infinite.
 function moved(sum, base, step) {
   return sum === 0 ? 0 : sum * base ** -step;
 }
 
-// The binades of all tensors of a table, one after another. before: values of the same tensor in the binades
-// below; l1, l2: Σ|x| and Σx² up to and with this one, in units of 2^exponent and 4^exponent, so that neither
-// leaves the range of a double.
+// The binades of all tensors of a table, one after another. For each: `before`, the number of values of the same tensor
+// in lower binades; `l1` and `l2`, Σ|x| and Σx² over those and this binade, in units of 2^exponent and 4^exponent, so
+// that neither leaves the range of a double.
 function unpack_binades({rows, exponent, count, mean, mean_square}) {
   const n = exponent.length;
   const table = {exponent: new Int16Array(n), count: new Float64Array(n * segment_count),
@@ -61,7 +61,7 @@ function unpack_binades({rows, exponent, count, mean, mean_square}) {
   return table;
 }
 
-// Tensors as objects; `binades` is shared, [first, end) are a tensor's own.
+// The tensors of a table as objects. They share `binades`, of which [first, end) are a tensor's own.
 function unpack_tensors(columns) {
   const binades = unpack_binades(columns);
   let end = 0;
@@ -79,8 +79,9 @@ function unpack_tensors(columns) {
   });
 }
 
-// What the page shows, from its data. tables: of a report without a time axis all tensors; of a run a row a layer and
-// role, of all steps and of the last, and the tensors of no step; `together` are those of all layers by role.
+// The report from its data. Its `tables` are {all} for a report without a time axis, with all tensors; for a run {run,
+// last}, the counts of all steps and of the last, with a row per layer and role and then the tensors that belong to no
+// step. In a table, `together` are the rows of all layers as one, by role.
 function unpack_report({line, bytes}) {
   const groups = unpack_tensors(line.groups);
   const [total, ...others] = groups;
@@ -102,8 +103,7 @@ function unpack_report({line, bytes}) {
     tensors: Object.values(tables)[0].tensors};
 }
 
-// A plane is [series][step] of bytes, stored as differences along the steps; two planes make one of
-// numbers from -32768, of which that one means that there is none.
+// A plane holds a byte per series and step, stored as differences along the steps.
 function unpack_plane(bytes, at, series, steps) {
   const plane = new Uint8Array(series * steps);
   for (let s = 0, i = 0; s < series; s += 1) {
@@ -115,6 +115,7 @@ function unpack_plane(bytes, at, series, steps) {
   return plane;
 }
 
+// Two planes, of high and of low bytes, make one of numbers from -32768 on, where that number stands for none.
 function unpack_numbers(bytes, at, series, steps) {
   const high = unpack_plane(bytes, at, series, steps);
   const low = unpack_plane(bytes, at + series * steps, series, steps);

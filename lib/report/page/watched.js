@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run that was counted while it ran tells of itself: which steps were watched, the first value that was not
-// finite, notes.
+// The section about a run that was counted while it ran: which steps were watched, the first value that was not finite,
+// notes.
 
 function write_watched(section, watched) {
   section.hidden = !watched;

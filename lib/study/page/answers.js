@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of the page around the plots: summary, expected and measured, tables, legends, readouts.
+// The parts of the page around the plots: the summary, tables, marks of legends, readouts.
 
 const status_words = {as_expected: 'as expected', not_as_expected: 'not as expected', skipped: 'skipped',
   failed: 'failed'};
@@ -42,7 +42,7 @@ function looks_numeric(cell) {
   return /^[<>≤≥~−+-]?\s*(?:[\d.]|nan$|inf$)/i.test(cell) || /^[–—-]?$/.test(cell.trim());
 }
 
-// Columns of numbers to the right; the first column, and columns of words, to the left.
+// A table of texts. Columns of numbers stand to the right; the first column and columns of words to the left.
 function table_of(table) {
   const right = table.columns.map((_, i) => i > 0 && table.rows.every((row) => looks_numeric(row[i])));
   const cell = (tag) => (text, i) => element(i === 0 && tag === 'td' ? 'th' : tag,
@@ -57,7 +57,8 @@ function table_of(table) {
         element('tbody', {}, ...table.rows.map((row) => element('tr', {}, ...row.map(cell('td'))))))));
 }
 
-function swatch(series, index) {
+// The mark of a series in the legend.
+function mark_of(series, index) {
   const look = look_of(index);
   const svg = drawing('svg', {class: `swatch series ${look.class}`, viewBox: '0 0 26 12', 'aria-hidden': 'true'});
   if (series.mark === 'bars') {
@@ -71,22 +72,7 @@ function swatch(series, index) {
   return svg;
 }
 
-// Buttons that hide their series; none where there is but one.
-function legend_of(plot, hidden, redraw) {
-  if (plot.series.length < 2) return element('div', {class: 'legend'});
-  return element('div', {class: 'legend'}, ...plot.series.map((series, i) => {
-    const button = element('button', {type: 'button', 'aria-pressed': 'true'}, swatch(series, i),
-      element('span', {}, ...raised(series.name)));
-    button.addEventListener('click', () => {
-      if (!hidden.delete(i)) hidden.add(i);
-      button.setAttribute('aria-pressed', String(!hidden.has(i)));
-      redraw();
-    });
-    return button;
-  }));
-}
-
-// The values under the pointer; an axis' name without its unit would be too little.
+// Writes what the pointer is over: x, with the label of its axis, which has the unit, and each shown series' value.
 function write_readout(host, plot, hidden, x) {
   if (x === null) {
     host.replaceChildren('\u00a0');

@@ -1,63 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One series as a drawing: paths of places that are already in pixels. A place is {x, y}, or null where
-// there is a gap.
+// The drawing of one series, from the places of its values in pixels. A place is {x, y}, or null where there is a gap.
 
 const dash_patterns = ['', '7 3', '2 3', '9 3 2 3'];
 const colours = 7;
 
-// Colours first, then the same colours dashed: curves stay apart on paper too.
+// The first series differ by colour; further ones have the same colours, dashed, so that they differ on paper, too.
 function look_of(index) {
   return {class: `ink-${index % colours}`, dash: dash_patterns[Math.floor(index / colours) % 4]};
 }
 
-function stretches(places) {
-  const out = [[]];
-  for (const place of places) {
-    if (place) {
-      out[out.length - 1].push(place);
-    } else if (out[out.length - 1].length > 0) {
-      out.push([]);
-    }
-  }
-  return out.filter((stretch) => stretch.length > 0);
-}
-
-const spot = (p) => `${p.x.toFixed(2)} ${p.y.toFixed(2)}`;
-
-function path_of_line(places) {
-  return stretches(places).map((part) => `M${part.map(spot).join('L')}`).join('');
-}
-
-function path_of_steps(places) {
-  return stretches(places).map((part) => `M${part.map((p, i) => (i === 0 ? spot(p) :
-    `${p.x.toFixed(2)} ${part[i - 1].y.toFixed(2)}L${spot(p)}`)).join('L')}`).join('');
-}
-
-// Discs as one path: thousands cost as little as one.
+// Discs as one path, so that thousands of them are one element.
 function path_of_points(places, radius) {
   const r = radius;
   return places.filter((p) => p).map((p) => `M${(p.x - r).toFixed(2)} ${p.y.toFixed(2)}` +
     `a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`).join('');
 }
 
-// Few values get dots on their line; values alone between gaps always do.
+// The places that get a dot on the line: all where they are few, else those between two gaps, which no line shows.
 function dots_on_line(places) {
   const held = places.filter((p) => p).length;
-  if (held <= 40) return places;
-  return stretches(places).filter((part) => part.length === 1).flat();
+  return held <= 40 ? places : places.filter((_, i) => is_lone(places, i));
 }
 
 function draw_line(places, look, steps) {
   const group = drawing('g', {});
-  const d = steps ? path_of_steps(places) : path_of_line(places);
+  const d = path_through(steps ? stairs(places) : places);
   group.append(drawing('path', {class: 'curve', d, 'stroke-dasharray': look.dash || null}));
   const dots = steps ? [] : dots_on_line(places);
   if (dots.length > 0) group.append(drawing('path', {class: 'dots', d: path_of_points(dots, 2.4)}));
   return group;
 }
 
-// Bars of one series stand beside those of the others: `slot` of `slots`, together `width` wide.
+// Bars from the height `foot`. At each place the series that have bars share `width`: this one is the `slot`-th of
+// `slots`.
 function draw_bars(places, foot, width, slot, slots) {
   const group = drawing('g', {});
   const each = width / slots;

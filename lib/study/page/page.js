@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's wiring: words once, plots again whenever their width changes.
+// The page's wiring: words are written once, plots are drawn again whenever their width changes.
 
-const by_id = (id) => document.getElementById(id);
 const data = JSON.parse(by_id('data').textContent);
 const redraws = [];
 
-function nearest_stop(stops, x_at, at) {
-  return stops.reduce((best, stop) => (Math.abs(x_at(stop) - at) < Math.abs(x_at(best) - at) ? stop : best));
-}
-
-// Pointer and arrow keys choose one of the plot's x.
+// Calls choose(x or null) as the pointer or the arrow keys go to one of the plot's x, which are `stops`.
 function listen(drawn, stops, choose) {
   let chosen = -1;
   const go = (index) => {
@@ -19,12 +14,8 @@ function listen(drawn, stops, choose) {
   };
   if (stops.length === 0) return;
   const {svg, x_at} = drawn;
-  svg.addEventListener('pointermove', (event) => {
-    const box = svg.getBoundingClientRect();
-    const at = (event.clientX - box.left) * svg.viewBox.baseVal.width / box.width;
-    go(stops.indexOf(nearest_stop(stops, x_at, at)));
-  });
-  svg.addEventListener('pointerleave', () => go(-1));
+  const places = stops.map(x_at);
+  follow_pointer(svg, (at) => nearest(places, at), go);
   svg.addEventListener('blur', () => go(-1));
   svg.addEventListener('keydown', (event) => {
     const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
@@ -47,10 +38,16 @@ function plot_of(plot) {
     });
   };
   redraws.push(redraw);
+  const keys = plot.series.length < 2 ? [] : legend_of(plot.series.map((series, i) =>
+    ({mark: mark_of(series, i), words: series.name})), (i) => {
+    if (!hidden.delete(i)) hidden.add(i);
+    redraw();
+    return !hidden.has(i);
+  });
   const note = [plot.note, missing_words(plot)].filter((words) => words).join(' ');
   return element('figure', {class: 'plot'},
     element('figcaption', {}, element('h3', {}, ...raised(plot.title))),
-    legend_of(plot, hidden, redraw), chart, readout,
+    element('div', {class: 'legend'}, ...keys), chart, readout,
     note ? element('p', {class: 'note'}, ...raised(note)) : null);
 }
 
@@ -87,17 +84,11 @@ if (data.title) {
 } else if (data.results.length === 1) {
   document.title = data.results[0].experiment;
 }
-by_id('version').textContent = data.binade;
-by_id('made-by').textContent = data.binade;
+write_version(data.binade);
 by_id('source').textContent = source_words(data);
 by_id('reading-verdicts').hidden = data.results.every((result) => result.status === undefined);
 write_summary(by_id('summary'), data.results);
 by_id('results').append(...data.results.map(section_of));
-let width = 0;
-function draw_all() {
-  const next = document.querySelector('main').clientWidth;
-  if (next !== width) redraws.forEach((redraw) => redraw());
-  width = next;
-}
-new ResizeObserver(draw_all).observe(document.querySelector('main'));
+const draw_all = () => redraws.forEach((redraw) => redraw());
+on_width(document.querySelector('main'), draw_all);
 draw_all();

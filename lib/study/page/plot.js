@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plot: axes, series, and what lies under the pointer. It is drawn anew from its JSON whenever its
-// width changes or a series is hidden.
+// A plot: its axes, its series, and marks at what the pointer is over. It is drawn anew from its JSON whenever its width
+// changes or a series is hidden or shown. `hidden` is the set of the indices of hidden series.
 
-function plot_frame(width) {
-  return {width, left: 64, right: width - 16, top: 24, bottom: 264, height: 308};
-}
-
-// Every second part stands higher.
+// SVG text of parts as raised_parts() returns them: every second part is an exponent and stands higher.
 function words_in_drawing(parts, attributes) {
   return drawing('text', attributes, ...parts.map((part, i) =>
     (i === 0 ? part : drawing('tspan', i % 2 === 1 ? {dy: -5, 'font-size': '0.8em'} : {dy: 5}, part))));
@@ -17,14 +13,14 @@ function of_series(plot, hidden, name) {
   return plot.series.filter((_, i) => !hidden.has(i)).flatMap((series) => series[name]);
 }
 
-// The distance between neighbours on the x axis, as a share of it, that bars may fill.
+// The smallest distance between neighbours on the x axis, as a share of the axis: bars have that much room.
 function nearest_share(scale, values) {
   const places = [...new Set(values.map(scale.at))].sort((a, b) => a - b);
   return places.length < 2 ? 0.2 :
     smallest(places.slice(1).map((place, i) => place - places[i]));
 }
 
-// Room for half a bar at both ends, in the axis' own units (powers on a logarithmic one).
+// Room for half a bar at both ends of the x axis, in the axis' own units, which are exponents if it is logarithmic.
 function bar_room(plot, values) {
   const kind = plot.x_axis;
   const unit = kind === 'linear' ? (v) => v : (v) => Math.log2(v) / Math.log2(base_of[kind]);
@@ -90,7 +86,7 @@ function draw_series(plot, hidden, frame, scales) {
   return group;
 }
 
-// How many values have no place, as a sentence; empty if all have one.
+// A sentence about the values that the axes cannot show; empty if there are none.
 function missing_words(plot) {
   const count = plot.series.reduce((sum, series) => sum + series.x.filter((x, i) =>
     !shows(plot.x_axis, x) || !shows(plot.y_axis, series.y[i])).length, 0);
@@ -100,12 +96,12 @@ function missing_words(plot) {
   return `${plural(count, 'value')} ${count === 1 ? 'is' : 'are'} not shown: ${why}.`;
 }
 
-// All x that can be pointed at, in order.
+// All x of the series that are shown, in order.
 function stops_of(plot, hidden) {
   return [...new Set(of_series(plot, hidden, 'x').filter((x) => shows(plot.x_axis, x)))].sort((a, b) => a - b);
 }
 
-// What every shown series has at x: [{index, name, y}].
+// The values at x of the series that are shown: [{index, name, y}].
 function values_at(plot, hidden, x) {
   return plot.series.flatMap((series, index) => {
     const i = hidden.has(index) ? -1 : series.x.indexOf(x);
@@ -113,13 +109,15 @@ function values_at(plot, hidden, x) {
   });
 }
 
-// Draws into the host and returns point(x or null), which marks an x and its values.
+// Draws the plot into the host. Returns {svg, point, x_at}: point(x or null) marks an x and its values, x_at(x) is its
+// place in pixels.
 function draw_plot(host, plot, hidden) {
-  const frame = plot_frame(Math.max(host.clientWidth, 280));
+  const frame = plot_area(host, {left: 64, right: 16, top: 24, height: 240, below: 44});
   const scales = scales_of(plot, hidden, frame);
   const pointed = drawing('g', {class: 'pointed'});
-  const svg = drawing('svg', {viewBox: `0 0 ${frame.width} ${frame.height}`, role: 'img', tabindex: 0,
-    'aria-label': `${plot.title}: ${plot.y_label} over ${plot.x_label}, ${plural(plot.series.length, 'curve')}`});
+  const svg = new_drawing(frame,
+    `${plot.title}: ${plot.y_label} over ${plot.x_label}, ${plural(plot.series.length, 'curve')}`);
+  svg.tabIndex = 0;
   svg.append(draw_axes(plot, frame, scales), draw_series(plot, hidden, frame, scales), pointed);
   host.replaceChildren(svg);
   const point = (x) => {

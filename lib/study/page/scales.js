@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Axes: from numbers to places, with ticks that people would choose. A tick is its value and the words
-// for it, where ['2', '−14'] stands for 2 with -14 raised.
+// Scales: from numbers to places along an axis, with ticks that people would choose. A tick is {value, words}; words are
+// parts as raised_parts() returns them, so that ['2', '−14'] is 2 with -14 raised.
 
 const base_of = {log2: 2, log10: 10};
 
@@ -10,7 +10,7 @@ function shows(kind, value) {
   return value !== null && (kind === 'linear' || value > 0);
 }
 
-// {at(value) in [0, 1], ticks: [{value, words}]} for an axis that holds all values.
+// The scale {at(value) in [0, 1], ticks} of an axis that holds all values.
 function scale_of(kind, values, options) {
   const held = values.filter((value) => shows(kind, value));
   if (held.length === 0) return {at: () => 0.5, ticks: []};
@@ -20,7 +20,7 @@ function scale_of(kind, values, options) {
     log_scale(base_of[kind], low, high, options);
 }
 
-// Without spreading: arrays may be long.
+// The smallest of an array that may be too long to be spread into arguments.
 function smallest(values) {
   return values.reduce((a, b) => Math.min(a, b));
 }
@@ -29,12 +29,8 @@ function largest(values) {
   return values.reduce((a, b) => Math.max(a, b));
 }
 
-function round_step(rough) {
-  const unit = 10 ** Math.floor(Math.log10(rough));
-  return [1, 2, 2.5, 5, 10].find((m) => m * unit >= rough * (1 - 1e-9)) * unit;
-}
-
-// An axis of whole steps ends at ticks and holds a zero that is near; one that bars stand on always does.
+// With whole_steps the axis ends at ticks and holds 0 if that is near; with from_zero it always holds 0, as
+// bars need it. `wanted` is a number of steps, `pad` is room at both ends of an axis without whole steps.
 function linear_scale(low, high, {wanted = 5, from_zero = false, whole_steps = true, pad = 0}) {
   if (from_zero || (whole_steps && low > 0 && low < 0.35 * high)) low = Math.min(low, 0);
   if (from_zero || (whole_steps && high < 0 && high > 0.35 * low)) high = Math.max(high, 0);
@@ -60,7 +56,7 @@ function linear_scale(low, high, {wanted = 5, from_zero = false, whole_steps = t
   return {at: (value) => (value - low) / (high - low), ticks};
 }
 
-// Whole powers, each or each second, fifth …; between few of them also their round multiples.
+// Ticks are powers of the base, all or every second, fifth … of them; between few powers also round multiples of them.
 function log_scale(base, low, high, {wanted = 6, whole_steps = true, pad = 0}) {
   const log = (value) => Math.log2(value) / Math.log2(base);
   let from = log(low);
@@ -97,7 +93,7 @@ function multiples(base, from, to) {
   return ticks;
 }
 
-// Powers that are read faster as numbers, if all on the axis are.
+// Whether all powers on the axis are read faster as numbers.
 function plain_powers(base, from, to) {
   return base === 2 ? from >= 0 && to <= 10 : from >= -3 && to <= 4;
 }
@@ -106,7 +102,7 @@ function power_words(base, k, plain) {
   return plain ? [number_words(base ** k)] : [String(base), String(k).replace('-', '−')];
 }
 
-// As many decimals as the step has.
+// A tick of a linear axis, with as many decimals as the step has.
 function tick_words(value, step) {
   if (value === 0) return ['0'];
   if (Math.abs(value) >= 1e6 || step < 1e-5) return [number_words(value)];
@@ -115,17 +111,18 @@ function tick_words(value, step) {
   return [value.toFixed(decimals + more).replace(/^-?\d+/, grouped).replace('-', '−')];
 }
 
-// A value for reading: exact powers of two below 1 as such, else up to six digits.
+// A number to six digits, with a power of ten only if it is very large or very small.
 function number_words(value) {
   if (value === 0) return '0';
   const size = Math.abs(value);
   const sign = value < 0 ? '−' : '';
   if (size >= 1e-4 && size < 1e7) {
-    return sign + String(Number(size.toPrecision(6))).replace(/^\d+/, grouped);
+    return sign + rounded(size, 6);
   }
   return sign + scientific(Number(size.toPrecision(4)), 4).replace(/\.?0+e/, 'e');
 }
 
+// A value as it is read out: on an axis of powers of two as such a power if it is one, else as a number.
 function value_words(kind, value) {
   const k = Math.log2(Math.abs(value));
   if (kind === 'log2' && value > 0 && Number.isInteger(k) && Math.abs(k) > 6) return `2^${k}`;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GradScaler: its stages and error texts, found_inf on scaled values, several optimizers, the disabled scaler,
-// the state, and the arithmetic of unscaling against emulate/unscale.h over all encodings.
+// GradScaler: its stages and error texts, found_inf on scaled values, several optimizers, the disabled scaler
+// and the arithmetic of unscaling against emulate/unscale.h over all encodings.
 #include "lib/amp/grad_scaler.h"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
@@ -15,32 +14,12 @@
 #include "emulate/carrier.h"
 #include "emulate/unscale.h"
 #include "lib/text/error.h"
+#include "tests/lib/amp/used_scaler.h"
 
 namespace binade::test::grad_scaler_test {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
-
-/// An optimizer with one gradient of its own that counts its steps.
-struct Counted {
-  explicit Counted(std::uint64_t id, std::vector<float> gradient, const Format& dtype = binary32)
-      : values(std::move(gradient)) {
-    view = {id, {{dtype, values}}, [this] { ++steps; }};
-  }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-
-  std::vector<float> values;
-  int steps = 0;
-  OptimizerView view;
-};
-
-GradScaler used_scaler(const LossScalePolicy& policy = loss_scale_policy("torch"),
-                       const GradScaler::Options& options = {}) {
-  GradScaler scaler(policy, options);
-  scaler.scale_loss(1);
-  return scaler;
-}
 
 TEST_CASE("the loss is scaled by 65536 at first") {
   GradScaler scaler;
@@ -298,8 +277,6 @@ TEST_CASE("disabled, everything is as without a scaler") {
   scaler.update();
   CHECK(optimizer.steps == 2);
   CHECK(optimizer.values == std::vector<float>{inf, 0.3F});
-  CHECK(scaler.state_dict().dump() == "{}");
-  CHECK_NOTHROW(scaler.load_state_dict(nlohmann::json::parse("{\"scale\": 5}")));
   CHECK(scaler.get_scale() == 1);
   CHECK(scaler.get_growth_tracker() == 0);
 }
@@ -312,89 +289,6 @@ TEST_CASE("a power of two scales and unscales without a trace where nothing unde
   CHECK(values[0] == 0.1F * 65536);
   scaler.unscale_({1, {{binary32, values}}, {}});
   CHECK(values == before);
-}
-
-TEST_CASE("the state is PyTorch's five entries, and comes back") {
-  GradScaler scaler = used_scaler();
-  Counted optimizer(1, {1});
-  scaler.step(optimizer.view);
-  scaler.update();
-  const auto state = scaler.state_dict();
-  CHECK(state.dump() == R"({"scale":65536.0,"growth_factor":2.0,"backoff_factor":0.5,)"
-                        R"("growth_interval":2000,"_growth_tracker":1})");
-  LossScalePolicy other = loss_scale_policy("torch");
-  other.init_scale = 2;
-  other.growth_interval = 7;
-  GradScaler loaded(other);
-  loaded.load_state_dict(nlohmann::json::parse(state.dump()));
-  CHECK(loaded.state_dict() == state);
-  CHECK(loaded.get_growth_interval() == 2000);
-  CHECK_THROWS_AS(loaded.update(), Error);  // its scale was not used yet
-}
-
-TEST_CASE("an infinite scale survives its JSON") {
-  GradScaler scaler(loss_scale_policy("megatron"));
-  scaler.scale_loss(1);
-  scaler.update(std::numeric_limits<float>::infinity());
-  const auto state = nlohmann::json::parse(scaler.state_dict().dump());
-  CHECK(state["scale"] == "inf");
-  GradScaler again(loss_scale_policy("megatron"));
-  again.load_state_dict(state);
-  again.scale_loss(1);
-  CHECK(std::isinf(again.get_scale()));
-  GradScaler torch, loaded;
-  torch.scale_loss(1);
-  torch.update(std::numeric_limits<float>::infinity());
-  loaded.load_state_dict(nlohmann::json::parse(torch.state_dict().dump()));
-  CHECK(std::isinf(loaded.get_scale()));
-}
-
-TEST_CASE("before the first scale() the scale is the number that was given, after it its float") {
-  LossScalePolicy policy = loss_scale_policy("torch");
-  policy.init_scale = 0.1;
-  GradScaler scaler(policy);
-  CHECK(scaler.get_scale() == 0.1);
-  CHECK(scaler.state_dict()["scale"] == 0.1);
-  scaler.scale_loss(1);
-  CHECK(scaler.get_scale() == static_cast<double>(0.1F));
-  GradScaler loaded;
-  loaded.load_state_dict(nlohmann::json{{"scale", 0.3},
-                                        {"growth_factor", 2.0},
-                                        {"backoff_factor", 0.5},
-                                        {"growth_interval", 2000},
-                                        {"_growth_tracker", 0}});
-  CHECK(loaded.get_scale() == 0.3);
-}
-
-TEST_CASE("an empty or a wrong state is refused and changes nothing") {
-  GradScaler scaler;
-  CHECK_THROWS_WITH_AS(
-      scaler.load_state_dict(nlohmann::json::object()),
-      "The source state dict is empty, possibly because it was saved from a disabled "
-      "instance of GradScaler.",
-      Error);
-  CHECK_THROWS_AS(scaler.load_state_dict(nlohmann::json::parse(R"({"scale":1})")), Error);
-  CHECK_THROWS_AS(scaler.load_state_dict(nlohmann::json::parse(
-                      R"({"scale":"1","growth_factor":4,"backoff_factor":0.5,"growth_interval":1,)"
-                      R"("_growth_tracker":1})")),
-                  Error);
-  CHECK(scaler.get_growth_factor() == 2);
-}
-
-TEST_CASE("another policy's state keeps what that policy remembers") {
-  GradScaler scaler = used_scaler(loss_scale_policy("megatron"));
-  Counted bad(1, {inf});
-  scaler.step(bad.view);
-  scaler.update();
-  CHECK(scaler.get_scale() == 0x1p32F);  // tolerated
-  GradScaler loaded = used_scaler(loss_scale_policy("megatron"));
-  loaded.load_state_dict(nlohmann::json::parse(scaler.state_dict().dump()));
-  loaded.step(bad.view);
-  loaded.update();
-  CHECK(loaded.get_scale() == 0x1p31F);
-  GradScaler torch = used_scaler();
-  CHECK_NOTHROW(torch.load_state_dict(scaler.state_dict()));
-  CHECK_THROWS_AS(scaler.load_state_dict(torch.state_dict()), Error);
 }
 
 TEST_CASE("a static scale steps on an inf") {

@@ -14,9 +14,6 @@ from cli_case import CliCase, main
 class Advise(CliCase):
     command = ("advise",)
 
-    def json(self, *words):
-        return json.loads(self.good(*words, "--json"))
-
     def model(self, text):
         self.write("model.json", (text if isinstance(text, str) else json.dumps(text)).encode())
         return "model.json"

@@ -3,7 +3,6 @@
 # `binade arith` as a user meets it, on files made here byte by byte: values, counts, shapes, what it refuses.
 # Run as arith_cli_test.py PATH_TO_BINADE; needs Python alone.
 
-import json
 import math
 import os
 import random
@@ -14,15 +13,15 @@ from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main
-from made_files import f32, npy, npz, safetensors, values_of_npy
+from made_files import f32, npy, npz, packed, parts_of_npy, parts_of_safetensors, safetensors, values_of_npy
 
 
 def f64(*values):
-    return struct.pack(f"<{len(values)}d", *values)
+    return packed("<f8", *values)
 
 
 def f16(*values):
-    return struct.pack(f"<{len(values)}e", *values)
+    return packed("<f2", *values)
 
 
 def half(exact):
@@ -62,9 +61,8 @@ class Arith(CliCase):
         return dict(zip(self.COLUMNS, map(int, line.split()[1:])))
 
     def result(self, name="o.npy"):
-        head, data = values_of_npy(self.path(name))
-        kind = {"<f4": "f", "<f8": "d"}[head["descr"]]
-        return head, list(struct.unpack(f"<{len(data) // (4 if kind == 'f' else 8)}{kind}", data))
+        data = self.read(name)
+        return parts_of_npy(data)[0], list(values_of_npy(data, "<f4", "<f8"))
 
     def test_values_and_counts_are_those_of_exact_fractions(self):
         source = random.Random(3)
@@ -184,7 +182,7 @@ class Arith(CliCase):
         for seed, threads in [("1", "1"), ("1", "7"), ("2", "2")]:
             text = self.good("arith", "add", "x.npy", "y.npy", "o.npy", "--format", "e5m2", "-r", "stochastic",
                              "--seed", seed, BINADE_THREADS=threads)
-            outputs.append((text, values_of_npy(self.path("o.npy"))[1]))
+            outputs.append((text, parts_of_npy(self.read("o.npy"))[1]))
         self.assertEqual(outputs[0], outputs[1])
         self.assertNotEqual(outputs[0][1], outputs[2][1])
         bits = set(outputs[0][1][i:i + 4] for i in range(0, 4 * n, 4))
@@ -192,19 +190,17 @@ class Arith(CliCase):
         # Element i draws word i, as quantize of the same values.
         self.write("z.npy", npy("<f8", (n,), f64(struct.unpack("<f", f32(0.15))[0] + 0.25) * n))
         self.good("quantize", "z.npy", "q.npy", "--format", "e5m2", "-r", "stochastic", "--seed", "1")
-        self.assertEqual(values_of_npy(self.path("q.npy"))[1], outputs[0][1])
+        self.assertEqual(parts_of_npy(self.read("q.npy"))[1], outputs[0][1])
 
     def test_safetensors_say_what_made_them(self):
         self.write("x.npy", npy("<f4", (1,), f32(1.5)))
         for words, name in (((), "out"), (("--name", "fc1/root"), "fc1/root")):
             self.good("arith", "sqrt", "x.npy", "o.safetensors", "--format", "e4m3", "-r", "rz", *words)
-            data = self.read("o.safetensors")
-            length = struct.unpack("<Q", data[:8])[0]
-            header = json.loads(data[8:8 + length])
+            header, data = parts_of_safetensors(self.read("o.safetensors"))
             self.assertEqual(header["__metadata__"], {"binade.operation": "square_root", "binade.format": "e4m3",
                                                       "binade.rounding": "toward_zero"})
             self.assertEqual((header[name]["dtype"], header[name]["shape"]), ("F32", [1]))
-            self.assertEqual(data[8 + length:], f32(1.125))
+            self.assertEqual(data, f32(1.125))
 
     def test_an_archive_on_standard_input_gives_both_operands(self):
         archive = npz(zipfile.ZIP_DEFLATED, a=npy("<f4", (2,), f32(1, 2)), b=npy("<f4", (2,), f32(3, 4)))

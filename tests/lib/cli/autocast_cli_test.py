@@ -4,7 +4,6 @@
 # whole lists, Apex, complaints of one line.
 # Run as autocast_cli_test.py PATH_TO_BINADE; needs Python alone.
 
-import json
 import os
 import re
 import sys
@@ -17,9 +16,6 @@ USUAL = {"cuda": "binary16", "cpu": "bfloat16", "xpu": "binary16", "mps": "binar
 
 class Autocast(CliCase):
     command = ("autocast",)
-
-    def json(self, *words):
-        return json.loads(self.good(*words, "--json"))
 
     def op(self, op, *words):
         (answer,) = self.json(op, *words)["ops"]

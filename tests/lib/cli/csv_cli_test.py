@@ -5,13 +5,12 @@
 
 import csv
 import io
-import json
 import os
 import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from cli_case import CliCase, main
+from cli_case import CliCase, main, read_json
 from made_files import f32, safetensors
 
 
@@ -29,7 +28,7 @@ class Csv(CliCase):
 
     def test_every_row_is_a_tensor_of_the_json(self):
         text, (head, *rows) = self.rows("--sqnr-scale", "8", "--formats", "binary16,e4m3")
-        report = json.loads(self.good("report", "grads.safetensors", "--json", "-", "--sqnr-scale", "8",
+        report = read_json(self.good("report", "grads.safetensors", "--json", "-", "--sqnr-scale", "8",
                                       "--formats", "binary16,e4m3"), parse_float=str)
         self.assertEqual(text.count(b"\r\n"), 1 + len(report["tensors"]))
         self.assertIn(b'"a, ""b""\n",', text)

@@ -3,7 +3,6 @@
 # The commands that want a GPU, on the emulator in its place (--emulated): what they print and write, that a
 # recording replays, and what they say without a GPU. Run as emulated_cli_test.py PATH_TO_BINADE.
 
-import json
 import os
 import re
 import subprocess
@@ -12,11 +11,16 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from cli_case import environment, read_json
+from made_files import parts_of_safetensors
+
 BINADE = "binade"
 
 
 def binade(*arguments):
-    return subprocess.run([BINADE, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    return subprocess.run([BINADE, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                          env=environment())
 
 
 class Emulated(unittest.TestCase):
@@ -38,7 +42,7 @@ class Emulated(unittest.TestCase):
         return done.stderr
 
 
-class OpenRows(Emulated):
+class UndecidedRows(Emulated):
     """record --dots open, rehearsed on an emulator that follows either rule."""
 
     NAME = "mma.m16n8k16.f32.bf16.bf16.f32"
@@ -78,7 +82,7 @@ class OpenRows(Emulated):
                 self.assertRegex(in_full, rf"{name} +([1-9]\d*) +0 +\1  as the rival\n")
                 self.assertRegex(in_full, rf"\n  every row is as under (.*, or )?{name}(, or .*)?\n")
                 path = next((self.folder / "dots").iterdir())
-                found = json.loads(self.replay("--evidence", "--json", status=1))["compared"][0]["aspects"]
+                found = read_json(self.replay("--evidence", "--json", status=1))["compared"][0]["aspects"]
                 rival, = [x for aspect in found for x in aspect["rivals"] if x["rival"] == name]
                 self.assertEqual((rival["ours"], rival["theirs"]), (0, rival["tell"]))
                 done = binade("explain", "dots", "--recording", path, "--row", "0", *rules)
@@ -140,8 +144,7 @@ class Device(Emulated):
         equal = len(list((self.folder / "scalar").iterdir()))
         self.assertGreater(equal, 10)
         self.assertFalse((self.folder / "dots").exists())
-        data = (self.folder / "scalar/fma.rn.f32.safetensors").read_bytes()
-        header = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
+        header, _ = parts_of_safetensors((self.folder / "scalar/fma.rn.f32.safetensors").read_bytes())
         self.assertRegex(header["__metadata__"]["date"], r"^\d{4}-\d\d-\d\d$")
         again = self.good(*arguments, "--resume")
         self.assertRegex(again, rf": 0 instructions, 0 results, 0.0 MB in .*; {equal} there already; \d+ skipped\n")
@@ -157,7 +160,7 @@ class Device(Emulated):
         return words[3], words[-1]
 
     def test_json(self):
-        out = json.loads(self.good("device", "--check", "--instruction", "cvt.f32.f16", "--json"))
+        out = read_json(self.good("device", "--check", "--instruction", "cvt.f32.f16", "--json"))
         self.assertEqual(out["device"]["name"], "emulated sm_90")
         row = out["instructions"][0]
         self.assertEqual((row["instruction"], row["status"], row["cases"], row["exhaustive"]),
@@ -206,7 +209,7 @@ class Crossed(Emulated):
         arguments = ("validate", "crossed", "--only", "wgmma.m64n256k16", "--dots", 5000)
         text = self.good(*arguments)
         self.assertRegex(text, r"wgmma.m64n256k16.f32.bf16.bf16 +dots +\d+, different 0\n")
-        out = json.loads(self.good(*arguments, "--json"))
+        out = read_json(self.good(*arguments, "--json"))
         self.assertEqual(out["schema"], "binade.validate_crossed/1")
         self.assertEqual(out["different"], 0)
         self.assertEqual(out["dots"], sum(x["dots"] for x in out["instructions"]))
@@ -219,7 +222,7 @@ class Crossed(Emulated):
 
 class Validate(Emulated):
     def test_every_instruction_on_every_generator(self):
-        out = json.loads(self.good("validate", "--device", "--rows", "3", "--json"))
+        out = read_json(self.good("validate", "--device", "--rows", "3", "--json"))
         self.assertEqual(out["device"], "emulated sm_90")
         self.assertEqual((out["different"], out["equal"]), (0, out["rows"]))
         self.assertGreater(len({x["instruction"] for x in out["compared"]}), 90)

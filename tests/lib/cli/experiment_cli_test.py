@@ -4,21 +4,25 @@
     python experiment_cli_test.py MADE_EXPERIMENTS
 """
 
-import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from cli_case import environment, read_json
+
 PROGRAM = str(Path(sys.argv[1]).resolve())
 NAMES = ["right", "wrong", "skipped", "failed", "hostile", "odd"]
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, "experiment", *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([PROGRAM, "experiment", *arguments], capture_output=True, text=True, timeout=60,
+                          env=environment())
 
 
 class ExperimentCommand(unittest.TestCase):
@@ -72,7 +76,7 @@ measured  as expected: values below 2^-25, 50 % of x^3, die.
 
     def test_json_holds_every_run(self):
         run("run", "--all", "--json", self.path("a.json"))
-        out = json.loads(Path(self.path("a.json")).read_text())
+        out = read_json(Path(self.path("a.json")).read_text())
         self.assertEqual(out["schema"], "binade.experiments/2")
         self.assertFalse(out["quick"])
         self.assertEqual([r["experiment"] for r in out["results"]], NAMES)
@@ -102,7 +106,7 @@ measured  as expected: values below 2^-25, 50 % of x^3, die.
     def test_times_are_told_where_they_are_asked_for(self):
         result = run("run", "right", "wrong", "--times", "--json", self.path("a.json"))
         self.assertRegex(result.stdout, r"\n  right       as expected          0\.\d  values")
-        self.assertLess(json.loads(Path(self.path("a.json")).read_text())["results"][0]["seconds"], 60)
+        self.assertLess(read_json(Path(self.path("a.json")).read_text())["results"][0]["seconds"], 60)
         self.assertEqual(run("run", "right").stderr, "")
 
     def test_dumps_lie_in_a_folder_for_each_experiment(self):
@@ -115,6 +119,17 @@ measured  as expected: values below 2^-25, 50 % of x^3, die.
         self.assertEqual(run("run", "odd", "--dump", self.path("none")).returncode, 0)
         self.assertFalse(Path(self.path("none")).exists())
         self.assertNotIn("to dump", run("run", "odd").stdout)
+
+    def test_a_skipped_experiment_leaves_no_empty_folder(self):
+        for names, left in ((["skipped"], []), (["skipped", "right"], ["right"]), (["wrong"], [])):
+            with self.subTest(names=names):
+                run("run", *names, "--dump", self.path("new/dump"))
+                found = sorted(path.name for path in Path(self.path("new/dump")).glob("*"))
+                self.assertEqual((found, Path(self.path("new")).exists()), (left, bool(left)))
+                shutil.rmtree(self.path("new"), ignore_errors=True)
+        Path(self.path("mine/skipped")).mkdir(parents=True)
+        self.assertEqual(run("run", "skipped", "--dump", self.path("mine")).returncode, 77)
+        self.assertTrue(Path(self.path("mine/skipped")).exists(), "the caller's own folder stays")
 
     def test_a_place_of_a_later_dump_is_tried_before_the_first_run(self):
         Path(self.path("file")).write_text("")
@@ -140,7 +155,8 @@ measured  as expected: values below 2^-25, 50 % of x^3, die.
 
     def test_a_terminal_is_left_clean(self):
         leader, follower = pty.openpty()
-        subprocess.run([PROGRAM, "experiment", "run", "right"], stdout=subprocess.PIPE, stderr=follower, timeout=60)
+        subprocess.run([PROGRAM, "experiment", "run", "right"], stdout=subprocess.PIPE, stderr=follower, timeout=60,
+                       env=environment())
         os.close(follower)
         self.assertRegex(os.read(leader, 4096).decode().replace("\r", ""), r"^took \d+\.\d s\n$")
         os.close(leader)

@@ -4,28 +4,19 @@
 # products; its JSON held against Python's fractions, its picture against an XML parser; complaints of one
 # line. Run as explain_cli_test.py PATH_TO_BINADE; needs Python alone.
 
-import json
 import os
 import re
 import struct
-import subprocess
 import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree
 from fractions import Fraction
 
-BINADE = "binade"
-SETTINGS = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "NO_COLOR")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from arrays_case import HOPPER
+from cli_case import CliCase, main
+from made_files import npy
+
 RECORDINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "recordings", "public")
-HOPPER = ["--arch", "sm_90", "--instruction", "mma.m16n8k16.f32.f16.f16.f32"]
-FORMATS = {"<f2": "e", "<f4": "f", "<u2": "H", "<u4": "I"}
-
-
-def npy(dtype, shape, values):
-    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}\n".encode()
-    data = struct.pack(f"<{len(values)}{FORMATS[dtype]}", *values)
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
 
 def value(number):
@@ -43,38 +34,8 @@ def f32(bits):
     return Fraction(struct.unpack("<f", struct.pack("<I", int(bits, 16)))[0])
 
 
-class Explain(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
-    def run_it(self, *words):
-        kept = {key: text for key, text in os.environ.items() if key not in SETTINGS}
-        return subprocess.run([BINADE, "explain", *words], capture_output=True, env=kept, check=False, timeout=300)
-
-    def good(self, *words):
-        result = self.run_it(*words)
-        self.assertEqual((result.returncode, result.stderr.decode()), (0, ""), words)
-        return result.stdout.decode()
-
-    def complaint(self, *words):
-        result = self.run_it(*words)
-        line = result.stderr.decode()
-        self.assertEqual((result.returncode, result.stdout), (2, b""), (words, line))
-        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z")
-        self.assertNotIn("should not happen", line)
-        return line
+class Explain(CliCase):
+    command = ("explain",)
 
     def rows(self):
         self.write("a.npy", npy("<f2", (2, 2), [1, 3, 0.5, 100]))
@@ -132,8 +93,8 @@ class Dots(Explain):
     def test_json_is_exact(self):
         terms = "128*128, 3: 0.109375*0.015625, 2047*2^-14, bits:0x3bff*-3.5, 8: 128*-128, (5*2^-24)*(3*2^-20)"
         for sm in ("sm_70", "sm_80", "sm_90"):
-            out = json.loads(self.good("dots", "--arch", sm, "--instruction", "wmma.m16n16k16.f32.f16.f16.f32",
-                                       "--terms", terms, "--addend", "-0.1e1", "--json"))
+            out = self.json("dots", "--arch", sm, "--instruction", "wmma.m16n16k16.f32.f16.f16.f32", "--terms", terms,
+                            "--addend", "-0.1e1")
             self.assertEqual((out["schema"], out["architecture"]), ("binade.explain/1", sm))
             products = self.check_json(out)
             self.assertEqual(value(out["exact"]), products - 1)
@@ -142,11 +103,11 @@ class Dots(Explain):
             self.assertEqual(out["steps"][0]["terms"][0]["term"], "c")
 
     def test_what_the_floor_cuts_is_told_from_what_alignment_cuts(self):
-        words = ["dots", "--arch", "sm_90", "--instruction", "mma.m16n8k16.f16.f16.f16.f16", "--json", "--terms",
+        words = ["dots", "--arch", "sm_90", "--instruction", "mma.m16n8k16.f16.f16.f16.f16", "--terms",
                  "2^-11*2^-14, 2^-23*2^-24"]
         below = Fraction(1, 2**47)
         for addend, name, floor, alignment, top in (("0", "floor", below, 0, -21), ("1", "c", 0, below, 0)):
-            out = json.loads(self.good(*words, "--addend", addend))
+            out = self.json(*words, "--addend", addend)
             block = out["steps"][0]
             term = block["terms"][2]
             self.assertEqual((term["k"], block["set_by"], block["top"]), (1, name, top))
@@ -185,10 +146,8 @@ class Dots(Explain):
     def test_the_command_that_validate_gives(self):
         rows = self.rows()
         self.write("d.npy", npy("<f4", (2,), [14.5, 2**20 + 0.5]))
-        kept = {key: text for key, text in os.environ.items() if key not in SETTINGS}
-        told = subprocess.run([BINADE, "validate", "dots", *HOPPER, *rows], capture_output=True, env=kept, check=False)
-        self.assertEqual(told.returncode, 1)
-        words = re.search(r"^  explain   binade explain (.*)$", told.stdout.decode(), re.MULTILINE).group(1).split()
+        told = self.good("validate", "dots", *HOPPER, *rows, command=(), status=1)
+        words = re.search(r"^  explain   binade explain (.*)$", told, re.MULTILINE).group(1).split()
         text = self.good(*words)
         self.assertIn("hardware  0x49800004  1048576.5  different, -3 ulp from it\n", text)
 
@@ -258,7 +217,7 @@ class Elements(Explain):
     def test_json_is_exact(self):
         for order in ([], ["--split", "2"], ["--promote-every", "1"], ["--split", "3:16:pairs", "--c-first"],
                       ["--k-order", "descending"]):
-            out = json.loads(self.good(*self.words, *HOPPER, *order, "--element", "1", "2", "--json"))
+            out = self.json(*self.words, *HOPPER, *order, "--element", "1", "2")
             self.assertEqual(self.check_json(out), self.exact(1, 2))
             self.assertEqual(value(out["exact"]), self.exact(1, 2))
             self.assertEqual([float(value(x)) for x in out["a"]], self.a[40:])
@@ -270,7 +229,7 @@ class Elements(Explain):
         words = [*self.words[1:], c, *HOPPER, "--alpha", "0.3", "--beta", "-1.5", "--bias", bias, "--split", "2",
                  "--out-format", "f16"]
         d = self.path("d.npy")
-        subprocess.run([BINADE, "gemm", *words, "-o", d], check=True, capture_output=True)
+        self.good("gemm", *words, "-o", d, command=())
         for i in range(2):
             for j in range(3):
                 text = self.good("gemm", *words, "--element", str(i), str(j), "--d", d)
@@ -292,8 +251,7 @@ class Picture(Explain):
     def svg(self, *words):
         path = self.path("x.svg")
         self.good(*words, "--svg", path)
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return self.read("x.svg").decode()
 
     def test_it_is_xml_that_fetches_nothing(self):
         for words in [["dots", *HOPPER, "--terms", "128*128, 2^-10*2^-10, 8: 128*-128", "--addend", "-0.5"],
@@ -337,5 +295,4 @@ class Picture(Explain):
 
 
 if __name__ == "__main__":
-    BINADE = os.path.abspath(sys.argv.pop(1))
-    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
+    main()

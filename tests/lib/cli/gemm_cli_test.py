@@ -4,80 +4,37 @@
 # integers whose products are exact in every order, complaints of one line. Run as gemm_cli_test.py PATH_TO_BINADE;
 # needs Python alone.
 
-import json
 import os
 import struct
-import subprocess
 import sys
-import tempfile
-import unittest
 
-BINADE = "binade"
-SETTINGS = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "NO_COLOR")
-HOPPER = ("--arch", "sm_90", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
-FORMATS = {"<f2": "e", "<f4": "f", "<u2": "H", "<i4": "i", "|i1": "b", "|u1": "B"}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from arrays_case import HOPPER, ArraysCase
+from cli_case import main, read_json
+from made_files import npy, packed, safetensors
 
 
-def npy(dtype, rows):
-    """A .npy of a list of rows, or of numbers."""
-    matrix = bool(rows) and isinstance(rows[0], list)
-    shape = (len(rows), len(rows[0])) if matrix else (len(rows),)
-    values = [x for row in rows for x in row] if matrix else rows
-    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape!r}, }}\n".encode()
-    data = struct.pack(f"<{len(values)}{FORMATS[dtype]}", *values)
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
-
-
-def numbers_of(data, dtype):
-    """The numbers of a .npy, in a row."""
-    start = 10 + struct.unpack("<H", data[8:10])[0]
-    width = struct.calcsize(FORMATS[dtype])
-    return list(struct.unpack(f"<{(len(data) - start) // width}{FORMATS[dtype]}", data[start:]))
+def matrix(dtype, rows):
+    """A .npy file of a list of rows."""
+    return npy(dtype, (len(rows), len(rows[0])), [x for row in rows for x in row])
 
 
 def product(a, b):
     return [[sum(x * y for x, y in zip(row, column)) for column in zip(*b)] for row in a]
 
 
-class Case(unittest.TestCase):
+class Case(ArraysCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         # 5 x 19 and 19 x 3: neither is a multiple of an instruction's shape.
         self.a = [[(7 * i + 3 * k) % 11 - 5 for k in range(19)] for i in range(5)]
         self.b = [[(5 * k + 2 * j) % 9 - 4 for j in range(3)] for k in range(19)]
-        self.write("a", npy("<f2", self.a))
-        self.write("b", npy("<f2", self.b))
+        self.write("a", matrix("<f2", self.a))
+        self.write("b", matrix("<f2", self.b))
         self.d = product(self.a, self.b)
 
-    def path(self, name):
-        return os.path.join(self.folder, name if "." in name else name + ".npy")
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-
-    def read(self, name, dtype="<f4"):
-        with open(self.path(name), "rb") as file:
-            return numbers_of(file.read(), dtype)
-
-    def run_binade(self, *words, **settings):
-        environment = {key: value for key, value in os.environ.items() if key not in SETTINGS}
-        return subprocess.run([BINADE, *words], capture_output=True, timeout=120, cwd=self.folder,
-                              env={**environment, **settings}, check=False)
-
     def gemm(self, *words, status=0, **settings):
-        result = self.run_binade("gemm", *words, **settings)
-        self.assertEqual((result.returncode, result.stderr), (status, b""), words)
-        return result.stdout.decode()
-
-    def complaint(self, *words):
-        result = self.run_binade(*words)
-        line = result.stderr.decode()
-        self.assertEqual((result.returncode, result.stdout), (2, b""), (words, line))
-        self.assertTrue(line.startswith("binade: ") and line.count("\n") == 1, line)
-        return line
+        return self.good("gemm", *words, status=status, **settings)
 
 
 class Gemm(Case):
@@ -90,7 +47,7 @@ class Gemm(Case):
         for order in orders:
             said = self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, *order)
             self.assertTrue(said.startswith("sm_90 mma.m16n8k16.f32.f16.f16.f32: 5 × 3 × 19, "), said)
-            self.assertEqual(self.read("d"), self.flat(), order)
+            self.assertEqual(self.values("d"), self.flat(), order)
 
     def test_architectures_and_chains_that_take_other_types(self):
         for words in (("--arch", "sm_80", "--instruction", "mma.m16n8k8.f32.tf32.tf32.f32"),
@@ -98,42 +55,36 @@ class Gemm(Case):
                       ("--instruction", "fma.rn.f32.f16.f16.f32"),
                       ("--instruction", "mul_add.rn.f32.f32.f32.f32")):
             self.gemm("a.npy", "b.npy", "-o", "d.npy", *words)
-            self.assertEqual(self.read("d"), self.flat(), words)
+            self.assertEqual(self.values("d"), self.flat(), words)
 
     def test_integers(self):
-        self.write("ai", npy("|i1", self.a))
-        self.write("bi", npy("|i1", self.b))
-        self.write("ci", npy("<i4", [[1, 2, 3]] * 5))
+        self.write("ai", matrix("|i1", self.a))
+        self.write("bi", matrix("|i1", self.b))
+        self.write("ci", matrix("<i4", [[1, 2, 3]] * 5))
         self.gemm("ai.npy", "bi.npy", "ci.npy", "-o", "d.npy", "--arch", "sm_80", "--instruction",
                   "mma.m16n8k32.s32.s8.s8.s32")
-        self.assertEqual(self.read("d", "<i4"), self.flat(lambda x, i, j: x + j + 1))
+        self.assertEqual(self.values("d", "<i4"), self.flat(lambda x, i, j: x + j + 1))
 
     def test_the_epilogue(self):
-        self.write("c", npy("<f4", [[0.5, 1, 2]] * 5))
-        self.write("bias", npy("<f2", [10, 20, 30]))
+        self.write("c", matrix("<f4", [[0.5, 1, 2]] * 5))
+        self.write("bias", npy("<f2", (3,), [10, 20, 30]))
         self.gemm("a.npy", "b.npy", "c.npy", "-o", "d.npy", *HOPPER, "--alpha", "2", "--beta", "-4", "--bias", "bias.npy")
-        self.assertEqual(self.read("d"), self.flat(lambda x, i, j: 2 * x - 4 * (0.5, 1, 2)[j] + 10 * (j + 1)))
+        self.assertEqual(self.values("d"), self.flat(lambda x, i, j: 2 * x - 4 * (0.5, 1, 2)[j] + 10 * (j + 1)))
         self.gemm("a.npy", "b.npy", "c.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16", "--c-first")
-        self.assertEqual(self.read("d", "<f2"), self.flat(lambda x, i, j: x + (0.5, 1, 2)[j]))
+        self.assertEqual(self.values("d", "<f2"), self.flat(lambda x, i, j: x + (0.5, 1, 2)[j]))
 
     def test_transposed_and_named_matrices(self):
         turned = [list(column) for column in zip(*self.b)]
-        data = {"w": ("F16", turned), "x": ("F16", self.a)}
-        header, body = {}, b""
-        for name, (dtype, rows) in data.items():
-            part = struct.pack(f"<{len(rows) * len(rows[0])}e", *[x for row in rows for x in row])
-            header[name] = {"dtype": dtype, "shape": [len(rows), len(rows[0])],
-                            "data_offsets": [len(body), len(body) + len(part)]}
-            body += part
-        text = json.dumps(header).encode()
-        self.write("two.safetensors", struct.pack("<Q", len(text)) + text + body)
+        self.write("two.safetensors", safetensors(*(
+            (name, "F16", [len(rows), len(rows[0])], packed("<f2", *[x for row in rows for x in row]))
+            for name, rows in (("w", turned), ("x", self.a)))))
         self.gemm("two.safetensors:x", "two.safetensors:w", "-o", "d.npy", "--transpose-b", *HOPPER)
-        self.assertEqual(self.read("d"), self.flat())
+        self.assertEqual(self.values("d"), self.flat())
 
     def test_on_a_device_are_the_same_bytes(self):
-        self.write("c", npy("<f4", [[0.5, -1, 2e-9]] * 5))
-        self.write("ai", npy("|i1", self.a))
-        self.write("bi", npy("|i1", self.b))
+        self.write("c", matrix("<f4", [[0.5, -1, 2e-9]] * 5))
+        self.write("ai", matrix("|i1", self.a))
+        self.write("bi", matrix("|i1", self.b))
         halves, whole = ("a.npy", "b.npy"), ("ai.npy", "bi.npy")
         products = (
             (*halves, *HOPPER), (*halves, "c.npy", *HOPPER, "--alpha", "0.3", "--beta", "-2", "--out-format", "f16"),
@@ -146,8 +97,7 @@ class Gemm(Case):
             for device in (("--emulated", "sm_90"), ("--device", "--emulated", "sm_75")):
                 there = self.gemm(*words, "-o", "there.safetensors", *device)
                 self.assertEqual(there, here + f"sums on emulated {device[-1]}: by the emulator's arithmetic\n")
-                with open(self.path("here.safetensors"), "rb") as one, open(self.path("there.safetensors"), "rb") as other:
-                    self.assertEqual(one.read(), other.read(), words)
+                self.assertEqual(self.read("here.safetensors"), self.read("there.safetensors"), words)
 
     def test_an_account_is_made_beside_a_device(self):
         said = self.gemm("a.npy", "b.npy", *HOPPER, "-o", "d.npy", "--account", "d.json", "--emulated", "sm_90")
@@ -163,32 +113,25 @@ class Gemm(Case):
         self.assertFalse(os.path.exists(self.path("d.npy")))
 
     def test_without_a_gpu_nothing_is_written(self):
-        result = self.run_binade("gemm", "a.npy", "b.npy", *HOPPER, "-o", "new/d.npy", "--device", CUDA_VISIBLE_DEVICES="")
-        self.assertEqual((result.returncode, result.stderr), (77, b""))
-        self.assertRegex(result.stdout.decode(), r"\Ano GPU: [^\n]+\n\Z")
-        self.assertFalse(os.path.exists(self.path("new/d.npy")) or os.path.exists(os.path.join(self.folder, "new")))
+        self.no_gpu("gemm", "a.npy", "b.npy", *HOPPER, "-o", "new/d.npy")
 
     def test_bytes_do_not_depend_on_threads(self):
         results = []
         for threads in ("1", "2", "7"):
             self.gemm("a.npy", "b.npy", "-o", "d.safetensors", *HOPPER, "--split", "2", BINADE_THREADS=threads)
-            with open(self.path("d.safetensors"), "rb") as file:
-                results.append(file.read())
+            results.append(self.read("d.safetensors"))
         self.assertEqual(results[0], results[1])
         self.assertEqual(results[0], results[2])
         self.assertIn(b'"binade.options":"--split 2"', results[0])
 
     def test_the_account_is_text_a_page_and_data_that_agree(self):
         said = self.gemm("a.npy", "b.npy", "--account", "account.json", *HOPPER)
-        with open(self.path("account.json"), "rb") as file:
-            account = json.load(file)
-        self.assertEqual(account["schema"], "binade.gemm_account/1")
+        self.assertEqual(self.read_json("account.json")["schema"], "binade.gemm_account/1")
         self.assertIn("15 elements: 15 exact", said)
         self.assertEqual(self.gemm("a.npy", "b.npy", "-o", "d.npy", "--account", "account.html", *HOPPER).split("\n", 1)[1],
                          said)
-        with open(self.path("account.html"), encoding="utf-8") as file:
-            self.assertIn('"schema":"binade.gemm_account/1"', file.read())
-        self.assertEqual(self.read("d"), self.flat())
+        self.assertIn('"schema":"binade.gemm_account/1"', self.read("account.html").decode())
+        self.assertEqual(self.values("d"), self.flat())
 
     def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(self):
         plain = ("gemm", "a.npy", "b.npy", "-o", "no.npy")
@@ -211,7 +154,7 @@ class Gemm(Case):
                 ((*plain, "--arch", "sm_90", "--instruction", "wgmma.m64n8k16.f32.f16.f16.scale_d_0"), "leave out scale_d_0")):
             self.assertIn(why, self.complaint(*words))
             self.assertFalse(os.path.exists(self.path("no.npy")))
-        self.write("odd", npy("<f4", [[1 / 3] * 19]))
+        self.write("odd", matrix("<f4", [[1 / 3] * 19]))
         self.assertIn("element 0 is", self.complaint("gemm", "odd.npy", "b.npy", "-o", "no.npy", *HOPPER))
         self.gemm("odd.npy", "b.npy", "-o", "d.npy", "--round", *HOPPER)
 
@@ -222,23 +165,22 @@ class Validate(Case):
         self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER)
 
     def validate(self, *words, status=0):
-        result = self.run_binade("validate", "gemm", "a.npy", "b.npy", *HOPPER, "--d", "d.npy", *words)
-        self.assertEqual((result.returncode, result.stderr), (status, b""), words)
-        return result.stdout.decode()
+        return self.good("validate", "gemm", "a.npy", "b.npy", *HOPPER, "--d", "d.npy", *words, status=status)
+
+    def report(self, *words, status=0):
+        return read_json(self.validate(*words, "--json", status=status))
 
     def change(self, i, j, by):
         """Moves an element of D by so many units in the last place."""
-        with open(self.path("d"), "rb") as file:
-            data = bytearray(file.read())
+        data = bytearray(self.read("d"))
         start = len(data) - 4 * 15 + 4 * (3 * i + j)
         bits = struct.unpack("<I", data[start:start + 4])[0]
         data[start:start + 4] = struct.pack("<I", bits + by)
-        with open(self.path("d"), "wb") as file:
-            file.write(data)
+        self.write("d", data)
 
     def test_equal(self):
         self.assertTrue(self.validate().endswith("elements 15, equal 15, different 0\n"))
-        self.assertEqual(json.loads(self.validate("--json"))["different"]["count"], 0)
+        self.assertEqual(self.report()["different"]["count"], 0)
 
     def test_differences_are_counted_placed_and_judged(self):
         self.change(1, 2, 1)
@@ -252,7 +194,7 @@ class Validate(Case):
         self.assertIn(" by its rules; D is off by 32\n", said)
         self.assertIn("--d d.npy --element 4 0", said)
         self.assertTrue(said.endswith("elements 15, equal 13, different 2\n"), said)
-        report = json.loads(self.validate("--json", status=1))
+        report = self.report(status=1)
         self.assertEqual(report["schema"], "binade.validate_gemm/1")
         self.assertEqual([(x["row"], x["column"], x["ulp_distance"]) for x in report["different"]["first"]],
                          [(1, 2, 1), (4, 0, 1 << 22)])
@@ -260,28 +202,27 @@ class Validate(Case):
         self.assertEqual(report["wrong"]["first"][0]["agreement"], "beyond bound")
         self.assertEqual(report["different"]["map"]["counts"], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0])
         self.assertEqual(report["wrong"]["by_row"], [0, 0, 0, 0, 1])
-        shown = json.loads(self.validate("--json", "--show", "1", status=1))["different"]["first"]
+        shown = self.report("--show", "1", status=1)["different"]["first"]
         self.assertEqual(len(shown), 1)
 
     def test_a_kernel_that_stops_early_is_recognised(self):
-        self.write("short", npy("<f2", [row[:16] + [0] * 3 for row in self.a]))
+        self.write("short", matrix("<f2", [row[:16] + [0] * 3 for row in self.a]))
         self.gemm("short.npy", "b.npy", "-o", "d.npy", *HOPPER)
         said = self.validate(status=1)
         self.assertIn("D is as if it were the sum after block 1, k 0…15: did it stop there?\n", said)
 
     def test_the_dtype_of_d_is_the_output_format(self):
         self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16")
-        self.assertEqual(json.loads(self.validate("--json"))["options"], "--out-format f16")
-        self.assertEqual(json.loads(self.validate("--json", "--out-format", "tf32"))["options"], "--out-format tf32")
+        self.assertEqual(self.report()["options"], "--out-format f16")
+        self.assertEqual(self.report("--out-format", "tf32")["options"], "--out-format tf32")
         said = self.run_binade("explain", "gemm", "a.npy", "b.npy", *HOPPER, "--d", "d.npy", "--element", "1", "2")
         self.assertTrue(said.stdout.decode().endswith("equal\n"), said)
 
     def test_a_d_that_does_not_fit(self):
-        self.write("d", npy("<f4", [[0.0] * 2] * 5))
+        self.write("d", matrix("<f4", [[0.0] * 2] * 5))
         self.assertIn("shape (5, 2); D is of shape (5, 3) here",
                       self.complaint("validate", "gemm", "a.npy", "b.npy", *HOPPER, "--d", "d.npy"))
 
 
 if __name__ == "__main__":
-    BINADE = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    main()

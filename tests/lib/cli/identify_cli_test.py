@@ -4,60 +4,29 @@
 # inputs, JSON, exit statuses and complaints of one line. Run as identify_cli_test.py PATH_TO_BINADE; needs Python
 # alone.
 
-import json
 import os
 import random
-import struct
-import subprocess
 import sys
-import tempfile
-import unittest
 import zipfile
 
-BINADE = "binade"
-SETTINGS = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "NO_COLOR")
-HOPPER = ("--arch", "sm_90", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
-LETTERS = {"<f2": "e", "<f4": "f", "<f8": "d", "<u2": "H", "<u4": "I", "|u1": "B"}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from arrays_case import HOPPER, ArraysCase
+from cli_case import main, read_json
+from made_files import npy
 
 
-def npy(dtype, shape, values, fortran=False):
-    text = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': {tuple(shape)!r}, }}\n".encode()
-    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
-            + struct.pack(f"<{len(values)}{LETTERS[dtype]}", *values))
-
-
-class Identify(unittest.TestCase):
-    maxDiff = None
-
+class Identify(ArraysCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
+        super().setUp()
         self.random = random.Random(1)
         self.normal("a", "<f2", 8, 128)
         self.normal("b", "<f2", 128, 8)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name if "." in name else name + ".npy")
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
 
     def normal(self, name, dtype, *shape):
         count = 1
         for n in shape:
             count *= n
         return self.write(name, npy(dtype, shape, [self.random.gauss(0, 1) for _ in range(count)]))
-
-    def call(self, *words):
-        kept = {key: value for key, value in os.environ.items() if key not in SETTINGS}
-        return subprocess.run([BINADE, *words], capture_output=True, env=kept, check=False, timeout=300)
-
-    def good(self, *words, status=0):
-        result = self.call(*words)
-        self.assertEqual((result.returncode, result.stderr.decode()), (status, ""), words)
-        return result.stdout.decode()
 
     def gemm(self, out, *options, a="a", b="b", c=None):
         self.good("gemm", self.path(a), self.path(b), *([self.path(c)] if c else []), "-o", self.path(out), *options)
@@ -72,15 +41,7 @@ class Identify(unittest.TestCase):
         return self.good(*self.files(**(files or {"a": "a", "b": "b", "d": "d"})), *options, status=status)
 
     def found(self, *options, status=0, **files):
-        return json.loads(self.identify("--json", *options, status=status, **files))
-
-    def complaint(self, *words):
-        result = self.call(*words)
-        line = result.stderr.decode()
-        self.assertEqual((result.returncode, result.stdout), (2, b""), (words, line))
-        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z")
-        self.assertNotIn("should not happen", line)
-        return line
+        return read_json(self.identify("--json", *options, status=status, **files))
 
     def flip(self, name):
         with open(self.path(name), "r+b") as file:
@@ -124,8 +85,7 @@ class Models(Identify):
         self.gemm("d", *HOPPER, "--split", "4:16:pairs")
         told = self.found()["explain"][0]["command"].split()[2:]
         self.gemm("again", *told)
-        with open(self.path("d"), "rb") as one, open(self.path("again"), "rb") as two:
-            self.assertEqual(one.read(), two.read())
+        self.assertEqual(self.read("d"), self.read("again"))
 
     def test_binary32_that_went_through_tf32(self):
         self.normal("a", "<f4", 8, 64)
@@ -158,18 +118,13 @@ class Models(Identify):
     def test_dots(self):
         self.normal("a", "<f2", 50, 16)
         self.normal("b", "<f2", 50, 16)
-        rows = []
+        a, b, rows = self.values("a", "<f2"), self.values("b", "<f2"), []
         for i in range(50):
-            with open(self.path("a"), "rb") as file:
-                a = file.read()[-50 * 32:][i * 32:(i + 1) * 32]
-            with open(self.path("b"), "rb") as file:
-                b = file.read()[-50 * 32:][i * 32:(i + 1) * 32]
-            self.write("row", npy("<u2", (1, 16), struct.unpack("<16H", a)))
-            self.write("column", npy("<u2", (16, 1), struct.unpack("<16H", b)))
+            self.write("row", npy("<f2", (1, 16), a[16 * i:16 * (i + 1)]))
+            self.write("column", npy("<f2", (16, 1), b[16 * i:16 * (i + 1)]))
             self.gemm("one", *HOPPER, a="row", b="column")
-            with open(self.path("one"), "rb") as file:
-                rows.append(struct.unpack("<I", file.read()[-4:])[0])
-        self.write("d", npy("<u4", (50,), rows))
+            rows += self.values("one")
+        self.write("d", npy("<f4", (50,), rows))
         out = self.found("--types", "f32.f16.f16")
         self.assertTrue(out["runs"][0]["dots"])
         self.assertTrue(any(x["command"].endswith(" ".join(HOPPER)) for x in out["explain"]))
@@ -225,9 +180,8 @@ class Models(Identify):
 
     def test_threads_change_nothing(self):
         self.gemm("d", *HOPPER, "--promote-every", "2")
-        words = [BINADE, *self.files(a="a", b="b", d="d"), "--json"]
-        told = {subprocess.run(words, capture_output=True, check=True, env={**os.environ, "BINADE_THREADS": n}).stdout
-                for n in ("1", "2", "5")}
+        words = (*self.files(a="a", b="b", d="d"), "--json")
+        told = {self.good(*words, BINADE_THREADS=threads) for threads in ("1", "2", "5")}
         self.assertEqual(len(told), 1)
 
 
@@ -237,7 +191,7 @@ class Proposals(Identify):
         self.normal("w", "<f2", 24, 1)
         self.good("gemm", self.path("few"), self.path("w"), *HOPPER, "-o", self.path("d"))
         call = ("identify", "--a", self.path("few"), "--b", self.path("w"), "--d", self.path("d"))
-        found = json.loads(self.good(*call, "--json"))
+        found = self.json(*call)
         self.assertEqual(found["searched"], {"architectures": None, "tensor_cores": True, "tf32": True, "gpu": False,
                                              "rounded": False})
         first = [row["instructions"][0] for row in found["explain"]]
@@ -245,13 +199,13 @@ class Proposals(Identify):
         self.assertEqual(chains, sorted(chains, reverse=True), "chains first")
         self.assertIn("where it ran narrows them: --arch sm_90 for a GPU of these, --cpu for a CPU", self.good(*call))
         for words, said in ((("--cpu",), "of chains alone, as CPUs have them"), (("--chains",), "of chains alone")):
-            found = json.loads(self.good(*call, *words, "--json", "--all"))
+            found = self.json(*call, *words, "--all")
             for row in found["explain"]:
                 self.assertEqual(row["instructions"][0]["architectures"], [])
             text = self.good(*call, *words)
             self.assertIn(said, text)
             self.assertNotIn("where it ran", text)
-        found = json.loads(self.good(*call, "--arch", "sm_90,sm_75", "--json", "--all"))
+        found = self.json(*call, "--arch", "sm_90,sm_75", "--all")
         self.assertEqual(found["searched"]["architectures"], ["sm_90", "sm_75"])
         told = {sm for row in found["explain"] + found["rejected"] for name in row["instructions"]
                 for sm in name["architectures"]}
@@ -349,5 +303,4 @@ class Complaints(Identify):
 
 
 if __name__ == "__main__":
-    BINADE = sys.argv.pop(1)
-    unittest.main()
+    main()

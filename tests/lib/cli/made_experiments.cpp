@@ -112,7 +112,7 @@ std::span<const Experiment> experiments() {
   static constexpr std::array<Experiment, 6> all{{
       {"right", "Does 2^-25 die?", {"It does."}, &run_right, true},
       {"wrong", "Does it?", {"It does."}, &run_wrong, true},
-      {"skipped", "Are the data there?", {"They are."}, &run_skipped},
+      {"skipped", "Are the data there?", {"They are."}, &run_skipped, true},
       {"failed", "Is the file there?", {"It is."}, &run_failed},
       {"hostile", hostile, {hostile, hostile_figures}, &run_hostile},
       {"odd",

@@ -12,9 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report", "page"))
 from cli_case import CliCase, main
-from made_files import f32, safetensors
+from made_files import f32, fnv1a, safetensors
 from made_run import write_run
-from made_run_file import fnv1a
 from page_data import unpacked
 
 OUTPUTS = ("--json", "out.json", "--csv", "out.csv", "-o", "out.html")

@@ -4,7 +4,6 @@
 # Run as quantize_cli_test.py PATH_TO_BINADE; needs Python alone.
 
 import array
-import json
 import math
 import os
 import random
@@ -13,8 +12,8 @@ import sys
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from cli_case import CliCase, main
-from made_files import f32, npy, npz, safetensors, values_of_npy
+from cli_case import CliCase, main, read_json
+from made_files import f32, npy, npz, parts_of_npy, parts_of_safetensors, safetensors, through
 
 
 class Quantize(CliCase):
@@ -30,16 +29,13 @@ class Quantize(CliCase):
                   for _ in range(20000)] + [0.0, -0.0, math.inf, math.nan, 2.0 ** -25, 65519.0, 65520.0]
         self.write("in.npy", npy("<f4", (len(values),), f32(*values)))
         text = self.good("quantize", "in.npy", "out.npy", "--format", "binary16")
-        head, data = values_of_npy(self.path("out.npy"))
+        head, data = parts_of_npy(self.read("out.npy"))
         self.assertEqual((head["descr"], head["shape"]), ("<f4", (len(values),)))
         want = dict.fromkeys(self.COLUMNS, 0)
         want["values"] = len(values)
         for value, have in zip(values, struct.unpack(f"<{len(values)}f", data)):
-            try:
-                half = struct.unpack("<e", struct.pack("<e", value))[0]
-            except OverflowError:
-                half = math.copysign(math.inf, value)
-                want["overflow"] += 1
+            half = through("<f2", value)
+            want["overflow"] += math.isinf(half) and not math.isinf(value)
             self.assertEqual(struct.pack("<f", have) if half == half else have != have,
                              struct.pack("<f", half) if half == half else True, value)
             want["nan_in"] += value != value
@@ -60,7 +56,7 @@ class Quantize(CliCase):
         self.assertIn("skipped i (I8, integer), not written\n", text)
         self.assertEqual(self.counts(text, "a")["saturated"], 1)
         self.assertEqual(self.counts(text, "total")["values"], 4)
-        tensors = json.loads(self.good("report", "out.safetensors", "--json", "-"))["tensors"]
+        tensors = read_json(self.good("report", "out.safetensors", "--json", "-"))["tensors"]
         self.assertEqual([(t["name"], t["dtype"], t["max"]) for t in tensors],
                          [("a", "F8_E4M3", 448.0), ("b", "F8_E4M3", 2.0)])
         self.assertEqual(tensors[0]["min"], 0.3125)
@@ -68,8 +64,7 @@ class Quantize(CliCase):
     def test_the_texts_of_a_file_travel_along(self):
         self.write("in.safetensors", safetensors(("a", "F32", [1], f32(1)), metadata={"format": "pt"}))
         self.good("quantize", "in.safetensors", "out.safetensors", "--format", "e4m3")
-        data = self.read("out.safetensors")
-        header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+        header, _ = parts_of_safetensors(self.read("out.safetensors"))
         self.assertEqual(header["__metadata__"], {"format": "pt", "binade.format": "e4m3",
                                                   "binade.rounding": "ties_to_even"})
 
@@ -90,7 +85,7 @@ class Quantize(CliCase):
         for seed, threads in [("1", "1"), ("1", "7"), ("2", "2")]:
             self.good("quantize", "in.npy", "out.npy", "--format", "e5m2", "--rounding", "stochastic", "--seed", seed,
                       BINADE_THREADS=threads)
-            outputs.append(values_of_npy(self.path("out.npy"))[1])
+            outputs.append(parts_of_npy(self.read("out.npy"))[1])
         self.assertEqual(outputs[0], outputs[1])
         self.assertNotEqual(outputs[0], outputs[2])
         self.assertEqual(set(struct.unpack("<100000f", outputs[0])), {0.25, 0.3125})
@@ -106,7 +101,7 @@ class Quantize(CliCase):
                 self.assertRegex(self.complaint("quantize", "x.npy", "q.npy", "--format", *words),
                                  "no dtype holds all its values.*--encode")
                 self.good("quantize", "x.npy", "q.npy", "--format", *words, "--encode")
-                head, data = values_of_npy(self.path("q.npy"))
+                head, data = parts_of_npy(self.read("q.npy"))
                 size = len(data) // 4
                 got = [int.from_bytes(data[i:i + size], "little") for i in range(0, len(data), size)]
                 self.assertEqual(got, list(codes))
@@ -153,7 +148,7 @@ class Quantize(CliCase):
     def test_fortran_order_is_kept(self):
         self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))
         self.good("quantize", "f.npy", "g.npy", "--format", "binary16")
-        head, data = values_of_npy(self.path("g.npy"))
+        head, data = parts_of_npy(self.read("g.npy"))
         self.assertEqual((head["fortran_order"], head["shape"], data), (True, (2, 3), f32(1, 2, 3, 4, 5, 6)))
 
     def test_what_cannot_be_done_leaves_nothing(self):

@@ -3,16 +3,14 @@
 # binade report on runs that were counted while they ran, against the report on files of the same tensors; and what every
 # other command says of such a file. Run as run_cli_test.py PATH_TO_BINADE.
 
-import json
 import os
 import random
-import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
-from cli_case import CliCase, main
-from made_files import f32, safetensors
+from cli_case import CliCase, main, read_json
+from made_files import f32, safetensors, through
 from made_run_file import Tensor, run_file
 
 STEPS = (0, 50, 100)
@@ -20,10 +18,6 @@ LAYERS = ("fc1", "head")
 FIRST = {"text": "step 51: Inf in act of fc1", "step": 51, "layer": "fc1", "role": "act", "phase": "forward",
          "found": {"nan": 0, "inf": 1}, "skipped": False,
          "inputs": [{"name": "x", "dtype": "F32", "values": 4, "nan": 0, "inf": 0, "smallest": None, "largest": 2.5}]}
-
-
-def float32(x):
-    return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
 class Runs(CliCase):
@@ -35,7 +29,7 @@ class Runs(CliCase):
             for layer in LAYERS:
                 for role, low in (("act", -4), ("dW", -26), ("weight", -3), ("update", -16)):
                     self.values[step, layer, role] = [
-                        float32(draw.choice((-1, 1)) * draw.uniform(1, 2) * 2.0**draw.randint(low - 6, low + 6)) for _ in range(40)]
+                        through("<f4", draw.choice((-1, 1)) * draw.uniform(1, 2) * 2.0**draw.randint(low - 6, low + 6)) for _ in range(40)]
 
     def run_of(self, windows=tuple((step, step, 1, 2.0**16) for step in STEPS), steps=STEPS, **options):
         tensors = [Tensor(step, layer, role, values, shape=(40,)) for (step, layer, role), values in self.values.items()
@@ -45,7 +39,7 @@ class Runs(CliCase):
         return run_file(windows, tensors, updates, **options)
 
     def json_of(self, *inputs):
-        return json.loads(self.good("report", *inputs, "--json", "-"))
+        return read_json(self.good("report", *inputs, "--json", "-"))
 
     def test_a_run_has_the_report_of_the_tensors_that_were_counted(self):
         self.write("run.binade", self.run_of(notes=["a note"], first_nonfinite=FIRST))
@@ -86,7 +80,7 @@ class Runs(CliCase):
         self.write("any name", self.run_of())
         whole = self.json_of("any name")
         self.assertEqual(self.json_of("any*")["total"], whole["total"])
-        piped = json.loads(self.good("report", "-", "--json", "-", stdin=self.run_of()))
+        piped = read_json(self.good("report", "-", "--json", "-", stdin=self.run_of()))
         self.assertEqual(piped["total"], whole["total"])
         self.assertEqual(piped["files"], ["stdin"])
         self.write("half1", self.run_of([(0, 0, 1, None), (50, 50, 1, None)], (0, 50), notes=["one"]))

@@ -3,7 +3,6 @@
 # "-" is standard input wherever a command reads a file: piped in or a file, it gives what the file's name gives.
 # Run as stdin_cli_test.py PATH_TO_BINADE; needs Python alone.
 
-import json
 import os
 import re
 import struct
@@ -12,7 +11,7 @@ import sys
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from cli_case import CliCase, main
+from cli_case import CliCase, main, read_json
 from made_files import f32, npy, npz, safetensors
 
 GEMM = ("--arch", "sm_80", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
@@ -54,7 +53,7 @@ class Stdin(CliCase):
     def test_report_beside_files(self):
         self.write("a.npy", floats(1))
         text = self.good("report", "a.npy", "-", "--json", "-", stdin=floats(2, 3))
-        self.assertEqual(json.loads(text)["files"], ["stdin", "a.npy"])
+        self.assertEqual(read_json(text)["files"], ["stdin", "a.npy"])
 
     def test_quantize(self):
         self.write("x.npy", FILES["array.npy"])
@@ -100,9 +99,9 @@ class Stdin(CliCase):
         self.write("x.npy", floats(1, 2))
         with open(self.path("x.npy"), "rb") as file:
             for names in (("-", "x.npy"), ("-", "/dev/stdin")):
-                found = json.loads(self.good("report", *names, "--json", "-", stdin=file))
+                found = read_json(self.good("report", *names, "--json", "-", stdin=file))
                 self.assertEqual(found["total"]["values"], 2, names)
-        self.assertEqual(json.loads(self.good("report", "-", "/dev/stdin", "--json", "-", stdin=floats(1)))["total"]
+        self.assertEqual(read_json(self.good("report", "-", "/dev/stdin", "--json", "-", stdin=floats(1)))["total"]
                          ["values"], 1)
 
     def test_closed_standard_input_is_empty_and_no_other_file(self):
@@ -118,7 +117,7 @@ class Stdin(CliCase):
         out = subprocess.run(["bash", "-c", '"$0" report <(cat x.npy) --json -', self.program], cwd=self.folder.name,
                              capture_output=True, check=False)
         self.assertEqual((out.returncode, out.stderr), (0, b""))
-        self.assertEqual(json.loads(out.stdout)["total"]["values"], 2)
+        self.assertEqual(read_json(out.stdout)["total"]["values"], 2)
 
     def test_torch_files_are_converted_by_name(self):
         line = self.complaint("report", "-", stdin=b"\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20j\xa8P\x19")

@@ -11,6 +11,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from cli_case import environment, read_json
+
 PROGRAM = str(Path(sys.argv[1]).resolve())
 SPEC = {"name": "series", "base": {"label": "a"}, "grid": {"power": [2, 1], "terms": [1, 4, 16]}}
 TABLE = """series
@@ -40,12 +43,12 @@ class SweepCommand(unittest.TestCase):
 
     def run_sweep(self, *arguments, spec=None):
         return subprocess.run([PROGRAM, "sweep", spec or self.spec, *map(str, arguments)], capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=60, env=environment())
 
     def test_every_combination_is_a_line_and_a_row(self):
         result = self.run_sweep()
         self.assertEqual((result.returncode, result.stderr, result.stdout), (0, "", TABLE))
-        lines = [json.loads(line) for line in self.path("spec.jsonl").read_text().splitlines()]
+        lines = [read_json(line) for line in self.path("spec.jsonl").read_text().splitlines()]
         self.assertEqual(lines[0]["spec"], SPEC)
         self.assertEqual([line["run"] for line in lines[1:]], list(range(6)))
         self.assertEqual(lines[6]["settings"], {"label": "a", "power": 1, "terms": 16})
@@ -65,7 +68,7 @@ class SweepCommand(unittest.TestCase):
     def test_chosen_results_are_shown_in_their_order(self):
         result = self.run_sweep("--result", "rest,sum", "--json", self.path("t.json"))
         self.assertTrue(result.stdout.startswith("series\n  power  terms  rest      sum\n"))
-        table = json.loads(self.path("t.json").read_text())
+        table = read_json(self.path("t.json").read_text())
         self.assertEqual(table["columns"], ["power", "terms", "rest", "sum"])
         self.assertEqual(table["rows"][0], [2, 1, 1, 1.0])
 
@@ -75,7 +78,7 @@ class SweepCommand(unittest.TestCase):
             self.run_sweep("--html", self.path("p.html"), *words)
             page = self.path("p.html").read_text()
             data = page[page.index('id="data">') + 10:]
-            plots = json.loads(data[:data.index("</script>")])["results"][0]["plots"]
+            plots = read_json(data[:data.index("</script>")])["results"][0]["plots"]
             self.assertEqual([plot["title"] for plot in plots], ["sum", "rest"])
             self.assertEqual(plots[0]["x_label"], axis)
             self.assertEqual([series["name"] for series in plots[0]["series"]], names)

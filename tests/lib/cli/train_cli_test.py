@@ -6,18 +6,18 @@
 
 import json
 import os
-import struct
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main
+from made_files import parts_of_safetensors
 
 
 class Train(CliCase):
     def train(self, *words):
         self.good("train", *words, "--json", "out.json")
-        return json.loads(self.read("out.json"))
+        return self.read_json("out.json")
 
     def test_any_number_of_threads_gives_the_same_bytes(self):
         for run, words in enumerate((
@@ -60,7 +60,7 @@ class Train(CliCase):
 
     def test_the_flow_tells_which_op_ran_in_which_dtype(self):
         self.good("train", "workload=digits_mlp", "steps=1", "--flow", "--json", "out.json")
-        flow = json.dumps(json.loads(self.read("out.json"))["dtype_flow"])
+        flow = json.dumps(self.read_json("out.json")["dtype_flow"])
         for word in ("fc1", "linear", "binary16", "binary32"):
             self.assertIn(word, flow)
 
@@ -70,8 +70,7 @@ class Train(CliCase):
         self.assertIn("binade report dump/*.safetensors -o run.html", text)
         files = [f"dump/step{i:06}.safetensors" for i in (0, 2, 4)]
         self.assertEqual(sorted(os.listdir(self.path("dump"))), [os.path.basename(f) for f in files])
-        content = self.read(files[1])
-        head = json.loads(content[8:8 + struct.unpack("<Q", content[:8])[0]])
+        head, _ = parts_of_safetensors(self.read(files[1]))
         head.pop("__metadata__", None)
         self.assertEqual({n for n in head if n.startswith("step000002/fc1/")},
                          {f"step000002/fc1/{r}" for r in ("act", "dAct", "weight", "dW", "update")})
@@ -79,7 +78,7 @@ class Train(CliCase):
         self.assertEqual(head["step000002/fc1/act"]["shape"], [128, 128])
         self.assertEqual({t["dtype"] for t in head.values()}, {"F32"})
         self.good("report", "-q", *files, "-o", "run.html", "--json", "run.json")
-        report = json.loads(self.read("run.json"))
+        report = self.read_json("run.json")
         self.assertEqual(report["time"]["steps"], [0, 2, 4])
         self.assertEqual(set(report["time"]["layers"]), {f"fc{i}{rest}" for i in (1, 2, 3) for rest in ("", ".bias")})
         self.assertEqual({s["role"] for s in report["time"]["series"]}, {"act", "dAct", "weight", "dW", "update"})
@@ -91,13 +90,11 @@ class Train(CliCase):
             self.good("train", "workload=digits_mlp", "level=O0", "format=binary32", "steps=3", f"scaler=static:{scale}",
                       "--dump", folder)
             kept, files = {}, [f"{folder}/step{i:06}.safetensors" for i in range(3)]
-            for content in map(self.read, files):
-                length, = struct.unpack("<Q", content[:8])
-                head = json.loads(content[8:8 + length])
+            for head, data in (parts_of_safetensors(self.read(file)) for file in files):
                 self.assertEqual(head.pop("__metadata__")["loss_scale"], str(scale))
                 for name, (begin, end) in ((n, t["data_offsets"]) for n, t in head.items()):
                     if name.endswith(("/dAct", "/dW")):
-                        kept[name] = content[8 + length + begin:8 + length + end]
+                        kept[name] = data[begin:end]
             gradients.append(kept)
             text = self.good("report", *files)
             advice.append(text[text.index("\nLoss scale"):text.index("\nOver time")])
@@ -121,7 +118,7 @@ class Train(CliCase):
         self.assertIn("diverged ", text)
         self.assertIn("NaN", text)
         self.assertNotIn("nan", text)
-        result = json.loads(self.read("out.json"))["result"]
+        result = self.read_json("out.json")["result"]
         self.assertEqual((result["not_finite"], result["test_loss"], result["steps_done"]), (True, None, 30))
 
     def test_help_names_every_scaler_workload_and_default(self):

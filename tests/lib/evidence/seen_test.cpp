@@ -65,7 +65,7 @@ TEST_CASE("what is no line is told by its number") {
   for (const char* line : {"A100", "A100\tsm_80\tx\t1\t\t\t\t",
                            "A100\tsm_80\tx\tn\t- - 0 0 0 0 0\t- - 0 0 0 0 0\t- - 0 0 0 0 0\t"}) {
     CHECK_THROWS_WITH_AS(parse_seen(seen_head() + line),
-                         doctest::Contains("line 2 of what recorded rows saw"), Error);
+                         doctest::Contains("line 2 of seen.tsv is malformed"), Error);
   }
 }
 

@@ -5,29 +5,14 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cstdint>
 
 #include "emulate/integer_dot.h"
 #include "lib/explain/explanation.h"
 #include "tests/emulate/oracle_bridge.h"
+#include "tests/lib/number/rational.h"
 
 namespace binade::test {
-
-using Integer = boost::multiprecision::cpp_int;
-using Rational = boost::multiprecision::cpp_rational;
-
-inline Rational power_of_two(int e) {
-  const Integer power = Integer(1) << (e < 0 ? -e : e);
-  return e < 0 ? Rational(1, power) : Rational(power);
-}
-
-inline Rational rational(const ExactNumber& x) {
-  Integer n = 0;
-  for (std::size_t i = x.integer.size(); i-- > 0;) n = (n << 32) + x.integer[i];
-  const Rational magnitude = Rational(n) * power_of_two(x.exponent);
-  return x.negative ? Rational(-magnitude) : magnitude;
-}
 
 inline bool is_finite(std::uint64_t bits, const Format& f) {
   return is_integer(f) || oracle::value_of(bits, spec_of(f)).kind == oracle::Kind::number;

@@ -73,16 +73,16 @@ TEST_CASE("the block that loses most is chosen, and the first where none loses")
   a[0] = b[0] = 0x3C00;
   a[8] = b[8] = 0x3C00;
   a[9] = b[9] = 0x0001;
-  CHECK(most_telling_block(explained("mma.m16n8k16.f32.f16.f16.f32", 80, a, b)) == 2);
+  CHECK(block_that_loses_most(explained("mma.m16n8k16.f32.f16.f16.f32", 80, a, b)) == 2);
   a[9] = 0;
-  CHECK(most_telling_block(explained("mma.m16n8k16.f32.f16.f16.f32", 80, a, b)) == 1);
+  CHECK(block_that_loses_most(explained("mma.m16n8k16.f32.f16.f16.f32", 80, a, b)) == 1);
 }
 
 TEST_CASE("where there are no bits, the error says why") {
   const Explanation nan = explained(hopper, 90, {0x7E00}, {0x3C00});
   CHECK_THROWS_WITH_AS(explanation_svg(nan, 1), "block 1 has no bits to draw: NaN: a of k 0 is NaN",
                        Error);
-  CHECK_THROWS_AS(most_telling_block(nan), Error);
+  CHECK_THROWS_AS(block_that_loses_most(nan), Error);
   const Explanation zero = explained(hopper, 90, {}, {});
   CHECK_THROWS_WITH_AS(explanation_svg(zero, 1), "block 1 has no bits to draw: every term is zero",
                        Error);

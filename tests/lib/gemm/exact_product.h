@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -15,18 +14,11 @@
 #include "lib/gemm/operands.h"
 #include "lib/number/exact_sum.h"
 #include "tests/emulate/dot_draw.h"
+#include "tests/lib/number/rational.h"
 
 namespace binade::test {
 
-using Integer = boost::multiprecision::cpp_int;
-using Rational = boost::multiprecision::cpp_rational;
-
-inline Rational power_of_two(int e) {
-  const Integer power = Integer(1) << static_cast<unsigned>(std::abs(e));
-  return e >= 0 ? Rational(power) : Rational(Integer(1), power);
-}
-
-/// Nothing for a NaN or an infinity.
+/// The value of an encoding; nothing for a NaN or an infinity.
 inline std::optional<Rational> rational_of(std::uint64_t bits, const Format& f) {
   bits >>= f.padding_bits;
   const int fraction = f.precision - 1;

@@ -17,7 +17,7 @@
 #include "lib/io/npy_writer.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/io/tensor_file.h"
-#include "lib/text/error.h"
+#include "tests/lib/text/error_of.h"
 
 namespace binade::files_test {
 namespace {
@@ -47,16 +47,6 @@ void write_npy(const std::string& path, const char* dtype, const std::vector<std
   NpyWriter writer(path, type, shape, fortran);
   writer.write(bytes_of(codes, type.bits / 8));
   writer.finish();
-}
-
-template <class Call>
-std::string complaint(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -99,16 +89,17 @@ TEST_CASE("values of another dtype count where they are numbers of the format, o
   write_npy(folder / "inexact.npy", "F32", {1, 2}, {0x3F800000, 0x3F801000});  // 1 + 2^-11
   CHECK(read_array(folder / "exact.npy", binary16, {"A"}).elements ==
         std::vector<std::uint64_t>{0x3C00, 0x0001});
-  const std::string why = complaint([&] { read_array(folder / "inexact.npy", binary16, {"A"}); });
+  const std::string why =
+      test::error_of([&] { read_array(folder / "inexact.npy", binary16, {"A"}); });
   CHECK(contains(why, "element 1 is 1.00048828125, no number of binary16; --round"));
   CHECK(read_array(folder / "inexact.npy", binary16, {"A", true}).elements ==
         std::vector<std::uint64_t>{0x3C00, 0x3C00});
   CHECK(read_array(folder / "inexact.npy", tf32, {"A"}).elements ==
         std::vector<std::uint64_t>{0x3F800000, 0x3F801000});
-  CHECK(contains(complaint([&] { read_array(folder / "exact.npy", s8, {"A"}); }),
+  CHECK(contains(test::error_of([&] { read_array(folder / "exact.npy", s8, {"A"}); }),
                  "dtype F32; A takes bits of s8 (uint8)"));
   write_npy(folder / "wide.npy", "U32", {1, 1}, {1});
-  CHECK(contains(complaint([&] { read_array(folder / "wide.npy", binary16, {"A"}); }),
+  CHECK(contains(test::error_of([&] { read_array(folder / "wide.npy", binary16, {"A"}); }),
                  "dtype U32; A takes F16, bits of binary16 (uint16)"));
 }
 
@@ -123,10 +114,12 @@ TEST_CASE("a tensor among several is named after a colon") {
   CHECK(read_array(path + ":x", bfloat16, {"A"}).elements[0] == 0x3F80);
   CHECK(read_array(path + ":layer:1", bfloat16, {"A"}).elements[0] == 0x4000);
   CHECK(named_format(path + ":x") == bfloat16);
-  CHECK(contains(complaint([&] { read_array(path, bfloat16, {"A"}); }), "2 tensors; name one, as"));
-  CHECK(contains(complaint([&] { read_array(path + ":y", bfloat16, {"A"}); }),
+  CHECK(contains(test::error_of([&] { read_array(path, bfloat16, {"A"}); }),
+                 "2 tensors; name one, as"));
+  CHECK(contains(test::error_of([&] { read_array(path + ":y", bfloat16, {"A"}); }),
                  "no tensor 'y'; there is 'x' and others"));
-  CHECK(contains(complaint([&] { read_array(folder / "none.npy", bfloat16, {"A"}); }), "none.npy"));
+  CHECK(contains(test::error_of([&] { read_array(folder / "none.npy", bfloat16, {"A"}); }),
+                 "none.npy"));
 }
 
 TEST_CASE("shapes that do not fit together are named") {
@@ -143,7 +136,7 @@ TEST_CASE("shapes that do not fit together are named") {
     files.b = folder / files.b.c_str();
     if (files.c) files.c = folder / files.c->c_str();
     if (files.bias) files.bias = folder / files.bias->c_str();
-    return complaint([&] { read_operands(files, model); });
+    return test::error_of([&] { read_operands(files, model); });
   };
   CHECK(read({.a = "23.npy", .b = "32.npy", .c = "22.npy"}).empty());
   CHECK(contains(read({.a = "23.npy", .b = "23.npy"}), "K is 2; A's is 3"));
@@ -173,7 +166,8 @@ TEST_CASE("the result is read back as it was written, in its own dtype") {
     }
     CHECK(open_tensor_file(folder / "d.safetensors")->tensors()[0].dtype.name == dtype);
   }
-  CHECK(contains(complaint([&] { check_result_name("d.txt"); }), "name it .npy or .safetensors"));
+  CHECK(contains(test::error_of([&] { check_result_name("d.txt"); }),
+                 "name it .npy or .safetensors"));
 }
 
 }  // namespace

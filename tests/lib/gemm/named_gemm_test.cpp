@@ -7,20 +7,10 @@
 
 #include <string>
 
-#include "lib/text/error.h"
+#include "tests/lib/text/error_of.h"
 
 namespace binade::named_gemm_test {
 namespace {
-
-template <class Call>
-std::string complaint(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
@@ -51,12 +41,12 @@ TEST_CASE("a chain names its types in the order d a b c and no architecture") {
                           {"fma.rn.f32.f32.f32.s8", "'s8', which is no floating-point type"},
                           {"fma.rn.f32.f32.f32.f99", "'f99', which is no floating-point type"},
                           {"mul_add.rn.f32.f32.f32.f16", "c of another type than d"}}) {
-    CHECK(contains(complaint([&] { parse_gemm(row.first, 0); }), row.second));
+    CHECK(contains(test::error_of([&] { parse_gemm(row.first, 0); }), row.second));
   }
 }
 
 TEST_CASE("an instruction that drops its accumulator makes no product") {
-  CHECK(contains(complaint([] { parse_gemm("wgmma.m64n8k16.f32.f16.f16.scale_d_0", 90); }),
+  CHECK(contains(test::error_of([] { parse_gemm("wgmma.m64n8k16.f32.f16.f16.scale_d_0", 90); }),
                  "leave out scale_d_0"));
   CHECK(parse_gemm("wgmma.m64n8k16.f32.f16.f16.imm_scale_a_-1", 90).model.model.scales.minus_a);
 }
@@ -77,7 +67,7 @@ TEST_CASE("splits are spelled as they are read") {
                            "2:halves:1", "-2", "2 ", "2:tile", "2:tile0", "2:tile64:tail",
                            "2:4:tile64", "2:tilex", "4096:tile1048576", "4096:1048576"}) {
     CAPTURE(text);
-    CHECK(contains(complaint([&] { parse_split(text); }),
+    CHECK(contains(test::error_of([&] { parse_split(text); }),
                    "is not PARTS[:RUN|:tileN][:REDUCTION][:tail]"));
   }
 }
@@ -91,7 +81,7 @@ TEST_CASE("k orders are spelled as they are read") {
   for (const char* text : {"", "up", "ascending:", "ascending:2", "ascending:1x2", "ascending:2x0",
                            "ascending:2x2:2"}) {
     CAPTURE(text);
-    CHECK(contains(complaint([&] { parse_k_order(text); }), "is not ascending or descending"));
+    CHECK(contains(test::error_of([&] { parse_k_order(text); }), "is not ascending or descending"));
   }
 }
 

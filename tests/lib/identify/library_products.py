@@ -6,6 +6,11 @@
 import random
 import struct
 import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from made_files import safetensors  # noqa: E402
 
 LETTERS = {"F16": "e", "F32": "f", "F64": "d", "BF16": "H"}
 
@@ -108,16 +113,9 @@ def products(library, eigen_program=None):
 
 
 def tensors_file(arrays, metadata):
-    """The bytes of a .safetensors file: name, dtype, shape and data of each array."""
-    import json
-
-    header, data = {"__metadata__": metadata}, b""
-    for name, (dtype, shape, part) in arrays.items():
-        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [len(data), len(data) + len(part)]}
-        data += part
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + data
+    """The bytes of a .safetensors file of arrays by name, each its dtype, shape and data."""
+    return safetensors(*((name, dtype, list(shape), part) for name, (dtype, shape, part) in arrays.items()),
+                       metadata=metadata)
 
 
 def file_of(x, metadata=None):

@@ -8,14 +8,14 @@
 #   library_products_test.py BINADE numpy|torch|eigen [EIGEN_PROGRAM]      Exits with 77 where it is not installed.
 
 import json
-import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2])]
 import library_products as library  # noqa: E402
+from made_files import parts_of_safetensors  # noqa: E402
 
 WIDTHS = {"F8_E4M3": 1, "F8_E5M2": 1, "F16": 2, "BF16": 2, "F32": 4, "F64": 8}
 
@@ -44,9 +44,7 @@ class Judge:
         words = command.split()[2:]
         done = self.call("gemm", f"{inputs}:a", f"{inputs}:b", "-o", out, *words)
         assert done.returncode == 0, (command, done.stderr)
-        data = out.read_bytes()
-        (length,) = struct.unpack("<Q", data[:8])
-        return data[8 + length:]
+        return parts_of_safetensors(out.read_bytes())[1]
 
     def element(self, x, row, column, command):
         """One element, from its row and column alone."""
@@ -90,14 +88,12 @@ def recorded(judge, folder, nth="1"):
     paths = sorted(Path(folder).glob("*.tensors"))
     assert len(paths) >= 10
     for path in paths[::int(nth)]:
-        data = path.read_bytes()
-        (length,) = struct.unpack("<Q", data[:8])
-        header = json.loads(data[8:8 + length])
+        header, data = parts_of_safetensors(path.read_bytes())
         x = library.Product.__new__(library.Product)
         x.name, x.dtypes = path.stem, {key: header[key]["dtype"] for key in "abd"}
         x.shapes = {key: tuple(header[key]["shape"]) for key in "abd"}
         parts = {key: header[key]["data_offsets"] for key in "abd"}
-        x.data = {key: data[8 + length + begin:8 + length + end] for key, (begin, end) in parts.items()}
+        x.data = {key: data[begin:end] for key, (begin, end) in parts.items()}
         out = judge.judge(x, path)
         metadata = header["__metadata__"]
         assert out["conclusion"] == metadata["conclusion"], (path, out["conclusion"])

@@ -22,6 +22,7 @@
 
 #include "lib/io/tensor_file.h"
 #include "lib/text/error.h"
+#include "tests/lib/text/error_of.h"
 
 namespace binade::test {
 
@@ -111,6 +112,12 @@ inline std::string little(std::uint64_t value, std::size_t width) {
     bytes += static_cast<char>(i < 8 ? value >> (8 * i) & 0xFF : 0);
   }
   return bytes;
+}
+/// `width` low bytes of each number, little-endian, one number after the other.
+inline std::string little(const std::vector<std::uint64_t>& values, std::size_t width) {
+  std::string out;
+  for (const std::uint64_t x : values) out += little(x, width);
+  return out;
 }
 
 inline std::string join(std::initializer_list<std::string_view> parts) {
@@ -236,17 +243,6 @@ inline std::string contents(const TensorFile& file, std::size_t index) {
     bytes.append(reinterpret_cast<const char*>(part.data()), part.size());
   });
   return bytes;
-}
-
-/// The message of the Error that a call throws; empty if it throws none.
-template <class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 /// The Error of opening a file and reading all of it.

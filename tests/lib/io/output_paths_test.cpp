@@ -97,10 +97,29 @@ TEST_CASE("folders are made where all is well, and only there") {
       said({}, std::array{dump, OutputPath{"-o", folder / "absent/x"}}).find("cannot be written") !=
       std::string::npos);
   CHECK(!fs::exists(folder / "one"));
-  CHECK(said({}, std::array{dump, OutputPath{"-o", folder / "one/two/x"}}).empty());
+  const MadeFolders made =
+      prepare_outputs({}, std::array{dump, OutputPath{"-o", folder / "one/two/x"}});
   CHECK(fs::is_empty(folder / "one/two"));
   CHECK(!said({}, std::array{dump, OutputPath{"-o", folder / "absent/x"}}).empty());
   CHECK(fs::exists(folder / "one/two"));  // it was there before
+}
+
+TEST_CASE("folders that were made and stay empty are removed in the end, others are not") {
+  const Folder folder;
+  fs::create_directory(folder / "mine");
+  {
+    MadeFolders made;
+    made =
+        prepare_outputs({}, std::array{OutputPath{"--a", folder / "one/two", OutputKind::folder},
+                                       OutputPath{"--b", folder / "one/three", OutputKind::folder},
+                                       OutputPath{"--c", folder / "mine", OutputKind::folder}});
+    CHECK(fs::exists(folder / "one/two"));
+    CHECK(fs::exists(folder / "one/three"));
+    folder.with("one/three/file");
+  }
+  CHECK(!fs::exists(folder / "one/two"));
+  CHECK(fs::exists(folder / "one/three/file"));
+  CHECK(fs::exists(folder / "mine"));
 }
 
 TEST_CASE("a folder whose place is taken by a file is refused") {

@@ -152,12 +152,12 @@ TEST_CASE("what no pickler writes is refused") {
   CHECK(has(refusal(pickled("Nt")), "a mark is missing"));
   CHECK(has(refusal(pickled("h\x00"s)), "not in the memo"));
   CHECK(has(refusal(pickled("Nr" + little(0xFFFFFFFF, 4))), "a gap in the memo"));
-  CHECK(has(refusal(pickled("NNa")), "items for what takes none"));
-  CHECK(has(refusal(pickled("](NNu")), "items for what takes none"));
+  CHECK(has(refusal(pickled("NNa")), "items added to a value that takes none"));
+  CHECK(has(refusal(pickled("](NNu")), "items added to a value that takes none"));
   CHECK(has(refusal(pickled("}(Nu")), "a key without its value"));
-  CHECK(has(refusal(pickled("N)R")), "a call of what is no global"));
+  CHECK(has(refusal(pickled("N)R")), "a call of a value that is no global"));
   CHECK(has(refusal(pickled(global("a", "b") + "NR")), "without a tuple"));
-  CHECK(has(refusal(pickled("}}b")), "attributes for what no call made"));
+  CHECK(has(refusal(pickled("}}b")), "attributes set on a value that no call made"));
   CHECK(has(refusal(pickled("X" + little(0xFFFFFFFF, 4))), "cut off"));
   CHECK(has(refusal(pickled("\x8e" + little(~0ULL, 8))), "cut off"));
   CHECK(has(refusal(pickled("\x95" + little(99, 8) + "N")), "cut off"));

@@ -44,7 +44,7 @@ TEST_CASE("a file of another kind is an error that its name makes precise") {
        {std::pair{"old", "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20j\xa8P\x19."s},
         std::pair{"b.pth", "\x80\x04.."s}}) {
     const std::string says = error_of_reading(folder.write(name, bytes));
-    CHECK(has(says, "a pickle alone, as torch.save wrote before 1.6"));
+    CHECK(has(says, "a bare pickle, as torch.save wrote before 1.6"));
     CHECK(has(says, "torch.save(torch.load("));
     CHECK(!has(says, "\n"));
   }

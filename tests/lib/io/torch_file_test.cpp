@@ -188,7 +188,7 @@ TEST_CASE("what is no tensor of torch's is refused by name") {
             "save a dict"));
   CHECK(has(refusal(global("torch._utils", "_rebuild_sparse_tensor")), "save it dense"));
   CHECK(has(refusal(global("torch._utils", "_rebuild_qtensor")), ".dequantize()"));
-  CHECK(has(refusal(test::storage_of({})), "a storage that is no tensor's"));
+  CHECK(has(refusal(test::storage_of({})), "a storage that belongs to no tensor"));
   CHECK(has(refusal(dict_of({")", view_of({})})), "neither text nor a number"));
   CHECK(has(
       refusal(dict_of({text("a.b"), view_of({}), text("a"), dict_of({text("b"), view_of({})})})),

@@ -5,29 +5,19 @@
 
 #include <doctest/doctest.h>
 
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "tests/lib/number/rational.h"
+
 namespace binade::exact_number_test {
 namespace {
 
-using Rational = boost::multiprecision::cpp_rational;
-using Integer = boost::multiprecision::cpp_int;
+using test::power_of_two;
+using test::rational;
+using test::Rational;
 using Random = std::mt19937_64;
-
-Rational power_of_two(int e) {
-  const Integer power = Integer(1) << (e < 0 ? -e : e);
-  return e < 0 ? Rational(1, power) : Rational(power);
-}
-
-Rational rational(const ExactNumber& x) {
-  Integer n = 0;
-  for (std::size_t i = x.integer.size(); i-- > 0;) n = (n << 32) + x.integer[i];
-  const Rational magnitude = Rational(n) * power_of_two(x.exponent);
-  return x.negative ? Rational(-magnitude) : magnitude;
-}
 
 /// Odd, or the one zero; no zero word on top.
 bool is_spelled(const ExactNumber& x) {

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What people do that nobody meant: arguments of every wrong kind, results over operands, threads and forks at once,
-# interpreters that end, objects that were never made.
+# What people do that nobody meant: arguments of every wrong kind, results over operands, objects that were never made.
 #   abuse_test.py BINADE
 
 import copy
 import functools
 import gc
-import os
 import pickle
-import subprocess
 import sys
-import tempfile
-import textwrap
 import threading
 import time
 import unittest
@@ -21,18 +16,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+from child import child
 
 import binade
 
 X = np.float32([1, 2, 3])
 PRODUCT = {"instruction": "mma.m16n8k16.f32.f16.f16.f32", "arch": "sm_90"}
-
-
-def child(source, timeout=60, **options):
-    """A Python of its own that runs it: (status, what it printed)."""
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(source)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=timeout, env=os.environ | {"BINADE_THREADS": "2"} | options)
-    return done.returncode, done.stdout.decode()
 
 
 class Arguments(unittest.TestCase):
@@ -359,128 +348,6 @@ class Objects(unittest.TestCase):
         self.assertEqual(sum(counts).values, 9)
         with self.assertRaises(TypeError):
             sum(counts, 1)
-
-
-class Processes(unittest.TestCase):
-    def test_a_scaler_beside_threads_that_work(self):
-        status, told = child("""
-            import threading, numpy as np, binade
-            x, stop = np.ones(1 << 22, "f"), threading.Event()
-            half = np.ones(1 << 20, "e")
-            def work():
-                while not stop.is_set():
-                    binade.quantize(x, "e4m3")
-            threads = [threading.Thread(target=work) for _ in range(3)]
-            [t.start() for t in threads]
-            scaler, grad = binade.LossScaler("torch"), binade.GradScaler(init_scale=2.0)
-            grad.scale(1.0)
-            for i in range(60):
-                scaler.update([half])
-                grad.unscale_(np.ones(1 << 20, "f"), optimizer=i)
-            stop.set()
-            [t.join() for t in threads]
-            print("done")
-            """)
-        self.assertEqual((status, told), (0, "done\n"))
-
-    def test_ctrl_c_beside_threads_that_work(self):
-        status, told = child("""
-            import os, signal, threading, time, numpy as np, binade
-            x, stop, hit = np.ones(1 << 23, "f"), threading.Event(), []
-            def work():
-                try:
-                    while not stop.is_set():
-                        binade.quantize(x, "e4m3")
-                except BaseException as error:
-                    hit.append(error)
-            threads = [threading.Thread(target=work) for _ in range(3)]
-            [t.start() for t in threads]
-            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-            try:
-                while True:
-                    binade.quantize(x, "e5m2")
-            except KeyboardInterrupt:
-                print("main")
-            stop.set()
-            [t.join() for t in threads]
-            print(hit)
-            """)
-        self.assertEqual((status, told), (0, "main\n[]\n"))
-
-    def test_an_interpreter_that_ends(self):
-        settings = {"workload": "digits_mlp", "format": "binary16", "steps": 10 ** 6, "batch": 8}
-        for call in ("binade.quantize(x, 'e4m3')", "binade.report({'x': x})", "binade.show(0.1, 'e4m3')",
-                     "binade.loss_scalers(); refused()", "binade.quantize([1.0, 2.0], 'e4m3'); binade.advise(params=1e9)",
-                     f"binade.train({settings}, on_step=lambda step: time.sleep(1e-3))"):
-            status, told = child(f"""
-                import threading, time, numpy as np, binade
-                x = np.ones(1 << 22, "f")
-                def refused():
-                    try:
-                        binade.quantize(x, "e4m3", rouding=1)
-                    except TypeError:
-                        pass
-                def work():
-                    while True:
-                        {call}
-                for _ in range(4):
-                    threading.Thread(target=work, daemon=True).start()
-                time.sleep(0.3)
-                """)
-            self.assertEqual(status, 0, told[-2000:])
-
-    def test_a_fork_beside_a_report(self):
-        status, told = child("""
-            import os, threading, numpy as np, binade
-            x, stop = np.ones(1000, "f"), threading.Event()
-            binade.RangeSummary().add(x)  # a fork while a thread is inside an import is Python's own trouble
-            def work():
-                while not stop.is_set():
-                    binade.RangeSummary().add(x)
-            threading.Thread(target=work).start()
-            for _ in range(40):
-                child = os.fork()
-                if child == 0:
-                    binade.RangeSummary().add(x)
-                    os._exit(0)
-                assert os.waitpid(child, 0)[1] == 0
-            stop.set()
-            print("done")
-            """)
-        self.assertEqual((status, told), (0, "done\n"))
-
-    def test_ctrl_c_in_the_program(self):
-        status, told = child("""
-            import os, signal, threading, time, binade
-            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-            begin = time.monotonic()
-            try:
-                binade.main(["train", "workload=digits_mlp", "format=binary16", "steps=100000", "batch=8"])
-            except KeyboardInterrupt:
-                print("interrupted", time.monotonic() - begin < 2)
-            """)
-        self.assertEqual((status, told), (0, "interrupted True\n"))
-
-    def test_a_second_load(self):
-        status, told = child("""
-            import sys, binade
-            for name in [name for name in sys.modules if name.startswith("binade")]:
-                del sys.modules[name]
-            try:
-                import binade
-            except ImportError as error:
-                print(error)
-            """)
-        self.assertEqual((status, told), (0, "binade cannot be loaded twice in a process; keep it in sys.modules\n"))
-
-    def test_names_of_files_that_are_no_text(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.fsencode(folder) + b"/\xff.npy"
-            with open(path, "wb") as file:
-                np.save(file, X)
-            done = subprocess.run([sys.executable, "-m", "binade", "report", path], stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE)
-            self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 
 if __name__ == "__main__":

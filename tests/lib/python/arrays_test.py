@@ -3,7 +3,6 @@
 # Arrays in and out of the module: quantize, encode, decode, arith, cvt and show give the program's bytes, whatever library,
 # dtype, shape and strides an array has; large ones are not copied; what cannot be read is refused by name.
 # arrays_test.py BINADE
-import json
 import os
 import pickle
 import random
@@ -150,7 +149,7 @@ class Arrays(CliCase):
         self.assertEqual(str(binade.show(0.1, "e4m3")), self.good("show", (0.1).hex(), "--format", "e4m3"))
         self.assertEqual(str(binade.format_table(binade.formats())), self.good("formats"))
         self.assertEqual(binade.format_table("e5m7").to_json(), self.good("formats", "e5m7", "--json"))
-        self.assertEqual(binade.Format("e4m3").to_dict(), json.loads(self.good("formats", "e4m3", "--json"))["formats"][0])
+        self.assertEqual(binade.Format("e4m3").to_dict(), self.json("formats", "e4m3")["formats"][0])
         self.assertIn("<table", binade.Format("e4m3")._repr_html_())
 
     def test_formats_are_values(self):

@@ -17,55 +17,11 @@ import time
 import unittest
 
 import numpy as np
-from cli_case import CliCase, main
+from cli_case import main
+from products_case import FMA, FP8, HOPPER, HOPPER_WORDS, INT8, Products, halves, words
 
 import binade
 from binade import GemmModel
-
-HOPPER = ("mma.m16n8k16.f32.f16.f16.f32", "sm_90")
-HOPPER_WORDS = dict(zip(("instruction", "arch"), HOPPER))
-FP8 = ("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90")
-INT8 = ("mma.m16n8k32.s32.s8.s8.s32", "sm_90")
-FMA = ("fma.rn.f32.f32.f32.f32",)
-
-
-def words(model):
-    """Of a model, for the program."""
-    return str(model).split()
-
-
-def halves(seed, *shape, dtype=np.float16):
-    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
-
-
-class Products(CliCase):
-    def setUp(self):
-        super().setUp()
-        # 5 × 37 × 7: no multiple of an instruction's shape.
-        self.a, self.b = halves(1, 5, 37), halves(2, 37, 7)
-        self.c, self.bias = halves(3, 5, 7, dtype=np.float32), halves(4, 7, dtype=np.float32)
-        self.model = GemmModel(*HOPPER)
-
-    def saved(self, **arrays):
-        """Files of the names that the module gives arrays, so that texts which name them are the same."""
-        for name, array in arrays.items():
-            with open(self.path(name), "wb") as file:
-                np.save(file, array)
-
-    def by_program(self, *arguments, status=0):
-        result = self.run_binade(*arguments)
-        self.assertEqual((result.returncode, result.stderr), (status, b""), arguments)
-        return result.stdout.decode()
-
-    def product(self, model, *more):
-        """What the program makes of the saved a and b."""
-        self.by_program("gemm", "a", "b", *more, *words(model), "-o", "out.npy")
-        out = np.load(self.path("out.npy"))
-        return out.view(f"u{out.itemsize}") if out.dtype.kind == "V" else out  # a format that NumPy has no name for
-
-    def same_bits(self, mine, theirs):
-        self.assertEqual((mine.dtype, mine.shape), (theirs.dtype, theirs.shape))
-        self.assertEqual(mine.tobytes(), theirs.tobytes())
 
 
 class Gemm(Products):
@@ -322,9 +278,9 @@ class Accounts(Products):
     def test_is_the_programs(self):
         self.saved(a=self.a, b=self.b, c=self.c)
         x = binade.account(self.a, self.b, self.c, model=self.model)
-        self.assertEqual(str(x), self.by_program("gemm", "a", "b", "c", *words(self.model), "--account", "x.json"))
+        self.assertEqual(str(x), self.good("gemm", "a", "b", "c", *words(self.model), "--account", "x.json"))
         self.assertEqual(x.to_json().encode(), self.read("x.json"))
-        self.by_program("gemm", "a", "b", "c", *words(self.model), "--account", "x.html")
+        self.good("gemm", "a", "b", "c", *words(self.model), "--account", "x.html")
         self.assertEqual(x.to_html().encode(), self.read("x.html"))
         for name in ("mine.html", "mine.json", "mine.txt"):
             x.save(self.path(name))
@@ -340,219 +296,6 @@ class Accounts(Products):
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "account tells .* leave zero_raises out"):
             binade.account(self.a, self.b, model=GemmModel(*HOPPER, zero_raises="single"))
-
-
-class Validations(Products):
-    def test_product(self):
-        model = GemmModel(*HOPPER, promote_every=1)
-        d = binade.gemm(self.a, self.b, self.c, model=model)
-        wrong = d.copy()
-        wrong[2, 3] = np.nextafter(wrong[2, 3], np.float32(np.inf))
-        wrong[4, 0] += 1
-        for given, status in ((d, 0), (wrong, 1)):
-            self.saved(a=self.a, b=self.b, c=self.c, d=given)
-            call = ("validate", "gemm", "a", "b", "c", "--d", "d", *words(model))
-            x = binade.validate(self.a, self.b, given, self.c, model=model)
-            self.assertEqual(str(x), self.by_program(*call, status=status))
-            self.assertEqual(x.to_json(), self.by_program(*call, "--json", status=status))
-            self.assertEqual((x.equal, x.elements, x.different), (status == 0, 35, 2 * status))
-            self.assertLess(len(x._repr_html_()), 200_000)
-        self.assertEqual([(row["row"], row["column"]) for row in x.differences], [(2, 3), (4, 0)])
-        narrow = binade.validate(self.a, self.b, d.astype(np.float16), self.c, model=model)
-        self.assertTrue(narrow.equal)
-        self.assertIn("rounded to binary16 in the end", str(narrow))
-        self.assertEqual(len(binade.validate(self.a, self.b, wrong, self.c, model=model, show=1).differences), 1)
-
-    def test_the_dtype_of_d_is_the_output(self):
-        model = GemmModel(*HOPPER)
-        d = binade.gemm(self.a, self.b, model=GemmModel(*HOPPER, out_format="f16"))
-        self.assertTrue(binade.validate(self.a, self.b, d, model=model).equal)
-
-    def test_dots(self):
-        a, b, c = halves(21, 50, 16), halves(22, 50, 16), halves(23, 50, dtype=np.float32)
-        d = binade.dot(a, b, c, model=self.model)
-        wrong = d.copy()
-        wrong[7] += 1
-        for given, status in ((d, 0), (wrong, 1)):
-            self.saved(a=a, b=b, c=c, d=given)
-            call = ("validate", "dots", "--a", "a", "--b", "b", "--c", "c", "--d", "d", *words(self.model))
-            x = binade.validate(a, b, given, c, model=self.model)
-            self.assertEqual(str(x), self.by_program(*call, status=status))
-            self.assertEqual(x.to_json(), self.by_program(*call, "--json", status=status))
-            self.assertEqual((x.equal, x.elements, x.different), (status == 0, 50, status))
-            more = binade.validate(a, b, given, c, model=self.model, evidence=True)
-            self.assertEqual(str(more), self.by_program(*call, "--evidence", status=status))
-        self.assertEqual([row["row"] for row in x.differences], [7])
-        ruled = binade.validate(a, b, d, c, instruction=HOPPER[0], arch=HOPPER[1], floor=-126)
-        self.saved(d=d)
-        self.assertEqual(ruled.to_json(), self.by_program(*call, "--floor", "-126", "--json"))
-
-    def test_errors(self):
-        d = np.zeros(5, np.float32)
-        with self.assertRaisesRegex(TypeError, "of dots has no argument 'alpha'"):
-            binade.validate(self.a, self.a, d, instruction=HOPPER[0], arch=HOPPER[1], alpha=2)
-        with self.assertRaisesRegex(ValueError, "model: dots are single instructions"):
-            binade.validate(self.a, self.a, d, model=GemmModel(*HOPPER, promote_every=2))
-        with self.assertRaisesRegex(ValueError, r"\Ad: shape \(5, 6\); D is of shape \(5, 7\)"):
-            binade.validate(self.a, self.b, np.zeros((5, 6), np.float32), model=self.model)
-        with self.assertRaisesRegex(ValueError, "transpose_a.*of a whole product"):
-            binade.validate(self.a, self.a, d, model=self.model, transpose_a=True)
-
-
-class Dots(Products):
-    def test_rows(self):
-        a, b, c = halves(31, 40, 16), halves(32, 40, 16), halves(33, 40, dtype=np.float32)
-        d = binade.dot(a, b, c, instruction=HOPPER[0], arch=HOPPER[1])
-        self.assertEqual((d.dtype, d.shape), (np.float32, (40,)))
-        for i in range(40):  # an instruction is a product of one chain that begins with C
-            one = binade.gemm(a[i:i + 1], b[i:i + 1].T, c[i:i + 1, None], model=GemmModel(*HOPPER, c_first=True))
-            self.assertEqual(d[i].tobytes(), one.tobytes())
-        self.assertEqual(binade.dot(a[3], b[3], c[3], model=self.model).tobytes(), d[3].tobytes())
-        self.assertEqual(binade.dot(a[3], b[3], model=self.model).shape, ())
-        short = binade.dot(a[:, :5], b[:, :5], c, model=self.model)
-        padded = [np.concatenate([x[:, :5], np.zeros((40, 11), np.float16)], 1) for x in (a, b)]
-        self.same_bits(short, binade.dot(*padded, c, model=self.model))
-        out = np.empty(40, np.float32)
-        self.assertIs(binade.dot(a, b, c, model=self.model, out=out), out)
-        self.same_bits(out, d)
-        self.assertNotEqual(d.tobytes(), binade.dot(a, b, model=self.model).tobytes())
-
-    def test_integers(self):
-        a = np.random.default_rng(34).integers(-128, 128, (9, 32), dtype=np.int8)
-        d = binade.dot(a, a[::-1], instruction=INT8[0], arch=INT8[1])
-        self.same_bits(d, np.sum(a.astype(np.int32) * a[::-1].astype(np.int32), 1, dtype=np.int32))
-
-    def test_errors(self):
-        with self.assertRaisesRegex(ValueError, r"K at most 16"):
-            binade.dot(self.a, self.a, model=self.model)
-        with self.assertRaisesRegex(ValueError, "arch is missing"):
-            binade.dot(self.a[:, :16], self.a[:, :16], instruction=HOPPER[0])
-        with self.assertRaisesRegex(TypeError, "has no argument 'k_order'"):
-            binade.dot(self.a, self.a, instruction=HOPPER[0], arch="sm_90", k_order="descending")
-
-
-class Explanations(Products):
-    def test_element(self):
-        model = GemmModel(*HOPPER, promote_every=1)
-        d = binade.gemm(self.a, self.b, model=model)
-        self.saved(a=self.a, b=self.b, d=d)
-        call = ("explain", "gemm", "a", "b", *words(model), "--element", "3", "5", "--d", "d")
-        x = binade.explain(self.a, self.b, d=d, model=model, element=(3, 5))
-        self.assertEqual(str(x), self.by_program(*call))
-        self.assertEqual(x.to_json(), self.by_program(*call, "--json"))
-        self.by_program(*call, "--svg", "x.svg")
-        self.assertEqual(x.to_svg().encode(), self.read("x.svg"))
-        self.assertEqual(x._repr_svg_(), x.to_svg())
-        x.save(self.path("mine.svg"))
-        self.assertEqual(self.read("mine.svg"), self.read("x.svg"))
-        self.assertEqual(binade.explain(self.a, self.b, d=d, model=model, row=3, column=5), x)
-        other = binade.explain(self.a, self.b, d=d, model=model, element=(3, 5), block=1, all=True)
-        self.assertEqual(str(other), self.by_program(*call, "--all", "--block", "1", "--svg", "x.svg"))
-        self.assertEqual(other.to_svg().encode(), self.read("x.svg"))
-        html = x._repr_html_()
-        self.assertLess(len(html), 200_000)
-        self.assertIn("<svg", html)
-        self.assertEqual(pickle.loads(pickle.dumps(x)), x)
-
-    def test_dots_and_terms(self):
-        a, b = halves(41, 6, 16), halves(42, 6, 16)
-        d = binade.dot(a, b, model=self.model)
-        self.saved(a=a, b=b, d=d)
-        call = ("explain", "dots", "--a", "a", "--b", "b", "--d", "d", "--row", "4", *words(self.model))
-        x = binade.explain(a, b, d=d, row=4, model=self.model)
-        self.assertEqual(str(x), self.by_program(*call))
-        self.assertEqual(x.to_json(), self.by_program(*call, "--json"))
-        self.assertEqual(binade.explain(a[4], b[4], d=d[4], model=self.model), x)
-        terms = "2^-11*2^-14, 2^-23*2^-23"
-        x = binade.explain(terms=terms, addend=1.5, model=self.model)
-        call = ("explain", "dots", "--terms", terms, "--addend", "1.5", *words(self.model))
-        self.assertEqual(str(x), self.by_program(*call))
-        for more in ({"row": 5}, {"c": [100.0]}, {"d": [100.0]}):
-            with self.assertRaisesRegex(ValueError, "^terms: one dot, whose c is addend; row, c and d are of arrays$"):
-                binade.explain(terms=terms, model=self.model, **more)
-
-    def test_no_picture(self):
-        small = np.ones((1, 4), np.int8)
-        x = binade.explain(small, small, row=0, instruction=INT8[0], arch=INT8[1])
-        with self.assertRaises(ValueError):
-            x.to_svg()
-        self.assertIsNone(x._repr_svg_())
-        self.assertIn("<pre>", x._repr_html_())
-
-    def test_errors(self):
-        a, b = self.a, self.b
-        for kind, line, options in [
-            (ValueError, r"\Aelement 9 0: D is of 5 rows", {"element": (9, 0)}),
-            (TypeError, "element: two whole numbers", {"element": 3}),
-            (ValueError, "give it, or row and column", {"element": (0, 0), "row": 1}),
-            (ValueError, "row is missing", {"column": 1}),
-            (ValueError, "element or row is missing", {}),
-            (ValueError, "no block|block", {"element": (0, 0), "block": 99}),
-        ]:
-            with self.subTest(options), self.assertRaisesRegex(kind, line):
-                binade.explain(a, b, model=self.model, **options)
-
-
-class Identifications(Products):
-    def test_unique(self):
-        a, b = halves(51, 6, 40), halves(52, 40, 5)
-        model = GemmModel(*HOPPER, split="2:16")
-        d = binade.gemm(a, b, model=model)
-        self.saved(a=a, b=b, d=d)
-        call = ("identify", "--a", "a", "--b", "b", "--d", "d", "--arch", "sm_90")
-        x = binade.identify(a, b, d, arch="sm_90")
-        self.assertEqual(str(x), self.by_program(*call))
-        self.assertEqual(x.to_json(), self.by_program(*call, "--json"))
-        self.assertIn(x.conclusion, ("unique", "several"))
-        for found in x.models:
-            self.same_bits(binade.gemm(a, b, model=found), d)
-        self.assertIn(model, x.models)
-        self.assertLess(len(x._repr_html_()), 200_000)
-
-    def test_propose_and_two_runs(self):
-        a, b, c = (halves(seed, *shape, dtype=np.float32) for seed, shape in ((53, (4, 6)), (54, (6, 3)), (55, (4, 3))))
-        truth = GemmModel("fma.rn.f32.f32.f32.f32", split="2:1")
-        kernel = lambda a, b, c: binade.gemm(a, b, c, model=truth)
-        # Numbers so small that every order is exact.
-        a0, b0, c0 = np.round(a), np.round(b), np.round(c)
-        d0 = kernel(a0, b0, c0)
-        first = binade.identify(a0, b0, d0, c0, cpu=True)
-        self.assertEqual(first.conclusion, "several")
-        proposal = binade.propose(first, seed=7)
-        self.saved(a=a0, b=b0, c=c0, d=d0)
-        self.by_program("identify", "--a", "a", "--b", "b", "--c", "c", "--d", "d", "--cpu", "--propose", "next.npz",
-                        "--seed", "7")
-        theirs = np.load(self.path("next.npz"))
-        self.assertEqual(sorted(proposal), sorted(theirs.files))
-        for name in theirs.files:
-            self.same_bits(proposal[name], theirs[name])
-        self.assertGreater(proposal.pairs, len(proposal.inseparable))
-        d1 = kernel(**proposal)
-        both = binade.identify([a0, proposal["a"]], [b0, proposal["b"]], [d0, d1], [c0, proposal["c"]], cpu=True)
-        self.assertLess(len(both.models), len(first.models))
-        for found in both.models:
-            self.same_bits(binade.gemm(proposal["a"], proposal["b"], proposal["c"], model=found), d1)
-        self.assertGreater(len(both.models), 0)
-        again = pickle.loads(pickle.dumps(first))
-        self.assertEqual((again, again.models), (first, first.models))
-        with self.assertRaisesRegex(TypeError, "in the same process"):
-            binade.propose(again)
-
-    def test_none_and_errors(self):
-        a, b = halves(56, 2, 3, dtype=np.float32), halves(57, 3, 2, dtype=np.float32)
-        x = binade.identify(a, b, np.full((2, 2), 100, np.float32), cpu=True)
-        self.assertEqual((x.conclusion, x.models), ("none", []))
-        self.assertIn("No model", x._repr_html_())
-        with self.assertRaisesRegex(ValueError, "nothing to propose"):
-            binade.propose(x)
-        with self.assertRaisesRegex(TypeError, "what identify returned"):
-            binade.propose(3)
-        with self.assertRaisesRegex(ValueError, "exclude each other"):
-            binade.identify(a, b, a, cpu=True, chains=True)
-        with self.assertRaisesRegex(ValueError, r"\A1 of a and 2 of d"):
-            binade.identify([a], [b, b], [a, a])
-        with self.assertRaisesRegex(ValueError, r"bare bits; say what d holds: types"):
-            binade.identify(a, b, np.zeros((2, 2), np.uint16))
 
 
 class Examples(unittest.TestCase):

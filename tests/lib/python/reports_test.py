@@ -6,7 +6,6 @@
 
 import csv
 import io
-import json
 import os
 import pathlib
 import pickle
@@ -16,7 +15,7 @@ import threading
 import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from cli_case import main
+from cli_case import main, read_json
 from range_arrays import Ranges, ml_dtypes
 
 import numpy as np
@@ -46,7 +45,7 @@ class Reports(Ranges):
         codes = {"w.grad": np.arange(60, dtype="u2").view("e")}
         self.file({"w.grad": codes["w.grad"]}, "arrays")
         got = binade.report({"w.grad": codes["w.grad"].view("u2")}, dtype="float16")
-        self.assertEqual(json.loads(got.to_json()), json.loads(self.good("report", "arrays", "--json", "-")))
+        self.assertEqual(read_json(got.to_json()), read_json(self.good("report", "arrays", "--json", "-")))
 
     def test_a_run_over_steps_pairs_weights_with_updates(self):
         random = np.random.default_rng(5)

@@ -20,6 +20,7 @@ except ImportError as error:
     sys.exit(77)
 
 from cli_case import main
+from made_files import parts_of_safetensors
 from tensor_cores_case import TensorCoresCase, numbers, tf32
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -224,9 +225,8 @@ class Check(TensorCoresCase):
         for path in recorded:
             with open(path, "rb") as file:
                 data = bytearray(file.read())
-            length, = struct.unpack("<Q", data[:8])
-            header = json.loads(data[8:8 + length])
-            data[8 + length + header["d"]["data_offsets"][0]] ^= 1
+            header, rest = parts_of_safetensors(data)
+            data[len(data) - len(rest) + header["d"]["data_offsets"][0]] ^= 1
             done = self.run_binade("validate", "--replay", self.write("flipped.safetensors", bytes(data)))
             self.assertEqual((done.returncode, done.stderr), (1, b""), path)
             self.assertIn(b"different 1", done.stdout)
@@ -238,13 +238,12 @@ class Check(TensorCoresCase):
         path, = glob.glob(os.path.join(folder, "*.safetensors"))
         with open(path, "rb") as file:
             data = file.read()
-        length, = struct.unpack("<Q", data[:8])
-        header = json.loads(data[8:8 + length])
+        header, rest = parts_of_safetensors(data)
         for words in ("--help", "--bias /x", "--instruction nonsense", "other.npy", "-o x", ""):
             header["__metadata__"]["command"] = words
             text = json.dumps(header).encode()
             text += b" " * (-len(text) % 8)
-            hostile = self.write("hostile.safetensors", struct.pack("<Q", len(text)) + text + data[8 + length:])
+            hostile = self.write("hostile.safetensors", struct.pack("<Q", len(text)) + text + rest)
             self.assertIn("hostile.safetensors: metadata 'command'", self.complaint("validate", "--replay", hostile))
 
     def test_pytorchs_own_kernels_are_judged_by_every_bit(self):

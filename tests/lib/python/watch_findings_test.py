@@ -4,7 +4,6 @@
 # GPU's way on an emulated device. SKIP without torch. watch_findings_test.py BINADE
 import doctest
 import importlib
-import json
 import os
 import pickle
 import pkgutil
@@ -121,7 +120,7 @@ class Documents(CliCase):
         w.save(self.path("run.binade"))
         ours = w.report()
         self.good("report", self.path("run.binade"), "--json", self.path("run.json"), "-o", self.path("run.html"))
-        theirs = json.loads(self.read("run.json"))
+        theirs = self.read_json("run.json")
         mine = ours.to_dict()
         self.assertEqual(theirs["files"], [self.path("run.binade")])
         for of in (mine, theirs):

@@ -8,17 +8,12 @@ import struct
 from fractions import Fraction
 from typing import NamedTuple
 
+from made_files import fnv1a
+
 # Where a binade's segments begin after the power of two itself: (of the significand, whether a value there belongs to the next).
 ENDS = ((Fraction(7, 4), False), (Fraction(29, 16), True), (Fraction(15, 8), False), (2 - Fraction(1, 2**7), False),
         (2 - Fraction(1, 2**8), False), (2 - Fraction(1, 2**10), False), (2 - Fraction(1, 2**11), False))
 WEIGHTS = ((11, -14, 15), (8, -126, 127))  # precision, emin, emax: binary16, bfloat16
-
-
-def fnv1a(data):
-    value = 0xcbf29ce484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001b3 % 2**64
-    return value
 
 
 def with_checksum(data):

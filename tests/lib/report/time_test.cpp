@@ -1,73 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The time axis: which tensors make which series, what a step's loss scale is made of, which updates
-// find their weight, and what the text and the JSON say of it.
+// find their weight, and what the JSON says of it.
 #include "lib/report/time.h"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <sstream>
 
 #include "lib/report/text.h"
-#include "lib/report/time_text.h"
 #include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
+#include "tests/lib/report/made_steps.h"
 
 namespace binade::test::time_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A file of F32 tensors, and the report on it.
-struct Run {
-  std::unique_ptr<Folder> folder = std::make_unique<Folder>();
-  std::vector<std::string> files;
-
-  void add(const std::string& name, const std::vector<Named>& tensors) {
-    std::string header = "{", data;
-    for (const Named& t : tensors) {
-      const std::size_t begin = data.size();
-      data.append(reinterpret_cast<const char*>(t.values.data()), 4 * t.values.size());
-      header += (header.size() > 1 ? "," : "") + Json(t.name).dump() +
-                R"(:{"dtype":"F32","shape":[)" + std::to_string(t.values.size()) +
-                R"(],"data_offsets":[)" + std::to_string(begin) + "," +
-                std::to_string(data.size()) + "]}";
-    }
-    files.push_back(folder->write(name, safetensors(header + "}", data)));
-  }
-  Report report() const { return read_report(open_inputs(files, {})); }
-  std::vector<TensorReport> tensors() const {
-    std::vector<TensorReport> out;
-    read_report(open_inputs(files, {}), {}, nullptr,
-                [&out](const TensorReport& t) { out.push_back(t); });
-    return out;
-  }
-  Json json() const { return Json::parse(json_text(report(), tensors())); }
-};
-
-Run small_run() {
-  Run run;
-  run.add("1.safetensors", {{"step10/a/dW", {0x1p-26F, 1}},
-                            {"step10/b/dW", {0x1p-30F, 0x1p-20F, 0}},
-                            {"step10/a/weight", {1, 1000}},
-                            {"step10/a/update", {0x1p-12F, 8}},
-                            {"note", {7}}});
-  run.add("2.safetensors", {{"step2/a/dW", {0x1p-3F}}, {"step2/b/act", {0x1p-28F}}});
-  return run;
-}
-
-const TimeSeries& series(const TimeReport& time, const std::optional<std::string>& layer,
-                         TensorRole role) {
-  const auto at = std::ranges::find_if(
-      time.series, [&](const TimeSeries& s) { return s.layer == layer && s.role == role; });
-  REQUIRE(at != time.series.end());
-  return *at;
-}
+Json json_of(const Run& run) { return Json::parse(json_text(run.report(), run.tensors())); }
 
 TEST_CASE("steps rise, layers keep their order, all layers come first") {
   const Report report = small_run().report();
@@ -151,16 +104,6 @@ TEST_CASE("several tensors of one layer, role and step are one point, whatever c
   CHECK(report.time->loss_scales[0].scale.binding_max == "step01/a/dW");
 }
 
-TEST_CASE("the text tells of binary16 where other formats were asked for") {
-  const Run run = small_run();
-  const Report report = read_report(open_inputs(run.files, {.formats = {report_formats[1]}}));
-  CHECK(report.time->formats.size() == 2);
-  CHECK(place_of_binary16(*report.time) == 1);
-  const std::string text = time_text(*report.time, false);
-  CHECK(text == time_text(*run.report().time, false));
-  CHECK(has(text, "  to zero    act"));
-}
-
 TEST_CASE("layers that merely stand in alphabetical order are put in that of their numbers") {
   using Names = std::vector<std::string>;
   Run run;
@@ -236,7 +179,7 @@ TEST_CASE("a run of PyTorch's names is a run: weight, gradient, update and state
 TEST_CASE("roles stand in the JSON, each of all its tensors") {
   Run run;
   run.add("1.safetensors", {{"z", {0x1p-30F}}, {"a.grad", {0x1p-26F, 1}}, {"b.grad", {1}}});
-  const Json json = run.json();
+  const Json json = json_of(run);
   CHECK(json["roles"][0]["name"] == "grad");
   CHECK(json["roles"][0]["tensors"] == 2);
   CHECK(json["roles"][0]["formats"]["binary16"]["to_zero"]["count"] == 1);
@@ -245,7 +188,7 @@ TEST_CASE("roles stand in the JSON, each of all its tensors") {
   CHECK(json["loss_scale"]["basis"].get<std::string>().starts_with("Taken from 2 gradients."));
   Run gradients;
   gradients.add("1.safetensors", {{"a.grad", {1}}});
-  CHECK(gradients.json()["loss_scale"]["basis"].is_null());
+  CHECK(json_of(gradients)["loss_scale"]["basis"].is_null());
 }
 
 TEST_CASE("names that seem to tell a step and do not get a hint") {
@@ -256,7 +199,7 @@ TEST_CASE("names that seem to tell a step and do not get a hint") {
       "tensors "
       "step10/fc1/dW or step10/fc1.weight.grad (binade report --help).";
   CHECK(run.report().hint == hint);
-  CHECK(run.json()["hint"] == hint);
+  CHECK(json_of(run)["hint"] == hint);
   CHECK(has(report_text(run.report(), {}), "2 of 3 names hold a step"));
 }
 
@@ -310,22 +253,6 @@ TEST_CASE("one step has no time axis, but gradients, for which alone the loss sc
   CHECK_FALSE(has(text, "Over time"));
 }
 
-/// Step 2 is as it should be, 4 holds a NaN among its gradients, 6 nothing else but Inf, 8 a NaN in act.
-Run diverging_run() {
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-  constexpr float inf = std::numeric_limits<float>::infinity();
-  Run run;
-  run.add("1.safetensors", {{"step2/a/dW", {0x1p-10F, 0x1p-3F}},
-                            {"step2/a/act", {1, 2}},
-                            {"step4/a/dW", {0x1p-20F, 1, nan, 0}},
-                            {"step4/b/dW", {0x1p5F}},
-                            {"step4/a/act", {1, 2}},
-                            {"step6/a/dW", {inf, -inf}},
-                            {"step8/a/dW", {0x1p-3F}},
-                            {"step8/a/act", {nan, 2, 3}}});
-  return run;
-}
-
 TEST_CASE(
     "steps whose gradients hold NaN or Inf are passed over by the loss scale, which says so") {
   const Run run = diverging_run();
@@ -347,34 +274,9 @@ TEST_CASE(
     CHECK_FALSE(scales[i].scale.recommended_log2.has_value());
   }
   CHECK(scales[3].scale.status == "ok");
-  const Json json = run.json();
+  const Json json = json_of(run);
   CHECK(json["gradients"]["passed_over"] == Json{4, 6});
   CHECK(json["time"]["loss_scale"][1]["s_max_log2"].is_null());
-}
-
-TEST_CASE("the text shows NaN and Inf wherever a role holds some") {
-  const std::string text = report_text(diverging_run().report(), {});
-  CHECK(has(text,
-            "  NaN or Inf act           0     0     -  33.3\n"
-            "             dW            0  20.0   100     0\n"
-            "  loss scale S_min"));
-  CHECK(has(text, "  loss scale S_min     2^-14     -     - 2^-21"));
-  CHECK(has(text, "in 3 of 4 steps, first in step 4."));
-  CHECK(has(text, "-: they hold NaN or"));
-  CHECK_FALSE(has(report_text(small_run().report(), {}), "NaN or Inf"));
-}
-
-TEST_CASE("a step with NaN that is not among those shown has its row nevertheless") {
-  Run run;
-  for (int step = 10; step < 60; ++step) {
-    const float x = step == 11 ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
-    run.add(std::to_string(step) + ".safetensors",
-            {{"step" + std::to_string(step) + "/a/dW", {x}}});
-  }
-  const std::string text = report_text(run.report(), {});
-  CHECK(has(text, "  NaN or Inf dW  "));
-  CHECK(has(text, "in 1 of 50 steps, first in step 11."));
-  CHECK(has(text, "because its gradients hold NaN or Inf: step 11."));
 }
 
 TEST_CASE("a run of NaN alone gets no loss scale, and hears why") {
@@ -401,7 +303,7 @@ TEST_CASE("many steps that are passed over are counted") {
 }
 
 TEST_CASE("the JSON has a column per number and says where each tensor stands") {
-  const Json json = small_run().json();
+  const Json json = json_of(small_run());
   CHECK(json["tensors"][0]["time"] == Json{{"step", 10}, {"layer", "a"}, {"role", "dW"}});
   CHECK_FALSE(json["tensors"][4].contains("time"));
   const Json& time = json["time"];
@@ -420,35 +322,6 @@ TEST_CASE("the JSON has a column per number and says where each tensor stands") 
   CHECK(time["loss_scale"][1]["s_max_log2"] == 14);
   CHECK(time["updates"][1]["formats"]["binary16"]["lost"] == Json::array({1}));
   CHECK(json["gradients"]["values"] == 6);
-}
-
-TEST_CASE("at most twelve steps are chosen evenly, with the first and the last") {
-  CHECK(chosen_steps(3, 12) == std::vector<std::size_t>{0, 1, 2});
-  CHECK(chosen_steps(5, 3) == std::vector<std::size_t>{0, 2, 4});
-  for (const std::size_t n : {12U, 13U, 44U, 1000U, 4400U}) {
-    const std::vector<std::size_t> chosen = chosen_steps(n, 12);
-    CHECK(chosen.size() == 12);
-    CHECK(chosen.front() == 0);
-    CHECK(chosen.back() == n - 1);
-    CHECK(std::ranges::adjacent_find(chosen, std::greater_equal<>{}) == chosen.end());
-  }
-}
-
-TEST_CASE("the text has a column per step, says how many, and stays within 100 columns") {
-  Run run;
-  for (int step = 0; step < 20; ++step) {
-    const std::string at = "step" + std::to_string(1000000 + 5 * step);
-    run.add(at + ".safetensors", {{at + "/a/dW", {0x1.8p-26F, 1}}, {at + "/a/act", {1}}});
-  }
-  const std::string text = report_text(run.report(), {});
-  CHECK(has(text, "Over time   9 of 20 steps, evenly chosen; 1 layer together"));
-  CHECK(has(text, " 1000000 "));
-  CHECK(has(text, " 1000095\n"));
-  CHECK(has(text, "  to zero    act" + std::string(13, ' ') + "0"));
-  CHECK(has(text, std::string(13, ' ') + "dW" + std::string(11, ' ') + "50.0"));
-  CHECK(has(text, std::string(13, ' ') + "dW" + std::string(11, ' ') + "2e-6"));  // 2.24e-6 %
-  std::istringstream lines(text.substr(text.find("Over time")));
-  for (std::string line; std::getline(lines, line);) CHECK(line.size() < 120);
 }
 
 }  // namespace

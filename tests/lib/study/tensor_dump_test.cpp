@@ -284,6 +284,12 @@ TEST_CASE("an experiment is refused before its first training where its folder h
   CHECK_THROWS_AS(Trainings(input, 1), Error);
 }
 
+TEST_CASE("a training that ends before its first step leaves no empty folder") {
+  const Folder folder;
+  { const Hooks<float> hooks = dump_hooks(folder / "run/inner", 1, 1); }
+  CHECK(!std::filesystem::exists(folder / "run"));
+}
+
 TEST_CASE("a folder that cannot be made is named") {
   CHECK_THROWS_AS(dump_hooks("/dev/null/folder", 1, 1), Error);
 }

@@ -12,23 +12,12 @@
 #include "lib/device/emulated_device.h"
 #include "lib/device/record_dots.h"
 #include "lib/instruction/instruction_name.h"
-#include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::crossed_test {
 namespace {
 
 using test::has;
-
-template <class Call>
-std::string complaint(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// Says that it compared one dot less.
 class Lazy final : public Device {
@@ -109,14 +98,14 @@ TEST_CASE("the seed decides what is crossed") {
 TEST_CASE("a device that compares less than it was asked to is caught") {
   Lazy lazy;
   const CrossedWhat what{.dots = 1000, .words = "m16n8k16.f32.f16"};
-  CHECK(has(complaint([&] { check_crossed(lazy, what, nothing); }),
+  CHECK(has(test::error_of([&] { check_crossed(lazy, what, nothing); }),
             "mma.m16n8k16.f32.f16.f16.f32: "));
-  CHECK(has(complaint([&] { check_crossed(lazy, what, nothing); }), "dots were compared, "));
+  CHECK(has(test::error_of([&] { check_crossed(lazy, what, nothing); }), "dots were compared, "));
 }
 
 TEST_CASE("words that no name has") {
   EmulatedDevice device(80);
-  CHECK(has(complaint([&] { check_crossed(device, {.words = "wgmma"}, nothing); }),
+  CHECK(has(test::error_of([&] { check_crossed(device, {.words = "wgmma"}, nothing); }),
             "no instruction of sm_80 has 'wgmma' in its name"));
 }
 

@@ -25,12 +25,6 @@ const int eight_threads = setenv("BINADE_THREADS", "8", 0);
 
 const Instruction how = parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 90);
 
-std::string numbers(const std::vector<std::uint64_t>& values, std::size_t width) {
-  std::string out;
-  for (const std::uint64_t x : values) out += test::little(x, width);
-  return out;
-}
-
 struct File {
   const char* dtype;
   const char* shape;
@@ -40,10 +34,10 @@ struct File {
 
 /// The four files of two rows, 1 · 2 + 3 · 4 + 0.5 and 0 + 1: written, read.
 struct Files {
-  File a{"<u2", "(2, 2)", numbers({0x3C00, 0x4200, 0, 0}, 2)};
-  File b{"<u2", "(2, 2)", numbers({0x4000, 0x4400, 0, 0}, 2)};
-  File c{"<u4", "(2,)", numbers({0x3F000000, 0x3F800000}, 4)};
-  File d{"<u4", "(2,)", numbers({0x41680000, 0x3F800000}, 4)};
+  File a{"<u2", "(2, 2)", test::little({0x3C00, 0x4200, 0, 0}, 2)};
+  File b{"<u2", "(2, 2)", test::little({0x4000, 0x4400, 0, 0}, 2)};
+  File c{"<u4", "(2,)", test::little({0x3F000000, 0x3F800000}, 4)};
+  File d{"<u4", "(2,)", test::little({0x41680000, 0x3F800000}, 4)};
   bool with_c = true;
 
   Dots read(const Instruction& instruction = how) const {

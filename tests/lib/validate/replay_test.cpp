@@ -75,12 +75,6 @@ const std::string ampere = "wmma.m16n16k16.f32.bf16.bf16.f32";
 
 void one_bit_less(DotModel& model) { model.fraction_bits -= 1; }
 
-std::string numbers(const std::vector<std::uint64_t>& values, std::size_t width) {
-  std::string out;
-  for (const std::uint64_t x : values) out += test::little(x, width);
-  return out;
-}
-
 Json set_of(const char* gpu, const char* input, const char* output, const char* instruction,
             const char* c) {
   return {{"gpu", gpu},  {"input", input}, {"output", output}, {"instruction", instruction},
@@ -95,19 +89,19 @@ class Hardware {
                           const std::string& data) {
       folder.write(name, test::npy(test::dict(dtype, shape), data));
     };
-    file("V100_fp16_a.npy", "<u2", "(2, 1)", numbers({0x3C00, 0xBC00}, 2));
-    file("V100_fp16_b.npy", "<u2", "(2, 1)", numbers({0x4000, 0x3C00}, 2));
-    file("V100_fp16_c_fp32.npy", "<u4", "(2,)", numbers({0x3F000000, 0x3F800000}, 4));
-    file("V100_fp16_c_fp16.npy", "<u2", "(2,)", numbers({0x3800, 0x3C00}, 2));
-    file("V100_fp16_d_fp32.npy", "<u4", "(2,)", numbers({0x40200000, 0}, 4));
-    file("V100_fp16_d_fp16.npy", "<u2", "(2,)", numbers({0x4100, 0}, 2));
-    file("H200_E4M3_a.npy", "|u1", "(2, 2)", numbers({0x38, 0, 0xB8, 0}, 1));
-    file("H200_E4M3_b.npy", "|u1", "(2, 2)", numbers({0x40, 0, 0x38, 0}, 1));
-    file("H200_E4M3_d_fp32.npy", "<u4", "(2,)", numbers({0x40000000, 0xBF800000}, 4));
-    file("A2_tf32_a.npy", "<u4", "(2, 1)", numbers({0x3F800000, 0xBF800000}, 4));
-    file("A2_tf32_b.npy", "<u4", "(2, 1)", numbers({0x40000000, 0x3F800000}, 4));
-    file("A2_tf32_c_fp32.npy", "<u4", "(2,)", numbers({0x3F000000, 0x3F800000}, 4));
-    file("A2_tf32_d_fp32.npy", "<u4", "(2,)", numbers({0x40200000, 0}, 4));
+    file("V100_fp16_a.npy", "<u2", "(2, 1)", test::little({0x3C00, 0xBC00}, 2));
+    file("V100_fp16_b.npy", "<u2", "(2, 1)", test::little({0x4000, 0x3C00}, 2));
+    file("V100_fp16_c_fp32.npy", "<u4", "(2,)", test::little({0x3F000000, 0x3F800000}, 4));
+    file("V100_fp16_c_fp16.npy", "<u2", "(2,)", test::little({0x3800, 0x3C00}, 2));
+    file("V100_fp16_d_fp32.npy", "<u4", "(2,)", test::little({0x40200000, 0}, 4));
+    file("V100_fp16_d_fp16.npy", "<u2", "(2,)", test::little({0x4100, 0}, 2));
+    file("H200_E4M3_a.npy", "|u1", "(2, 2)", test::little({0x38, 0, 0xB8, 0}, 1));
+    file("H200_E4M3_b.npy", "|u1", "(2, 2)", test::little({0x40, 0, 0x38, 0}, 1));
+    file("H200_E4M3_d_fp32.npy", "<u4", "(2,)", test::little({0x40000000, 0xBF800000}, 4));
+    file("A2_tf32_a.npy", "<u4", "(2, 1)", test::little({0x3F800000, 0xBF800000}, 4));
+    file("A2_tf32_b.npy", "<u4", "(2, 1)", test::little({0x40000000, 0x3F800000}, 4));
+    file("A2_tf32_c_fp32.npy", "<u4", "(2,)", test::little({0x3F000000, 0x3F800000}, 4));
+    file("A2_tf32_d_fp32.npy", "<u4", "(2,)", test::little({0x40200000, 0}, 4));
     list(sets);
   }
 
@@ -190,7 +184,7 @@ TEST_CASE("hardware rows: GPU, types, shape and c become an instruction and its 
 TEST_CASE("a planted row is found and told") {
   const Hardware hardware;
   hardware.folder.write("V100_fp16_d_fp16.npy",
-                        test::npy(test::dict("<u2", "(2,)"), numbers({0x4100, 0x8000}, 2)));
+                        test::npy(test::dict("<u2", "(2,)"), test::little({0x4100, 0x8000}, 2)));
   const Replayed all = replayed({hardware.path()});
   CHECK(all.totals.different == 1);
   REQUIRE(all.sets[1].check.first.size() == 1);

@@ -9,23 +9,12 @@ from .._documents import text
 from ._explain import explained_text
 
 FOLDER = os.path.dirname(__file__)
-PAGE = string.Template("""<!-- SPDX-License-Identifier: Apache-2.0 -->
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>Which products are explained</title>
-<style>
-$style</style>
-</head>
-<body>
+TITLE = "Which products are explained"
+NO_SCRIPT = """<meta http-equiv="Content-Security-Policy" content="script-src 'none'">\n"""
+BODY = string.Template("""\
 <header>
   <p class="kicker">binade $version</p>
-  <h1>Which products are explained</h1>
+  <h1>$title</h1>
   <p id="source">$source</p>
 </header>
 <main>
@@ -55,19 +44,22 @@ $tables
   </dl>
   </div>
 </section>
-</main>
-<footer>Made by <b>binade</b> $version. The page asks the network for nothing.</footer>
-</body>
-</html>
-""")
+</main>""")
 
 
-def style():
-    out = ""
-    for name in ("_page_base.css", "_check_page.css"):
-        with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
-            out += file.read()
-    return out
+def file_text(name):
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def framed(body):
+    """The page around its body. Its own policy forbids scripts, besides what the frame's forbids."""
+    page = file_text("_page_frame.html").replace("<title>", NO_SCRIPT + "<title>")
+    for placeholder, part in (('<span id="made-by"></span>', text(__version__)), ("/*BINADE_TITLE*/", TITLE),
+                              ("/*BINADE_CSS*/", file_text("_page_base.css") + file_text("_check_page.css")),
+                              ("/*BINADE_FOOTER*/", "The page asks the network for nothing."), ("/*BINADE_BODY*/", body)):
+        page = page.replace(placeholder, part)
+    return page
 
 
 def source_of(x):
@@ -152,5 +144,5 @@ def page_of(x, count, meanings):
     many = (f"<strong>{explained:,} of {compared:,}</strong> products that were compared are given bit for bit by a model."
             if compared else "Nothing was compared.")
     left, aside = left_of(x, count)
-    return PAGE.substitute(style=style(), version=text(__version__), source=source_of(x), many=many, strip=strip(count, meanings),
-                           models=models_of(x), left=left, aside=aside, tables=tables_of(x, meanings))
+    return framed(BODY.substitute(title=TITLE, version=text(__version__), source=source_of(x), many=many, strip=strip(count, meanings),
+                           models=models_of(x), left=left, aside=aside, tables=tables_of(x, meanings)))

@@ -12,13 +12,12 @@ import copy
 import json
 import re
 import sys
-import tempfile
 import unittest
 from fractions import Fraction
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-from chromium import open_browser  # exits with 77 where there is none
+from chromium import PageCase  # exits with 77 where there is none
 from selenium.webdriver.common.by import By
 
 DATA = re.compile(r'(<script type="application/json" id="account">)(.*?)(</script>)', re.S)
@@ -66,50 +65,20 @@ def all_special(account):
     return out
 
 
-class AccountPage(unittest.TestCase):
-    html = account = browser = folder = None
-
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = open_browser()
-        cls.folder = tempfile.TemporaryDirectory()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.quit()
-        cls.folder.cleanup()
-
-    def setUp(self):
-        self.resize(1280, 900)
-        self.scheme("light")
-        self.browser.get_log("browser")
-        self.browser.get_log("performance")
-
-    def tearDown(self):
-        self.assertEqual(self.browser.get_log("browser"), [], "the console is silent")
-
-    def resize(self, width, height):
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-
-    def scheme(self, name):
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
-            {"name": "prefers-color-scheme", "value": name}]})
+class AccountPage(PageCase):
+    html = account = None
 
     def open(self, account=None):
         path = self.html
         if account is not None:
             data = json.dumps(account).replace("<", "\\u003c")
             page = self.html.read_text(encoding="utf-8")
-            path = Path(self.folder.name) / "other.html"
+            path = self.path / "other.html"
             path.write_text(DATA.sub(lambda m: m[1] + data + m[3], page), encoding="utf-8")
         self.browser.get(path.as_uri())
 
-    def script(self, code, *arguments):
-        return self.browser.execute_script(code, *arguments)
-
     def text(self, selector):
-        return self.browser.find_element(By.CSS_SELECTOR, selector).text
+        return self.find(selector).text
 
     def boxes(self, selector, name):
         return self.script("""return [...document.querySelectorAll(arguments[0])].map((bar) => [
@@ -118,13 +87,7 @@ class AccountPage(unittest.TestCase):
 
     def test_it_asks_the_network_for_nothing_but_itself(self):
         self.open()
-        asked = [json.loads(entry["message"])["message"]
-                 for entry in self.browser.get_log("performance")]
-        urls = [message["params"]["request"]["url"] for message in asked
-                if message["method"] == "Network.requestWillBeSent"]
-        self.assertGreater(len(urls), 0)
-        for url in urls:
-            self.assertTrue(url.startswith(("file:", "data:")), url)
+        self.assert_requests_are_local()
 
     def test_bars_along_k_are_as_high_as_the_losses(self):
         self.open()
@@ -225,7 +188,7 @@ class AccountPage(unittest.TestCase):
         paper = "return getComputedStyle(document.body).backgroundColor"
         self.open()
         light = self.script(paper)
-        self.scheme("dark")
+        self.media("dark")
         self.open()
         self.assertNotEqual(light, self.script(paper))
 

@@ -9,14 +9,12 @@ Exit 77 where numpy, selenium, chromium or chromedriver are missing.
 
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[2]), str(HERE.parent)]
-from chromium import open_browser  # exits with 77 where there is none
-from selenium.webdriver.support.ui import WebDriverWait
+from chromium import PageCase  # exits with 77 where there is none
 
 import page_data
 
@@ -39,13 +37,11 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 };"""
 
 
-class LongRun(unittest.TestCase):
+class LongRun(PageCase):
     @classmethod
     def setUpClass(cls):
-        cls.browser = open_browser()
+        super().setUpClass()
         cls.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": SPY})
-        cls.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
-        cls.path = Path(cls.folder.name)
         cls.page = cls.page_of("long", LAYERS, STEPS)
 
     @classmethod
@@ -54,23 +50,10 @@ class LongRun(unittest.TestCase):
         subprocess.run([BINADE, "report", "-q", *map(str, files), "-o", cls.path / f"{name}.html"], check=True, timeout=120)
         return (cls.path / f"{name}.html").read_text(encoding="utf-8")
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.quit()
-        cls.folder.cleanup()
-
-    def tearDown(self):
-        self.assertEqual(self.browser.get_log("browser"), [], "the console is silent")
-
     def open(self, name="long", width=1400):
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        self.resize(width)
         self.browser.get((self.path / f"{name}.html").as_uri())
-        WebDriverWait(self.browser, 30, 0.02).until(
-            lambda _: self.script("return performance.getEntriesByName('drawn').length") == 1)
-
-    def script(self, code, *arguments):
-        return self.browser.execute_script(code, *arguments)
+        self.wait_until_drawn()
 
     def count(self, selector):
         return self.script("return document.querySelectorAll(arguments[0]).length", selector)

@@ -6,7 +6,6 @@ import base64
 import json
 import math
 import re
-import struct
 import zlib
 from fractions import Fraction
 
@@ -55,7 +54,7 @@ def numbers(planes, at, series, steps):
 
 
 def millionths(total, power, count):
-    """Of a sum of significands of 53 bits to a power: the mean less 1."""
+    """The mean of significands to a power, less 1, in millionths, from the sum of their integers of 53 bits."""
     return math.floor((Fraction(int(total), count * 2 ** (52 * power)) - 1) * 10**6 + Fraction(1, 2))
 
 

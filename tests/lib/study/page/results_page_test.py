@@ -13,12 +13,11 @@ import math
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-from chromium import open_browser  # exits with 77 where there is none
+from chromium import PageCase  # exits with 77 where there is none
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -41,41 +40,18 @@ def points(d):
     return [tuple(map(float, pair)) for pair in re.findall(r"[ML](-?[\d.]+) (-?[\d.]+)", d)]
 
 
-class ResultsPage(unittest.TestCase):
+class ResultsPage(PageCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.page, cls.json = Path(cls.folder.name) / "page.html", Path(cls.folder.name) / "data.json"
+        super().setUpClass()
+        cls.page, cls.json = cls.path / "page.html", cls.path / "data.json"
         subprocess.run([cls.program, "experiment", "run", "--all", "-o", cls.page, "--json", cls.json],
                        capture_output=True, timeout=60)
         cls.results = json.loads(cls.json.read_text())["results"]
-        cls.browser = open_browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.quit()
-        cls.folder.cleanup()
 
     def setUp(self):
-        self.resize(1280)
-        self.media(scheme="light")
-        self.browser.get_log("browser")
-        self.browser.get_log("performance")
+        super().setUp()
         self.browser.get(self.page.as_uri())
-
-    def tearDown(self):
-        self.assertEqual(self.browser.get_log("browser"), [], "the console is silent")
-
-    def resize(self, width):
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
-
-    def media(self, scheme="light", media="screen"):
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [
-            {"name": "prefers-color-scheme", "value": scheme}]})
-
-    def script(self, code, *arguments):
-        return self.browser.execute_script(code, *arguments)
 
     def plot(self, index):
         return self.results[0]["plots"][index]
@@ -104,11 +80,7 @@ class ResultsPage(unittest.TestCase):
               [path.getAttribute('class'), path.getAttribute('d')]))""", index, series)
 
     def test_it_asks_the_network_for_nothing_but_itself(self):
-        asked = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
-        urls = [m["params"]["request"]["url"] for m in asked if m["method"] == "Network.requestWillBeSent"]
-        self.assertGreater(len(urls), 0)
-        for url in urls:
-            self.assertTrue(url.startswith(("file:", "data:")), url)
+        self.assert_requests_are_local()
 
     def test_a_line_goes_through_its_values_and_stops_at_gaps(self):
         series = self.plot(LOGARITHMS)["series"][0]
@@ -182,13 +154,13 @@ class ResultsPage(unittest.TestCase):
             const box = svg.getBoundingClientRect();
             svg.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: box.right - 5,
               clientY: box.top + 50}));""")
-        readout = self.browser.find_elements(By.CSS_SELECTOR, ".readout")[BARS].text
+        readout = self.find_all(".readout")[BARS].text
         self.assertEqual(readout.split("\n"), ["n 4", "a 4", "b –"])
 
     def test_arrow_keys_walk_through_the_values(self):
-        svg = self.browser.find_elements(By.CSS_SELECTOR, ".chart svg")[LOGARITHMS]
+        svg = self.find_all(".chart svg")[LOGARITHMS]
         self.script("arguments[0].focus()", svg)
-        readout = self.browser.find_elements(By.CSS_SELECTOR, ".readout")[LOGARITHMS]
+        readout = self.find_all(".readout")[LOGARITHMS]
         svg.send_keys(Keys.ARROW_RIGHT)
         self.assertIn("m 2−14", readout.text)
         self.assertIn("line 1e−7", readout.text)
@@ -198,7 +170,7 @@ class ResultsPage(unittest.TestCase):
 
     def test_the_legend_hides_a_series_and_shows_it_again(self):
         count = "return document.querySelectorAll('.plot')[1].querySelectorAll('.series.ink-1 rect').length"
-        button = self.browser.find_elements(By.CSS_SELECTOR, ".plot")[BARS].find_elements(By.TAG_NAME, "button")[1]
+        button = self.find_all(".plot")[BARS].find_elements(By.TAG_NAME, "button")[1]
         self.assertEqual(self.script(count), 4)
         self.script("arguments[0].click()", button)
         self.assertEqual(self.script(count), 1)  # the swatch
@@ -206,7 +178,7 @@ class ResultsPage(unittest.TestCase):
         self.assertEqual(self.script(count), 4)
 
     def test_the_summary_and_the_sections_tell_every_status(self):
-        rows = [row.text for row in self.browser.find_elements(By.CSS_SELECTOR, "#summary tr")]
+        rows = [row.text for row in self.find_all("#summary tr")]
         self.assertEqual(len(rows), len(self.results))
         words = ["as expected", "not as expected", "skipped", "failed", "as expected", "as expected"]
         for row, result, status in zip(rows, self.results, words):
@@ -214,11 +186,11 @@ class ResultsPage(unittest.TestCase):
             self.assertIn(status, row)
         self.assertIn("6 experiments: 3 as expected, 1 not as expected, 1 skipped, 1 failed",
                       self.browser.find_element(By.ID, "source").text)
-        sections = self.browser.find_elements(By.CSS_SELECTOR, ".result")
+        sections = self.find_all(".result")
         self.assertIn("data.csv: no such file; restore it", sections[3].text)
 
     def test_powers_in_words_are_raised_and_tables_are_whole(self):
-        section = self.browser.find_elements(By.CSS_SELECTOR, ".result")[0]
+        section = self.find_all(".result")[0]
 
         def raised(selector):
             return [sup.text for sup in section.find_elements(By.CSS_SELECTOR, f"{selector} sup")]
@@ -238,11 +210,11 @@ class ResultsPage(unittest.TestCase):
 
     def test_hostile_names_stay_text(self):
         self.assertIsNone(self.script("return window.hit ?? null"))
-        section = self.browser.find_elements(By.CSS_SELECTOR, ".result")[4]
+        section = self.find_all(".result")[4]
         self.assertGreater(section.text.count("onerror='window.hit=2'"), 5)
 
     def test_odd_plots_are_drawn_without_nonsense(self):
-        section = self.browser.find_elements(By.CSS_SELECTOR, ".result")[5]
+        section = self.find_all(".result")[5]
         html = section.get_attribute("innerHTML")
         self.assertEqual(len(section.find_elements(By.CSS_SELECTOR, ".chart svg")), 4)
         for nonsense in ("NaN", "undefined", "Infinity", "null"):
@@ -250,7 +222,7 @@ class ResultsPage(unittest.TestCase):
         self.assertLess(len(section.find_elements(By.CSS_SELECTOR, ".tick")), 80)
 
     def test_a_sweep_has_its_name_a_table_and_a_plot_per_result(self):
-        spec = Path(self.folder.name) / "spec.json"
+        spec = self.path / "spec.json"
         spec.write_text(json.dumps({"name": "series", "base": {"label": "2^-3"},
                                     "grid": {"power": [2, 1], "terms": [1, 4, 16]}}))
         page = spec.with_suffix(".html")
@@ -258,11 +230,11 @@ class ResultsPage(unittest.TestCase):
         self.browser.get(page.as_uri())
         self.assertEqual(self.browser.find_element(By.ID, "title").text, "Sweep series")
         self.assertIn('6 runs · all with {"label":"2^-3"}', self.browser.find_element(By.ID, "source").text)
-        titles = [title.text for title in self.browser.find_elements(By.CSS_SELECTOR, ".plot h3")]
+        titles = [title.text for title in self.find_all(".plot h3")]
         self.assertEqual(titles, ["sum", "rest"])
-        self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".plot .series path.curve")), 8)
-        self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".table tbody tr")), 6)
-        self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".answers, .status")), 0)
+        self.assertEqual(len(self.find_all(".plot .series path.curve")), 8)
+        self.assertEqual(len(self.find_all(".table tbody tr")), 6)
+        self.assertEqual(len(self.find_all(".answers, .status")), 0)
 
     def test_the_dark_page_is_dark(self):
         paper = "return getComputedStyle(document.body).backgroundColor"

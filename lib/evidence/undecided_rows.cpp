@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pool of every generator's rows, and the choice among them.
-#include "lib/evidence/open_rows.h"
+// Makes a pool of the rows of every generator, and chooses among them.
+#include "lib/evidence/undecided_rows.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "lib/cases/dot_cases.h"
-#include "lib/evidence/telling.h"
+#include "lib/evidence/distinguishing_rows.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
 namespace {
 
-/// The first rows of generators: where every rival of every instruction shows (a test holds them to it).
-/// tiny begins with the ladder, 64 rows a rung.
+/// How many of each generator's first rows are in the pool: so many that every rival of every
+/// instruction gives another result on some of them (a test checks this). The generator "tiny" begins
+/// with its ladder, which has 64 rows for each rung.
 struct PoolRows {
   std::string_view generator;
   std::uint64_t rows;
@@ -25,7 +26,7 @@ constexpr PoolRows pool_rows[]{
     {"random_bits", 512},    {"integers", 4096},
 };
 
-/// Rows that tell once are found twice, so that no aspect hangs on a single one.
+/// The choice is made twice, so that no aspect depends on a single row.
 constexpr int passes = 2;
 
 void append(Dots& to, const Dots& from) {
@@ -63,7 +64,7 @@ Dots rows_of_pool(const Dots& pool, const std::vector<std::size_t>& chosen, std:
 
 }  // namespace
 
-OpenRows open_rows(const Instruction& x, std::uint64_t seed) {
+UndecidedRows undecided_rows(const Instruction& x, std::uint64_t seed) {
   std::vector<Rival> rivals;
   for (const OpenAspect& open : open_aspects(x)) {
     rivals.insert(rivals.end(), open.rivals.begin(), open.rivals.end());
@@ -91,13 +92,13 @@ OpenRows open_rows(const Instruction& x, std::uint64_t seed) {
   std::vector<bool> taken(rows);
   for (int pass = 0; pass < passes; ++pass) {
     std::vector<std::size_t> groups(results.size());
-    for (const std::size_t row :
-         choose_telling(rows, most_open_rows - chosen.size(), taken, result, groups)) {
+    for (const std::size_t row : choose_distinguishing_rows(
+             rows, most_undecided_rows - chosen.size(), taken, result, groups)) {
       chosen.push_back(row);
       taken[row] = true;
     }
   }
-  OpenRows out{rows_of_pool(pool, chosen, k), {}};
+  UndecidedRows out{rows_of_pool(pool, chosen, k), {}};
   for (std::size_t n = 0; n < rivals.size(); ++n) {
     if (results[n + 1] == results[0]) out.unsettled.push_back(rivals[n].name);
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Masks reveal the tree of a sum (FPRev, arXiv 2411.00442): a big number at one k and its negative at
-// another absorb whatever is added between them. Ladders lie about the bits that a fused sum keeps
-// below its largest term, and rows near the floor where exponents stop to count (Khattak and Mikaitis,
-// arXiv 2512.07004). Cancellation makes the rest of roundings visible.
-#include "lib/identify/telling_rows.h"
+// The kinds of rows. Masks reveal the tree of a sum (FPRev, arXiv 2411.00442): a big number at one k
+// and its negative at another absorb whatever is added between them. Ladders have terms near the last
+// bit that a fused sum keeps below its largest term; rows near the floor have terms at the exponents
+// that no longer count (Khattak and Mikaitis, arXiv 2512.07004). Cancellation makes the rest of
+// roundings visible.
+#include "lib/identify/probe_rows.h"
 
 #include <algorithm>
 
@@ -13,12 +14,12 @@
 
 namespace binade {
 
-int TellingRows::between(int low, int high) {
+int ProbeRows::between(int low, int high) {
   return low + static_cast<int>(random_() % static_cast<std::uint64_t>(high - low + 1));
 }
 
-/// Of either sign; the exponent is brought into the format's range.
-std::uint64_t TellingRows::number(const Format& f, int exponent, bool power_of_two) {
+/// Returns a number of either sign; its exponent is clamped to the format's range.
+std::uint64_t ProbeRows::number(const Format& f, int exponent, bool power_of_two) {
   const std::uint64_t fraction = power_of_two ? 0 : random_() & f.fraction_mask();
   const bool negative = random_() % 2 == 0;
   const int e = std::clamp(exponent, f.quantum_exponent(), f.emax());
@@ -32,7 +33,7 @@ std::uint64_t TellingRows::number(const Format& f, int exponent, bool power_of_t
   return bits_of({negative, static_cast<std::uint64_t>(e + f.bias), fits}, f);
 }
 
-std::vector<std::uint64_t> TellingRows::spread(int low, int high, bool powers_of_two) {
+std::vector<std::uint64_t> ProbeRows::spread(int low, int high, bool powers_of_two) {
   std::vector<std::uint64_t> out(k_);
   for (std::uint64_t& x : out) {
     const int e = between(low, high);
@@ -41,8 +42,9 @@ std::vector<std::uint64_t> TellingRows::spread(int low, int high, bool powers_of
   return out;
 }
 
-/// Ones, or numbers far below, with big, -big among them, as many pairs as chance has it.
-std::vector<std::uint64_t> TellingRows::masks() {
+/// Returns a row of small numbers of one magnitude with one or two pairs of a big number and its
+/// negative among them.
+std::vector<std::uint64_t> ProbeRows::masks() {
   const int span = sum_.precision + 2;
   const int top = std::min(f_.emax() - 2, std::max(0, f_.quantum_exponent() + span + 4));
   const int low = std::max(f_.quantum_exponent() + 2, top - span - between(0, 3));
@@ -58,8 +60,8 @@ std::vector<std::uint64_t> TellingRows::masks() {
   return out;
 }
 
-/// One large term, the others about `keeps` binades below it.
-std::vector<std::uint64_t> TellingRows::ladder() {
+/// Returns a row of one or more large terms; the others lie about `keeps` binades below them.
+std::vector<std::uint64_t> ProbeRows::ladder() {
   const int keeps = between(10, 30);
   const int top = std::min(f_.emax() - 2, std::max(0, f_.quantum_exponent() + keeps + 4));
   std::vector<std::uint64_t> out = spread(top - keeps - 2, top - keeps + 2, false);
@@ -68,14 +70,14 @@ std::vector<std::uint64_t> TellingRows::ladder() {
   return out;
 }
 
-/// Products where the sum's format ends.
-std::vector<std::uint64_t> TellingRows::near_floor() {
+/// Returns a row whose products lie near the smallest numbers of the sum's format.
+std::vector<std::uint64_t> ProbeRows::near_floor() {
   const int low = sum_.quantum_exponent() - 12;
   return spread(low, sum_.emin() + 2, random_() % 2 == 0);
 }
 
-/// Pairs that cancel, somewhere in the row, and a few terms that stay.
-std::vector<std::uint64_t> TellingRows::cancelling() {
+/// Returns a row of pairs that cancel, at some distance from each other, and a few terms that stay.
+std::vector<std::uint64_t> ProbeRows::cancelling() {
   std::vector<std::uint64_t> out = spread(-6, 6, false);
   const std::size_t far = 1 + random_() % std::max<std::size_t>(1, k_ - 1);
   for (std::size_t i = 0; i + far < k_; i += 2 * far) {
@@ -85,13 +87,13 @@ std::vector<std::uint64_t> TellingRows::cancelling() {
   return out;
 }
 
-std::vector<std::uint64_t> TellingRows::integers() {
+std::vector<std::uint64_t> ProbeRows::integers() {
   std::vector<std::uint64_t> out(k_);
   for (std::uint64_t& x : out) x = random_() & ((std::uint64_t{1} << f_.bits()) - 1);
   return out;
 }
 
-std::vector<std::uint64_t> TellingRows::row() {
+std::vector<std::uint64_t> ProbeRows::row() {
   if (is_integer(f_)) return integers();
   switch (rows_++ % 8) {
     case 0:
@@ -105,7 +107,7 @@ std::vector<std::uint64_t> TellingRows::row() {
   }
 }
 
-std::vector<std::uint64_t> TellingRows::column() {
+std::vector<std::uint64_t> ProbeRows::column() {
   if (is_integer(f_)) return integers();
   switch (columns_++ % 8) {
     case 0: {
@@ -122,7 +124,7 @@ std::vector<std::uint64_t> TellingRows::column() {
   }
 }
 
-std::uint64_t TellingRows::addend(const Format& f) {
+std::uint64_t ProbeRows::addend(const Format& f) {
   if (is_integer(f)) return random_() & ((std::uint64_t{1} << f.bits()) - 1);
   const bool zero = random_() % 4 == 0;
   const int e = between(-12, 6);

@@ -2,7 +2,7 @@
 //
 // The rows that settle what is open: few, each rival excluded by some of them, and what a GPU of either kind
 // is found to follow.
-#include "lib/evidence/open_rows.h"
+#include "lib/evidence/undecided_rows.h"
 
 #include <doctest/doctest.h>
 
@@ -32,10 +32,10 @@ const Named some[]{
 TEST_CASE("few rows, and each rival of what is open is excluded by some") {
   for (const Named& row : some) {
     const Instruction x = parse_instruction(row.name, row.sm);
-    Dots rows = open_rows(x, 1).rows;
+    Dots rows = undecided_rows(x, 1).rows;
     CAPTURE(std::string(row.name));
     REQUIRE(!rows.c.empty());
-    CHECK(rows.c.size() <= most_open_rows);
+    CHECK(rows.c.size() <= most_undecided_rows);
     CHECK(rows.a.size() == rows.c.size() * static_cast<std::size_t>(x.k));
     REQUIRE(!EmulatedDevice(row.sm).run_dots(x, rows));
     std::size_t open = 0;
@@ -49,7 +49,7 @@ TEST_CASE("few rows, and each rival of what is open is excluded by some") {
       }
     }
     CHECK(open > 0);
-    const Dots again = open_rows(x, 1).rows;
+    const Dots again = undecided_rows(x, 1).rows;
     CHECK(again.a == rows.a);
     CHECK(again.c == rows.c);
   }
@@ -58,7 +58,7 @@ TEST_CASE("few rows, and each rival of what is open is excluded by some") {
 TEST_CASE("nothing is open where hardware has shown everything") {
   const Instruction x = parse_instruction("wgmma.m64n256k16.f32.bf16.bf16", 90);
   CHECK(open_aspects(x).empty());
-  CHECK(open_rows(x, 1).rows.c.empty());
+  CHECK(undecided_rows(x, 1).rows.c.empty());
 }
 
 TEST_CASE("a GPU that follows a rival is found out") {
@@ -74,7 +74,7 @@ TEST_CASE("a GPU that follows a rival is found out") {
       {{.floor = "none"}, "no floor"},
   };
   for (const Chosen& row : choices) {
-    Dots rows = open_rows(x, 1).rows;
+    Dots rows = undecided_rows(x, 1).rows;
     EmulatedDevice device(80, [&row](DotModel& model) { model = with_rules(model, row.rules); });
     REQUIRE(!device.run_dots(x, rows));
     CAPTURE(std::string(row.name));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice, every candidate on a thread.
-#include "lib/evidence/telling.h"
+// Makes the choice; the candidates for a row are tried on all threads.
+#include "lib/evidence/distinguishing_rows.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 namespace binade {
 namespace {
 
-/// The groups, if this row's results were known too; numbered by their first members.
+/// Returns the groups as the results of this row divide them, numbered by their first members.
 std::vector<std::size_t> refined(const std::vector<std::size_t>& groups, std::size_t row,
                                  const ResultsOf& results) {
   std::map<std::pair<std::size_t, std::vector<std::uint64_t>>, std::size_t> known;
@@ -31,9 +31,10 @@ std::size_t group_count(const std::vector<std::size_t>& groups) {
   return *std::ranges::max_element(groups) + 1;
 }
 
-std::vector<std::size_t> choose_telling(std::size_t rows, std::size_t wanted,
-                                        const std::vector<bool>& taken, const ResultsOf& results,
-                                        std::vector<std::size_t>& groups) {
+std::vector<std::size_t> choose_distinguishing_rows(std::size_t rows, std::size_t wanted,
+                                                    const std::vector<bool>& taken,
+                                                    const ResultsOf& results,
+                                                    std::vector<std::size_t>& groups) {
   std::vector<std::size_t> chosen;
   while (chosen.size() < wanted && group_count(groups) < groups.size()) {
     std::vector<std::size_t> counts(rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of operands that tell orders and alignments apart, drawn from a seed.
+// Rows of operands that distinguish orders and alignments, drawn from a seed.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace binade {
 
-/// Numbers of a format for a row of a (or dot), whose partners are about 1.
-class TellingRows {
+/// Draws operands of a format for rows of a, and for columns of b, which are mostly about 1. The
+/// kinds of rows take turns.
+class ProbeRows {
  public:
-  TellingRows(const Format& f, const Format& sum, std::size_t k, std::uint64_t seed)
+  ProbeRows(const Format& f, const Format& sum, std::size_t k, std::uint64_t seed)
       : f_(f), sum_(sum), k_(k), random_(seed) {}
 
-  /// A row of the next kind.
+  /// Returns a row of k numbers of the next kind.
   std::vector<std::uint64_t> row();
-  /// A column of the next kind: the first is all ones.
+  /// Returns a column of k numbers of the next kind; the first is all ones.
   std::vector<std::uint64_t> column();
-  /// An addend about 1, or zero.
+  /// Returns a number of magnitude 2^-12 to 2^7, or zero one time in four.
   std::uint64_t addend(const Format& f);
 
  private:

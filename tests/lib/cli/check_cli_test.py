@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What `binade check` says of planted mistakes, in blocks written by hand from arithmetic.
+# Run as check_cli_test.py PATH_TO_BINADE; needs Python alone.
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from cli_case import main
+from stream_case import GOOD, WRONG, StreamCase
+
+
+class Mismatches(StreamCase):
+    def explains(self, command, lines, *blocks):
+        """The mismatches of a few lines are told in exactly these words."""
+        count = len(lines.splitlines())
+        end = f"{count} cases, {len(blocks)} mismatches\n"
+        want = "".join(block.strip("\n") + "\n\n" for block in blocks) + end
+        self.assertEqual(self.says("check --testfloat " + command, lines, 1), want)
+
+    def test_a_wrong_result_far_below_the_tie(self):
+        # -2208 - 2047/2^24; near 2208 the numbers of binary16 are 2 apart.
+        self.explains("f16_add", "87FF E850 E850 01\n87FF E850 E851 01\n", """
+line 2: f16_add 87FF E850
+  a       87FF     -0.000122010707855224609375
+  b       E850     -2208
+  exact            about -2208.0001220107078552: rounded away about 0.0001220 (about 6.101e-05 ulp), short of the tie -2209
+  binade  E850 01  -2208  inexact
+  stream  E851 01  -2210  inexact
+""")
+
+    def test_a_wrong_flag(self):
+        self.explains("f16_add", "3C00 4000 4200 01\n" + GOOD, """
+line 1: f16_add 3C00 4000
+  a       3C00     1
+  b       4000     2
+  exact            3
+  binade  4200 00  3  no flags
+  stream  4200 01  3  inexact
+""")
+
+    # Berkeley's testfloat_ver knows f32_to_bf16 and bf16_to_f32 by name, checks nothing of their
+    # streams and exits with 0: planted mistakes pass. Here they must not.
+    def test_bfloat16_conversions_are_really_checked(self):
+        # 1.01171875 = 1 + 3·2^-8 lies halfway between 1 + 2^-7 and 1 + 2^-6.
+        self.explains("f32_to_bf16", "3F818000 3F82 01\n3F818000 3F81 01\n3F810000 3F81 01\n", """
+line 2: f32_to_bf16 3F818000
+  a       3F818000  1.01171875
+  exact             1.01171875: a tie between 1.0078125 and 1.015625, to even
+  binade  3F82 01   1.015625   inexact
+  stream  3F81 01   1.0078125  inexact
+""", """
+line 3: f32_to_bf16 3F810000
+  a       3F810000  1.0078125
+  exact             1.0078125
+  binade  3F81 00   1.0078125  no flags
+  stream  3F81 01   1.0078125  inexact
+""")
+        self.explains("bf16_to_f32", "3F81 3F810000 00\n3F81 3F820000 00\n", """
+line 2: bf16_to_f32 3F81
+  a       3F81         1.0078125
+  exact                1.0078125
+  binade  3F810000 00  1.0078125  no flags
+  stream  3F820000 00  1.015625   no flags
+""")
+
+    def test_division_by_zero(self):
+        self.explains("f16_div", "BC00 0000 FC00 00\n", """
+line 1: f16_div BC00 0000
+  a       BC00     -1
+  b       0000     0
+  exact            -inf, divided by zero
+  binade  FC00 08  -inf  divide by zero
+  stream  FC00 00  -inf  no flags
+""")
+
+    def test_comparisons_name_the_relation(self):
+        self.explains("f16_eq", "3C00 3C01 1 00\n7D00 3C00 0 00\n8000 0000 0 00\n", """
+line 1: f16_eq 3C00 3C01
+  a       3C00  1
+  b       3C01  1.0009765625
+                a < b
+  binade  0 00  false  no flags
+  stream  1 00  true   no flags
+""", """
+line 2: f16_eq 7D00 3C00
+  a       7D00  signaling NaN
+  b       3C00  1
+                unordered
+  binade  0 10  false  invalid
+  stream  0 00  false  no flags
+""", """
+line 3: f16_eq 8000 0000
+  a       8000  -0
+  b       0000  0
+                a = b
+  binade  1 00  true   no flags
+  stream  0 00  false  no flags
+""")
+
+    def test_a_comparison_under_daz_is_explained_as_it_was_made(self):
+        self.explains("f16_eq --daz", "0001 0000 0 00\n", """
+line 1: f16_eq 0001 0000
+  a       0001  2^-24 ≈ 5.96046e-08
+  b       0000  0
+                a = b
+  binade  1 00  true   no flags
+  stream  0 00  false  no flags
+""")
+
+    def test_integers_out_of_range_may_have_any_value_but_must_be_invalid(self):
+        lines = "C1200000 00000005 10\nC1200000 FFFFFFF6 00\n"  # -10
+        second = """
+line 2: f32_to_ui32 C1200000
+  a       C1200000     -10
+  binade  00000000 10  0           invalid
+  stream  FFFFFFF6 00  4294967286  no flags
+"""
+        self.explains("f32_to_ui32", lines, second)
+        self.explains("f32_to_ui32 --nan-bits", lines, """
+line 1: f32_to_ui32 C1200000
+  a       C1200000     -10
+  binade  00000000 10  0  invalid
+  stream  00000005 10  5  invalid
+""", second)
+
+    def test_an_integer_between_two_numbers(self):
+        self.explains("i32_to_f32", "01000001 4B800001 01\nFFFFFFFF BF800001 00\n", """
+line 1: i32_to_f32 01000001
+  a       01000001     16777217
+  exact                16777217: a tie between 16777216 and 16777218, to even
+  binade  4B800000 01  16777216  inexact
+  stream  4B800001 01  16777218  inexact
+""", """
+line 2: i32_to_f32 FFFFFFFF
+  a       FFFFFFFF     -1
+  exact                -1
+  binade  BF800000 00  -1                          no flags
+  stream  BF800001 00  -1.00000011920928955078125  no flags
+""")
+
+    def test_packed_numbers_are_explained_in_the_lane_that_differs(self):
+        self.explains("mul.rn.f16x2", "40003C00 42003C00 47003C00\n", """
+line 1: mul.rn.f16x2 40003C00 42003C00, lane 1
+  a       4000  2
+  b       4200  3
+  exact         6
+  binade  4600  6
+  stream  4700  7
+""")
+        # Lane 0 differs too, but a NaN is as good as another.
+        self.explains("add.f16x2", "3C007C00 3C00FC00 41007E00\n", """
+line 1: add.f16x2 3C007C00 3C00FC00, lane 1
+  a       3C00  1
+  b       3C00  1
+  exact         2
+  binade  4000  2
+  stream  4100  2.5
+""")
+
+    def test_nan_bits_compares_nans(self):
+        lines = "7E00 3C00 FE00 00\n"
+        self.assertEqual(self.says("check --testfloat f16_add", lines), "1 cases, 0 mismatches\n")
+        text = self.says("check --testfloat f16_add --nan-bits", lines, 1)
+        self.assertIn("  binade  7E00 00  NaN  no flags\n  stream  FE00 00  NaN  no flags\n", text)
+
+    def test_show_says_how_many_are_explained(self):
+        lines = WRONG * 7
+        none = self.says("check --testfloat f16_add --show 0", lines, 1)
+        self.assertEqual(none, "7 cases, 7 mismatches\n")
+        two = self.says("check --testfloat f16_add --show 2", lines, 1)
+        self.assertEqual(two.count("stream "), 2)
+        self.assertIn("… 5 more", two)
+        self.assertTrue(two.endswith("\n7 cases, 7 mismatches\n"))
+        self.assertEqual(self.says("check --testfloat f16_add", lines, 1).count("stream "), 5)
+        self.assertNotIn("more", self.says("check --testfloat f16_add --show 7", lines, 1))
+
+    def test_a_million_lines_give_the_same_on_any_number_of_threads(self):
+        lines = [GOOD] * 1000000
+        for i in range(123, 1000000, 9973):
+            lines[i] = WRONG
+        text = "".join(lines)
+        command = "check --testfloat f16_add --show 100"
+        one = self.says(command, text, 1, BINADE_THREADS="1")
+        self.assertTrue(one.startswith("line 124: "))
+        self.assertTrue(one.endswith("\n1000000 cases, 101 mismatches\n"))
+        for threads in ["2", "7"]:
+            self.assertEqual(self.says(command, text, 1, BINADE_THREADS=threads), one)
+
+
+if __name__ == "__main__":
+    main()

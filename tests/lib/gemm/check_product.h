@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Holds the engine to the definition of a product, at every level of the kernels' table.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "lib/gemm/prepared_product.h"
+#include "tests/lib/gemm/exact_product.h"
+
+namespace binade::test {
+
+/// D is of m rows and n columns, each a sum of k products.
+struct Size {
+  std::size_t m, n, k;
+};
+
+/// How many elements were compared, how many of them are numbers, and how many were compared as numbers.
+struct Tally {
+  std::uint64_t elements = 0, numbers = 0, values = 0;
+};
+
+inline std::uint64_t defined(const GemmModel& g, const GemmElement<std::uint64_t>& x,
+                             int scale_log2) {
+  return epilogue(g, x, rescaled(element_sum(g, x), scale_log2, g.epilogue.compute));
+}
+
+/// Lines of numbers laid out another way: k by k, the last first, two apart, and between them NaNs where k is odd.
+struct Laid {
+  std::vector<float> values;
+  LinePlaces places;
+
+  Laid(const std::vector<float>& numbers, std::size_t count, std::size_t k)
+      : values(2 * numbers.size(), k % 2 == 0 ? 0 : std::numeric_limits<float>::quiet_NaN()),
+        places(LinePlaces::dense(count, k)) {
+    for (std::size_t i = 0; i < count; ++i) places.starts[i] = static_cast<std::int64_t>(2 * i);
+    for (std::size_t i = 0; i < k; ++i) {
+      places.offsets[i] = static_cast<std::int32_t>(2 * (k - 1 - i) * count);
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      values[static_cast<std::size_t>(places.starts[i / k] + places.offsets[i % k])] = numbers[i];
+    }
+  }
+};
+
+/// Checks that operands given as numbers give D as numbers, for models whose formats allow it; any NaN equals any other.
+inline void check_values(const PreparedProduct& product, const GemmModel& g, const GemmOperands& x,
+                         const std::vector<std::uint64_t>& expected, Tally& tally) {
+  const auto inside = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
+  if (!x.c.empty() || g.epilogue.out != binary32 || !inside(g.types.a) || !inside(g.types.b) ||
+      (!x.bias.empty() && g.bias != binary32)) {
+    return;
+  }
+  const auto numbers = [](const std::vector<std::uint64_t>& codes, const Format& f) {
+    std::vector<float> out;
+    for (const std::uint64_t code : codes) out.push_back(value_of<float>(code, f));
+    return out;
+  };
+  const auto a = numbers(x.a, g.types.a), b = numbers(x.b, g.types.b),
+             bias = numbers(x.bias, g.bias);
+  const Laid rows(a, x.m, x.k), columns(b, x.n, x.k);
+  std::vector<float> d(x.m * x.n);
+  product.all({rows.places.of(rows.values.data()), columns.places.of(columns.values.data()), bias},
+              d.data());
+  REQUIRE(d.size() == expected.size());
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    CAPTURE(at);
+    const bool is_nan = decode(expected[at], binary32).kind == Kind::nan;
+    REQUIRE((is_nan ? std::isnan(d[at]) : bits_of(d[at]) == expected[at]));
+  }
+  tally.values += d.size();
+}
+
+/// Checks all of D, and each element by itself, at every level.
+inline void check_product(const GemmModel& g, const GemmOperands& x, int scale_log2, Tally& tally) {
+  const ProductShape shape{x.k, !x.c.empty(), !x.bias.empty(), scale_log2};
+  std::vector<std::uint64_t> expected;
+  for (std::size_t i = 0; i < x.m; ++i) {
+    for (std::size_t j = 0; j < x.n; ++j) {
+      expected.push_back(defined(g, x.element(i, j), scale_log2));
+      tally.elements += 1;
+      tally.numbers += is_number(expected.back(), g.epilogue.out) ? 1 : 0;
+    }
+  }
+  for (std::size_t level = 0; level < level_names.size(); ++level) {
+    CAPTURE(level_names[level]);
+    const Kernels& table = kernels(static_cast<Level>(level));
+    const PreparedProduct product(g, shape, table);
+    const std::vector<std::uint64_t> all = product.all(x);
+    REQUIRE(all.size() == expected.size());
+    for (std::size_t at = 0; at < all.size(); ++at) {
+      CAPTURE(at);
+      REQUIRE(all[at] == expected[at]);
+    }
+    check_values(product, g, x, expected, tally);
+    const DecodedOperands operands = decoded(product.reading(), x.a, x.b, x.k);
+    PreparedProduct::Space space = product.space();
+    for (std::size_t at = 0; at < expected.size(); at += 1 + at / 7) {
+      const std::size_t i = at / x.n, j = at % x.n;
+      REQUIRE(product.element(operands, i, j, x.element(i, j), space) == expected[at]);
+    }
+  }
+}
+
+}  // namespace binade::test
