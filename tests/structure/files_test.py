@@ -9,7 +9,8 @@ import sys
 from sources import all_files, text_of
 
 ROOMS = ["lib", "cuda", "emulate", "experiments", "tests", "notebooks"]
-TOP_LEVEL = ["meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "dev"]
+TOP_LEVEL = ["meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml",
+             "dev"]
 BUILD_FILE_LINES = 100
 
 LICENCE = "SPDX-License-" + "Identifier: Apache-2.0"

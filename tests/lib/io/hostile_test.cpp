@@ -20,7 +20,7 @@ struct GoodFile {
   std::string bytes;
 };
 
-/// One file of each kind.
+/// Good files of every kind that is a single file. A name begins with that of the reader: npz is open_npz.
 std::vector<GoodFile> good_files() {
   const std::string array = npy(dict(">f4", "(2, 3)", true), "abcdefghijklmnopqrstuvwx");
   const std::string bytes = npy(dict("|u1", "(3,)"), "xyz", 2);
@@ -37,17 +37,17 @@ std::vector<GoodFile> good_files() {
                                {{.name = "m/byteorder", .contents = "little"}});
   };
   return {
-      {"a.npy", array},
-      {"a.safetensors",
+      {"npy", array},
+      {"safetensors",
        test::safetensors(R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2,1],)"
                          R"("data_offsets":[0,8]},"b":{"dtype":"BF16","shape":[2],)"
                          R"("data_offsets":[8,12]}})",
                          "abcdefghijkl")},
-      {"stored.npz", archive(false, false)},
-      {"deflated.npz", archive(true, false)},
-      {"zip64.npz", archive(true, true)},
-      {"checked.pt", torch(true)},
-      {"unchecked.pt", torch(false)},
+      {"npz, stored", archive(false, false)},
+      {"npz, deflated", archive(true, false)},
+      {"npz, zip64", archive(true, true)},
+      {"torch_file, checked", torch(true)},
+      {"torch_file, unchecked", torch(false)},
   };
 }
 

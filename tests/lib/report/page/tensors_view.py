@@ -45,9 +45,13 @@ class Tensors(ReportPage):
     def test_heads_sort_the_table_both_ways_with_missing_values_last(self):
         report = with_odd_tensors(self.report)
         self.open(report)
-        keys = {"max": lambda t: t["max"], "values": lambda t: t["values"]}
-        for column, key in keys.items():
-            for order in ("descending", "ascending"):
+        numbers = {"max": lambda t: t["max"], "min": lambda t: t["min"], "values": lambda t: t["values"],
+                   "zeros": lambda t: t["zeros"] / t["values"] if t["values"] else None,
+                   "headroom": lambda t: t["formats"][report["formats"][0]["name"]]["headroom"]}
+        texts = {"advice": lambda t: t["advice"]["format"]}
+        both = ["descending", "ascending"]
+        for column, key in (numbers | texts).items():
+            for order in both if column in numbers else both[::-1]:
                 shown = [key(report["tensors"][index]) for index in self.sort_by(column, order)]
                 known = [value for value in shown if value is not None]
                 self.assertEqual(known, sorted(known, reverse=order == "descending"))

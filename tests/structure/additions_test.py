@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What is added in one place stands in all the others: a format, an architecture, a level, … is a name in one table, and the
+# rows of KINDS say which other files name it. CONTRIBUTING.md tells people of the same files: each place of a kind is named
+# in its section, and what the page names exists: paths, what a step says to look for in a file, tests. Also every
+# source and every test belongs to some meson.build. The judges are tried on made-up texts that are wrong on purpose.
+
+import re
+import sys
+from typing import NamedTuple
+
+from sources import ROOT, all_files, text_of
+
+PAGE = "CONTRIBUTING.md"
+
+
+class Kind(NamedTuple):
+    """What has a name in a table. Each place is (file or files, pattern in one of these); NAME in either is the name, and
+    SPOKEN what people call it where that is another word."""
+    section: str  # heading of CONTRIBUTING.md
+    what: str
+    table: str  # the file
+    block: str  # pattern whose group is the table in it
+    row: str  # pattern whose group is a name in the table
+    places: list
+    spoken: dict = {}
+
+
+KINDS = [
+    Kind("Add a format", "format", "emulate/format.h", r" formats\{\{(.*?)\n\}\};", r'\{"(\w+)", \w+, "', [
+        ("emulate/README.md", r"^NAME +\d+ +\d\+"),
+        ("tests/oracle/specs.cpp", r'\{"NAME",'),
+        ("tests/lib/cli/formats_command_test.cpp", r'\{"NAME",'),
+        ("tests/lib/format/format_spec_test.cpp", r"\bNAME,"),
+    ]),
+    Kind("Add a format", "name in a format's source", "emulate/format.h", r" formats\{\{(.*?)\n\}\};", r"(?:torch|PTX )\.(\w+)", [
+        (("lib/format/format_spec.cpp", "emulate/format.h"), r'\{"NAME", '),
+    ]),
+    Kind("Add a format", "format of up to sixteen bits", "emulate/format.h", r" formats\{\{(.*?)\n\}\};",
+         r'\{"\w+", (?!tf32|binary32|binary64)(\w+), "', [("tests/emulate/arithmetic_test.cpp", r"\bNAME\b")]),
+    Kind("Add an architecture", "architecture", "emulate/architectures.h", r"array architectures\{(.*?)\n\};",
+         r"Architecture\{(\d+),", [
+             ("tests/emulate/dot_models_test.cpp", r'^ +\{"\w.*[{ ]NAME[,}]'),
+         ]),
+    Kind("Add a kernel level", "level", "emulate/fast/kernels.h", r"level_names\{(.*?)\}", r'"(\w+)"', [
+        ("emulate/fast/kernels.cpp", r"case Level::NAME:"),
+        ("lib/parallel/parallel.cpp", r"case Level::NAME:"),
+        ("lib/parallel/parallel.h", r"BINADE_ISA \([^)]*\bNAME\b"),
+        ("lib/README.md", r"`BINADE_ISA` \([^)]*`NAME`"),
+        ("emulate/README.md", r"is the table by level:[^|]*?`NAME`"),
+        ("tests/lib/parallel/parallel_test.cpp", r'no such level; give [^"]*\bNAME\b'),
+    ]),
+    Kind("Add a kernel level", "level of vectors", "emulate/fast/kernels.h", r'level_names\{"reference", "portable", (.*?)\}',
+         r'"(\w+)"', [
+             ("emulate/meson.build", r"'fast/NAME\.cpp'"),
+             ("emulate/README.md", r"`NAME\.h`"),
+             ("lib/gemm/loss_lanes.cpp", r"Level::NAME\)"),
+             ("tests/structure/include_rules_test.py", r"emulate/fast/\([^)]*\bNAME\b"),
+             ("tests/structure/levels_test.py", r'^UNITS = .*"NAME":'),
+             ("tests/lib/gemm/lane_product_test.cpp", r"fast_levels\[\]\{[^}]*Level::NAME\b"),
+             ("tests/lib/gemm/prepared_product_test.cpp", r"Level::NAME\b"),
+             ("tests/slow/products_test.cpp", r"Level::NAME\b"),
+             ("tests/bench/matmul_bench.cpp", r"Level::NAME\b"),
+             ("tests/bench/speed_table.py", r'^LEVELS = .*"NAME":'),
+         ]),
+    Kind("Add a loss scaler", "policy", "lib/amp/loss_scaler.cpp", r"make_policies\(\) \{(.*?)\n\}", r'\.name = "(\w+)"', [
+        ("lib/amp/loss_scaler.h", r"^///.*\bNAME\b"),
+        ("lib/python/binade/torch/README.md", r"^\|[^|]*\bNAME\b"),
+    ]),
+    Kind("Add a loss scaler", "policy that changes its scale", "lib/amp/loss_scaler.cpp", r"make_policies\(\) \{(.*?)\n\}",
+         r'\.name = "(?!static"|none")(\w+)"', [
+             (("tests/oracle/loss_scalers.py", "tests/lib/amp/loss_scaler_oracle_test.py"), r'"NAME"'),
+         ]),
+    Kind("Add an optimizer", "optimizer", "lib/train/optimizers.cpp", r" rows\{(.*?)\n  \};", r'\.name = "(\w+)"', [
+        ("lib/json.schema.json", r'^    "optimizer": .*"enum": \[[^]]*"NAME"'),
+        ("tests/outside/torch_optimizer_test.py", r'\(\(?"NAME"'),
+        ("tests/lib/train/optimizer_test.cpp", r"\bNAME\b"),
+    ]),
+    Kind("Add an optimizer", "optimizer, with a momentum or without", "lib/train/optimizers.cpp", r" rows\{(.*?)\n  \};",
+         r'(?:\.name|\.with_momentum) = "(\w+)"', [
+             ("lib/json.schema.json", r'"Whose moments are counted\.", "enum": \[[^]]*"NAME"'),
+             ("lib/train/memory.h", r"^///.*\bNAME\b"),
+             ("tests/lib/train/memory_test.cpp", r'"NAME"'),
+         ]),
+    Kind("Add a layer", "layer", "lib/train/layers.h", r"(.*)", r"\b(add_\w+)\(Model<T>& model", [
+        ("lib/train/networks.cpp", r"\bNAME\("),
+        ("tests/lib/train/layers_test.cpp", r"\bNAME\("),
+    ]),
+    Kind("Add a layer", "op", "lib/train/ops.h", r"(.*)", r"^Var (\w+)\(Tape", [
+        ("tests/lib/train/ops_*_test.cpp", r"\bNAME(<\w+>)?\("),
+    ]),
+    Kind("Add a layer", "workload", "lib/study/workloads.h", r" workload_rows\{\{(.*?)\n\}\};", r'\{"(\w+)", \d', [
+        ("lib/json.schema.json", r'"workload": \{"description": "A network and its data\.", "enum": \[[^]]*"NAME"'),
+    ]),
+    Kind("Add an experiment", "experiment", "experiments/experiments.h", r"(.*)", r"^extern const Experiment (\w+);", [
+        ("experiments/NAME.cpp", r"^const Experiment NAME\{"),
+        ("experiments/meson.build", r"'NAME\.cpp'"),
+        ("experiments/experiments.cpp", r"\bNAME\b"),
+        ("experiments/README.md", r"^\|.*`binade experiment run NAME` \|"),
+        ("experiments/README.md", r"^### NAME$"),
+    ]),
+    Kind("Add a report column", "figure of a format", "lib/json.schema.json",
+         r'"format_figures": \{(.*?)\n    \},', r'^        "(?!squared_error|rne_zero)(\w+)": \{', [
+             ("lib/report/json.cpp", r'\bout\["NAME"\]'),
+             ("lib/report/csv.cpp", r'"NAME"'),
+             ("tests/lib/python/ranges_test.py", r"\bNAME\b"),
+         ]),
+    Kind("Add a report column", "row of the text", "lib/report/text.cpp", r" format_rows\{\{(.*?)\n\}\};",
+         r'^    \{"(.+?)(?:  .*| of .*)?",$', [
+             ("lib/report/README.md", r"^\| [^|]*\bNAME\b[^|]* \|"),
+         ]),
+    Kind("Add a report column", "column of the page that sorts", "lib/report/page/table_columns.js",
+         r"columns_of_table = \[(.*?)\n\];", r"\{id: '(?!histogram)(\w+)'", [
+             ("tests/lib/report/page/*_view.py", r"[\"'=]NAME\b"),
+         ]),
+    Kind("Add a file format", "reader", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}", r"return open_(\w+)\(", [
+        ("lib/io/NAME.h", r"> open_NAME\("),
+        ("lib/meson.build", r"'io/NAME\.cpp'"),
+        ("lib/README.md", r"\*\*Files are recognised by their contents\*\*[^*]*(`\.NAME`|io/NAME\.h)"),
+        ("lib/cli/report_command.cpp", r"SPOKEN"),
+        ("lib/python/report.cpp", r"SPOKEN"),
+        ("tests/meson.build", r"'NAME_test'"),
+    ], {"npy": r"\.npy", "npz": r"\.npz", "safetensors": r"\.safetensors", "torch_file": r"torch\.save's \.pt",
+        "sharded_model": "sharded model", "torch_checkpoint": r"torch\.distributed"}),
+    Kind("Add a file format", "reader of single files", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
+         r"return open_(\w+)\(std::move\(file\)", [("tests/lib/io/hostile_test.cpp", r'\{"NAME\b')]),
+    Kind("Add a file format", "reader that is not torch's", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
+         r"return open_(?!torch_)(\w+)\(std::move\(file\)", [("lib/io/tensor_file.cpp", r'"neither [^"]*\.NAME\b')]),
+    Kind("Add a file format", "reader of several files", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
+         r"return open_(\w+)\(path, ", [("tests/lib/io/NAME_test.cpp", r'^TEST_CASE\(".*damages')]),
+    Kind("Add a command", "command", "lib/cli/command.h", r"(.*)", r"^extern const Command (\w+)_command;", [
+        ("lib/cli/NAME_command.cpp", r"^const Command NAME_command\{"),
+        ("lib/cli/program.cpp", r"&binade::NAME_command\b"),
+        ("lib/meson.build", r"'cli/NAME_command\.cpp'"),
+        ("README.md", r"^\| `binade NAME` \|"),
+        (("tests/lib/cli/*_cli_test.py", "tests/lib/cli/NAME_command_test.cpp"), r'("NAME"|lib/cli/command)'),
+    ]),
+]
+
+# Numbers of rows that prose states: file, pattern whose groups are the numbers as they are written, kind, and what they are.
+WORDS = dict(enumerate("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split(), 10))
+STATED = [
+    ("README.md", r"\[(\w+) experiments\]", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
+    ("experiments/README.md", r"asks all (\w+)\b", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
+    ("README.md", r"Tensor Cores from sm_(\d+) to sm_(\d+)", "architecture", lambda names: [names[0], names[-1]]),
+]
+
+
+def names_of(kind, text):
+    block = re.search(kind.block, text, re.DOTALL)
+    return list(dict.fromkeys(re.findall(kind.row, block.group(1), re.MULTILINE))) if block else []
+
+
+def files_of(place, name, texts):
+    """The files that a place stands for: one of them has to name what was added."""
+    wanted = [file.replace("NAME", name) for file in ((place,) if isinstance(place, str) else place)]
+    patterns = [re.compile(re.escape(file).replace(r"\*", "[^/]*")) for file in wanted]
+    return " or ".join(wanted), [path for path in texts if any(pattern.fullmatch(path) for pattern in patterns)]
+
+
+def judge_kind(kind, texts):
+    names = names_of(kind, texts.get(kind.table, ""))
+    if not names:
+        return [f"{kind.table}: no {kind.what} was found: has its table another form?"]
+    complaints = []
+    for name in names:
+        for place, pattern in kind.places:
+            wanted, found = files_of(place, name, texts)
+            said = pattern.replace("NAME", re.escape(name)).replace("SPOKEN", kind.spoken.get(name, r"\." + name))
+            if not any(re.search(said, texts[path], re.MULTILINE) for path in found):
+                complaints.append(f"{wanted}: lacks the {kind.what} {name} of {kind.table}: nothing there fits {said} "
+                                  f'({PAGE}, "{kind.section}")')
+    return complaints
+
+
+def judge_stated(texts, names):
+    complaints = []
+    for path, pattern, what, right in STATED:
+        found = re.search(pattern, texts.get(path, ""))
+        said, wanted = list(found.groups()) if found else None, right(names[what])
+        if said != wanted:
+            complaints.append(f"{path}: of {what}s it says {said}, not {wanted} (where {pattern} fits)")
+    return complaints
+
+
+# Code with nothing but commas between: after a path stands what is found in that file.
+RUN = re.compile(r"`[^`]+`(?:(?:,| and|, and)\s+`[^`]+`)+")
+PATH = re.compile(r"(?:[\w.-]+/)+[\w.*-]*|[\w-]+\.(?:md|build|py|toml)")
+TEST = re.compile(r"`meson test -C build ([^`]+)`")
+
+
+def section_of(page, heading):
+    return re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+
+
+def judge_page(page, texts, paths, kinds):
+    complaints = []
+    for kind in kinds:
+        section = section_of(page, kind.section)
+        if not section:
+            complaints.append(f'{PAGE}: there is no section "{kind.section}"')
+            continue
+        for place, _ in [(kind.table, ""), *kind.places]:
+            for file in (place,) if isinstance(place, str) else place:
+                if not re.search(re.escape(file).replace(r"\*", r"[^`\s]*"), section.group(1)):
+                    complaints.append(f'{PAGE}: "{kind.section}" does not name {file}, where each {kind.what} stands')
+    folders = {"/".join(path.split("/")[:depth]) for path in paths for depth in range(1, path.count("/") + 1)}
+    for span in re.findall(r"`([^`\n]+)`", page):
+        if PATH.fullmatch(span) and "NAME" not in span and not span.startswith("build/"):
+            if not any(re.fullmatch(re.escape(span.rstrip("/")).replace(r"\*", "[^/]*"), path) for path in {*paths, *folders}):
+                complaints.append(f"{PAGE}: `{span}` is not there")
+    for run in RUN.findall(page):
+        path = None
+        for span in re.findall(r"`([^`]+)`", run):
+            if PATH.fullmatch(span) or "NAME" in span:
+                path = span
+            elif path in texts and span not in texts[path]:
+                complaints.append(f"{PAGE}: `{span}` does not stand in {path}")
+    built = "\n".join(text for path, text in texts.items() if path.endswith("meson.build"))
+    for name in (name for line in TEST.findall(page) for name in line.split() if not name.startswith("--") and "NAME" not in name):
+        if not any(f"'{part}" in built for part in (name, name.rsplit("/", 1)[-1], name.removesuffix("_cli"))):
+            complaints.append(f"{PAGE}: no meson.build has a test {name}")
+    return complaints
+
+
+SOURCE = re.compile(r"(emulate|lib|cuda|experiments|tests)/.*(\.cpp|\.cu|_test\.py)")
+
+
+def judge_built(texts):
+    """Sources and tests that no meson.build names. A foreach may add how their names end; fuzz/ is built by hand."""
+    built = set(re.findall(r"[\w-]+", "\n".join(text for path, text in texts.items() if path.endswith("meson.build"))))
+    complaints = []
+    for path in texts:
+        stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        if SOURCE.fullmatch(path) and not path.startswith("tests/fuzz/"):
+            if not {stem, stem.removesuffix("_test"), stem.removesuffix("_cli_test")} & built:
+                complaints.append(f"{path}: no meson.build names it, so nobody compiles or runs it")
+    return complaints
+
+
+MADE_KIND = Kind("Add a fruit", "fruit", "a/table.h", r"fruits\{(.*?)\}", r'"(\w+)"', [
+    ("a/README.md", r"^NAME "), ("a/NAME.cpp", r"NAME"), (("a/one.py", "a/two.py"), r"NAME")])
+MADE = {"a/table.h": 'fruits{"fig", "plum"}', "a/README.md": "fig 1\nplum 2\n", "a/fig.cpp": "fig", "a/plum.cpp": "plum",
+        "a/one.py": "fig", "a/two.py": "plum", "meson.build": "test('fruit')"}
+MADE_PAGE = "## Add a fruit\n1. `a/table.h`, `fruits`: a row\n2. `a/README.md`, `a/NAME.cpp` a/one.py a/two.py\n`meson test -C build fruit`\n"
+
+
+def self_test():
+    complaints = [f"a right tree: {text}" for text in judge_kind(MADE_KIND, MADE)]
+    complaints += [f"a right page: {text}" for text in judge_page(MADE_PAGE, MADE, list(MADE), [MADE_KIND])]
+    for path, text in {"a/table.h": "fruits{}", "a/README.md": "plum 2\n", "a/plum.cpp": "", "a/two.py": ""}.items():
+        if not judge_kind(MADE_KIND, MADE | {path: text}):
+            complaints.append(f"accepted {path} as {text!r}")
+    for right, wrong in [("Add a fruit", "Add"), ("a/README.md", "a"), ("`fruits`", "`nuts`"), ("build fruit", "build nut"),
+                         ("a/table.h", "a/tables.h")]:
+        if not judge_page(MADE_PAGE.replace(right, wrong), MADE, list(MADE), [MADE_KIND]):
+            complaints.append(f"accepted a page with {wrong!r} for {right!r}")
+    if judge_built({"meson.build": "'a_test', 'b'", "tests/a_test.cpp": "", "tests/b_cli_test.py": ""}):
+        complaints.append("rejected tests that are built")
+    if not judge_built({"meson.build": "'a_test'", "tests/b_test.py": ""}):
+        complaints.append("accepted a test that nobody runs")
+    return complaints
+
+
+def main():
+    complaints = self_test()
+    paths = [str(path) for path in all_files()]
+    texts = {path: text_of(path) or "" for path in paths if not path.startswith("tests/recordings/")}
+    names = {kind.what: names_of(kind, texts.get(kind.table, "")) for kind in KINDS}
+    for kind in KINDS:
+        complaints += judge_kind(kind, texts)
+    complaints += judge_stated(texts, names)
+    complaints += judge_page(texts.get(PAGE, ""), texts, paths, KINDS)
+    complaints += judge_built(texts)
+    print(*complaints, sep="\n")
+    print(f"{sum(map(len, names.values()))} names of {len(KINDS)} kinds looked up in {ROOT.name}'s files")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
