@@ -47,7 +47,7 @@ KINDS = [
         ("lib/parallel/parallel.cpp", r"case Level::NAME:"),
         ("lib/parallel/parallel.h", r"BINADE_ISA \([^)]*\bNAME\b"),
         ("lib/README.md", r"`BINADE_ISA` \([^)]*`NAME`"),
-        ("emulate/README.md", r"is the table by level:[^|]*?`NAME`"),
+        ("emulate/README.md", r"is the table of kernels by level:[^|]*?`NAME`"),
         ("tests/lib/parallel/parallel_test.cpp", r'no such level; give [^"]*\bNAME\b'),
     ]),
     Kind("Add a kernel level", "level of vectors", "emulate/fast/kernels.h", r'level_names\{"reference", "portable", (.*?)\}',
