@@ -2,8 +2,8 @@
 //
 // The table of NVIDIA's architectures with Tensor Cores, one row each. Every part of the project
 // that names an architecture reads this table. To add an architecture of which nothing else is
-// known, add a row that is `like` an older one: it then has the instruction shapes (mma_shapes.h)
-// and the arithmetic (dot_models.h) of the older architecture, but not its evidence (lib/evidence).
+// known, add a row that is `like` an older one: it then has the instruction shapes (instruction_shapes.h)
+// and the arithmetic (instruction_models.h) of the older architecture, but not its evidence (lib/evidence).
 #pragma once
 
 #include <array>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One Tensor Core instruction on one architecture: its legal shape and its model, from the tables
-// of architectures.h, mma_shapes.h and dot_models.h. lib/evidence says which recordings and
+// of architectures.h, instruction_shapes.h and instruction_models.h. lib/evidence says which recordings and
 // publications support each model.
 #pragma once
 
 #include <optional>
 
-#include "emulate/dot_models.h"
+#include "emulate/instruction_models.h"
 
 namespace binade {
 

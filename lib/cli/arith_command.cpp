@@ -23,8 +23,8 @@
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/safetensors_writer.h"
-#include "lib/range/count_columns.h"
 #include "lib/range/elementwise.h"
+#include "lib/range/event_columns.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
@@ -219,7 +219,7 @@ void run_arith(const ArithArguments& a) {
                   counts = operate_on_operands(how, operands, layout.elements, sink);
                 });
   const std::string text =
-      counts_head("operation", count_columns) + counts_line(operation.name, counts, count_columns);
+      counts_head("operation", event_columns) + counts_line(operation.name, counts, event_columns);
   std::fputs(text.c_str(), stdout);
 }
 

@@ -20,7 +20,7 @@
 #include "lib/io/safetensors.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/io/tensor_file.h"
-#include "lib/range/count_columns.h"
+#include "lib/range/event_columns.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
 

@@ -10,8 +10,8 @@
 
 #include "emulate/integer_dot.h"
 #include "emulate/project.h"
+#include "lib/explain/explanation_words.h"
 #include "lib/explain/literal.h"
-#include "lib/explain/words.h"
 #include "lib/text/error.h"
 
 namespace binade {

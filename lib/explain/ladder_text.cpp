@@ -14,8 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/explain/explanation_words.h"
 #include "lib/explain/ladder.h"
-#include "lib/explain/words.h"
 #include "lib/number/number_text.h"
 #include "lib/text/paragraph.h"
 

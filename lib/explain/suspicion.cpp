@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/explain/words.h"
+#include "lib/explain/explanation_words.h"
 
 namespace binade {
 namespace {

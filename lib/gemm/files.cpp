@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "emulate/mma_shapes.h"
+#include "emulate/instruction_shapes.h"
 #include "lib/format/format_spec.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/opened_tensor.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "emulate/mma_shapes.h"
+#include "emulate/instruction_shapes.h"
 #include "lib/format/format_spec.h"
 #include "lib/gemm/files.h"
 #include "lib/identify/identification.h"

@@ -27,7 +27,7 @@
 #include "lib/python/arrays.h"
 #include "lib/python/calls.h"
 #include "lib/python/keywords.h"
-#include "lib/range/count_columns.h"
+#include "lib/range/event_columns.h"
 #include "lib/text/error.h"
 #include "lib/version.h"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "emulate/mma_shapes.h"
+#include "emulate/instruction_shapes.h"
 
 namespace binade {
 

@@ -8,7 +8,7 @@
 #include <bit>
 #include <random>
 
-#include "emulate/mma_shapes.h"
+#include "emulate/instruction_shapes.h"
 
 namespace binade::integer_dot_test {
 

@@ -40,7 +40,7 @@ KINDS = [
          r'\{"\w+", (?!tf32|binary32|binary64)(\w+), "', [("tests/emulate/arithmetic_test.cpp", r"\bNAME\b")]),
     Kind("Add an architecture", "architecture", "emulate/architectures.h", r"array architectures\{(.*?)\n\};",
          r"Architecture\{(\d+),", [
-             ("tests/emulate/dot_models_test.cpp", r'^ +\{"\w.*[{ ]NAME[,}]'),
+             ("tests/emulate/instruction_models_test.cpp", r'^ +\{"\w.*[{ ]NAME[,}]'),
          ]),
     Kind("Add a kernel level", "level", "emulate/fast/kernels.h", r"level_names\{(.*?)\}", r'"(\w+)"', [
         ("emulate/fast/kernels.cpp", r"case Level::NAME:"),

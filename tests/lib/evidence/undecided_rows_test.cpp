@@ -14,7 +14,7 @@
 #include "lib/evidence/tally.h"
 #include "lib/instruction/instruction_name.h"
 
-namespace binade::open_rows_test {
+namespace binade::undecided_rows_test {
 namespace {
 
 /// Instructions: one with many undecided aspects, and one of each kind of sum.
@@ -93,4 +93,4 @@ TEST_CASE("a GPU that follows a rival is found out") {
 }
 
 }  // namespace
-}  // namespace binade::open_rows_test
+}  // namespace binade::undecided_rows_test

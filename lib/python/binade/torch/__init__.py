@@ -31,7 +31,7 @@ from ._loss_scaler import LossScaler
 from ._nonfinite import NonFinite
 from ._quantize import Quantized, quantize
 from ._run import Run, Window
-from ._telling import Alert
+from ._alerts import Alert
 from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 

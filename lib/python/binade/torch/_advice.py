@@ -7,7 +7,7 @@ import textwrap
 
 from .. import _binade
 from .._documents import Document, page, table
-from ._telling import GRADIENTS, log2_of
+from ._alerts import GRADIENTS, log2_of
 
 SHOWN = 12  # layers of a list in the text
 HALVES = {"F16": "binary16", "BF16": "bfloat16"}

@@ -16,7 +16,7 @@ from ._nonfinite import MOST
 from ._optimizer_hooks import held_by
 from ._ranks import reduced
 from ._run import SCALED, Run, Windows
-from ._telling import GRADIENTS, ROLES, AlertRule, write_window
+from ._alerts import GRADIENTS, ROLES, AlertRule, write_window
 from ._tensors import Counter
 
 GRADIENT_CHOICES = ("unscaled", "scaled", "both")

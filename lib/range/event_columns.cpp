@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes a name, padded to 36 columns, and then the counts.
-#include "lib/range/count_columns.h"
+#include "lib/range/event_columns.h"
 
 #include <fmt/format.h>
 
@@ -9,16 +9,16 @@
 
 namespace binade {
 
-std::string counts_head(std::string_view first, std::span<const CountColumn> columns) {
+std::string counts_head(std::string_view first, std::span<const EventColumn> columns) {
   std::string line = fmt::format("{:<36}", first);
-  for (const CountColumn& c : columns) line += fmt::format("{:>{}}", c.title, c.width);
+  for (const EventColumn& c : columns) line += fmt::format("{:>{}}", c.title, c.width);
   return line + "\n";
 }
 
 std::string counts_line(std::string_view name, const EventCounts& counts,
-                        std::span<const CountColumn> columns) {
+                        std::span<const EventColumn> columns) {
   std::string line = fmt::format("{:<36}", printable(name, 35));
-  for (const CountColumn& c : columns) line += fmt::format("{:>{}}", counts.*c.count, c.width);
+  for (const EventColumn& c : columns) line += fmt::format("{:>{}}", counts.*c.count, c.width);
   return line + "\n";
 }
 

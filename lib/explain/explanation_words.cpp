@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes the words of an explanation.
-#include "lib/explain/words.h"
+#include "lib/explain/explanation_words.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "emulate/mma_shapes.h"
+#include "emulate/instruction_shapes.h"
 #include "lib/format/format_spec.h"
 #include "lib/number/encoding_text.h"
 #include "lib/number/number_text.h"

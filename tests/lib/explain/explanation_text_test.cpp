@@ -2,7 +2,7 @@
 //
 // Explanations as text: one dot product on three architectures word for word; for random ones,
 // every line fits a terminal, and the bits that are shown are those of the numbers.
-#include "lib/explain/text.h"
+#include "lib/explain/explanation_text.h"
 
 #include <doctest/doctest.h>
 
@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "lib/explain/explanation_words.h"
 #include "lib/explain/ladder.h"
-#include "lib/explain/words.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/explain/rational.h"
 
-namespace binade::text_test {
+namespace binade::explanation_text_test {
 namespace {
 
 using test::Integer;
@@ -207,4 +207,4 @@ TEST_CASE("what a GPU gave stands beside the result") {
 }
 
 }  // namespace
-}  // namespace binade::text_test
+}  // namespace binade::explanation_text_test

@@ -11,7 +11,7 @@
 #include <array>
 
 #include "emulate/dot.h"
-#include "emulate/mma_shapes.h"
+#include "emulate/instruction_shapes.h"
 
 namespace binade {
 

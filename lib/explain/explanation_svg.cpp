@@ -2,7 +2,7 @@
 //
 // Draws the picture of a block from its ladder. All coordinates are integers, so that the bytes are the
 // same on every machine.
-#include "lib/explain/svg.h"
+#include "lib/explain/explanation_svg.h"
 
 #include <algorithm>
 #include <string_view>
@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "lib/explain/explanation_text.h"
+#include "lib/explain/explanation_words.h"
 #include "lib/explain/ladder.h"
 #include "lib/explain/svg_shapes.h"
-#include "lib/explain/text.h"
-#include "lib/explain/words.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 

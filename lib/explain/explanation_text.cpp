@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes an explanation for a terminal.
-#include "lib/explain/text.h"
+#include "lib/explain/explanation_text.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "lib/explain/explanation_words.h"
 #include "lib/explain/ladder_text.h"
 #include "lib/explain/suspicion.h"
-#include "lib/explain/words.h"
 #include "lib/number/number_text.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"

@@ -2,19 +2,19 @@
 //
 // The picture of a block: a cell for each bit in its colour, the same bytes each time, and an Error
 // where there are no bits. The test of the command checks that it is XML which fetches nothing.
-#include "lib/explain/svg.h"
+#include "lib/explain/explanation_svg.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "lib/explain/explanation_text.h"
 #include "lib/explain/ladder.h"
-#include "lib/explain/text.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 
-namespace binade::svg_test {
+namespace binade::explanation_svg_test {
 namespace {
 
 constexpr const char* hopper = "mma.m16n8k16.f16.f16.f16.f16";
@@ -104,4 +104,4 @@ TEST_CASE("very far bits are marked, not drawn") {
 }
 
 }  // namespace
-}  // namespace binade::svg_test
+}  // namespace binade::explanation_svg_test

@@ -2,7 +2,7 @@
 //
 // The tables of architectures, shapes and models: they fit each other, hold no model twice, and have the
 // published numbers.
-#include "emulate/dot_models.h"
+#include "emulate/instruction_models.h"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 
 #include "lib/instruction/instruction_name.h"
 
-namespace binade::dot_models_test {
+namespace binade::instruction_models_test {
 namespace {
 
 TEST_CASE("every legal shape has a model on each of its architectures") {
@@ -141,4 +141,4 @@ TEST_CASE("block length, fraction bits and floor of every model are the publishe
 }
 
 }  // namespace
-}  // namespace binade::dot_models_test
+}  // namespace binade::instruction_models_test

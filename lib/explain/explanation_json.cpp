@@ -2,14 +2,14 @@
 //
 // Writes an explanation as JSON: one function for each kind of step, and one place that spells
 // numbers.
-#include "lib/explain/json.h"
+#include "lib/explain/explanation_json.h"
 
 #include <nlohmann/json.hpp>
 
 #include <string>
 
+#include "lib/explain/explanation_words.h"
 #include "lib/explain/suspicion.h"
-#include "lib/explain/words.h"
 
 namespace binade {
 namespace {

@@ -14,13 +14,13 @@
 
 namespace binade {
 
-struct CountColumn {
+struct EventColumn {
   std::string_view title;
   int width;
   std::uint64_t EventCounts::*count;
 };
 
-inline constexpr std::array<CountColumn, 9> count_columns{{
+inline constexpr std::array<EventColumn, 9> event_columns{{
     {"values", 13, &EventCounts::values},
     {"to zero", 11, &EventCounts::to_zero},
     {"subnormal", 11, &EventCounts::subnormal},
@@ -34,11 +34,11 @@ inline constexpr std::array<CountColumn, 9> count_columns{{
 
 /// The columns for pure rounding, without "invalid": an operation without a NaN operand that only
 /// rounds is never invalid.
-inline constexpr std::span rounding_columns = std::span(count_columns).first<8>();
+inline constexpr std::span rounding_columns = std::span(event_columns).first<8>();
 
 /// Return the head of the table, whose first column has the title `first`, and a line of it.
-std::string counts_head(std::string_view first, std::span<const CountColumn> columns);
+std::string counts_head(std::string_view first, std::span<const EventColumn> columns);
 std::string counts_line(std::string_view name, const EventCounts& counts,
-                        std::span<const CountColumn> columns);
+                        std::span<const EventColumn> columns);
 
 }  // namespace binade
