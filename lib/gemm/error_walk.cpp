@@ -119,10 +119,10 @@ void ErrorWalk::increase(const Exact& value) {
 }
 
 void ErrorWalk::rounds(const Format& f, Rounding rounding) {
-  Level& level = top();
-  level.error += rounding_error(level.exact.upper() + level.error, f, rounding);
-  level.any_order += rounding_error(magnitude_ + level.any_order, f, rounding);
-  level.format = f;
+  Accumulator& accumulator = top();
+  accumulator.error += rounding_error(accumulator.exact.upper() + accumulator.error, f, rounding);
+  accumulator.any_order += rounding_error(magnitude_ + accumulator.any_order, f, rounding);
+  accumulator.format = f;
 }
 
 void ErrorWalk::push_zero(const Format& f) { start({}, f); }
@@ -141,9 +141,9 @@ void ErrorWalk::convert(const Format& f, Role) {
 }
 
 void ErrorWalk::add(const Format& f, Role) {
-  const Level right = top();
+  const Accumulator right = top();
   stack_.pop_back();
-  Level& left = top();
+  Accumulator& left = top();
   left.exact.add(right.exact);
   left.error += right.error;
   left.any_order += right.any_order;
@@ -210,7 +210,7 @@ void ErrorWalk::fused_chain(const DotTypes& types, Codes a, Codes b) {
 }
 
 void ErrorWalk::fused_block(std::span<const Addend> products, const Format& c, const Format& d) {
-  Level& level = top();
+  Accumulator& accumulator = top();
   const DotModel& model = g_.model;
   const auto unit_of = [&](int largest, const Upper& addend) {
     // A subnormal c takes part in the alignment with exponent emin.
@@ -221,21 +221,21 @@ void ErrorWalk::fused_block(std::span<const Addend> products, const Format& c, c
   for (const Addend& x : products) {
     if (x.kind == Kind::finite) largest = std::max(largest, x.exponent);
   }
-  const Upper addend = level.exact.upper() + level.error;
+  const Upper addend = accumulator.exact.upper() + accumulator.error;
   const int unit = unit_of(largest, addend);
   Upper lost = c.quantum_exponent() >= unit ? Upper() : std::min(Upper::power(unit), addend);
   for (const Addend& x : products) {
     if (x.kind != Kind::finite) continue;
     lost += cut_of(x, unit);
-    level.exact.add(x.negative, x.significand, x.exponent - x.fraction_bits);
+    accumulator.exact.add(x.negative, x.significand, x.exponent - x.fraction_bits);
   }
-  level.error += lost;
-  const Upper any = magnitude_ + level.any_order;
+  accumulator.error += lost;
+  const Upper any = magnitude_ + accumulator.any_order;
   if (!any.is_zero()) {
-    level.any_order += Upper(products.size() + 1, unit_of(largest_exponent_, any));
+    accumulator.any_order += Upper(products.size() + 1, unit_of(largest_exponent_, any));
   }
   rounds(model.grid, model.rounding);
-  level.format = d;
+  accumulator.format = d;
 }
 
 void ErrorWalk::scalar_chain(const Format& d, Codes a, Codes b) {
@@ -277,25 +277,25 @@ void ErrorWalk::pairwise(const Format& d, Codes a, Codes b) {
 /// may be any number of 32 bits.
 void ErrorWalk::integers(Codes a, Codes b) {
   for (std::size_t i = 0; i < a.size(); ++i) increase(scalar_product(a[i], b[i]));
-  Level& level = top();
+  Accumulator& accumulator = top();
   const auto beyond = [](const Upper& magnitude) {
     const bool fits = magnitude.is_zero() || magnitude.log2() < 31;
     return fits ? Upper() : magnitude + Upper::power(31);
   };
-  level.error += beyond(level.exact.upper() + level.error);
-  level.any_order += beyond(magnitude_ + level.any_order);
+  accumulator.error += beyond(accumulator.exact.upper() + accumulator.error);
+  accumulator.any_order += beyond(magnitude_ + accumulator.any_order);
 }
 
 void ErrorWalk::scale(const Exact& alpha) {
-  Level& level = top();
+  Accumulator& accumulator = top();
   const bool finite = alpha.kind == Kind::finite;
-  level.exact =
-      finite ? level.exact.times(alpha.negative, static_cast<std::uint64_t>(alpha.significand),
-                                 alpha.exponent)
+  accumulator.exact =
+      finite ? accumulator.exact.times(
+                   alpha.negative, static_cast<std::uint64_t>(alpha.significand), alpha.exponent)
              : SignedSum();
   const Upper factor = magnitude_of(alpha);
-  level.error = level.error * factor;
-  level.any_order = level.any_order * factor;
+  accumulator.error = accumulator.error * factor;
+  accumulator.any_order = accumulator.any_order * factor;
   magnitude_ = magnitude_ * factor;
 }
 
@@ -337,13 +337,13 @@ void ErrorWalk::finish() {
   }
   if (!e.saturate) return convert(e.out, Role::output);
   // A sum that saturates becomes the largest finite number, which may be far from it.
-  Level& level = top();
+  Accumulator& accumulator = top();
   const auto saturated = [&](const Upper& magnitude) {
     const bool may = !magnitude.is_zero() && magnitude.log2() >= e.out.emax();
     return may ? magnitude : rounding_error(magnitude, e.out, nearest);
   };
-  level.error += saturated(level.exact.upper() + level.error);
-  level.any_order += saturated(magnitude_ + level.any_order);
+  accumulator.error += saturated(accumulator.exact.upper() + accumulator.error);
+  accumulator.any_order += saturated(magnitude_ + accumulator.any_order);
 }
 
 Bounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {

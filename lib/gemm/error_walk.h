@@ -37,7 +37,7 @@ class ErrorWalk {
 
  private:
   /// An accumulator: the exact sum of all that it has received, and bounds on its distance from that sum.
-  struct Level {
+  struct Accumulator {
     SignedSum exact;
     Upper error;      ///< in the model's order
     Upper any_order;  ///< in every order of the products
@@ -45,7 +45,7 @@ class ErrorWalk {
   };
   using Codes = std::span<const std::uint64_t>;
 
-  Level& top() { return stack_.back(); }
+  Accumulator& top() { return stack_.back(); }
   void start(const Exact& value, const Format& f);
   void rounds(const Format& f, Rounding rounding);
   void scale(const Exact& alpha);
@@ -68,7 +68,7 @@ class ErrorWalk {
   /// Largest exponent with which a product of zero takes part in the alignment, in models in which it does; it is
   /// taken as if it were in every block.
   int zero_exponent_ = std::numeric_limits<int>::min();
-  std::vector<Level> stack_;
+  std::vector<Accumulator> stack_;
 };
 
 /// The bounds of ErrorWalk after a whole walk and the epilogue.

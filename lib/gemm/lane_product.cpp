@@ -121,6 +121,7 @@ ScaledDouble quotient(std::uint64_t a, std::uint64_t b) {
 double nearly(std::uint64_t a, std::uint64_t b) {
   return static_cast<double>(a) / static_cast<double>(b);
 }
+/// Relative distance within which numbers from nearly() are compared exactly instead.
 constexpr double doubt = 0x1p-50;
 
 void raise_ratio(WorstElement& worst, std::uint64_t error, std::uint64_t to, std::size_t i,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The losses of eight elements of a product at once. Accumulators, their exact values and the bounds on their distance
-// are multiples of one 2^unit in 64 bits, and losses are masked-off bits of them. Every number equals that of the
-// trace (loss.h) and of the walk (error_walk.h); an element that has no room in the 64 bits is left to those.
+// are multiples of one 2^unit in 64 bits, and losses are masked-off bits of them. Every number equals the one that the
+// definitions give: loss.h for losses, error_walk.h for bounds. Only these count elements without room in 64 bits.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ struct LaneCost {
 using Cell [[gnu::vector_size(16)]] = std::uint64_t;
 inline constexpr int cell_count_bit = 44;
 static_assert(std::uint64_t{most_in_cell} << cell_count_bit == 0);
-/// What happens to a product: it loses nothing, it loses some bits, or it becomes zero. `fates` is their number.
+/// What a block's cut makes of a product: it is kept whole, it loses some bits, or it becomes zero. `fates` is the
+/// number of these.
 enum Fate : std::uint8_t { kept, cut, gone, fates };
 inline constexpr int cell_distances = 64;  ///< the last distance is for products of zero
 inline constexpr int cell_tops = 64;
@@ -47,6 +48,7 @@ struct LaneAccount {
   };
   std::vector<Magnitude> magnitudes;  ///< Σ|product|
   std::vector<Cell> cells;
+  /// Numbers of blocks: blocks, blocks_at_addend and blocks_at_floor of GemmAccount.
   EightLongs blocks{}, at_addend{}, at_floor{};
 
   LaneAccount& operator-=(const LaneAccount& other);
@@ -65,8 +67,9 @@ struct LaneOperands {
   int lowest = 0;  ///< no product has bits below 2^(unit + lowest)
 };
 
-/// The results of eight elements in units. An element whose `left` is not 0 is left to the definition, and its numbers
-/// mean nothing.
+/// The results of eight elements, in units: the computed sum, its exact value, a bound on the distance between the two,
+/// Σ|product|, and the index in by_position of the last block. If `left` is not 0, only the definition (loss.h) can
+/// count the element, and its other numbers mean nothing.
 struct LaneNumbers {
   EightLongs sum{}, exact{}, bound{}, products{}, left{}, last_position{};
 };

@@ -14,9 +14,10 @@
 
 namespace binade {
 
-/// Returns how many elements change under the rivals of each unsettled aspect. The elements are spread over D; their
-/// number is that of about 2^22 products, and at least 16. No element is looked at if the model is a chain, has
-/// chosen rules, or hardware has shown everything.
+/// Returns how many elements change under the rivals of each unsettled aspect. The elements are spread over D. They are
+/// as many as let all rivals together take about 2^22 multiply-adds, but at least 16 and at most all of D. No element
+/// is looked at if the model is a chain of rounded operations (sm = 0, named_gemm.h), has chosen rules, or hardware has
+/// shown everything.
 Touched touched_by(const NamedGemm& named, const GemmOperands& operands);
 
 /// An element of a D that was not made by the emulator.

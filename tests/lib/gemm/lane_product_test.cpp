@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The account of eight elements at a time against the trace of each element: the same numbers at
-// every level that this machine has, and for operands with which lanes leave elements to the trace.
+// The account of eight elements at a time against the definition, element by element (loss.h): the
+// same numbers at every level that this machine has, also for operands with which the lanes cannot
+// count some elements.
 #include "lib/gemm/lane_product.h"
 
 #include <doctest/doctest.h>
