@@ -74,7 +74,7 @@ TileKernel kernel_of(const MatmulPlan& plan) {
       return row.kernel;
     }
   }
-  return nullptr;  // blocks shorter than 32 whose sum needs more than 32 bits are left to `dot`
+  return nullptr;  // `dot` computes blocks shorter than 32 whose sum needs more than 32 bits
 }
 
 std::string doing(const Matmul& x) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of 32 bytes in AVX2 and FMA: the operations that the templates of vector_*.h need from a level. In every unit
-// I is a vector of integers or bits, F one of numbers (float or double), M a mask: a lane of all ones or all zeros. The
-// file that instantiates those templates includes them between BINADE_AVX2_BEGIN and BINADE_AVX2_END, after all other
-// headers, so that their functions, and no others, are compiled to the target's instructions.
+// Vectors of 32 bytes in AVX2 and FMA: the operations that the templates of vector_*.h need from a level. A vector unit
+// is a struct of types and functions for vectors with lanes of one width. In each unit I is a vector of integers or
+// bits, F one of numbers (float or double), M a mask: a lane of all ones or all zeros. The file that instantiates those
+// templates includes them between BINADE_AVX2_BEGIN and BINADE_AVX2_END, after all other headers, so that their
+// functions, and no others, are compiled to the target's instructions.
 //
 // Four vectors of 32-bit lanes narrow to one vector of bytes. The pack instructions work in each half of 16 bytes by
 // itself; `store` puts the lanes back in the order of memory:

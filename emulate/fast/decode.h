@@ -22,7 +22,7 @@ template <std::floating_point T>
 struct CodeFields {
   using Bits = typename Carrier<T>::Bits;
 
-  bool known = false;     ///< false: the format is left to the definition, and nothing else is set
+  bool known = false;     ///< false: nothing else is set; the definition does it
   std::size_t bytes = 0;  ///< size of a code's container
   /// Unused bits at the container's end; shifts to the left, from the code's fields to the carrier's.
   int padding = 0, fraction_shift = 0, sign_shift = 0;

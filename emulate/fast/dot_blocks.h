@@ -45,7 +45,7 @@ constexpr bool predecode_one(const DotModel& model, const Format& f, std::uint64
 }
 
 /// Decodes n codes into the caller's `out`, in the order in which the model multiplies them. Returns
-/// false where one is a NaN or an infinity; the row or column is then left to `dot`.
+/// false where one is a NaN or an infinity; only `dot` can compute the row or column then.
 template <class Code>
 constexpr bool predecode(const DotModel& model, const Format& f, const Code* codes, int n,
                          Factor* out) {
@@ -122,7 +122,7 @@ constexpr bool is_special(std::uint64_t bits, const Format& f) {
 }  // namespace detail
 
 /// Computes d of k products of decoded operands. Returns false where c or a partial sum is a NaN or an
-/// infinity; d is then left to `dot`.
+/// infinity; only `dot` can compute d then.
 constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, const Factor* a,
                               const Factor* b, int k, std::uint64_t c, std::uint64_t& d) {
   const bool expanded = model.recipe == Recipe::expanded;

@@ -21,7 +21,7 @@ template <std::floating_point T>
 struct CodePlan {
   using Bits = typename Carrier<T>::Bits;
 
-  bool known = false;     ///< false: the format is left to the definition
+  bool known = false;     ///< false: no plan; the definition (emulate/quantize.h) does it
   T to_bias = 1;          ///< 2^(format's bias - carrier's bias)
   int fraction_drop = 0;  ///< fraction bits of the carrier minus those of the format
   int padding = 0;        ///< unused bits at the end of a code

@@ -37,7 +37,7 @@ using TileMask = std::array<std::uint32_t, tile_rows>;
 
 /// What a kernel does with an infinity or a NaN among the operands.
 enum class SpecialOperands : std::uint8_t {
-  left,     ///< its line's elements are left to the definition
+  left,     ///< only the definition computes its line's elements
   dropped,  ///< it is packed as a zero, and the caller adds its products to the finished sum
   kept,     ///< it is multiplied as it is
 };

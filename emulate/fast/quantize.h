@@ -32,10 +32,10 @@ struct QuantizeEvent {
 /// ordered as the numbers are. Arrays of two hold the entry for positive operands and the one for negative operands.
 struct QuantizePlan {
   Quantizer to;
-  bool known = false;      ///< false: the format is left to the definition; only `to` is set
-  int precision_drop = 0;  ///< bits that normal results lose: 24 - p
-  int quantum_drop = 0;    ///< this - a float's exponent field: its bits below the quantum
-  int most_drop = 32;      ///< limit of a drop; a larger one would change no result
+  bool known = false;               ///< false: only `to` is set; the definition does it
+  int precision_drop = 0;           ///< bits that normal results lose: 24 - p
+  int quantum_drop = 0;             ///< this - a float's exponent field: its bits below the quantum
+  int most_drop = 32;               ///< limit of a drop; a larger one would change no result
   std::uint32_t flushed_below = 0;  ///< DAZ: the smallest normal number of the operands' format
   std::uint32_t quantum = 0;
   std::uint32_t min_normal = 0;

@@ -62,7 +62,7 @@ struct RangeSeen {
                 smallest_less_one = ~std::uint32_t{0};  ///< encodings of finite non-zero magnitudes
 };
 
-/// Arrays of fewer values are left to the definition, since emptying the cells would cost as much.
+/// The definition counts arrays of fewer values, since emptying the cells would cost as much.
 inline constexpr std::size_t few_values = 128;
 
 /// Sets the rules of a block's columns, unless they are there from the last call. A vector of 2 · half lanes has `half`

@@ -28,7 +28,7 @@ namespace binade::fast {
 
 /// The numbers that a model gives its blocks.
 struct TileRules {
-  bool known = false;  ///< false: the model is left to `dot`
+  bool known = false;  ///< false: only `dot` computes the model
   bool wide = false;   ///< a block's sum needs more than 32 bits
   Format grid{};
   Rounding rounding = Rounding::toward_zero;  ///< or ties_to_even

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains of rounded operations (chains.h; scalar_chain_dot of emulate/dot.h, equal in every bit) by vectors of a
-// level's unit V (avx2.h, avx512.h), a lane for each column. Sums of binary32 and binary64 are the machine's own. A sum
-// of binary16 is a sum in binary32, of a product that is exact there, rounded to odd where needed (vector_exact.h) and
-// then to nearest (vector_rounding.h).
+// Chains of rounded operations (chains.h; scalar_chain_dot of emulate/dot.h, equal in every bit) by vectors of V, a
+// lane for each column. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its
+// vectors. Sums of binary32 and binary64 are the machine's own. A sum of binary16 is a sum in binary32, of a product
+// that is exact there, rounded to odd where needed (vector_exact.h) and then to nearest (vector_rounding.h).
 //
 //     rows     a[k][row]        ── the same in every lane ─┐
 //     columns  b[k][32 columns] ── a lane each ────────────┴─ s = a·b + s, row by row, k ascending
@@ -198,7 +198,7 @@ struct HalfQuadStep : QuadStep<V, pairs> {
   }
 };
 
-/// The level's kernel; chains that it does not know are left to the portable one.
+/// The level's kernel. It calls the portable one for chains that it does not know.
 template <class V>
 struct VectorChainsKernel {
   static const ProductKernel& below() { return *own_kernels(Level::portable).chains; }
@@ -264,8 +264,8 @@ struct VectorChainsKernel {
     });
   }
 
-  /// Runs chains of doubles, whose encodings are their bits. Elements that become NaNs are left to the definition,
-  /// which knows the payload.
+  /// Runs chains of doubles, whose encodings are their bits. The definition, which knows the
+  /// payload, computes elements that become NaNs.
   static void run(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
     if (chain_in(g.model, g.types, g.k) != ChainIn::binary64) return below().run(g, x, sums, left);
     using U = typename V::Words;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `values_of_codes` of emulate/quantize.h, equal in every bit, by vectors of a level's unit V (avx2.h, avx512.h), four
-// at a time. A normal number's fields are shifted to the carrier's (T, float or double), and the difference of the
-// biases is added to the exponent. A subnormal number counts quanta: it is added to the last bits of a number whose ulp
-// is the format's quantum, and that number is then subtracted.
+// `values_of_codes` of emulate/quantize.h, equal in every bit, by vectors of V, four at a time. V is the level's vector
+// unit (avx2.h, avx512.h): a struct of types and functions for its vectors. A normal number's fields are shifted to the
+// carrier's (T, float or double), and the difference of the biases is added to the exponent. A subnormal number counts
+// quanta: it is added to the last bits of a number whose ulp is the format's quantum, and that number is then
+// subtracted.
 //
 //     binary16  0 01110 0111000000                    0 00000 0111000000
 //     float     0 01111110 01110000000000000000000    (2^-1 + 0111000000 · 2^-24) - 2^-1

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fused blocks (`dot` of emulate/dot.h, equal in every bit) by vectors of a level's unit V (avx2.h, avx512.h), a lane
-// for each column, of operands whose products are exact in binary32. A block's top exponent is found in bytes, 32
-// columns at a time; then each product, scaled to units of 2^(top - F), is cut toward zero by its conversion to an
-// integer:
+// Fused blocks (`dot` of emulate/dot.h, equal in every bit) by vectors of V, a lane for each column, of operands whose
+// products are exact in binary32. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for
+// its vectors. A block's top exponent is found in bytes, 32 columns at a time; then each product, scaled to units of
+// 2^(top - F), is cut toward zero by its conversion to an integer:
 //
 //     a, b      ±1.ffffffffff · 2^e, exact          │ bytes: e of each, -128 of a zero
 //     a·b       22 bits, exact                      │ top = max over the block of e_a + e_b, of c's, and of the floor

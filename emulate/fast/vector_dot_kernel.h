@@ -23,7 +23,7 @@
 
 namespace binade::fast {
 
-/// The level's kernel; models that it does not know are left to the portable one.
+/// The level's kernel. It calls the portable one for models that it does not know.
 template <class V>
 struct VectorDotBlocksKernel {
   using I = typename V::I;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `elementwise` of emulate/elementwise.h on floats, equal in every bit and count, by vectors of a level's unit V
-// (avx2.h, avx512.h). A tile's results are rounded to odd (vector_exact.h), in binary32 where that decides the result
-// and else in binary64; then they are rounded onto the format's grid (vector_quantize.h).
+// `elementwise` of emulate/elementwise.h on floats, equal in every bit and count, by vectors of V. V is the level's
+// vector unit (avx2.h, avx512.h): a struct of types and functions for its vectors. A tile's results are rounded to odd
+// (vector_exact.h), in binary32 where that decides the result and else in binary64; then they are rounded onto the
+// format's grid (vector_quantize.h).
 //
 //     operands ── binary32, to odd ── undecided? ── binary64, to odd ── NaN or infinity? ── one by one: the definition
 //     bits        24: decides p <= 22               53: decides p <= 24

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of operations rounded to odd, by vectors of a level's unit V (avx2.h, avx512.h) in its own numbers T, float
-// or double: toward zero, with the last bit set where anything was lost. A second rounding of such a result, to two
-// bits less or fewer and in any direction, is that of the exact one (Boldo and Melquiond 2008; the least number that it
-// can give must be four times T's: in binary32's case, to at most 22 bits, it is at least 2^-147).
+// Results of operations rounded to odd, by vectors of V in its own numbers T, float or double: toward zero, with the
+// last bit set where anything was lost. V is the level's vector unit (avx2.h, avx512.h): a struct of types and
+// functions for its vectors. A second rounding of such a result, to two bits less or fewer and in any direction, is
+// that of the exact one (Boldo and Melquiond 2008; the least number that it can give must be four times T's: in
+// binary32's case, to at most 22 bits, it is at least 2^-147).
 //
 //     a + b in binary32        1 + 2^-30     1 - 2^-30
 //     s, to nearest            0x3F800000    0x3F800000    1

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products of integers (integers.h; integer_dot of emulate/integer_dot.h, equal in every bit) by vectors of a
-// level's unit V (avx2.h, avx512.h), a lane for each column:
+// Sums of products of integers (integers.h; integer_dot of emulate/integer_dot.h, equal in every bit) by vectors of V,
+// a lane for each column. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its
+// vectors.
 //
 //     rows     a[word][row]         ── the same in every lane ─┐   two products a lane, and their sum,
 //     columns  b[word][32 columns]  ── a lane each ────────────┴─  or 32 bits, counted by bytes: s

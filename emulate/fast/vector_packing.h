@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of products as floats or doubles, and their packing side by side, by vectors of a level's unit V (avx2.h,
-// avx512.h). A line is a row of a or a column of b. In the packed group a vector of columns is one load, at each k:
+// Operands of products as floats or doubles, and their packing side by side. V names the level, so that each level has
+// its own copy of these functions, which the compiler vectorizes for it. A line is a row of a or a column of b. A group
+// (a panel) is 32 columns or 4 rows, side by side at each k, so that a vector of columns is one load:
 //
 //     line 0    k0 k1 k2 …        group    [k0] line 0  line 1  …  line 31        a panel of 32 columns,
 //     line 1    k0 k1 k2 …                 [k1] line 0  line 1  …  line 31        or of 4 rows
@@ -52,7 +53,8 @@ bool decode_to_floats(const Format& f, const std::uint64_t* codes, std::size_t n
   return largest < 0x7F800000;
 }
 
-/// Copies `lines` lines that lie side by side, as [k][line], in memory already; only the order of k may change.
+/// Copies x.length operands of each of `lines` lines that lie side by side, as [k][line], in memory already. Number i
+/// of a packed line is number places[i] of the line, or 0 where places[i] is negative.
 template <class V, std::size_t lines, class Real>
 void copy_side_by_side(const PackedLines& x, Real* group) {
   const Real* const from = x.line<Real>(0);
@@ -65,7 +67,9 @@ void copy_side_by_side(const PackedLines& x, Real* group) {
   }
 }
 
-/// Packs lines of Reals as [k][line], 64 of k at a time, so that what is written stays in the nearest cache.
+/// Packs x.length operands of each line as [k][line], 64 of k at a time, so that what is written stays in the nearest
+/// cache. Number i of a packed line is number places[i] of the line, or 0 where places[i] is negative. Lines from
+/// x.count on are not written.
 template <class V, class Real>
 void pack_side_by_side(const PackedLines& x, Real* group) {
   bool are_so = true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` and `quantize_to_codes` of emulate/quantize.h, equal in every bit and count, by vectors of a level's unit
-// V (avx2.h, avx512.h), four at a time: a group. vector_rounding.h rounds a group; comparisons make one mark a lane,
-// and population counts of the marks are the events. Large results are stored past the caches.
+// `quantize` and `quantize_to_codes` of emulate/quantize.h, equal in every bit and count, by vectors of V, four at a
+// time: a group. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its vectors.
+// vector_rounding.h rounds a group; comparisons make one mark a lane, and population counts of the marks are the
+// events. Large results are stored past the caches.
 //
 //     four vectors ── rounded ── all within the range? ── as numbers: counted, signs put back
 //                                 │                    `─ as codes: fields and signs packed, counted

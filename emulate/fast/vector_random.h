@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `random_words` of stochastic.h, equal to `random_word` of emulate/philox.h, by vectors of a level's unit V (avx2.h,
-// avx512.h) of 64-bit lanes: each lane computes one block of Philox. A word of the counter stands in the lower half of
-// its lane; the upper half may hold anything (....), since the multiplication of 32-bit words does not read it.
+// `random_words` of stochastic.h, equal to `random_word` of emulate/philox.h, by vectors of V with 64-bit lanes: each
+// lane computes one block of Philox. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions
+// for its vectors. A word of the counter stands in the lower half of its lane; the upper half may hold anything (....),
+// since the multiplication of 32-bit words does not read it.
 //
 //     lane                0 block b        1 block b + 2    2 block b + 1    3 block b + 3      in AVX2
 //     c0                  .... 0123abcd    .... 89efcdab    …                                   c1, c2, c3 the same way

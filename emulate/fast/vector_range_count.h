@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `range_count` of emulate/range_count.h, equal in every count and sum, of floats, into the cells of range_count.h, 32
-// at a time by vectors of a level's unit V (avx2.h, avx512.h). The lack of a fraction f, its bits inverted, has a
-// length that tells the segment: as a float, the lack's exponent field is an index into a table of 16 bytes in a
-// register.
+// at a time by vectors of V. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its
+// vectors. The lack of a fraction f, its bits inverted, has a length that tells the segment: as a float, the lack's
+// exponent field is an index into a table of 16 bytes in a register.
 //
 //     f  1111 1110 0000 1010 1111 000   lack  0000 0001 1111 0101 0000 111 1100'0000   24 bits: 150 - 143 = 7: segment 5
 //
