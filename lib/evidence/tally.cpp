@@ -26,14 +26,15 @@ std::string verdict(const RivalTally& x, std::string_view ours) {
 }  // namespace
 
 std::vector<AspectTally> tally_rivals(const Instruction& of_table, const Dots& dots,
-                                      bool open_alone, const RuleChoice& rules, std::size_t step) {
+                                      bool undecided_only, const RuleChoice& rules,
+                                      std::size_t step) {
   const Knowledge known = knowledge_of(of_table);
   Instruction x = of_table;
   x.model = with_rules(x.model, rules);
   std::vector<AspectTally> out;
   for (Rival& rival : rivals_of(x)) {
     const KnownAspect& cell = known_of(known, rival.aspect);
-    if (open_alone && cell.evidence == Evidence::hardware) continue;
+    if (undecided_only && cell.evidence == Evidence::hardware) continue;
     auto found = std::ranges::find(out, rival.aspect, &AspectTally::aspect);
     if (found == out.end()) {
       out.push_back({rival.aspect, cell.evidence, 0, {}});

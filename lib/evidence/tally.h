@@ -30,16 +30,16 @@ struct AspectTally {
 };
 
 /// Tallies the rivals of every aspect that operands can touch, over rows 0, step, 2·step …, on all threads; if
-/// open_alone, only of the aspects that no hardware has shown. `instruction` is one of the table; "our" rules are its
+/// undecided_only, of all but those with Evidence::hardware. `instruction` is one of the table; "our" rules are its
 /// own with those of `rules` in their place.
 std::vector<AspectTally> tally_rivals(const Instruction& instruction, const Dots& dots,
-                                      bool open_alone, const RuleChoice& rules = {},
+                                      bool undecided_only, const RuleChoice& rules = {},
                                       std::size_t step = 1);
 
 /// The number of rows that touched_by looks at for an aspect if looking at all of them would be slow.
 inline constexpr std::size_t most_looked_at = std::size_t{1} << 15;
 
-/// An aspect that no hardware has shown (known from papers, or open), and how many of the rows or elements that were
+/// An aspect whose evidence is paper or open, and how many of the rows or elements that were
 /// looked at depend on it.
 struct TouchedAspect {
   Aspect aspect{};
@@ -47,8 +47,9 @@ struct TouchedAspect {
   std::uint64_t count = 0, looked_at = 0;
 };
 struct Touched {
-  std::uint64_t all = 0, looked_at = 0;  ///< the smallest `looked_at` of any aspect
-  std::vector<TouchedAspect> aspects;    ///< the aspects that any row touches
+  std::uint64_t all = 0;               ///< all rows (or elements) there are
+  std::uint64_t looked_at = 0;         ///< the smallest `looked_at` of any aspect
+  std::vector<TouchedAspect> aspects;  ///< the aspects that any row touches
 };
 /// Returns the aspects that some rows touch. For rivals that only change zeros and specials every row is looked at,
 /// for the others about most_looked_at rows, taken at equal distances.
