@@ -24,7 +24,7 @@ namespace binade::bench {
 struct Work {
   std::string name;  ///< "quantize/binary16/ties_to_even"
   std::size_t n = 0;
-  Limit limit;
+  Limit limit;  ///< fastest pass here that moves the same bytes and computes nothing (limits.h)
   /// Returns the arrays. It is called when a row runs, so that arrays of rows that do not run are
   /// not filled.
   std::function<Arrays()> arrays;
@@ -60,15 +60,17 @@ std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
 /// row for arrays in the L2 cache only.
 void add_rows(const Work& work, const std::vector<ReadyLevel>& levels);
 
-/// Adds rows WORK/LEVEL/N/threads:T of the vector levels. parallel_for gives each thread a part of
-/// the elements, in turns with as many threads that do their parts independently, again and again,
-/// like programs of one thread side by side (separate processes would be no faster, since kernels
-/// neither allocate nor call the system). limit_ns is the time of these threads together, and the
-/// clock is that of elapsed time. Adds no rows on a machine with one thread.
+/// Adds rows WORK/LEVEL/N/threads:T of the vector levels. The kernel's time is that of parallel_for
+/// over the n elements. limit_ns is n divided by the sum of the rates of as many threads that
+/// repeat their parts independently, like programs of one thread side by side (separate processes
+/// would be no faster, since kernels neither allocate nor call the system). Both are elapsed time.
+/// Adds no rows on a machine with one thread.
 void add_thread_rows(const Work& work, const std::vector<ReadyLevel>& levels);
 
-/// A function that measures the seconds of a pass, from passes_at_once of them.
+/// A function that measures something and returns seconds.
 using Measurement = std::function<double()>;
+/// Returns the measurement of the mean seconds of one pass over n elements: as many passes as
+/// passes_at_once(n) says (limits.h) are timed together by `clock`, which returns seconds.
 Measurement seconds_of(std::function<void()> pass, std::size_t n, double (*clock)());
 
 /// One row: the kernel's measurement and the limit's, which are made when the row runs.

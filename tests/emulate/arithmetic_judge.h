@@ -37,7 +37,9 @@ inline oracle::Operation oracle_operation(Operation operation) {
   return {};
 }
 
-/// Numbers of cases by the kind of result that the oracle expects.
+/// Numbers of cases by the kind of result that the oracle expects. exact_zero: exact results of 0
+/// though the first operand is not 0; tininess_matters: results that differ between the two
+/// tininess rules.
 struct Seen {
   std::uint64_t cases = 0, ties = 0, subnormal = 0, exact_zero = 0, nan = 0, tininess_matters = 0,
                 inexact = 0, underflow = 0, overflow = 0, divide_by_zero = 0, invalid = 0;

@@ -143,7 +143,7 @@ TEST_CASE("add, multiply and multiply_add of float arrays give the oracle's valu
   check<float>({binary16, bfloat16, e4m3, e5m2, tf32, binary32, e4m3fnuz, e2m3}, 1500);
 }
 
-TEST_CASE("double arrays likewise, binary64 included") {
+TEST_CASE("double arrays, binary64's too, give the oracle's values and counts") {
   check<double>({binary64, binary32, binary16, e5m2, Format{7, 30, 50}}, 1500);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conversions between the project's types and the oracle's, so that a test states a case once and
-// both compute it. This is the only place where the two meet.
+// both compute it. Other tests use these conversions; those of operations and dot models are in
+// arithmetic_judge.h and dot_by_oracle.h.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,7 @@ class Judge {
   std::string report_;
 };
 
+/// Return a text for messages: the fields of the format, the attributes, the number, the result.
 std::string words(const Format& format);
 std::string words(const Attributes& attributes);
 std::string words(const Exact& x);

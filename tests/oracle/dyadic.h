@@ -66,7 +66,8 @@ std::unique_ptr<const Neighbours> listed(const Spec& spec);
 std::unique_ptr<const Neighbours> divided(const Spec& spec);
 
 /// Returns the neighbours of x on the grid of the format's precision with an unbounded exponent.
-/// Codes continue the format's own, so that an even code means an even significand.
+/// Codes continue those of normal numbers downwards (subnormal numbers have these codes, too). If
+/// precision > 1, an even code means an even significand.
 Around around_unbounded(const Dyadic& x, const Spec& spec);
 
 }  // namespace oracle

@@ -29,9 +29,9 @@ struct Spec {
   int precision;
   int bias;
   Codes codes = Codes::ieee;
-  bool zero = true;
-  bool sign = true;
-  int padding = 0;
+  bool zero = true;  ///< has a zero, and subnormal numbers
+  bool sign = true;  ///< has a sign bit
+  int padding = 0;   ///< zero bits below the code: 13 in tf32
 };
 
 /// A format with its limits as the document that defines it prints them, for comparison with
@@ -50,6 +50,8 @@ const NamedSpec& named_spec(std::string_view name);
 
 /// The rounding direction; `random` is stochastic rounding.
 enum class Way { nearest_even, nearest_away, to_zero, up, down, odd, random };
+/// The NaN of a result in formats with Codes::ieee: its quiet bit alone; all fraction bits ones; or
+/// the operand's sign and payload, quiet.
 enum class Nan { quiet, all_ones, keep };
 
 struct Rules {

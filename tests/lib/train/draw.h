@@ -13,8 +13,8 @@
 
 namespace binade::test {
 
-/// Returns a tensor of numbers uniform in [from, to); element i comes from word i of the stream
-/// `seed`.
+/// Returns a tensor of numbers uniform in [from, to], rounded to T. Element i comes from word i of
+/// stream 0 under the seed.
 template <std::floating_point T>
 Tensor<T> drawn(Shape shape, std::uint64_t seed, double from = -2, double to = 2) {
   Tensor<T> out(std::move(shape));
