@@ -32,7 +32,7 @@ enum class HysteresisRefill : std::uint8_t {
   good_step_or_backoff,  ///< after every good step and after every backoff
 };
 
-/// What happens when an inf would bring the scale below what the policy allows.
+/// What happens when an inf would bring the scale to the floor or below.
 enum class OnFloor : std::uint8_t {
   stay,              ///< the scale becomes the floor
   raise_if_there,    ///< update throws Error if the scale is the floor already (DeepSpeed)
@@ -57,16 +57,18 @@ struct LossScalePolicy {
   bool backoff_divides = false;  ///< a backoff divides by backoff_factor (2 in the table)
   std::int64_t hysteresis = 1;   ///< the inf with this number, from 1, is the first to back off
   HysteresisRefill refill = HysteresisRefill::growth;
-  std::optional<double> floor = {};  ///< smallest scale; none: no limit
-  std::optional<double> cap = {};    ///< largest scale; none: no limit
+  /// Smallest scale (with raise_and_restore the scale must stay above it); none: no limit.
+  std::optional<double> floor = {};
+  std::optional<double> cap = {};  ///< largest scale; none: no limit
   bool caps_init = false;  ///< an init_scale above the cap is lowered to it (Apex, OpenSeq2Seq)
   std::optional<double> threshold =
       {};  ///< no backoff goes below this, which lies above the floor (fairseq)
-  bool grows_only_if_finite = false;
+  bool grows_only_if_finite = false;  ///< a growth to infinity leaves the scale as it was
   OnFloor on_floor = OnFloor::stay;
   bool is_late = false;  ///< an update decides the scale of the step after the next one (MXNet)
-  double tolerance =
-      0;  ///< backs off only if the share of infs since the last change is >= this (fairseq)
+  /// Backs off only if (infs since the last backoff) / (steps since the last change of the scale) is at least this
+  /// (fairseq).
+  double tolerance = 0;
   bool skips = true;  ///< the optimizer skips a step with an inf; false: it steps anyway
   ScaleArithmetic arithmetic = ScaleArithmetic::python_float;
   std::string_view source = {};  ///< the file of the framework that defines the policy

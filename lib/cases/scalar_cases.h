@@ -34,8 +34,9 @@ constexpr bool lanes_are_crossed(const ScalarOperation& x) {
   return lane_case_bits(x) * x.lanes <= 32;
 }
 
-/// Returns how many cases there are if each lane gets all its inputs; 0 stands for more than 2^32,
-/// and for instructions that take random bits.
+/// Returns how many cases there are if each lane gets all its inputs; for `widened` instructions,
+/// if it gets all f16 and all bf16 numbers. 0 stands for more than 2^32, and for instructions that
+/// take random bits.
 constexpr std::uint64_t exhaustive_cases(const ScalarOperation& x) {
   if (x.widened) return std::uint64_t{2} << 16;
   if (x.random || lane_case_bits(x) > 32) return 0;

@@ -57,8 +57,9 @@ class Device {
   virtual CannotRun run_dots(const Instruction&, Dots&) {
     return "this device has no Tensor Core instructions";
   }
-  /// Runs the tiles of a crossing, whose pool are the rows, and sets the tally to how many elements
-  /// differ from the emulator's.
+  /// Runs tiles of m × n dot products made of rows of the pool, which Dots holds
+  /// (lib/cases/crossing.h), compares each element with the emulator's, and sets the tally to the
+  /// outcome.
   virtual CannotRun tally_crossed(const Instruction&, const Dots&, const Crossing&, CrossTally&) {
     return "this device has no Tensor Core instructions";
   }
@@ -84,7 +85,7 @@ class Device {
     return "this device quantizes nothing";
   }
   /// Does what `range_count` of emulate/range_count.h does. The caller has reset the block with
-  /// these columns.
+  /// these columns: the formats and scales whose squared errors are summed.
   virtual CannotRun range_count(std::span<const float>, std::span<const ErrorColumn>,
                                 RangeBlock<float>&) {
     return "this device counts no ranges";
@@ -97,8 +98,9 @@ class Device {
                                    RangeBlock<float>&) {
     return "this device counts no ranges in its memory";
   }
-  /// Replaces each sum of the product by its `chain` (lib/device/matrix_product.h), and says in the
-  /// last argument how.
+  /// Sets each sum to itself plus its K products, instruction after instruction (`chain` of
+  /// lib/device/matrix_product.h). Sets the last argument to whether the emulator's arithmetic or
+  /// the instruction did it.
   virtual CannotRun multiply(const MatrixProduct&, ProductWay&) {
     return "this device multiplies no matrices";
   }

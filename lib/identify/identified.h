@@ -11,11 +11,12 @@
 
 namespace binade {
 
-/// The values of the options of the same names (architectures: --arch).
+/// The values of the options of the same names. `architectures` has those of --arch, `files` the
+/// files of the operands and results of each run of the kernel, and `epilogue` --alpha and --beta.
 struct IdentifyOptions {
   RunFiles files;
   KnownEpilogue epilogue;
-  std::string propose;  ///< file for the proposal; empty: none is made
+  std::string propose;  ///< file for operands on which the remaining models differ; empty: none
   std::uint64_t seed = 1;
   std::size_t show = 5;
   bool all = false, json = false;
@@ -25,9 +26,10 @@ struct IdentifyOptions {
 
 /// Throws Error if alpha or beta is not finite, or an architecture is not known.
 void check(const IdentifyOptions& options);
-/// Reads the runs and searches for their models. Throws Error as check, read_runs and identify do.
+/// Reads the runs, each of them operands and the D that a kernel made of them, and searches for
+/// their models. Throws Error as check, read_runs and identify do.
 Identification identified(const IdentifyOptions& options, const SearchProgress& progress = {});
-/// Returns how many models, and how many of the rejected ones, are printed.
+/// Returns the most models, and the most rejected models, to print: `show`, or no limit with `all`.
 std::size_t shown(const IdentifyOptions& options);
 
 }  // namespace binade

@@ -32,8 +32,8 @@ class InputFile {
   /// Throws Error if the file is missing, unreadable or not a regular file (a folder, a device, a
   /// named pipe). Standard input may be anything: unless it is a regular file at its start, its
   /// bytes are copied into an unlinked temporary file, once for the whole process, so that "-"
-  /// gives the same bytes each time. /dev/fd/N, which a shell's <(command) is, is treated likewise,
-  /// with a copy for each InputFile.
+  /// gives the same bytes each time. /dev/fd/N, which a shell's <(command) is, is copied, too, but
+  /// once for each InputFile.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;

@@ -32,7 +32,7 @@ class NpyWriter {
  private:
   std::string path_;
   AtomicFile file_;
-  std::uint64_t left_ = 0;
+  std::uint64_t left_ = 0;  ///< bytes still to be written
 };
 
 }  // namespace binade

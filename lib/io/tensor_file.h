@@ -36,8 +36,8 @@ struct TensorInfo {
 /// time and at any alignment. The span is valid only during the call.
 using ChunkSink = std::function<void(std::span<const std::byte>)>;
 
-/// A function that gets elements likewise, but on many threads at once; `slot` is the number of the
-/// calling thread (parallel_for's).
+/// A function that gets elements as a ChunkSink does, but on many threads at once; `slot` is the
+/// number of the calling thread (parallel_for's).
 using PieceSink = std::function<void(std::span<const std::byte>, std::size_t slot)>;
 
 class TensorFile {

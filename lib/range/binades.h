@@ -17,10 +17,11 @@
 
 namespace binade {
 
-inline constexpr int summary_fraction_bits = 52;  ///< of a significand, an integer m·2^52
+/// Fraction bits of a significand, which is kept as the integer m in [2^52, 2^53).
+inline constexpr int summary_fraction_bits = 52;
 
-/// The counts of the values of one binade, x = m·2^(exponent - 52) with m in [2^52, 2^53), by
-/// segment of m (emulate/range_count.h).
+/// The counts of the values of one binade, |x| = m·2^(exponent - 52) with m in [2^52, 2^53), by
+/// segment of m (emulate/range_count.h). The sign is dropped.
 struct BinadeRow {
   std::array<std::uint64_t, segments> count{};
   std::array<uint128, segments> sum{};  ///< sum of m

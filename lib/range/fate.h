@@ -25,8 +25,9 @@ inline constexpr std::array<NamedFormat, 5> report_formats{{
     {"e4m3", e4m3, ""},
 }};
 
-/// A value's fate depends on its binade and, in two binades of each format, on its segment: from the
-/// segment given here on, these values have another fate than those in the segments below.
+/// A value's fate depends on its binade and, in three binades of each format, on its segment. In two
+/// of them values have another fate from the segment given here on than in the segments below. The
+/// third is emin - p, where only the power of two becomes zero: that cut is always segment 1.
 struct Cuts {
   int normal = 0;    ///< at binade emin - 1: values round up to the smallest normal number
   int overflow = 0;  ///< at binade emax: values overflow
@@ -57,12 +58,12 @@ struct Norms {
 };
 Norms norms(const RangeSummary& summary);
 
-/// Shares of the sums over all finite values. losses() returns nothing if there is no finite
-/// non-zero value.
+/// Shares of the sums over all finite values. Saturation cuts |x| - max·2^-scale_log2 off if
+/// x·2^scale_log2 overflows. losses() returns nothing if there is no finite non-zero value.
 struct Losses {
   double l1 = 0;          ///< share of sum |x| that becomes zero
   double l2 = 0;          ///< sqrt of the share of sum x² that becomes zero
-  double clipped_l1 = 0;  ///< share of sum |x| cut off by saturation: |x| - max if x overflows
+  double clipped_l1 = 0;  ///< share of sum |x| that saturation cuts off
 };
 std::optional<Losses> losses(const RangeSummary& summary, const Format& format, int scale_log2);
 std::optional<Losses> losses(const RangeSummary& summary, const Norms& of, const Format& format,
@@ -76,7 +77,7 @@ Masses masses(const RangeSummary& summary, const Format& format, int scale_log2)
 
 /// Returns the signal-to-quantization-noise ratio 10 log10(sum x² / sum err²), where overflowing
 /// values saturate; nothing if there is no finite non-zero value or no error at all. `column` is an
-/// index into summary.columns.
+/// index into summary.columns: a format and a scale whose squared errors were summed (ErrorColumn).
 std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column);
 std::optional<double> sqnr_db(const RangeSummary& summary, const Norms& of, std::size_t column);
 /// Returns the exact sum of squared errors of a column, those of saturated values included.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A counted run: the summaries of a training's tensors, counted while it ran, by step, layer and
-// role, without any elements. The run itself states the step, layer and role of each summary; for
-// tensors in other files their names do.
+// A counted run, which binade.torch.watch makes: the summaries of a training's tensors, counted
+// while it ran, by step, layer and role, without any elements. The run itself states the step,
+// layer and role of each summary; for tensors in other files their names do.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,9 @@ namespace binade {
 enum class CellKind : std::uint8_t { text, integer, number };
 
 struct TensorColumn {
-  std::string name;  ///< ends in its unit: _count, _share_of_values, _log2, _db, _binades
+  /// If the column is numeric and not `step`, the name ends in the unit: _count, _share,
+  /// _share_of_values, _share_of_nonzero, _log2, _db, _binades, _magnitude.
+  std::string name;
   CellKind kind = CellKind::text;
 };
 

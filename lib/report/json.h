@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The report as JSON: the members of the struct under their names. The schema is
-// "binade.range_report/3" (/2 had no roles, /1 had no time either). Some keys are there only in
-// some reports: a tensor has "role" if its name says one and "time" if its name says a step; the
-// report has "roles" if there are several, "gradients" if there are any (with "passed_over", the
-// steps whose gradients hold NaN or Inf), "time" if there are two steps or more, and "watched" for
-// a counted run; a step's scale has "used" if the files state it. Integers above 2^53 are decimal
+// "binade.range_report/3" (/2 had no roles, /1 had no time either). Some keys are there only in some
+// reports: a tensor has "role" if its name says one and "time" if its name says a step; the report
+// has "roles" if there are several, "gradients" if there are any (with "passed_over", the steps whose
+// gradients hold NaN or Inf), "time" if there are two steps or more, and "watched" for a counted run
+// (counted_run.h); a step's scale has "used" if the files state it. Integers above 2^53 are decimal
 // strings. The sums of segments count units of 2^(exponent - 52).
 #pragma once
 

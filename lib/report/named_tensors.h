@@ -30,7 +30,7 @@ struct NamedTensor {
   std::optional<TensorTime> time;
   bool by_file = false;  ///< the name of the file says that it is a gradient
   bool by_rule = false;  ///< a rule (--role) decides its role
-  bool by_run = false;   ///< a counted run states its role and step
+  bool by_run = false;   ///< a counted run (counted_run.h) states its role and step
 };
 
 /// Returns why a tensor of this dtype is not read; empty for floating-point dtypes whose format
@@ -40,7 +40,9 @@ std::string reason_to_skip(const Dtype& dtype);
 /// Returns the tensors in the order of the files. If the name of a file says that it holds
 /// gradients and no tensor's name in it does, its tensors are taken as gradients, except updates,
 /// state of an optimizer, tensors whose role a rule decides, and those named
-/// step<digits>/<layer>/<role>. Neither names nor rules are applied to counted runs.
+/// step<digits>/<layer>/<role>. Neither names nor rules are applied to files of
+/// binade.torch.watch (counted_run.h): these hold summaries without elements, and state role and
+/// step.
 std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorFile>>& files,
                                        std::span<const RoleRule> rules);
 

@@ -66,7 +66,7 @@ struct Report {
   std::string hint;
   /// In words, the parts that are missing from a report made of parts; empty if none is.
   std::string missing_parts;
-  std::optional<Watched> watched;  ///< of a counted run
+  std::optional<Watched> watched;  ///< of a counted run (counted_run.h)
   /// All gradients together, if names say which they are, without those of the steps passed_over,
   /// whose gradients hold NaN or Inf.
   std::optional<TensorReport> gradients;

@@ -7,10 +7,11 @@
 // A name is split into parts (name_parts.h), in which words of a table are looked up. The first of
 // these roles that a word says is taken; the "edge" of a name is its last part, or its first if a
 // slash follows it:
-//   state of an optimizer: words such as exp_avg or momentum_buffer in any part; words that are also
-//     names of modules (ema, momentum, …) only at an edge;
-//   gradient: words such as grad, gradients, dAct or wgrad in any part, short words (dW, dx) only in
-//     the last; the other parts say what it is a gradient of;
+//   state of an optimizer: words such as exp_avg or momentum_buffer in any part, unless a whole last
+//     part is a gradient word (then only the first part may say state); words that are also names of
+//     modules (ema, momentum, …) only at an edge;
+//   gradient: words such as grad, gradients, dAct or wgrad in any part; short words (dW, dx) only in
+//     the last or, if no role was found, in the first; the other parts say what it is a gradient of;
 //   update, weight, act: at an edge, where for weight and act the last part comes before the first.
 
 #pragma once
@@ -72,8 +73,8 @@ bool fits_any(std::string_view name, std::span<const RoleRule> rules);
 /// Returns the role of the first rule that matches, else the role that the words of the name say.
 std::optional<TensorRole> role_of(std::string_view name, std::span<const RoleRule> rules = {});
 
-/// Returns whether a word of the name says that the tensor is a gradient and is not the name of a
-/// module ("gradient_reversal.fc.weight").
+/// Returns whether the last part of the name or a whole part says that the tensor is a gradient;
+/// false for "gradient_reversal.fc.weight", where the word is part of a module's name.
 bool tells_gradient_outright(std::string_view name);
 
 /// Returns whether the name may be a parameter's: it says no state, or says it only by words that

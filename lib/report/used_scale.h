@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loss scale that a run used, if its files state it: as "loss_scale" in the metadata of a
-// .safetensors file, as `binade train --dump` writes it, or in a window of a counted run.
+// .safetensors file, as `binade train --dump` writes it, or in a window of a counted run
+// (counted_run.h).
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a counted run was watched while it ran: at which steps, with which loss scales, and the first
-// NaN or Inf.
+// How a counted run (counted_run.h) was watched while it ran: at which steps, with which loss
+// scales, and the first NaN or Inf.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the tensors of a training, step by step, to files that `binade report` reads along its time axis. A step is
-// one file, stepNNNNNN.safetensors; it has a binary32 tensor stepNNNNNN/LAYER/ROLE for each watched activation and its
+// Writes the tensors of a training, step by step, to files that `binade report` reads along its time axis. A step is one
+// file, stepNNNNNN.safetensors; it has a binary32 tensor stepNNNNNN/LAYER/ROLE for each watched activation and its
 // gradient (roles act, dAct), and for each parameter, its gradient and its update (roles weight, dW, update). Gradients
 // are unscaled: the same training with another loss scale gives the same gradients as far as its format holds them. The
-// metadata of a file are its "step", the "loss_scale" by which the loss was multiplied (with loss_shift), and whether
-// "gradients" are "unscaled" (or "scaled", if the scale cannot be taken out).
+// metadata of a file are its "step", the "loss_scale" by which the loss was multiplied (the scale of the loss scaler
+// times 2^-loss_shift), and whether "gradients" are "unscaled" (or "scaled", if the scale cannot be taken out).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace binade {
 
-/// Divides a gradient by its loss scale as PyTorch's unscale_ does. Returns it unchanged if no binary32 number is the
-/// reciprocal (for a scale of 0, infinity or NaN).
+/// Divides a gradient by its loss scale as PyTorch's unscale_ does. Returns it unchanged if the reciprocal of the
+/// scale, rounded to binary32, is 0 or not finite.
 std::vector<float> unscaled(std::vector<float> gradient, double scale);
 
 struct DumpedTensor {
@@ -48,8 +48,9 @@ void visit_after_step(const StepView<float>& view, const TensorVisitor& visit);
 void refuse_dumps_below(const std::string& folder);
 
 /// Makes the folder and returns hooks that write every `every`-th step, the first and the last of `steps` into it. The
-/// folder is removed with the hooks if no step was written. Steps that the loss scaler skips are written without updates.
-/// Throws Error if the folder itself has a file step*.safetensors; the hooks throw Error if a file cannot be written.
+/// folder is removed with the hooks if no step was written. Steps that the loss scaler skips are written without
+/// updates. Throws Error if the folder itself has a file step*.safetensors; the hooks throw Error if a file cannot be
+/// written.
 Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps);
 
 }  // namespace binade

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates the parameters of a model by one of the optimizers of optimizers.h. Each op is computed in binary32 and
-// rounded to the dtype in which the weights are kept. Low-precision weights have a binary32 master copy or none; the
-// sum of a weight without a master copy and its change is rounded to nearest, stochastically (the sum in binary64,
-// rounded once), or with Kahan's compensation.
+// Updates the parameters of a model by one of the optimizers of optimizers.h. Each op is computed in T (float, or
+// double in trainings in binary64) and rounded to the dtype in which the weights are kept. Weights narrower than T have
+// a master copy in T or none; the sum of a weight without a master copy and its change is rounded to nearest,
+// stochastically (the sum in binary64, rounded once), or with Kahan's compensation.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct OptimizerOptions {
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   double weight_decay = 0;                  ///< added to the gradient, or decoupled from it
-  bool master_weights = true;               ///< weights narrower than binary32 get a master copy
+  bool master_weights = true;               ///< weights narrower than T get a master copy
   UpdateRule update = UpdateRule::nearest;  ///< for weights without a master copy
   std::uint64_t seed = 0;                   ///< seed of the stochastic rounding
 };
@@ -45,8 +45,8 @@ struct StepCounts {
   /// Weights of the model that stayed the same although their non-zero change was added to the master copy or the
   /// compensation: after several such steps the sum will change the weight.
   std::uint64_t not_shown = 0;
-  /// Weights with a non-zero change and |weight| > 2^11 · |change|: rounding to nearest would lose the change in
-  /// binary16. They are counted whatever format the weight is kept in.
+  /// Weights with a non-zero change and |weight| > 2^11 · |change|: the change is below a binary16 ulp of the weight
+  /// and may be lost. They are counted whatever format the weight is kept in.
   std::uint64_t below_2_11 = 0;
 
   StepCounts& operator+=(const StepCounts& more) {
@@ -59,6 +59,7 @@ struct StepCounts {
   }
 };
 
+/// T is the type of all numbers here: float, or double in trainings in binary64 (train<double>).
 template <std::floating_point T>
 class Optimizer {
  public:
@@ -73,7 +74,7 @@ class Optimizer {
     std::span<T> values;
   };
   /// Returns the gradients after a backward pass, one per parameter; those of parameters with a master copy are copied
-  /// to binary32. The caller unscales and clips them in place.
+  /// to T. The caller unscales and clips them in place.
   std::vector<Gradient> gradients();
   /// Updates the weights by the gradients that `gradients()` returned, as the caller left them.
   void step();
@@ -93,8 +94,8 @@ class Optimizer {
     std::vector<T> gradient;      ///< gradient of the master copy
     std::vector<T> moments;       ///< all moments of a weight stand side by side
     std::vector<T> compensation;  ///< Kahan's
-    std::vector<T> change;
-    std::int64_t steps = 0;  ///< steps that updated the parameter: PyTorch's state["step"]
+    std::vector<T> change;        ///< what is added; after the step, what was subtracted (update())
+    std::int64_t steps = 0;       ///< steps that updated the parameter: PyTorch's state["step"]
   };
   void step_one(Parameter<T>& parameter, Slot& slot, std::size_t index);
 
