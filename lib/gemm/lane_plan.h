@@ -41,7 +41,7 @@ struct LanePlan {
   SumProgram program{};
   std::vector<int> places{};  ///< k of each operand in the order of the blocks; -1: padding
   std::vector<LaneBlock> blocks{};
-  std::size_t instruction_blocks = 0;
+  std::size_t instruction_blocks = 0;  ///< number of blocks of one instruction
   Format sum_format{};
   int product_bits = 0;  ///< fraction bits of a product
 };
@@ -59,9 +59,9 @@ struct Factor {
 /// A row of a or a column of b.
 struct FactorLine {
   std::size_t number = 0;
-  bool usable = true;
-  int lowest = 0;   ///< its operands have no bits below 2^lowest
-  double norm = 0;  ///< Euclidean norm
+  bool usable = true;  ///< no operand is a NaN or an infinity
+  int lowest = 0;      ///< its operands have no bits below 2^lowest
+  double norm = 0;     ///< Euclidean norm
 };
 /// All rows, or all columns, the usable ones first and those of the largest norms first, and their factors in the
 /// order of the plan's places. The factors of line number i begin at index i · places.

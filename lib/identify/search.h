@@ -31,7 +31,8 @@ struct Verdict {
   /// Other candidates that compute the same at every K of the runs.
   std::vector<std::size_t> same = {};
   std::size_t compared = 0, equal = 0;  ///< numbers of elements
-  /// Of a rejected candidate: the first in the order of D.
+  /// If the candidate is rejected and `nearest` or `all_rejected` includes it, its first wrong element in the order
+  /// of D.
   std::optional<Contradiction> first = {};
 };
 
@@ -44,7 +45,7 @@ struct SearchResult {
 
 struct SearchOptions {
   std::size_t nearest = 5;    ///< how many rejected candidates get their first contradiction
-  bool all_rejected = false;  ///< all rejected candidates get it
+  bool all_rejected = false;  ///< whether all rejected candidates get it
 };
 
 /// Called now and then with the name of a stage and the part of it that is done, between 0 and 1.

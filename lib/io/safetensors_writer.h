@@ -36,7 +36,7 @@ class SafetensorsWriter {
  private:
   std::string path_;
   AtomicFile file_;
-  std::uint64_t left_ = 0;
+  std::uint64_t left_ = 0;  ///< bytes still to be written
 };
 
 }  // namespace binade

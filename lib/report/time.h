@@ -84,7 +84,7 @@ struct TimeReport {
   /// alphabetical.
   std::vector<std::string> layers;
   std::vector<TimeSeries> series;      ///< all layers first, then by layer; each by role
-  std::vector<StepScale> loss_scales;  ///< of the steps with gradients
+  std::vector<StepScale> loss_scales;  ///< one for each step with gradients
   /// All layers first, then by layer; each has the steps with both weights and updates.
   std::vector<UpdateSeries> updates;
   std::vector<UnpairedUpdate> unpaired;
@@ -100,7 +100,7 @@ struct UpdatePair {
 struct CountedUpdates {
   std::uint64_t step = 0;
   std::string layer;
-  const UpdateCounts* counts = nullptr;
+  const UpdateCounts* counts = nullptr;  ///< held by the run
 };
 struct UpdatePairs {
   std::vector<UpdatePair> pairs;

@@ -23,6 +23,7 @@ enum class Operation {
   maximum_number
 };
 
+/// An exact result and the exceptions that the operation itself raises.
 struct Computed {
   Value value;
   bool invalid = false, divide_by_zero = false;

@@ -56,11 +56,11 @@ enum class Nan { quiet, all_ones, keep };
 
 struct Rules {
   Way way = Way::nearest_even;
-  bool saturate = false;
-  bool flush_results = false;
-  bool tiny_before = false;
+  bool saturate = false;       ///< overflows and infinities become the largest finite number
+  bool flush_results = false;  ///< tiny results become zero
+  bool tiny_before = false;    ///< whether tininess is that before rounding
   Nan nan = Nan::quiet;
-  int random_bits = 32;
+  int random_bits = 32;  ///< how many low bits of `random` stochastic rounding uses
 };
 
 enum class Kind { number, infinity, nan };
