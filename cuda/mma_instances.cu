@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels that run tiles through mma.sync, one for each row of BINADE_MMA_TABLE (ptx_mma.cuh).
+// The kernels that run tiles through mma.sync, one for each row of BINADE_MMA_TABLE. This file only
+// instantiates them: their body is run_mma_tile in mma_tiles.cuh, the table and the PTX are in
+// ptx_mma.cuh.
 #include "cuda/ptx_mma.cuh"
 #include "cuda/tile_kernels.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels that run tiles through wgmma, one for each row of BINADE_WGMMA_TABLE (ptx_wgmma.cuh).
+// The kernels that run tiles through wgmma, one for each row of BINADE_WGMMA_TABLE. This file only
+// instantiates them: their body is run_wgmma_tile in wgmma_tiles.cuh, the table and the PTX are in
+// ptx_wgmma.cuh.
 #include "cuda/ptx_wgmma.cuh"
 #include "cuda/tile_kernels.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels that run tiles through wmma, one for each row of BINADE_WMMA_TABLE (ptx_wmma.cuh).
+// The kernels that run tiles through wmma, one for each row of BINADE_WMMA_TABLE. This file only
+// instantiates them: their body is run_wmma_tile in wmma_tiles.cuh, the tables and the PTX are in
+// ptx_wmma.cuh.
 #include "cuda/ptx_wmma.cuh"
 #include "cuda/tile_kernels.h"
 
