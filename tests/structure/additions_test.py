@@ -19,7 +19,7 @@ class Kind(NamedTuple):
     SPOKEN what people call it where that is another word."""
     section: str  # heading of CONTRIBUTING.md
     what: str
-    table: str  # the file
+    table: str  # the file, or files: each has a part of the table
     block: str  # pattern whose group is the table in it
     row: str  # pattern whose group is a name in the table
     places: list
@@ -38,6 +38,9 @@ KINDS = [
     ]),
     Kind("Add a format", "format of up to sixteen bits", "emulate/format.h", r" formats\{\{(.*?)\n\}\};",
          r'\{"\w+", (?!tf32|binary32|binary64)(\w+), "', [("tests/emulate/arithmetic_test.cpp", r"\bNAME\b")]),
+    # Name and largest code of each format that has up to four digits of code and a zero: below that code lie as many midpoints.
+    Kind("Add a format", "midpoint", "tests/oracle/specs.cpp", r" table\{\{(.*?)\n\}\};",
+         r'\{"(\w+)",\s+\{\d+, \d+, -?\d+(?:, Codes::\w+(?:, true(?:, \w+)?)?)?\},[^{}"]*\s0x([\dA-F]{1,4}),\s+0x\w+,\s+"', []),
     Kind("Add an architecture or an instruction", "architecture", "emulate/architectures.h", r"array architectures\{(.*?)\n\};",
          r"Architecture\{(\d+),", [
              ("tests/emulate/instruction_models_test.cpp", r'^ +\{"\w.*[{ ]NAME[,}]'),
@@ -96,6 +99,7 @@ KINDS = [
     Kind("Add a loss scaler", "policy that changes its scale", "lib/amp/loss_scaler.cpp", r"make_policies\(\) \{(.*?)\n\}",
          r'\.name = "(?!static"|none")(\w+)"', [
              (("tests/oracle/loss_scalers.py", "tests/lib/amp/loss_scaler_oracle_test.py"), r'"NAME"'),
+             ("lib/python/binade/torch/_loss_scaler.py", r"^    policy: [^;]*\bNAME\b"),
          ]),
     Kind("Add an optimizer", "optimizer", "lib/train/optimizers.cpp", r" rows\{(.*?)\n  \};", r'\.name = "(\w+)"', [
         ("lib/json.schema.json", r'^    "optimizer": .*"enum": \[[^]]*"NAME"'),
@@ -106,6 +110,7 @@ KINDS = [
          r'(?:\.name|\.with_momentum) = "(\w+)"', [
              ("lib/json.schema.json", r'"Whose moments are counted\.", "enum": \[[^]]*"NAME"'),
              ("lib/train/memory.h", r"^///.*\bNAME\b"),
+             ("lib/python/training.cpp", r'\boptimizer: [^.]*"NAME"'),
              ("tests/lib/train/memory_test.cpp", r'"NAME"'),
          ]),
     Kind("Add a layer", "layer", "lib/train/layers.h", r"(.*)", r"\b(add_\w+)\(Model<T>& model", [
@@ -118,7 +123,8 @@ KINDS = [
     Kind("Add a layer", "workload", "lib/study/workloads.h", r" workload_rows\{\{(.*?)\n\}\};", r'\{"(\w+)", \d', [
         ("lib/json.schema.json", r'"workload": \{"description": "A network and its data\.", "enum": \[[^]]*"NAME"'),
     ]),
-    Kind("Add an experiment", "experiment", "experiments/experiments.h", r"(.*)", r"^extern const Experiment (\w+);", [
+    Kind("Add an experiment", "experiment", "experiments/*.cpp", r"(.*)", r"^const Experiment (\w+)\{", [
+        ("experiments/experiments.h", r"^extern const Experiment NAME;"),
         ("experiments/NAME.cpp", r"^const Experiment NAME\{"),
         ("experiments/meson.build", r"'NAME\.cpp'"),
         ("experiments/experiments.cpp", r"\bNAME\b"),
@@ -154,7 +160,8 @@ KINDS = [
          r"return open_(?!torch_)(\w+)\(std::move\(file\)", [("lib/io/tensor_file.cpp", r'"neither [^"]*\.NAME\b')]),
     Kind("Add a file format", "reader of several files", "lib/io/tensor_file.cpp", r"> open_by_contents\((.*?)\n\}",
          r"return open_(\w+)\(path, ", [("tests/lib/io/NAME_test.cpp", r'^TEST_CASE\(".*damages')]),
-    Kind("Add a command", "command", "lib/cli/command.h", r"(.*)", r"^extern const Command (\w+)_command;", [
+    Kind("Add a command", "command", "lib/cli/*_command.cpp", r"(.*)", r'^const Command \w+_command\{\s*"(\w+)"', [
+        ("lib/cli/command.h", r"^extern const Command NAME_command;"),
         ("lib/cli/NAME_command.cpp", r"^const Command NAME_command\{"),
         ("lib/cli/program.cpp", r"&binade::NAME_command\b"),
         ("lib/meson.build", r"'cli/NAME_command\.cpp'"),
@@ -163,16 +170,22 @@ KINDS = [
     ]),
 ]
 
-# Numbers of rows that prose states: file, pattern whose groups are the numbers as they are written, kind, and what they are.
+# Numbers that prose states and that follow from a table: file, pattern whose groups are the numbers as they are written, kind, and
+# what they are.
 WORDS = dict(enumerate("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split(), 10))
 STATED = [
     ("README.md", r"\[(\w+) experiments\]", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
     ("experiments/README.md", r"asks all (\w+)\b", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
+    ("experiments/README.md", r"All (\d[\d ]*) midpoints of the formats", "midpoint",
+     lambda codes: [f"{sum(int(code, 16) for _, code in codes):,}".replace(",", " ")]),
+    ("lib/train/README.md", r"one of (\w+) rows of", "policy that changes its scale",
+     lambda names: [WORDS.get(len(names), str(len(names)))]),
     ("README.md", r"Tensor Cores from sm_(\d+) to sm_(\d+)", "architecture", lambda names: [names[0], names[-1]]),
 ]
 
 
-def names_of(kind, text):
+def names_of(kind, texts):
+    text = "\n".join(texts[path] for path in files_of(kind.table, "", texts)[1])
     block = re.search(kind.block, text, re.DOTALL)
     return list(dict.fromkeys(re.findall(kind.row, block.group(1), re.MULTILINE))) if block else []
 
@@ -185,7 +198,7 @@ def files_of(place, name, texts):
 
 
 def judge_kind(kind, texts):
-    names = names_of(kind, texts.get(kind.table, ""))
+    names = names_of(kind, texts)
     if not names:
         return [f"{kind.table}: no {kind.what} was found: has its table another form?"]
     complaints = []
@@ -199,13 +212,13 @@ def judge_kind(kind, texts):
     return complaints
 
 
-def judge_stated(texts, names):
+def judge_stated(texts, names, stated):
     complaints = []
-    for path, pattern, what, right in STATED:
+    for path, pattern, what, right in stated:
         found = re.search(pattern, texts.get(path, ""))
         said, wanted = list(found.groups()) if found else None, right(names[what])
         if said != wanted:
-            complaints.append(f"{path}: of {what}s it says {said}, not {wanted} (where {pattern} fits)")
+            complaints.append(f"{path}: it says {said}, not {wanted}, where {pattern} fits (counted: {what})")
     return complaints
 
 
@@ -281,6 +294,16 @@ def self_test():
                          ("a/table.h", "a/tables.h")]:
         if not judge_page(MADE_PAGE.replace(right, wrong), MADE, list(MADE), [MADE_KIND]):
             complaints.append(f"accepted a page with {wrong!r} for {right!r}")
+    nuts = Kind("", "nut", "b/*.h", r"(.*)", r"^nut (\w+)", [("b.md", r"NAME")])
+    if judge_kind(nuts, {"b/a.h": "nut ash", "b/b.h": "nut elm", "b.md": "ash elm"}):
+        complaints.append("rejected a table in two files")
+    for texts in {"b/a.h": "nut ash", "b/b.h": "nut elm", "b.md": "ash"}, {"b/c/a.h": "nut ash", "b.md": "ash"}:
+        if not judge_kind(nuts, texts):
+            complaints.append(f"accepted {texts}")
+    stated = [("b.md", r"(\w+) nuts", "nut", lambda names: [WORDS[len(names)]])]
+    for text, is_right in {"eleven nuts": True, "ten nuts": False, "nuts": False}.items():
+        if is_right != (judge_stated({"b.md": text}, {"nut": ["elm"] * 11}, stated) == []):
+            complaints.append(f"{'rejected' if is_right else 'accepted'} {text!r} of eleven")
     if judge_built({"meson.build": "'a_test', 'b'", "tests/a_test.cpp": "", "tests/b_cli_test.py": ""}):
         complaints.append("rejected tests that are built")
     if not judge_built({"meson.build": "'a_test'", "tests/b_test.py": ""}):
@@ -292,10 +315,10 @@ def main():
     complaints = self_test()
     paths = [str(path) for path in all_files()]
     texts = {path: text_of(path) or "" for path in paths if not path.startswith("tests/recordings/")}
-    names = {kind.what: names_of(kind, texts.get(kind.table, "")) for kind in KINDS}
+    names = {kind.what: names_of(kind, texts) for kind in KINDS}
     for kind in KINDS:
         complaints += judge_kind(kind, texts)
-    complaints += judge_stated(texts, names)
+    complaints += judge_stated(texts, names, STATED)
     complaints += judge_page(texts.get(PAGE, ""), texts, paths, KINDS)
     complaints += judge_built(texts)
     print(*complaints, sep="\n")
