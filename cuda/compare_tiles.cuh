@@ -9,7 +9,8 @@
 
 namespace binade {
 
-/// Returns the emulator's d of three rows of the pool.
+/// Returns the emulator's d of row rows.a of a, row rows.b of b and element rows.c of c of the pool
+/// (lib/cases/crossing.h).
 __device__ inline std::uint64_t emulated_dot(const Comparison& x, const CrossedRows& rows) {
   const auto k = static_cast<std::uint64_t>(x.k);
   const std::uint64_t c = x.tiles.c[rows.c];
@@ -26,7 +27,8 @@ __device__ inline unsigned long long* atomic(std::uint64_t& x) {
   return reinterpret_cast<unsigned long long*>(&x);
 }
 
-/// Compares elements t, t + n, … of the tiles in thread t of n, and adds the counts to x.total.
+/// Compares elements t, t + step, … of the tiles in thread t of `step`, adds the counts to x.total
+/// and lowers x.total->lowest to the number of the first dot product that differs.
 __device__ inline void compare_tiles(const Comparison& x) {
   const Crossing& crossing = x.tiles.crossing;
   const auto n = static_cast<std::uint64_t>(crossing.n);

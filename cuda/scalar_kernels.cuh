@@ -49,10 +49,10 @@ __device__ inline std::uint64_t first_of_thread() {
 /// Returns the number of threads in the grid.
 __device__ inline std::uint64_t all_threads() { return std::uint64_t{gridDim.x} * blockDim.x; }
 
-/// Executes first + t, first + t + n, … below `end` in thread t of n. Without a list these are case
-/// numbers, and the tally is added to `total`; with a list they are indices i, and results[i] becomes the
-/// result of case listed[i]. Approximations have no emulator: their
-/// results are hashed and not compared.
+/// Executes the cases first + t, first + t + all_threads(), … below `end` in thread t of the grid.
+/// Without a list these are case numbers, and the tally is added to `total`; with a list they are
+/// indices i, and results[i] becomes the result of case listed[i]. Approximations have no emulator:
+/// their results are hashed and not compared.
 template <class Instructions>
 __device__ void scalar_body(const ScalarLaunch& launch, std::uint64_t first, std::uint64_t end,
                             ScalarTally* total) {

@@ -35,7 +35,7 @@ struct Families {
 
 /// The instruction with which an architecture's libraries multiply matrices of a format.
 struct UsualInstruction {
-  std::string_view format;       ///< of the operands: a name from format.h's table
+  std::string_view format;       ///< of the operands: a name from emulate/format.h's table
   std::string_view accumulator;  ///< "f32" or "f16"
   std::string_view name;         ///< {a}, {b} stand for PTX's names of the operands' types
 };

@@ -2,9 +2,9 @@
 //
 // How a Tensor Core computes an element of a matrix product, as numbers: the recipe, how many
 // products it sums at once, how many bits it keeps, its exponent floor and rounding, and its rules
-// for zeros, NaNs and infinities. The recipes are implemented in fused_sum.h, dot.h and
-// integer_dot.h; instruction_models.h says which instruction follows which model. The numbers of a fused
-// block:
+// for zeros, NaNs and infinities. The recipes are implemented in fused_sum.h, emulate/dot.h
+// and integer_dot.h; instruction_models.h says which instruction follows which model. The numbers
+// of a fused block:
 //
 //     c         xxx.xxxxxxxxxxxxx|xxxx      top = largest exponent of all terms, at least the floor
 //     product     x.xxxxxxxxxxxxx|xx        each term is cut at 2^(top - F), toward zero

@@ -7,8 +7,9 @@
 // Each function is evaluated in binary64 as y, with a relative error below a bound. Ziv's test (ACM
 // TOMS 17, 1991) follows: if y·(1 - bound) and y·(1 + bound) round to the same float, then so does
 // everything between them, the exact value too, since rounding is monotone. Otherwise
-// refined_functions.h decides. Each bound is at least four times the truncation and rounding errors
-// of y (tests/emulate/functions_accuracy_test.cpp), which covers the test's own roundings.
+// refined_functions.h decides. Each bound is more than twice the truncation and rounding errors of y
+// that are derived beside it, and more than four times the errors that random arguments show
+// (tests/emulate/functions_accuracy_test.cpp). That leaves room for the roundings of Ziv's test.
 //
 //     two floats      f --------------------- | --------------------- f'     | the midpoint
 //     decided                  [----y----]                                   both ends round to f
@@ -88,7 +89,8 @@ constexpr double narrow_exp(double x) {
 ///     sqrt(1/2)     3FE6A09E667F3BCD
 ///     difference    00315F619980C433     >> 52 is k = 3, so m = 6/8
 inline constexpr double log_bound = 0x1p-48;
-/// Returns log x for 0 < x < Inf, with a relative error below log_bound.
+/// Returns log x for a normal double x > 0 (every positive float is one), with a relative error
+/// below log_bound.
 constexpr double narrow_log(double x) {
   constexpr LogTwo ln2;
   constexpr double c[10]{2.0,      2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,
@@ -105,7 +107,8 @@ constexpr double narrow_log(double x) {
 /// tanh x = E/(E + 2) with E = e^(2x) - 1 = 2^k·minus_one + (2^k - 1). Where these two terms
 /// cancel, the error is at most 3.5 times that of e^(2x).
 inline constexpr double tanh_bound = 0x1p-47;
-/// Returns tanh x for 0 < x <= 10, with a relative error below tanh_bound.
+/// Returns tanh x for a normal double x (every positive float is one), 0 < x <= 10, with a relative
+/// error below tanh_bound.
 constexpr double narrow_tanh(double x) {
   const NarrowExpParts e = narrow_exp_parts(2 * x);
   const double scale = power_of_two(e.k);
@@ -144,7 +147,8 @@ BINADE_CONSTANT ErfPolynomials erf_table = erf_polynomials();
 /// below 2/sqrt(π)·1.09·sqrt(2^12·12!)/13!/8^13 < 2^-50 (Cramér's bound of Hermite functions), and
 /// erf(1/8) > 2^-3. Around c = 0 the series is odd, and the relative error is as small.
 inline constexpr double erf_bound = 0x1p-46;
-/// Returns erf x for 0 < x < 4, with a relative error below erf_bound.
+/// Returns erf x for a normal double x (every positive float is one), 0 < x < 4, with a relative
+/// error below erf_bound.
 constexpr double narrow_erf(double x) {
   const double j = nearest_integer(4 * x);
   const double h = x - j / 4;
@@ -156,7 +160,8 @@ constexpr double narrow_erf(double x) {
 /// with an error of 2^-4.8. With e = 1 - x·y², two steps of third order (errors 2^-13, 2^-38) and
 /// one step of second order (Newton's) follow. Rounding errors sum to 2^-52.
 inline constexpr double rsqrt_bound = 0x1p-49;
-/// Returns 1/sqrt(x) for 0 < x < Inf, with a relative error below rsqrt_bound.
+/// Returns 1/sqrt(x) for a normal double x > 0 (every positive float is one), with a relative error
+/// below rsqrt_bound.
 constexpr double narrow_rsqrt(double x) {
   double y = std::bit_cast<double>(0x5FE6EB50C7B537A9 - (std::bit_cast<std::uint64_t>(x) >> 1));
   for (int i = 0; i < 2; ++i) {

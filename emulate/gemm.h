@@ -5,7 +5,7 @@
 // an instruction of k = 4 and K = 6, without promotion or parts of K:
 //
 //     k of a, b          0 1 2 3 | 4 5 . .              . is padding with +0
-//     accumulator   +0 -> dot    -> dot    -> sum       each `dot` of dot.h
+//     accumulator   +0 -> dot    -> dot    -> sum       each `dot` of emulate/dot.h
 //     epilogue      D = alpha·sum + beta·C + bias       each operation rounded, then to D's format
 #pragma once
 

@@ -2,8 +2,8 @@
 //
 // What a whole matrix product of any size is made of: an instruction, the order in which its
 // results become one sum (chain of instructions, promotion, parts of K), and the epilogue. These
-// are values only; sum_order.h and gemm.h compute with them. The order of 16 products, by the
-// number of k:
+// are values only; sum_order.h and emulate/gemm.h compute with them. The order of 16 products, by
+// the number of k:
 //
 //     chain of k = 8        [0 1 2 3 4 5 6 7] -> [8 9 … 15]        -> is "becomes the next one's c"
 //     group 2, width 4      [0 1 2 3 8 9 10 11] -> [4 5 6 7 12 13 14 15]

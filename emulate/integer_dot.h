@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The integer forms of the Tensor Core instructions: d = c + sum of a[k]·b[k] in 32 bits, exactly.
-// An integer type is a Format (format.h) without an exponent field, so that instructions and
-// recordings of integers and of floating-point numbers are described by the same types. From the
-// PTX ISA 9.0 (mma); an H100's results are equal (tests/recordings/sm_90/dots).
+// An integer type is a Format (emulate/format.h) without an exponent field, so that instructions
+// and recordings of integers and of floating-point numbers are described by the same types. From
+// the PTX ISA 9.0 (mma); an H100's results are equal (tests/recordings/sm_90/dots).
 //
 //     type     bits       value                    d = 7FFFFFFF + 1
 //     s4       1101       -3, two's complement     satfinite     7FFFFFFF

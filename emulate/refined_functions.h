@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, log, tanh, erf and 1/sqrt in double-double (double_double.h) with a relative error below
-// 2^-95 (log around 1, where terms cancel, below 2^-80). functions.h calls them where a double does
-// not decide how the result rounds. For no argument of the 2^32 does the exact result come nearer
-// to a rounding boundary of binary32 than 2^-57.8 of its value, which log(0x65D890D3) does
-// (tests/slow/functions_test.cpp), so these functions always decide.
+// exp, log, tanh, erf and 1/sqrt of binary32 numbers in double-double (double_double.h) with a
+// relative error below 2^-95 (log around 1, where terms cancel, below 2^-80). emulate/functions.h
+// calls them where a double does not decide how the result rounds. For no argument of the 2^32 does
+// the exact result come nearer to a rounding boundary of binary32 than 2^-57.8 of its value, which
+// log(0x65D890D3) does (tests/slow/functions_test.cpp), so they always decide.
 #pragma once
 
 #include "emulate/double_double.h"
@@ -76,7 +76,7 @@ constexpr DoubleDouble wide_log(double x, double y) {
   return DoubleDouble{y} + t + DoubleDouble{-0.5 * t.high * t.high};
 }
 
-/// Returns tanh x = E/(E + 2) with E = e^(2x) - 1, for x > 0.
+/// Returns tanh x = E/(E + 2) with E = e^(2x) - 1, for 0 < x <= 10.
 constexpr DoubleDouble wide_tanh(double x) {
   const WideExpParts e = wide_exp_parts(2 * x);
   const double scale = power_of_two(e.k);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a sum reports to a tracer: each term as it is aligned and cut, each block's sum as it is
-// rounded, and each rounded operation outside the blocks. The sums of dot.h and gemm.h take a
-// tracer as their last argument; the default, NoTrace, costs nothing. The calls for one fused block
-// of n products:
+// rounded, and each rounded operation outside the blocks. The sums of emulate/dot.h and
+// emulate/gemm.h take a tracer as their last argument; the default, NoTrace, costs nothing. The
+// calls for one fused block of n products:
 //
 //     term(c), term(a0·b0), …, term(a_{n-1}·b_{n-1}), block(sum)
 //

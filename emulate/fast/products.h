@@ -4,8 +4,8 @@
 // tile of 4 × 32 elements of a matrix product. The definition, `dot` of emulate/dot.h, is one of them: it knows every
 // model and takes codes as they are. A line is a row of a or a column of b; a group (a panel) is the lines of a tile:
 //
-//     rows of a        4 lines    ├─ length: operands in the program's order of k ─┤
-//     columns of b     32 lines   ├────────────────────────────────────────────────┤   layout: the kernel's own
+//     rows of a        4 lines    ├─ length: operands in the order in which the sum takes k ─┤
+//     columns of b     32 lines   ├──────────────────────────────────────────────────────────┤  layout: the kernel's
 //
 //                         columns 0 … 31
 //     tile    row 0    s s s s … s    sums: accumulators between two instructions
@@ -61,11 +61,12 @@ struct Packing {
 
 /// Lines of decoded operands, to be packed into a group of rows or of columns.
 struct PackedLines {
-  const std::byte* operands = nullptr;   ///< the first line's first operand
-  std::size_t line_bytes = 0;            ///< distance from a line to the next
-  const std::int64_t* starts = nullptr;  ///< unless null: line i begins at operands + starts[i]
-  std::size_t count = 0;                 ///< number of lines, at most tile_rows or tile_columns
-  std::size_t lines = 1;                 ///< lines of the group: count, rounded up to the step
+  const std::byte* operands = nullptr;  ///< the first line's first operand
+  std::size_t line_bytes = 0;           ///< distance from a line to the next
+  /// Unless null: line i begins starts[i] operands (not bytes) after `operands`.
+  const std::int64_t* starts = nullptr;
+  std::size_t count = 0;  ///< number of lines, at most tile_rows or tile_columns
+  std::size_t lines = 1;  ///< lines of the group: count, rounded up to the step
   /// The i-th packed operand is number places[i] of the line, and +0 where places[i] is -1.
   const std::int32_t* places = nullptr;
   std::size_t length = 0;
@@ -83,8 +84,11 @@ struct PackedLines {
 
 /// Numbers of multiply-adds that vectors did in a slower way than usual.
 struct VectorDetours {
-  std::uint64_t wide = 0;   ///< those in blocks with exponents of 32 bits (or with a tiny c)
-  std::uint64_t alone = 0;  ///< those in sums that have no room in 32 bits, each done by itself
+  /// Multiply-adds in blocks whose exponents have no room in bytes, or a c of which is nonzero and below 2^-100 in
+  /// magnitude.
+  std::uint64_t wide = 0;
+  /// Multiply-adds of sums that have no room in 32 bits, each of which is computed by itself.
+  std::uint64_t alone = 0;
 };
 
 /// Bounds of the magnitudes of all operands that are not zero, as bits of binary32.
@@ -108,7 +112,8 @@ struct ProductTile {
 struct ProductKernel {
   /// Returns how the kernel takes a model's operands; one that it does not know has `known` false.
   Packing (*packing)(const GemmModel& g);
-  /// Returns the number, in the program's order, of an instruction's i-th packed operand.
+  /// Returns which of an instruction's k operands, numbered from 0 in the order in which the sum takes them, is its
+  /// i-th packed one.
   int (*place)(const GemmModel& g, int i);
   /// Decodes n codes of format f into numbers of `as`, a or b of the packing. Returns false where one is a NaN or an
   /// infinity.

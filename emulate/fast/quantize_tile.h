@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tile of up to 128 numbers onto the grid of a format, with the counts of what happened. Equal to `quantize` of
-// emulate/quantize.h, to which NaNs and infinities are left. rounding.h rounds the magnitudes; then magnitudes beyond
-// the range become the result of an overflow, signs come back and events are counted, all by masks, in operations that
-// every vector unit has. A mask is all ones, which is -1, so that a sum of masks is minus the count:
+// emulate/quantize.h, to which NaNs and infinities are left. emulate/fast/rounding.h rounds the magnitudes; then
+// magnitudes beyond the range become the result of an overflow, signs come back and events are counted, all by masks,
+// in operations that every vector unit has. A mask is all ones, which is -1, so that a sum of masks is minus the count:
 //
 //     x             -70000      1.5       0         2^-26         four numbers to binary16
-//     magnitude     65536       1.5       0         0             as rounding.h leaves them
+//     magnitude     65536       1.5       0         0             as emulate/fast/rounding.h leaves them
 //     is_over       11…11       00…00     00…00     00…00         > 65504; sum -1: 1 overflow
 //     is_zero       00…00       00…00     11…11     11…11         sum -2, that of the operands -1: 1 became zero
 //     out           -inf        1.5       0         0             overflow & is_over | (magnitude | sign) & ~is_over

@@ -3,7 +3,8 @@
 // The steps of a sum (emulate/sum_order.h) on a stack of tiles of floats: zeros, C, conversions and additions around
 // the products of a kernel. Equal to `gemm_element` of emulate/gemm.h before its epilogue. Numbers of every format
 // inside binary32 are floats, so that a conversion to a wider format changes nothing, one to a narrower format rounds,
-// and a sum in a narrower format is rounded once (elementwise.h). An infinity remains one, and so does a NaN.
+// and a sum in a narrower format is rounded once (emulate/fast/elementwise.h). An infinity remains one, and so does a
+// NaN.
 //
 //     step         push_c    push_zero    products    add
 //     stack[1]               0 … 0        s … s

@@ -51,7 +51,8 @@ struct VectorDotBlocksKernel {
     return decode_to_floats<V>(f, codes, n, reinterpret_cast<float*>(out));
   }
 
-  /// Packs lines and their exponents. Operands that sparsity leaves out become zeros first, then infinities and NaNs.
+  /// Packs lines and their exponents. First the operands that sparsity leaves out become zeros; then infinities and
+  /// NaNs become zeros, too.
   static void pack(const PackedLines& x, std::byte* group) {
     if (!x.packing->in_values) return below().pack(x, group);
     auto* const values = reinterpret_cast<float*>(group);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two families of rounding.h by vectors of V: magnitudes onto the grid of a format, equal to the rounding of
-// `project` (emulate/project.h). V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for
-// its vectors. Beside the rounded magnitude r each lane gets `field`, the exponent and fraction of its code in the
-// format. Where the unit's addition can name its rounding (AVX-512), directed roundings are one addition.
+// The two families of emulate/fast/rounding.h by vectors of V: magnitudes onto the grid of a format, equal to the
+// rounding of `project` (emulate/project.h). V is the level's vector unit (avx2.h, avx512.h): a struct of types and
+// functions for its vectors. Beside the rounded magnitude r each lane gets `field`, the exponent and fraction of
+// its code in the format. Where the unit's addition can name its rounding (AVX-512), directed roundings are one
+// addition.
+//
+// M is 2^drop times the power of two of a (at least of the smallest normal number), so its ulp is the format's:
 //
 //     a                1.ffff xxxx xxxx · 2^e                drop = 8
 //     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M; other roundings move S by its last bit first

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A line on standard error that says how far a long run is, how fast it goes and how long it will take. Nothing is written
-// if standard error is no terminal, or in the first half second of a run.
+// if standard error is no terminal. A ProgressLine writes nothing in the first half second of a run, a StepLine nothing
+// in that of each step.
 #pragma once
 
 #include <chrono>
@@ -64,7 +65,8 @@ std::string step_words(std::string_view label, double done, std::string_view wha
 /// A callback for check_scalar and identified, which writes "name  43 %"; null if standard error is no terminal.
 std::function<void(std::string_view instruction, double fraction)> instruction_progress();
 
-/// Whether output to this descriptor may carry colours: it is a terminal, TERM is not "dumb", and NO_COLOR is not set.
+/// Whether output to this descriptor may carry colours: it is a terminal, TERM is not "dumb", and NO_COLOR is not set
+/// or is empty.
 bool wants_color(int descriptor);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a report: as text to the terminal, as a page, as JSON, and as a CSV table of its tensors. JSON and CSV take each
-// tensor as soon as it is counted, so a report need not fit into memory.
+// Writes a report: as text on standard output (unless JSON or CSV goes there), as a page, as JSON, and as a CSV table
+// of its tensors. JSON and CSV take each tensor as soon as it is counted, so a report need not fit into memory.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 namespace binade {
 
-/// The words that a user gives; the defaults are those of IEEE 754.
+/// The words that a user gives; the defaults are those of Attributes.
 struct AttributeOptions {
   std::string rounding = "ties_to_even";
   std::string saturation = "none";

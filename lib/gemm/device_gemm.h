@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whole matrix products whose sums a device computes, in pieces of bounded size. The CPU computes the
-// epilogue by the emulator, and D has the same bytes as `gemm`'s (gemm.h).
+// epilogue by the emulator, and D has the same bytes as that of `gemm` (lib/gemm/gemm.h).
 #pragma once
 
 #include <cstddef>

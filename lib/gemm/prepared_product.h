@@ -20,11 +20,12 @@
 
 namespace binade {
 
-/// Called now and then with the number of rows of D, of m, that are done; calls never overlap.
+/// Called now and then with the number of elements of D that are done, divided by n and rounded down:
+/// from 0 to m. Calls never overlap.
 using GemmProgress = std::function<void(std::size_t rows)>;
 
-/// Does what `ProductKernel::run` does, also for a kernel that has `sum` in its place. Elements whose sum is a NaN
-/// are set in `left`.
+/// Does what `ProductKernel::run` does, also for a kernel that has `sum` in its place; with such a kernel, elements
+/// whose sum is a NaN are set in `left`, too.
 void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,
                   TileSums& sums, TileMask& left);
 

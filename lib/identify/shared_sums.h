@@ -28,7 +28,7 @@ struct Multiplier {
   GemmModel model{};
   OperandReading reading{};
   const DecodedOperands* operands = nullptr;
-  /// Number, in the program's order, of each packed operand of an instruction.
+  /// For each packed operand of an instruction: its number, from 0, in the order in which the sum takes k.
   std::vector<int> places = {};
 };
 Multiplier multiplier_of(const GemmModel& model, const OperandReading& reading,

@@ -26,7 +26,7 @@ class Upper {
   int log2() const { return exponent_ + 63; }
   /// Returns the smallest double that is not below the bound; infinity if no finite one is.
   double value() const;
-  /// Returns whether x <= this bound.
+  /// Returns whether x <= this bound, which must be below 2^2304.
   bool holds(const ExactSum& x) const;
   /// Returns the bound as an exact sum, rounded up to a multiple of 2^-2304; the bound must be
   /// below 2^2304.

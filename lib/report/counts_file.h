@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files of counts: the name and version of a format, then integers and texts (counts_bytes.h), then
-// a checksum: FNV-1a of all bytes before it, 64 bits. They hold integers only, so that the counts
-// of several processes add up to what one process counts. part_file.h and run_file.h say what is in
-// them.
+// a checksum: FNV-1a of all bytes before it, 64 bits. All their numbers are integers, so that the
+// counts of several processes add up to what one process counts. part_file.h and run_file.h say
+// what is in the files.
 #pragma once
 
 #include <cstddef>

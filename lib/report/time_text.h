@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time axis of a report as text for a terminal: a line per question and role, a column per
-// step.
+// The time axis of a report as text for a terminal: a line for each share (to zero, subnormal, lost
+// l2, NaN or Inf) and role, lines for loss scales and updates, and a column for each of at most
+// twelve steps.
 #pragma once
 
 #include <cstddef>

@@ -67,8 +67,8 @@ std::array<int, 11> exponents_of(const Format& to) {
           Carrier<T>::format.emax() - 1};
 }
 
-/// Operands of few bits or of all, with an exponent in their middle: sums with a hair beside a tie, that cancel or are
-/// zero; others that are ties or on the grid, or exact, or an ulp beside that.
+/// Returns n operands of few bits or of all, with exponents about `middle`: sums that lie just beside a tie, cancel or
+/// are zero; other results that are ties or exact, or whose operands are an ulp away from giving one.
 template <std::floating_point T>
 Operands3<T> near_operands(const Elementwise& how, std::size_t n, std::uint64_t number, int middle,
                            std::span<const Near> kinds) {

@@ -36,7 +36,8 @@ inline test::DrawnDot draw_about(Random& random, const DotTypes& types, int n, i
   out.c = test::draw_at(random, types.c, exponent - between(random, 0, 3));
   return out;
 }
-/// Products of the largest significands, all of one binade and sign, whose sums carry; c beside them.
+/// Products of the largest significands, all of one binade and sign, whose sums carry; c has an exponent from -2
+/// to 5.
 inline test::DrawnDot draw_full(Random& random, const DotTypes& types, int n) {
   const auto full = [](const Format& f, bool negative) {
     const Exact x{.kind = Kind::finite,
@@ -63,7 +64,8 @@ inline test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
     out.c = test::draw_at(random, types.c, between(random, least, least + above));
   return out;
 }
-/// Powers of two times one, apart by as many bits as d has, and by F and what is about it: ties, and hairs beside them.
+/// Powers of two times one, whose exponents differ by about d's precision or by about F (the model's fraction_bits), so
+/// that sums are ties or lie just beside one.
 inline test::DrawnDot draw_ties(Random& random, const GemmModel& g, int n) {
   test::DrawnDot out;
   const int p = g.types.d.precision, f = g.model.fraction_bits;
@@ -81,7 +83,8 @@ inline test::DrawnDot draw_ties(Random& random, const GemmModel& g, int n) {
   return out;
 }
 
-/// Integers of all sorts, or the ends of their types alone, so that a sum goes one way; c about the ends of its own.
+/// Integers of all sorts, or the ends of their types alone, so that a sum goes one way; c is any integer, near
+/// 0, or near an end of its type.
 inline test::DrawnDot draw_integers(Random& random, const DotTypes& types, int n,
                                     std::uint64_t kind) {
   test::DrawnDot out;
@@ -141,7 +144,8 @@ inline std::vector<std::int32_t> draw_order(Random& random, int length) {
 struct TileCase {
   const GemmModel& g;
   int rows = 1, columns = 1, instructions = 1;
-  int before = 0;  ///< products that lie in front
+  /// Number of products of each line before the first one that the tile adds; they are skipped.
+  int before = 0;
   std::vector<std::int32_t> order;
   Lines a, b;
 
@@ -169,7 +173,8 @@ struct TileCase {
             instructions,     rows,
             columns};
   }
-  /// Zeros where row i, before anything of it is dropped, is left out by the metadata.
+  /// Sets to zero the operands of x that the metadata of row i leave out (emulate/sparse.h). The metadata follow from
+  /// the row with its infinities and NaNs, which x no longer has.
   void drop_unkept(std::size_t i, std::vector<std::uint64_t>& x) const {
     const int size = g.model.sparse_group;
     if (size == 0) return;
