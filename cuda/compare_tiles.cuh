@@ -39,7 +39,8 @@ __device__ inline void compare_tiles(const Comparison& x) {
        i < crossing.tiles * of_tile; i += step) {
     const CrossedRows start = start_of(x.tiles, i / of_tile);
     const auto element = static_cast<int>(i % of_tile);
-    const CrossedRows rows = crossed_rows(x.tiles, start, element / crossing.n, element % crossing.n);
+    const CrossedRows rows =
+        crossed_rows(x.tiles, start, element / crossing.n, element % crossing.n);
     tally.dots += 1;
     if (x.tiles.d[i] == emulated_dot(x, rows)) continue;
     tally.different += 1;
