@@ -186,12 +186,12 @@ Outcome run_band_ablation(const ExperimentInput& input) {
 constexpr std::array<ExpectedFigure, 10> band_ablation_figures{{
     {"cut", "gradients below this are zero", "2^-24", 0x1p-24, 0x1p-24, true},
     {"missed", "accuracy lost without them", "0.6 %", any_smaller, 0.006},
-    {"begin_at", "factor of a smaller loss", "2^-14", 0x1p-14, 0x1p-14, true},
+    {"begin_at", "factor of a loss where FP16 begins to lose", "2^-14", 0x1p-14, 0x1p-14, true},
     {"begin", "accuracy that FP16 loses with this loss", "1 %", any_smaller, 0.01},
-    {"fails_at", "factor of a smaller loss", "2^-16", 0x1p-16, 0x1p-16, true},
+    {"fails_at", "factor of a loss where FP16 fails", "2^-16", 0x1p-16, 0x1p-16, true},
     {"fails", "accuracy of FP16 with this loss", "41 %", 0.3, 0.52},
     {"ssd", "published threshold for Multibox SSD", "2^-27", 0x1p-27, 0x1p-27, true},
-    {"chance_at", "factor of a smaller loss", "2^-24", 0x1p-24, 0x1p-24, true},
+    {"chance_at", "factor of a loss where FP16 only guesses", "2^-24", 0x1p-24, 0x1p-24, true},
     {"chance", "accuracy of FP16 with this loss", "11 %", 0.05, 0.2},
     {"cured", "accuracy lost with this loss and a dynamic scale", "0.6 %", any_smaller, 0.006},
 }};

@@ -280,7 +280,7 @@ Lengths lengths_of(const Values& sums) {
 bool tell_lengths(Outcome& out) {
   const OnesSums sums = sums_of_ones(70000);
   Table table{"The mean of N ones in binary16, N up to 70,000",
-              {"sum", "70,000 ones", "mean off by 1 % from N =", "0 or NaN from N ="},
+              {"sum", "70,000 ones", "mean off by 1 % from N =", "0, infinite or NaN from N ="},
               {}};
   const Lengths in_turn = lengths_of(sums.in_turn);
   const Lengths pairwise = lengths_of(sums.pairwise);
@@ -391,7 +391,7 @@ constexpr std::array<ExpectedFigure, 6> reduction_hazards_figures{{
     {"epsilon", "an epsilon", "1e-8", 1e-8, 1e-8, true},
     {"becomes", "that epsilon in binary16", "0", 0, 0},
     {"wrong", "N from which a mean of ones in turn is off by a hundredth", "2070", 2049, 2080},
-    {"gone", "N from which a mean of ones in pairs is 0 or NaN", "65 505", 65505, 65505},
+    {"gone", "N from which a mean of ones in pairs is infinite or NaN", "65 505", 65505, 65505},
 }};
 
 }  // namespace

@@ -86,9 +86,11 @@ MadeFolders::~MadeFolders() {
 }
 
 void MadeFolders::make(const OutputPath& folder) {
+  // Absolute, because the caller may change the working folder before the destructor runs.
   std::vector<std::string> missing;
   std::error_code failed;
-  for (fs::path at = folder.path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
+  for (fs::path at = fs::absolute(folder.path, failed); !at.empty() && !fs::exists(at, failed);
+       at = at.parent_path()) {
     missing.push_back(at.string());
   }
   fs::create_directories(folder.path, failed);

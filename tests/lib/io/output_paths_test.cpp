@@ -122,6 +122,24 @@ TEST_CASE("folders that were made and stay empty are removed in the end, others 
   CHECK(fs::exists(folder / "mine"));
 }
 
+TEST_CASE(
+    "a folder that was made by a relative name is removed where it was made, after the caller went "
+    "elsewhere") {
+  const Folder folder;
+  const fs::path before = fs::current_path();
+  fs::create_directories(folder / "here");
+  fs::create_directories(folder / "there/made");
+  fs::current_path(folder / "here");
+  {
+    MadeFolders made;
+    made.make({"--dump", "made", OutputKind::folder});
+    fs::current_path(folder / "there");
+  }
+  fs::current_path(before);
+  CHECK(!fs::exists(folder / "here/made"));
+  CHECK(fs::exists(folder / "there/made"));
+}
+
 TEST_CASE("a folder whose place is taken by a file is refused") {
   const Folder folder;
   folder.with("file");
