@@ -34,8 +34,8 @@ constexpr Exact nan_operand(const Exact& a, const Exact& b) {
   return out;
 }
 
-/// Returns the same number with its highest significand bit moved to bit `top` (0 to 127). Bits
-/// that are shifted out at the low end are recorded in `sticky`.
+/// Returns the same finite non-zero number with its highest significand bit moved to bit `top` (0 to
+/// 127). Bits that are shifted out at the low end are recorded in `sticky`.
 constexpr Exact with_top_at(Exact x, int top) {
   const int shift = top - (bit_width(x.significand) - 1);
   x.exponent -= shift;
@@ -59,7 +59,7 @@ constexpr Exact zero_of(bool negative) { return {.kind = Kind::zero, .negative =
 ///      carry      larger  1xxxxxxxxx00000000000000
 ///                 smaller 00000001xxxxxxxxx|x sticky
 ///
-/// Bits of the smaller operand fall off only if it lies at least 20 binades below the larger one;
+/// Bits of the smaller operand fall off only if it lies more than 20 binades below the larger one;
 /// then at most one leading bit cancels in a difference.
 constexpr Exact add_finite(Exact a, Exact b, Rounding rounding) {
   a = with_top_at(a, 125);

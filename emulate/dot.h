@@ -70,7 +70,8 @@ constexpr std::uint64_t double_nan(const Operands& bits, const OperandFormats& f
   return nan_bits(binary64, NanResult::propagate, true);
 }
 
-/// Returns the encoding that one rounded operation gives in format `to`.
+/// Returns the encoding that one rounded operation gives in format `to`. A NaN of a multiply_add in
+/// binary64 is that of double_nan.
 BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Operands& bits,
                                                        const OperandFormats& from, const Format& to,
                                                        const Attributes& attributes) {
@@ -211,8 +212,8 @@ constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, 
   return finished(model, types, sum_of_products(model, sums, a, b, k, start, trace), c, trace);
 }
 
-/// Returns d of k products, with all operands and d as encodings. Under `expanded` and in a sparse
-/// model (sparse_group not 0), k is a multiple of 4 and at most 64. This function is the
+/// Returns d of k >= 1 products, with all operands and d as encodings. Under `expanded` and in a
+/// sparse model (sparse_group not 0), k is a multiple of 4 and at most 64. This function is the
 /// definition: faster kernels must give the same bits.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
@@ -229,8 +230,8 @@ constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const 
   return dense_dot(model, types, kept_a, kept_b, k / 2, c, PlacedTrace{trace, place});
 }
 
-/// Returns whether a chain of instructions of k products each gives the same bits as one `dot` of
-/// all their products.
+/// Returns true only if a chain of instructions of k products each gives the same bits as one `dot`
+/// of all their products. It returns false for pairwise and exact_integer without a closer look.
 constexpr bool is_one_dot(const DotModel& x, const DotTypes& types, int k) {
   const bool ends_alike = types.c == types.d && !x.c_last && !x.through_f32 && !x.descending &&
                           x.sparse_group == 0 && x.scales == WgmmaScales{};

@@ -22,7 +22,8 @@
 
 namespace binade {
 
-/// The algorithm of a sum d = c + sum of a[k]·b[k].
+/// The algorithm of a sum d = c + sum of a[k]·b[k]. The order of k that is given here is reversed
+/// under DotModel::descending.
 enum class Recipe : std::uint8_t {
   /// Blocks of consecutive products, lowest k first. A block aligns its products and c to the largest
   /// exponent, cuts each toward zero, adds exactly and rounds once; the result is the next block's c.
@@ -63,7 +64,7 @@ inline constexpr std::array<std::string_view, 3> zero_raises_names{"never", "sin
 /// values are rivals: other published rules, against which lib/evidence holds recordings.
 struct EdgeRules {
   ZeroRaises zero_raises = ZeroRaises::never;
-  bool zero_c_raises = false;    ///< c = 0 counts with the emin of c's format
+  bool zero_c_raises = false;    ///< c = 0 counts with its format's emin, once it is widened
   bool cut_keeps_sign = false;   ///< a negative sum rounded or flushed to zero is -0; else +0
   bool zeros_keep_sign = false;  ///< if c and all products are -0, so is the sum; else +0
   bool saturates = false;        ///< a sum beyond the range is the largest finite number; else Inf
@@ -84,7 +85,7 @@ struct WgmmaScales {
   friend constexpr bool operator==(const WgmmaScales&, const WgmmaScales&) = default;
 };
 
-/// An exponent floor below every product of every format, which therefore has no effect.
+/// An exponent floor below every product of every named format, which therefore has no effect.
 inline constexpr int no_floor = -4096;
 
 /// How an element is computed, apart from its types (DotTypes).
@@ -97,7 +98,7 @@ struct DotModel {
   /// has a grid of precision 14.
   Format grid = binary32;
   Rounding rounding = Rounding::toward_zero;
-  bool descending = false;   ///< products are added highest k first
+  bool descending = false;   ///< products are added highest k first; not in pairwise or integers
   bool c_last = false;       ///< the sum begins at +0; c is added at the end, to nearest
   bool through_f32 = false;  ///< sums are binary32, converted to d at the end, to nearest
   int sparse_group = 0;      ///< half of each such run of a takes part (sparse.h); 0: all of a

@@ -69,7 +69,8 @@ constexpr DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
   return exact_sum_ordered(product.high, product.low + (a.high * b.low + a.low * b.high));
 }
 
-/// Long division: two quotient digits, each a double, and the quotient of what then remains.
+/// Returns a/b by long division: two quotient digits, each a double, and the quotient of what then
+/// remains.
 constexpr DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
   const double first = a.high / b.high;
   const DoubleDouble rest = a + -(b * DoubleDouble{first});

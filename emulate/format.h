@@ -71,8 +71,8 @@ struct Format {
     const std::uint64_t ones = (std::uint64_t{1} << precision) - 1;
     return specials == Specials::nan_only && precision > 1 ? ones - 1 : ones;
   }
-  /// Exponent of the quantum: the smallest subnormal number is 2^quantum_exponent(), and all
-  /// numbers are multiples of it.
+  /// Exponent of the quantum: the smallest subnormal number (in a format without subnormals, the
+  /// smallest normal one) is 2^quantum_exponent(), and all numbers are multiples of it.
   constexpr int quantum_exponent() const { return emin() - fraction_bits(); }
 
   constexpr bool has_infinity() const { return specials == Specials::ieee; }
@@ -93,7 +93,9 @@ constexpr bool is_valid(const Format& f) {
          (f.specials != Specials::fnuz || (f.has_sign && f.has_zero));
 }
 
-/// Returns whether every finite number of `inner` is a number of `outer`, signs aside.
+/// Returns whether every finite number of `inner` is a number of `outer`, by precision, emax and
+/// quantum. Three differences are not looked at: signs, a zero that `outer` lacks, and an `outer` of
+/// equal precision and emax that ends one number earlier.
 constexpr bool fits_in(const Format& inner, const Format& outer) {
   return inner.precision <= outer.precision && inner.emax() <= outer.emax() &&
          inner.quantum_exponent() >= outer.quantum_exponent();

@@ -22,7 +22,8 @@
 
 namespace binade {
 
-/// Returns the decoded operand; a subnormal number keeps exponent emin and has no hidden one.
+/// Returns the decoded operand; a subnormal number keeps exponent emin and has no hidden one. The
+/// exponent of a zero, an infinity or a NaN has no meaning.
 constexpr Addend addend_of(std::uint64_t bits, const Format& f) {
   const Exact x = decode(bits, f);
   return {x.kind, x.negative, static_cast<std::uint64_t>(x.significand),
@@ -170,8 +171,9 @@ constexpr std::uint64_t wide_c(const DotTypes& types, std::uint64_t c) {
 }
 
 /// Returns d of a chain of fused blocks over k products, where each block's d is the next block's
-/// c. The last block may be shorter, which is the same as padding with +0. index(i) is the position
-/// of the i-th operands in a and b; a model that is `descending` takes the highest i first.
+/// c. The last block may be shorter, which is the same as padding with +0, except under edges in
+/// which zeros raise the top exponent or keep their sign. index(i) is the position of the i-th
+/// operands in a and b; a model that is `descending` takes the highest i first.
 template <class Code, class Index, class Trace = NoTrace>
 constexpr std::uint64_t fused_chain(const DotModel& model, const DotTypes& narrow, const Code* a,
                                     const Code* b, int k, const Index& index, std::uint64_t c,

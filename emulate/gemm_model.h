@@ -34,7 +34,7 @@ inline constexpr std::array<std::string_view, 4> reduction_names{"ascending", "d
 struct Split {
   int parts = 1;
   /// Runs of this many k go to the parts in turn. If 0, each part is one run of whole instructions
-  /// or tiles, and the last one may be shorter.
+  /// or tiles; the last ones may be shorter or empty, and an empty part is +0.
   int interleave = 0;
   Reduction reduction = Reduction::ascending;
   /// For an interleaved split: the k that remain after the last whole round over the parts are not
@@ -68,23 +68,27 @@ struct Accumulation {
   Format promotion = binary32;  ///< format of that register
   Split splits[3]{};            ///< nested divisions of K, outermost first; 1 part: none
   Format partial = binary32;    ///< format of finished parts, and of their sums
-  bool c_first = false;         ///< the sum begins with C; else the epilogue adds C
+  /// The sum begins with C, or, if its parts are reduced by pairs or halves, C is added to the
+  /// finished tree; else the epilogue adds C.
+  bool c_first = false;
 
   friend constexpr bool operator==(const Accumulation&, const Accumulation&) = default;
 };
 
 /// How D follows from the sum: D = alpha·sum + beta·C + bias, each operation rounded to nearest in
-/// the format `compute`, and the result to `out`.
+/// the format `compute`, and the result to `out`. If alpha is 1 and there is neither C nor a bias to
+/// add, the sum is rounded to `out` alone.
 struct Epilogue {
   Format compute = binary32;
   double alpha = 1;
-  double beta = 1;  ///< if 0, C is not read
+  double beta = 1;  ///< if 0, the epilogue does not read C; not used under c_first
   /// If true, D = fma(alpha, sum, beta·C) + bias; else D = fma(beta, C, fma(alpha, sum, bias)),
   /// where without a bias alpha·sum is a rounded product (CUTLASS 3.x's Sm90LinearCombination and
   /// its per-row bias).
   bool sum_last = true;
   Format out = binary32;
-  bool saturate = false;  ///< overflow gives the largest finite number (PTX .satfinite)
+  /// An overflow and an infinity give the largest finite number (PTX .satfinite).
+  bool saturate = false;
 
   friend constexpr bool operator==(const Epilogue&, const Epilogue&) = default;
 };

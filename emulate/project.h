@@ -48,7 +48,8 @@ struct Cut {
   bool exact = true;
 };
 
-/// Cuts `drop` low bits; a negative `drop` shifts up. The kept part must fit 64 bits.
+/// Cuts `drop` low bits; a negative `drop` shifts up, and then x.sticky is not looked at. The kept
+/// part must fit 64 bits.
 constexpr Cut cut(const Exact& x, int drop) {
   Cut out;
   if (drop <= 0) {
@@ -127,8 +128,8 @@ constexpr bool is_tiny(const Exact& x, const Format& f, const Attributes& attrib
   return unbounded.exponent + bit_width(unbounded.significand) - 1 < f.emin();
 }
 
-/// Rounds to the format's precision and quantum; a number beyond its range stays as it is. Tiny
-/// results are flushed if the attributes say so.
+/// Rounds to the format's precision and quantum; a number beyond its range stays as it is. A tiny
+/// result becomes zero if the attributes say so, or if the format has no zero (then see `saturate`).
 constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attributes,
                         std::uint32_t random) {
   const bool negative = x.negative && f.has_sign;
@@ -165,9 +166,10 @@ constexpr bool exceeds_range(const Rounded& x, const Format& f) {
   return e > f.emax() || (e == f.emax() && x.significand > f.max_significand());
 }
 
-/// Replaces what the format lacks: numbers beyond the range, infinities, NaNs, zero. An overflow
-/// raises overflow and inexact, never invalid. An infinite operand is exact (6.1) and raises
-/// nothing, also if it becomes NaN or the largest finite number.
+/// Replaces what the format lacks (numbers beyond the range, infinities, NaNs, zero) and saturated
+/// infinities. An overflow raises overflow and inexact, never invalid. An infinite operand is exact
+/// (6.1) and raises nothing, also if it becomes NaN or the largest finite number. A NaN that the
+/// format lacks becomes the largest positive number and raises invalid.
 constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attributes) {
   const Rounded max{.kind = Kind::finite,
                     .negative = x.negative,

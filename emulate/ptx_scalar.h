@@ -43,7 +43,8 @@ inline constexpr std::array<PtxOpcode, 6> ptx_opcodes{{
     {"max", Operation::add, true, true, false, false},
 }};
 
-/// The last word of a name, and the qualifiers that PTX allows with it.
+/// The type at the end of a name (one word, or two as in "f32.f16"), and the qualifiers that PTX
+/// allows with it.
 struct PtxType {
   std::string_view name;
   Format operand, result;
@@ -82,7 +83,7 @@ struct PtxScalar {
   Clamp clamp = Clamp::none;
   int operands = 2;
   int lanes = 1;
-  OperandFormats from{};  ///< of a lane, as is `to`
+  OperandFormats from{};  ///< formats of a lane's operands; `to` is that of its result
   Format to{};
   Attributes attributes{.nan = NanResult::nvidia};
   SmTarget target{};  ///< the lowest target that has the instruction

@@ -71,7 +71,7 @@ struct Placed {
 ///
 /// Ties need no rule, because both neighbours are equally far. A value beyond the range rounds to
 /// the largest finite number. Above binade emax nothing is summed (all members are zero but cap),
-/// since there the error x - max follows from the counts and sums.
+/// since there the error x - max follows from the counts and sums; nor where no bits are dropped.
 struct ErrorRule {
   std::uint64_t cap = ~std::uint64_t{0};  ///< largest finite number, if it is in this binade
   std::uint64_t mask = 0;                 ///< the bits that rounding drops

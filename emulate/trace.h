@@ -17,8 +17,8 @@
 
 namespace binade {
 
-/// A term of a fused sum: ±significand · 2^(exponent - fraction_bits) if finite, else an infinity
-/// or a NaN. Subnormal operands keep exponent emin, and products are not normalised:
+/// A term of a fused sum: ±significand · 2^(exponent - fraction_bits) if finite, else a zero, an
+/// infinity or a NaN. Subnormal operands keep exponent emin, and products are not normalised:
 ///
 ///     1.75 · 1.75 in e4m3     11.000100     significand 196, exponent 0, fraction_bits 6
 struct Addend {
@@ -32,7 +32,8 @@ struct Addend {
 /// The place of c, which is a block's first term. Products that are padding have it too.
 inline constexpr int addend_place = -1;
 
-/// A term of a block. `place` is its position in k, or `addend_place`.
+/// A term of a block. `place` is its position in k, or `addend_place`. `units` is 0 in a block that
+/// is `special`.
 struct TracedTerm {
   int place = 0;
   Addend term{};
@@ -55,7 +56,7 @@ struct TracedBlock {
 enum class Role : std::uint8_t {
   chain,    ///< in a recipe that rounds each operation
   c_last,   ///< c is added to a finished sum
-  narrow,   ///< a sum or an accumulator is converted to another format
+  narrow,   ///< C, a sum or an accumulator is converted to another format
   promote,  ///< a partial sum is added to the register beside the accumulator
   reduce,   ///< parts of k are converted or added
   alpha,    ///< alpha times the sum, with an addition if fused
@@ -72,7 +73,7 @@ enum class Action : std::uint8_t { add, multiply, multiply_add, convert };
 struct TracedOperation {
   Role role = Role::chain;
   Action action = Action::add;
-  int place = 0;  ///< position in k of the product, if there is one
+  int place = 0;  ///< position in k of the product; 0 outside a recipe (Role::chain)
   std::uint64_t operands[3]{};
   Format from[3]{};
   Format to{};
@@ -94,8 +95,9 @@ struct NoTrace {
   constexpr void mark(SumMark, std::uint64_t) const {}
 };
 
-/// A tracer for operands that were copied from other positions: it replaces each place by
-/// map(place), the position from which the operands came, and reports to `trace`.
+/// A tracer for operands that were copied from other positions: it replaces each place of a product
+/// by map(place), the position from which the operands came, and reports to `trace`. The places of c
+/// and of operations outside a recipe stay.
 template <class Trace, class Map>
 struct PlacedTrace {
   const Trace& trace;

@@ -121,8 +121,8 @@ constexpr bool is_special(std::uint64_t bits, const Format& f) {
 
 }  // namespace detail
 
-/// Computes d of k products of decoded operands. Returns false where c or a partial sum is a NaN or an
-/// infinity; only `dot` can compute d then.
+/// Computes d of k products of decoded operands. Returns false where a block begins with a NaN or an infinity,
+/// which c (unless c_last) or a partial sum may be; only `dot` can compute d then.
 constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, const Factor* a,
                               const Factor* b, int k, std::uint64_t c, std::uint64_t& d) {
   const bool expanded = model.recipe == Recipe::expanded;

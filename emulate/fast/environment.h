@@ -17,9 +17,9 @@
 
 namespace binade::fast {
 
-/// Sets the default environment for as long as the object lives; the destructor restores the one before. Where the
-/// environment was the default one already, nothing is set or restored, and flags that arithmetic raises meanwhile
-/// stay.
+/// Sets the default environment for as long as the object lives; the destructor restores the one before. On x86-64,
+/// where the environment was the default one already, nothing is set or restored, and flags that arithmetic raises
+/// meanwhile stay; elsewhere they are lost.
 class DefaultEnvironment {
  public:
   DefaultEnvironment(const DefaultEnvironment&) = delete;

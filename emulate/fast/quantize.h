@@ -32,10 +32,10 @@ struct QuantizeEvent {
 /// ordered as the numbers are. Arrays of two hold the entry for positive operands and the one for negative operands.
 struct QuantizePlan {
   Quantizer to;
-  bool known = false;               ///< false: only `to` is set; the definition does it
-  int precision_drop = 0;           ///< bits that normal results lose: 24 - p
-  int quantum_drop = 0;             ///< this - a float's exponent field: its bits below the quantum
-  int most_drop = 32;               ///< limit of a drop; a larger one would change no result
+  bool known = false;      ///< false: only `to` and `stochastic` are set; the definition does it
+  int precision_drop = 0;  ///< bits that normal results lose: 24 - p
+  int quantum_drop = 0;    ///< this - a float's exponent field: its bits below the quantum
+  int most_drop = 32;      ///< limit of a drop; a larger one would change no result
   std::uint32_t flushed_below = 0;  ///< DAZ: the smallest normal number of the operands' format
   std::uint32_t quantum = 0;
   std::uint32_t min_normal = 0;
@@ -45,10 +45,10 @@ struct QuantizePlan {
   std::uint32_t odd = 0;                    ///< 1: one more, modulo 2^32, if the kept part is odd
   std::array<std::uint32_t, 2> overflow{};  ///< result of a number beyond the range
   std::array<std::uint32_t, 2> infinity{};  ///< result of an infinity
-  std::uint32_t nan = 0;                    ///< result of a NaN, joined by "or" with
-  std::uint32_t nan_kept = 0;               ///< the operand's bits in this mask
-  std::uint32_t sign = 0;                   ///< mask of the sign that nonzero results keep
-  std::uint32_t zero_sign = 0;              ///< mask of the sign that zeros keep
+  std::uint32_t nan = 0;        ///< result of a NaN, to which operand & nan_kept is joined by "or"
+  std::uint32_t nan_kept = 0;   ///< mask of the bits that a NaN operand hands on to the result
+  std::uint32_t sign = 0;       ///< mask of the sign that nonzero results keep
+  std::uint32_t zero_sign = 0;  ///< mask of the sign that zeros keep
   bool stochastic = false;
   bool flush_results = false, before_rounding = false;
 };

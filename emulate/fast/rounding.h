@@ -41,7 +41,7 @@ struct RoundingPlan {
   static constexpr Bits infinity = static_cast<Bits>(carrier.exponent_mask())
                                    << carrier.fraction_bits();
 
-  Family family = Family::none;      ///< none: the definition's; nothing else is set
+  Family family = Family::none;      ///< none: the definition's; no other member has a meaning
   int drop = 0;                      ///< bits that normal results lose
   Bits last = infinity;              ///< larger magnitudes are replaced by this one
   Bits lowest_m = 0;                 ///< M of the smallest normal number
@@ -56,7 +56,7 @@ struct RoundingPlan {
 
 namespace detail {
 
-/// Returns the least nonzero magnitude that is not tiny. The rounding is none in which a random word decides that.
+/// Returns the least nonzero magnitude that is not tiny. A random word must not decide that (rounding_plan sees to it).
 template <std::floating_point T>
 constexpr typename RoundingPlan<T>::Bits first_not_tiny(const Format& f,
                                                         const Attributes& attributes,

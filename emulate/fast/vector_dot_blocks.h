@@ -280,8 +280,8 @@ struct VectorDotBlocks {
     }
   }
 
-  /// Sets s to the sum of each row's products. Returns the largest magnitude of them, and one beyond `most` where a sum
-  /// has no room in 32 bits.
+  /// Sets s to the sum of each row's products. Returns the largest magnitude of the sums, one beyond `most` where a sum
+  /// has no room in 32 bits, and 0 under a plan in which all have room.
   I sum_products(std::size_t at, std::size_t n, std::size_t column, const F (&q)[height],
                  I (&s)[height]) const {
     for (I& sum : s) sum = V::zero();
