@@ -48,8 +48,7 @@ struct Cut {
   bool exact = true;
 };
 
-/// Cuts `drop` low bits; a negative `drop` shifts up, and then x.sticky is not looked at. The kept
-/// part must fit 64 bits.
+/// Cuts `drop` low bits; a `drop` below 0 shifts up, regardless of sticky. 64 bits must hold `kept`.
 constexpr Cut cut(const Exact& x, int drop) {
   Cut out;
   if (drop <= 0) {
@@ -166,10 +165,9 @@ constexpr bool exceeds_range(const Rounded& x, const Format& f) {
   return e > f.emax() || (e == f.emax() && x.significand > f.max_significand());
 }
 
-/// Replaces what the format lacks (numbers beyond the range, infinities, NaNs, zero) and saturated
-/// infinities. An overflow raises overflow and inexact, never invalid. An infinite operand is exact
-/// (6.1) and raises nothing, also if it becomes NaN or the largest finite number. A NaN that the
-/// format lacks becomes the largest positive number and raises invalid.
+/// Replaces what the format lacks (a NaN by the largest number, raising invalid; zero; infinities;
+/// numbers beyond the range), and infinities that saturate. An overflow raises overflow and inexact,
+/// never invalid. An infinite operand is exact (6.1) and raises nothing, whatever it becomes.
 constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attributes) {
   const Rounded max{.kind = Kind::finite,
                     .negative = x.negative,

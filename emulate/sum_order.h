@@ -29,7 +29,7 @@ struct SumStep {
   StepKind kind;
   Format format;      ///< for push_zero, push_c, add, convert: the result's
   Role role;          ///< for add, convert
-  std::size_t first;  ///< for products: index of the first one in the list of all k
+  std::size_t first;  ///< for products: number of the first one in the walk, padding counted
   int instructions;   ///< for products: instructions in a row on one accumulator
 };
 

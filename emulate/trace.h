@@ -41,7 +41,8 @@ struct TracedTerm {
 };
 
 /// A block, reported after its terms. `top` is the exponent to which they are aligned: the largest
-/// of their exponents and of the model's floor.
+/// of their exponents and of the model's floor. A zero has an exponent only under EdgeRules that
+/// give it one. Integers have `top` 0, and `sum` is their sum before it becomes 32 bits.
 struct TracedBlock {
   int top = 0;
   int exponent_floor = 0;

@@ -194,8 +194,8 @@ struct Avx2<float> : Avx2Integers {
   static I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
   /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below 2^15, their product.
   static I mul_pairs(I a, I b) { return _mm256_madd_epi16(a, b); }
-  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Three of a 32-bit index's
-  /// bytes are 0 and become the table's byte 0, which is therefore 0.
+  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Where a 32-bit lane has one
+  /// index, its other three bytes are 0, and byte 0 of the table must be 0 for them to stay so.
   static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
   static I truncated(F x) { return _mm256_cvttps_epi32(x); }

@@ -28,17 +28,17 @@ inline constexpr std::int32_t no_exponent = -128;
 
 /// The numbers that a model gives a block of n products and c.
 struct BlockPlan {
-  bool known = false;         ///< false: the model is not for floats; no other member has a meaning
-  bool is_half = false;       ///< sums are binary16, to nearest; else binary32, toward zero
-  bool c_last = false;        ///< c is added at an instruction's end
-  bool ends_half = false;     ///< sums of binary32 become binary16 at an instruction's end
-  bool may_carry = false;     ///< a block's integer sum may need more than 32 bits
-  bool is_long = false;       ///< so may the sum of its products; half a block's has room
-  bool is_short = false;      ///< integer sums have at most 24 bits: exact in binary32
-  bool is_wide = false;       ///< products' exponents may have no room in bytes
-  int fraction_bits = 0;      ///< F: bits of a term below the block's top exponent
-  std::uint32_t floor = 0;    ///< least top exponent, at least -101, as bits of its power of two
-  std::uint32_t least_c = 0;  ///< least exponent of a nonzero c, as bits of its power of two
+  bool known = false;       ///< false: the model is not for floats; no other member has a meaning
+  bool is_half = false;     ///< sums are binary16, to nearest; else binary32, toward zero
+  bool c_last = false;      ///< c is added at an instruction's end
+  bool ends_half = false;   ///< sums of binary32 become binary16 at an instruction's end
+  bool may_carry = false;   ///< a block's integer sum may need more than 32 bits
+  bool is_long = false;     ///< so may the sum of a block's products; that of half a block has room
+  bool is_short = false;    ///< integer sums have at most 24 bits: exact in binary32
+  bool is_wide = false;     ///< products' exponents may have no room in bytes
+  int fraction_bits = 0;    ///< F: bits of a term below the block's top exponent
+  std::uint32_t floor = 0;  ///< least top exponent, at least -101, as bits of its power of two
+  std::uint32_t least_c = 0;    ///< least exponent of a nonzero c, as bits of its power of two
   std::uint32_t least_sum = 0;  ///< least exponent of a block's nonzero sum, as such bits
   std::uint32_t kept_bits = 0;  ///< mask of the bits that sums keep in binary32
 

@@ -12,6 +12,7 @@
 //     minimum, maximum  an operand: exact
 //
 // Stochastic rounding needs 32 bits below the result's last one, which sums and products have for precisions up to 20.
+// The definition does what neither this nor the tiles know: the remainder, FTZ, DAZ, and sums toward negative.
 #pragma once
 
 #include <cstddef>

@@ -450,7 +450,7 @@ struct VectorQuantizer {
   }
 };
 
-/// The level's kernels; what vectors do not know the portable level does.
+/// The level's kernels. The portable level does what vectors do not know.
 template <class V, std::floating_point T>
 void quantize_vectors(const T* in, T* out, std::size_t n, std::uint64_t first, const Quantizer& to,
                       EventCounts& counts) {
