@@ -34,8 +34,8 @@ constexpr Exact nan_operand(const Exact& a, const Exact& b) {
   return out;
 }
 
-/// Returns the same finite non-zero number with its highest significand bit moved to bit `top` (0 to
-/// 127). Bits that are shifted out at the low end are recorded in `sticky`.
+/// Returns the same finite non-zero number with its highest significand bit moved to bit `top` (0
+/// to 127). Bits that are shifted out at the low end are recorded in `sticky`.
 constexpr Exact with_top_at(Exact x, int top) {
   const int shift = top - (bit_width(x.significand) - 1);
   x.exponent -= shift;

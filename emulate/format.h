@@ -94,8 +94,8 @@ constexpr bool is_valid(const Format& f) {
 }
 
 /// Returns whether every finite number of `inner` is a number of `outer`, by precision, emax and
-/// quantum. Three differences are not looked at: signs, a zero that `outer` lacks, and an `outer` of
-/// equal precision and emax that ends one number earlier.
+/// quantum. Three differences are not looked at: signs, a zero that `outer` lacks, and an `outer`
+/// of equal precision and emax that ends one number earlier.
 constexpr bool fits_in(const Format& inner, const Format& outer) {
   return inner.precision <= outer.precision && inner.emax() <= outer.emax() &&
          inner.quantum_exponent() >= outer.quantum_exponent();

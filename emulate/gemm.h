@@ -162,9 +162,9 @@ constexpr std::uint64_t gemm_element(const GemmModel& g, const GemmElement<Code>
   return epilogue(g, x, element_sum(g, x, trace), trace);
 }
 
-/// Returns sum · 2^log2, |log2| <= 1022, in format f: the sum is rounded to f, and so is the product,
-/// both to nearest. It undoes the scaling of a sum whose operands were scaled by powers of two. A
-/// log2 of 0 returns the sum in its own format.
+/// Returns sum · 2^log2, |log2| <= 1022, in format f: the sum is rounded to f, and so is the
+/// product, both to nearest. It undoes the scaling of a sum whose operands were scaled by powers of
+/// two. A log2 of 0 returns the sum in its own format.
 constexpr Typed rescaled(const Typed& sum, int log2, const Format& f) {
   if (log2 == 0) return sum;
   const std::uint64_t power = static_cast<std::uint64_t>(log2 + 1023) << 52;

@@ -76,8 +76,8 @@ struct Accumulation {
 };
 
 /// How D follows from the sum: D = alpha·sum + beta·C + bias, each operation rounded to nearest in
-/// the format `compute`, and the result to `out`. If alpha is 1 and there is neither C nor a bias to
-/// add, the sum is rounded to `out` alone.
+/// the format `compute`, and the result to `out`. If alpha is 1 and there is neither C nor a bias
+/// to add, the sum is rounded to `out` alone.
 struct Epilogue {
   Format compute = binary32;
   double alpha = 1;

@@ -28,11 +28,11 @@ inline constexpr Families mma_and_tcgen05{.mma = true, .tcgen05 = true};
 /// counts.
 struct ModelRow {
   Families families;
-  int first_sm, last_sm;  ///< range of Architecture::like
+  int first_sm, last_sm;  ///< range of Architecture::like, both ends included
   OperandSet operands;
   Format d;  ///< type of the result
   DotModel model;
-  int only_k = 0;         ///< the instruction's k; 0: every k
+  int only_k = 0;         ///< the instruction's k, of a sparse one half its k; 0: every k
   bool unlike_c = false;  ///< only instructions whose c and d have different types
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which Tensor Core instructions there are on NVIDIA's architectures: families, shapes and types of
-// the PTX ISA 9.0, without block scales. tensor_core.h says what they compute. Of the integer forms,
-// only mma.m16n8 (of 4 and 1 bits with the larger k) and dense wgmma of 8 bits are here; the others
-// have the same arithmetic in other shapes.
+// the PTX ISA 9.0, without block scales. tensor_core.h says what they compute. Of the integer
+// forms, only mma.m16n8 (of 4 and 1 bits with the larger k) and dense wgmma of 8 bits are here; the
+// others have the same arithmetic in other shapes.
 //
 //     mma.m16n8k32.f32.e4m3.e5m2.f32         D = A · B + C
 //     shape m, n, k; types of D, A, B, C     D and C are m × n, A is m × k, B is k × n

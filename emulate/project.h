@@ -48,7 +48,7 @@ struct Cut {
   bool exact = true;
 };
 
-/// Cuts `drop` low bits; a `drop` below 0 shifts up, regardless of sticky. 64 bits must hold `kept`.
+/// Cuts `drop` low bits; a negative one shifts up, regardless of sticky. 64 bits must hold `kept`.
 constexpr Cut cut(const Exact& x, int drop) {
   Cut out;
   if (drop <= 0) {
@@ -128,7 +128,7 @@ constexpr bool is_tiny(const Exact& x, const Format& f, const Attributes& attrib
 }
 
 /// Rounds to the format's precision and quantum; a number beyond its range stays as it is. A tiny
-/// result becomes zero if the attributes say so, or if the format has no zero (then see `saturate`).
+/// result becomes zero if the attributes say so or if the format has no zero (then see `saturate`).
 constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attributes,
                         std::uint32_t random) {
   const bool negative = x.negative && f.has_sign;
@@ -166,8 +166,8 @@ constexpr bool exceeds_range(const Rounded& x, const Format& f) {
 }
 
 /// Replaces what the format lacks (a NaN by the largest number, raising invalid; zero; infinities;
-/// numbers beyond the range), and infinities that saturate. An overflow raises overflow and inexact,
-/// never invalid. An infinite operand is exact (6.1) and raises nothing, whatever it becomes.
+/// numbers beyond the range), and infinities that saturate. An overflow raises overflow and
+/// inexact, never invalid. An infinite operand is exact (6.1) and raises nothing.
 constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attributes) {
   const Rounded max{.kind = Kind::finite,
                     .negative = x.negative,

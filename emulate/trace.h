@@ -97,8 +97,8 @@ struct NoTrace {
 };
 
 /// A tracer for operands that were copied from other positions: it replaces each place of a product
-/// by map(place), the position from which the operands came, and reports to `trace`. The places of c
-/// and of operations outside a recipe stay.
+/// by map(place), the position from which the operands came, and reports to `trace`. The places of
+/// c and of operations outside a recipe stay.
 template <class Trace, class Map>
 struct PlacedTrace {
   const Trace& trace;

@@ -35,8 +35,8 @@ enum class Level : std::uint8_t { reference, portable, avx2, avx512 };
 inline constexpr std::array<std::string_view, 4> level_names{"reference", "portable", "avx2",
                                                              "avx512"};
 
-/// From arrays of this many bytes of floats or doubles on, a kernel that does not write in place writes its results past
-/// the caches: they would not stay there, and a third of the memory traffic is saved.
+/// From arrays of this many bytes of floats or doubles on, a kernel that does not write in place writes its results
+/// past the caches: they would not stay there, and a third of the memory traffic is saved.
 inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 
 /// One row of the table. Arrays have n elements each; `first` is the number of the first element in its stream of

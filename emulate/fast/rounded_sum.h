@@ -18,8 +18,8 @@
 
 namespace binade::fast {
 
-/// Equal to `binade::rounded_sum` for a model whose edges do not saturate: sum · 2^exponent on the model's grid, encoded
-/// in d, which has a sign and the grid's bias.
+/// Equal to `binade::rounded_sum` for a model whose edges do not saturate: sum · 2^exponent on the model's grid,
+/// encoded in d, which has a sign and the grid's bias.
 constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotModel& model,
                                     const Format& d) {
   const Format& g = model.grid;
