@@ -22,7 +22,7 @@ inline constexpr std::int32_t zero_exponent = -16384;
 /// Number of accumulators of an element that the lanes have room for. A sum that needs as many or more at once is
 /// left to the definition.
 inline constexpr std::size_t most_depth = 8;
-/// A cell of loss_lanes.h counts fewer products than this.
+/// A cell of loss_lanes.h has room for the count of fewer products than this.
 inline constexpr int most_in_cell = 1 << 20;
 
 /// A block of a fused sum: the index of its first operand in the order of the blocks, its number of products, and
