@@ -60,7 +60,7 @@ struct Brief {
   Evidence evidence = Evidence::open;  ///< evidence for ordinary values
   std::string source;                  ///< source of that evidence
   /// The other aspects that no hardware has shown, by evidence: "paper: chaining; open: signs of
-  /// zero"
+  /// zero". Those with the same evidence as ordinary values are left out, unless they are open.
   std::string open;
 
   friend bool operator==(const Brief&, const Brief&) = default;
@@ -82,7 +82,8 @@ std::vector<OpenAspect> open_aspects(const Instruction& instruction);
 bool share_machine_code(Family x, Family y);
 
 /// Returns the recorded sets that are evidence for an instruction, as indices into recorded_sets(). They have its
-/// architecture, types and model, and ran the same machine instruction (wmma's k16 is mma's).
+/// architecture, model and types of c and d, and ran the same machine instruction (wmma's k16 is mma's). Their a and
+/// b have its operand types or, where these differ, may both have one of them.
 std::vector<std::size_t> sets_for(const Instruction& instruction);
 
 }  // namespace binade

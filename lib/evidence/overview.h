@@ -30,8 +30,9 @@ std::string numbers_text(const DotModel& model);
 /// Returns how a sum is rounded: "cut", "nearest, + c", "cut to 14 b".
 std::string rounded_text(const Instruction& instruction);
 
-/// Returns the table of an architecture, at most 120 columns wide: a head, a line for each group,
-/// and a letter for each aspect.
+/// Returns the table of an architecture, at most 120 columns wide: a head, and for each group a
+/// line with a letter for each aspect. sm must be one of the table of architectures, here and in
+/// evidence_in_full.
 std::string overview_text(int sm);
 /// Returns what the letters and columns mean.
 std::string overview_legend();

@@ -12,7 +12,8 @@
 
 namespace binade {
 
-/// The values of the options --zero-raises, --cut-to-zero and --floor, as the user spells them.
+/// The values of the options --zero-raises, --cut-to-zero and --floor, as the user spells them. A floor
+/// is an exponent from -600 to 300, or "none".
 struct RuleChoice {
   std::string zero_raises = {}, cut_to_zero = {}, floor = {};  ///< empty: the table's rule
 
@@ -23,7 +24,7 @@ inline constexpr std::array<std::string_view, 2> cut_to_zero_names{"positive", "
 /// Returns whether a model has such rules, as fused sums do.
 bool has_rules(const DotModel& model);
 /// Returns the model with the chosen rules, or unchanged if it has no such rules. Throws Error if a rule
-/// is not one of the possible values; the message lists them.
+/// is not one of the possible values, also for a model without such rules; the message lists them.
 DotModel with_rules(DotModel model, const RuleChoice& rules);
 
 }  // namespace binade

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Chooses the rows that settle the undecided aspects of an instruction. They are few, and under each
-// rival rule some of them have another result than under ours. `binade record --dots open` runs them.
+// rival rule that the pool of rows can show some of them have another result than under ours. `binade
+// record --dots open` runs them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace binade {
 inline constexpr std::size_t most_undecided_rows = 64;
 
 struct UndecidedRows {
-  Dots rows;
+  Dots rows;                           ///< a, b and c; d is zeros
   std::vector<std::string> unsettled;  ///< rivals that give our result on every row of the pool
 };
 

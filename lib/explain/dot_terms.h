@@ -18,11 +18,12 @@ struct DotTerms {
 };
 
 /// Reads the operands of k products. Throws Error with the product or operand that is wrong, and what to
-/// write.
+/// write; also if there are more than k, or two for one k.
 DotTerms parse_terms(std::string_view text, const DotTypes& types, int k);
 
 /// Returns the encoding of a literal (literal.h), which must be exactly a number of the format, or a
-/// special value that the format has. Throws Error with the nearest number if it is not.
+/// special value that the format has; bits:… is taken as it is. Throws Error if it is not, with the
+/// nearest number or, for an integer format, with its range.
 std::uint64_t exact_encoding(std::string_view literal, const Format& f);
 
 /// The help text that says how products are typed.

@@ -45,16 +45,19 @@ struct ExplainedBlock {
   int top = 0;
   int unit = 0;
   int exponent_floor = 0;
-  std::optional<int> highest = {};  ///< index of the first term with the largest exponent
-  bool floor_decides = false;       ///< the floor, or a product of zero, lies above every term
-  bool special = false;             ///< whether a term is a NaN or infinite
-  std::int64_t units = 0;           ///< the sum of the cut terms, in units of 2^unit
-  ExactNumber sum{};                ///< the exact sum of the cut terms; 0 if special
-  Format grid{};                    ///< the sum is rounded to a number of this format
+  /// Index of the first term with the largest exponent; nothing if no term is finite and other than
+  /// zero.
+  std::optional<int> highest = {};
+  bool floor_decides = false;  ///< the floor, or a product of zero, lies above every term
+  bool special = false;        ///< whether a term is a NaN or infinite
+  std::int64_t units = 0;      ///< the sum of the cut terms, in units of 2^unit
+  ExactNumber sum{};           ///< the exact sum of the cut terms; 0 if special
+  Format grid{};               ///< the sum is rounded to a number of this format
   Rounding rounding = Rounding::toward_zero;
   Typed result{};
   std::optional<ExactNumber> rounding_error = {};  ///< result - sum, if the result is finite
 
+  /// Returns the signed sum of what is cut off the terms.
   ExactNumber cut() const;
 };
 
@@ -98,10 +101,12 @@ struct Explanation {
   Typed sum{};  ///< the sum before the epilogue
   Typed result{};
   std::optional<Typed> hardware = {};  ///< what a GPU gave for it
-  /// The exact sum of all products, and of C if the sum begins with it.
+  /// The exact sum of all products that take part, and of C unless the epilogue adds it; nothing if an
+  /// operand is not finite.
   std::optional<ExactNumber> exact_sum = {};
   std::optional<ExactNumber> exact = {};  ///< exact value of the result, epilogue included
-  ErrorsByCause errors{};  ///< errors of the steps of the sum, which add up to sum - exact_sum
+  /// Errors of the steps of the sum, which add up to sum - exact_sum if both are finite.
+  ErrorsByCause errors{};
 
   bool has_epilogue() const;
   /// Returns result - exact, or nothing if one of them is not finite.
@@ -119,8 +124,10 @@ Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64
 
 /// Returns whether an encoding is a finite number.
 bool is_number(const Typed& x);
+/// Returns the value of an encoding that is a finite number.
 ExactNumber value_of(const Typed& x);
-/// Returns the exponent of a format's last place in the binade of x; for x = 0 the smallest one.
+/// Returns the exponent of a format's last place in the binade of x; for zero and subnormal x the
+/// smallest one, for an integer format 0.
 int ulp_exponent(const ExactNumber& x, const Format& f);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An explanation as JSON, schema "binade.explain/1". Every number is written as its bits, as all its
-// decimal digits and as the nearest double.
+// An explanation as JSON, schema "binade.explain/1". Every number is written as all its decimal
+// digits and as the nearest double, and one that is an encoding also as its bits and type.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

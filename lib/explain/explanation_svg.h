@@ -12,8 +12,8 @@
 namespace binade {
 
 /// Returns the picture of block number `block`, counted from 1, and of the chain that it is part of.
-/// Throws Error if the block has no bits to draw: it is one of integers, holds a NaN or an infinity, or
-/// has no term.
+/// Throws Error if there is no such block, or if it has no bits to draw: it is one of integers, holds a
+/// NaN or an infinity, or all its terms are zero.
 std::string explanation_svg(const Explanation& x, int block);
 
 /// Returns the number of the block that loses most, counted from 1; if none loses anything, the first one

@@ -17,7 +17,8 @@
 namespace binade {
 namespace {
 
-/// If all blocks together have more terms than this, each block is written in one line.
+/// If all blocks together have more terms that are not zero than this, each block is written in one
+/// line, unless the style says otherwise.
 constexpr std::size_t most_terms_in_full = 40;
 
 std::string pair_text(const Typed& x, std::size_t longest = 30) {

@@ -20,7 +20,8 @@ struct ExplanationStyle {
 /// Returns the explanation as text. Throws Error if there is no block of the requested number.
 std::string explanation_text(const Explanation& x, const ExplanationStyle& style = {});
 
-/// Returns one line for each cause of error, with what its steps lost; "" if nothing is known.
+/// Returns a line with the error of the result, and one for each cause that has a part in the sum's
+/// error, with what its steps added; "" if neither exact value is known.
 std::string errors_text(const Explanation& x);
 
 /// Returns the blocks of an explanation, in order.

@@ -36,7 +36,7 @@ std::string alignment_text(const ExplainedBlock& block);
 /// Returns how a block is rounded: "rounded toward zero to f32".
 std::string rounding_text(const ExplainedBlock& block);
 /// Returns where a NaN or an infinity comes from, also one from overflow: "NaN: a of k 3 is NaN", "inf: k
-/// 0". Returns "" if the result is a number.
+/// 0 is +inf". Returns "" if the result is a number.
 std::string special_text(const ExplainedBlock& block);
 std::string special_text(const ExplainedOperation& x);
 /// Returns an operation as a formula: "1.5 * 2 + 0.5". Each number has at most `longest` columns.

@@ -33,15 +33,16 @@ struct Ladder {
   int cut_columns() const { return unit - lowest; }
 };
 
-/// Returns the ladder of a block that is not special, with all places in which its terms, its sum or its
-/// result have bits.
+/// Returns the ladder of a block for which has_ladder is true, with all places in which its terms, its sum
+/// or its result have bits.
 Ladder ladder_of(const ExplainedBlock& block);
 
 /// Returns whether a block has a picture: not one of integers, nor one with a NaN or an infinity among
-/// its terms.
+/// its terms, nor one whose terms are all zero.
 bool has_ladder(const ExplainedBlock& block);
 
-/// Returns the weight of the last place of a block's result; bits of the sum below it are rounded off.
+/// Returns the weight of the last place of a block's result in the block's grid, or the block's unit if
+/// the result is an infinity; bits of the sum below it are rounded off.
 int last_place(const ExplainedBlock& block);
 
 }  // namespace binade

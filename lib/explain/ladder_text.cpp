@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Draws the ladder of bits. Left of the line is what the hardware keeps, right of it what it cuts
-// off:
+// off; a dot stands where a number has no bit:
 //
 //              2^3                       2^-22 │ cut off
 //     c      + ··1011                          │
-//     k 0    - 1·10000000000000000000000000000 │011
+//     k 0    - 1010000000000000000000000000000 │011
 //     sum    - …
 //     result - …
 #include "lib/explain/ladder_text.h"

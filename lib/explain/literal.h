@@ -34,7 +34,9 @@ struct Literal {
   std::string text;  ///< as typed, made printable
   Kind kind = Kind::zero;
   bool negative = false;
-  Decimal magnitude = {};  ///< value of a finite or zero literal, without its sign
+  /// Value of a finite or zero literal, without its sign. Of an encoding of the destination format,
+  /// neither kind, nor sign nor magnitude is set.
+  Decimal magnitude = {};
 
   /// The bits of an encoding that was typed and, if it is not of the destination's own format, its
   /// format.
@@ -43,13 +45,16 @@ struct Literal {
     std::optional<NamedOrCustom> format;
   };
   std::optional<Encoding> encoding = {};
-  Exact special = {};  ///< for a NaN: its sign, payload and whether it signals
+  /// For a zero, an infinity or a NaN: what operand_of returns, for a NaN with payload and whether
+  /// it signals.
+  Exact special = {};
 };
 
 /// Reads a literal. Throws Error with what is wrong and how numbers are written.
 Literal parse_literal(std::string_view text);
 
-/// Returns the operand that `project` takes (emulate/project.h).
+/// Returns the operand that `project` takes (emulate/project.h). The literal must not be an
+/// encoding of the destination format, whose value the literal does not know.
 Exact operand_of(const Literal& literal);
 
 /// The help text that says how numbers are typed.

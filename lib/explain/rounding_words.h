@@ -17,12 +17,12 @@
 
 namespace binade {
 
-/// Where |x| lies on the format's grid, as if its range had no upper end:
+/// Where |x| lies on the format's grid, as if its range had no upper end.
 struct Placement {
-  Dyadic lower;
-  Dyadic tie;
-  Dyadic upper;
-  Decimal fraction;
+  Dyadic lower;      ///< largest number of the grid that is not above |x|; it may be 0
+  Dyadic tie;        ///< half-way point between lower and upper
+  Dyadic upper;      ///< lower plus one unit in the last place
+  Decimal fraction;  ///< |x| - lower in units in the last place, from 0 up to but not including 1
 };
 
 struct RoundedLiteral {
@@ -33,6 +33,8 @@ struct RoundedLiteral {
   std::optional<Decimal> rounded_away = {};  ///< |result - x|, if both are finite
 };
 
+/// Rounds a literal that is not an encoding of the format itself. Only stochastic rounding uses
+/// `random`.
 RoundedLiteral round_literal(const Literal& literal, const NamedOrCustom& format,
                              const Attributes& attributes, std::uint32_t random);
 

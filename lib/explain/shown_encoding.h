@@ -31,15 +31,19 @@ struct ShownEncoding {
   std::string_view class_name = {};      ///< "normal", "subnormal", "quiet NaN", …
   Dyadic magnitude = {};                 ///< absolute value of a finite number or zero
   std::optional<int> ulp_exponent = {};  ///< exponent of the last place of a finite number or zero
-  /// The next numbers below and above, infinities included.
+  /// The next numbers below and above, infinities included; nothing for a NaN, or where the format
+  /// has none.
   std::optional<std::uint64_t> below = {};
   std::optional<std::uint64_t> above = {};
 };
 
+/// Returns what is to be shown of a literal, rounded to the format. Throws Error if the literal is
+/// an encoding (bits:…) with more bits than the format.
 ShownEncoding shown(const Literal& literal, const NamedOrCustom& format,
                     const Attributes& attributes, std::uint32_t random);
 
-/// What to show: every value in every format.
+/// What to show: every value in every format. Stochastic rounding needs `random`; other roundings
+/// ignore it.
 struct ShowQuestion {
   std::vector<std::string> values, formats;
   AttributeOptions attributes;

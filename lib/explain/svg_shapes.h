@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few shapes of SVG that a picture needs: boxes, lines, and text, which is escaped.
+// The few shapes of SVG that a picture needs: boxes, lines, and text, which is escaped. Places and
+// sizes are in pixels, x from the left edge and y from the upper one; a text's y is that of its
+// baseline.
 #pragma once
 
 #include <string>

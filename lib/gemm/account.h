@@ -38,7 +38,7 @@ struct DistanceRow {
   std::uint64_t cut = 0;
   std::uint64_t vanished = 0;
   ExactSum magnitude;  ///< Σ|product|
-  ExactSum lost;       ///< what alignment and exponent floor cut off
+  ExactSum lost;       ///< magnitude of what alignment and exponent floor cut off
 
   DistanceRow& operator+=(const DistanceRow& other);
   friend bool operator==(const DistanceRow&, const DistanceRow&) = default;
@@ -65,7 +65,7 @@ struct GemmAccount {
   static constexpr std::size_t most_positions = 64;
 
   GemmModel model{};
-  std::size_t m = 0, n = 0, k = 0;
+  std::size_t m = 0, n = 0, k = 0;  ///< a is m × k, b is k × n
   /// Number of k that one entry of by_position covers: a multiple of the instruction's k.
   std::size_t position_width = 0;
 
@@ -81,10 +81,13 @@ struct GemmAccount {
   /// For products in fused blocks; empty if the model has none.
   std::vector<DistanceRow> by_distance;
 
-  std::uint64_t products = 0;          ///< number of products that are not zero
-  std::uint64_t blocks = 0;            ///< number of blocks with a term that is not zero
-  std::uint64_t blocks_at_addend = 0;  ///< blocks in which c alone has the largest exponent
-  /// Blocks aligned to the exponent floor because it lies above every term.
+  std::uint64_t products = 0;  ///< number of products that are not zero
+  std::uint64_t blocks = 0;    ///< number of blocks with a term that is not zero
+  /// Blocks aligned to the exponent of c, which lies above those of all products (and is not below the
+  /// floor).
+  std::uint64_t blocks_at_addend = 0;
+  /// Blocks aligned to an exponent above those of all terms: the floor or, in models in which products
+  /// of zero count, that of a product of zero.
   std::uint64_t blocks_at_floor = 0;
 
   ExactSum product_magnitude;  ///< Σ|a·b|: the whole that losses are given as shares of
@@ -101,13 +104,14 @@ struct GemmAccount {
   WorstElement worst_to_products;  ///< |d - exact| / Σ|a·b| of the element
   WorstElement worst_to_bound;     ///< |d - exact| / bound
 
+  /// Adds an account of other elements; its model, K and position_width must be the same.
   GemmAccount& operator+=(const GemmAccount& other);
   friend bool operator==(const GemmAccount&, const GemmAccount&) = default;
 };
 
-/// Returns the loss account of a product. `progress` is called with the number of rows done. Throws
-/// Error if each instruction drops its accumulator (scale-d 0) and there is more than one instruction,
-/// or the sum begins with C: such a product has no exact value to compare with.
+/// Returns the loss account of a product. Throws Error, as require_whole_sums (loss.h) does, for a
+/// product that has no exact value to compare with: one whose instructions drop their accumulator
+/// (scale-d 0), if there are several or the sum begins with C.
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
                     const GemmProgress& progress = {}, const Kernels& kernels = fastest_kernels());
 

@@ -9,10 +9,10 @@
 // after the step's products are added.
 //
 //   fused block   The terms are aligned to at most t = the largest of the floor, the products' exponents
-//                 and the exponent of |P| + E. Cutting at u = 2^(t-F) takes |p_i| mod u from a product, which
-//                 grows with u, and less than u from the accumulator. The sum is rounded into the grid:
-//                 one unit in the last place of |P'| + E', half of it to nearest, and no less than the
-//                 subnormal one.
+//                 (also those of zeros, in models in which they count) and the exponent of |P| + E.
+//                 Cutting at u = 2^(t-F) takes |p_i| mod u from a product, which grows with u, and less
+//                 than u from the accumulator. The sum is rounded into the grid: one unit in the last
+//                 place of |P'| + E', half of it to nearest, and no less than the subnormal one.
 //   operation     fma: one rounding at |P'| + E; product and sum: two.
 //   parts         E1 + E2, and one rounding at |P1 + P2| + E1 + E2.
 //   epilogue      |alpha|·E, and a rounding for each operation.
@@ -38,12 +38,12 @@ struct ElementBound {
   /// `result` are not set.
   bool special = false;
   std::uint64_t result = 0;  ///< the model's D
-  bool negative = false;     ///< sign of the exact value
+  bool negative = false;     ///< whether the exact value is below 0
   ExactSum exact;            ///< |exact|
   ExactSum products;         ///< Σ|a·b|
   ExactSum error;            ///< |D - exact|
-  Upper bound;
-  Upper any_order;
+  Upper bound;               ///< of |D - exact|, in the model's order
+  Upper any_order;           ///< of |D - exact|, in any order of the products
   /// γ_K·Σ|a·b|, the bound of K operations in binary32 rounded to nearest, with u = 2^-24 (Higham, Accuracy
   /// and Stability of Numerical Algorithms, 3.1). It is empty if K >= 2^24.
   std::optional<Upper> classical;
@@ -64,7 +64,8 @@ enum class Agreement : std::uint8_t {
 inline constexpr std::string_view agreement_names[]{
     "equal", "within bound", "within any order's bound", "beyond bound", "special"};
 
-/// Returns |given - exact|, where `given` is a finite D and the element is not special.
+/// Returns |given - exact|, where `given` encodes a finite D in the epilogue's output format and the
+/// element is not special.
 ExactSum error_of(const GemmModel& model, const ElementBound& element, std::uint64_t given);
 
 Agreement agreement_of(const GemmModel& model, const ElementBound& element, std::uint64_t given);

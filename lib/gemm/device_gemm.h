@@ -22,8 +22,8 @@ struct ProductPiece {
 };
 
 struct DeviceGemm {
-  std::vector<std::uint64_t> d = {};  ///< D as `gemm` returns it: m × n, row after row
-  ProductWay way = ProductWay::emulated;
+  std::vector<std::uint64_t> d = {};      ///< D as `gemm` returns it: m × n, row after row
+  ProductWay way = ProductWay::emulated;  ///< how the device computed the last piece
 };
 
 /// Throws Error unless the sums are in plain order, which is one chain with k ascending. The message names

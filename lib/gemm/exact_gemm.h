@@ -25,7 +25,7 @@ struct ExactGemm {
 
 /// Computes each element exactly and rounds it once to binary32, by x.rounding. ties_to_even gives the element itself;
 /// with rounding to odd the caller can round once more, to 22 bits or fewer, and gets the exact number rounded to them.
-/// An exact sum of 0 gives +0. Infinities and NaNs among the operands give what IEEE 754 gives for the same terms in
+/// An exact result of 0 gives +0. Infinities and NaNs among the operands give what IEEE 754 gives for the same terms in
 /// any order. `d` is m × n, row after row.
 void exact_gemm(const ExactGemm& x, std::span<float> d);
 

@@ -27,32 +27,35 @@ struct Array {
 /// each must be a number of the format, unless `round` is true, which rounds them to nearest. If `round` is
 /// false, binary32 is accepted as tf32, and its low 13 bits are ignored as the hardware does.
 struct ReadArray {
-  std::string what;  ///< the option that named the tensor, "--a", for error messages
+  std::string what;  ///< what error messages call the tensor: "A", "--a"
   bool round = false;
   bool may_round = true;  ///< whether the command has the option --round, for error messages
 };
 
-/// Reads a tensor. Throws Error if its dtype is of neither kind, or an element is no number of the format;
-/// the message names the file, the dtype or the first such element, and what to do.
+/// Reads a tensor. Throws Error if its dtype is of neither kind, if an element is no number of the format, or
+/// if it has more than two dimensions in Fortran order; the message names the file, what is wrong (for an
+/// element the first such one) and what to do.
 Array read_array(const std::string& where, const Format& format, const ReadArray& how);
 
-/// Returns the format that a tensor's dtype names, or nothing if the tensor holds integers.
+/// Returns the format that a tensor's dtype names, or nothing if it names none, as with integers.
 std::optional<Format> named_format(const std::string& where);
 
-/// The files of the matrices of a product, with the shapes that they have.
+/// The files of the matrices of a product, with the shapes that they have. A transposed a is (K, M), a
+/// transposed b (N, K).
 struct GemmFiles {
   std::string a, b;                              ///< (M, K) and (K, N)
   std::optional<std::string> c = {}, bias = {};  ///< (M, N) and (N,)
   bool transposed_a = false, transposed_b = false;
-  bool round = false;
+  bool round = false;  ///< ReadArray::round for a and b; C and bias are never rounded
 };
 
 /// Reads the operands. model.c and model.bias become the formats of the files' dtypes, or the accumulator's
-/// where a file holds bits. Throws Error if shapes do not fit together, a matrix is empty, or K is above
-/// 2^30.
+/// where a file holds bits. Throws Error as read_array does, and if shapes do not fit together, a matrix
+/// is empty, or K is above 2^30.
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model);
 
-/// Reads a D of shape (m, n), in the epilogue's output format. Throws Error if its shape is another.
+/// Reads a D of shape (m, n), in the epilogue's output format. Throws Error as read_array does, and
+/// if its shape is another.
 std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel& model,
                                        const GemmOperands& operands);
 
@@ -64,7 +67,7 @@ void pack_elements(std::span<const std::uint64_t> elements, std::size_t width,
                    std::span<std::byte> out);
 
 /// Writes D as .npy, or as tensor "d" of a .safetensors file with `metadata`, which says how it was made.
-/// Throws Error as check_result_name does.
+/// Throws Error as check_result_name does, and if the file cannot be written.
 void write_result(const std::string& path, const GemmModel& model, const GemmOperands& operands,
                   const std::vector<std::uint64_t>& d,
                   const std::vector<std::pair<std::string, std::string>>& metadata);

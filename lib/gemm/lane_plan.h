@@ -19,9 +19,10 @@ using namespace fast::lanes;
 
 /// The exponent of a factor that is zero; it lies below every other.
 inline constexpr std::int32_t zero_exponent = -16384;
-/// Largest number of accumulators that an element may have at once.
+/// Number of accumulators of an element that the lanes have room for. A sum that needs as many or more at once is
+/// left to the definition.
 inline constexpr std::size_t most_depth = 8;
-/// A cell of loss_lanes.h counts fewer products than this.
+/// A cell of loss_lanes.h has room for the count of fewer products than this.
 inline constexpr int most_in_cell = 1 << 20;
 
 /// A block of a fused sum: the index of its first operand in the order of the blocks, its number of products, and
@@ -49,10 +50,11 @@ struct LanePlan {
 /// Returns the plan of a product; `known` is false if only the definition (loss.h) can count it.
 LanePlan lane_plan(const GemmModel& model, const GemmOperands& x, std::size_t position_width);
 
-/// Returns for how many rows the counts and losses have room in the lanes' words.
+/// Returns for how many rows, at most 64, the counts and losses of eight columns have room in the lanes' words; 0 if
+/// not even those of one row have. plan.known must be true.
 std::size_t rows_at_once(const LanePlan& plan, std::size_t positions);
 
-/// An operand of one row, ±significand · 2^exponent.
+/// An operand, ±significand · 2^exponent. A zero and padding have significand 0 and zero_exponent.
 struct Factor {
   std::int32_t significand = 0, exponent = zero_exponent;
 };
@@ -60,7 +62,7 @@ struct Factor {
 struct FactorLine {
   std::size_t number = 0;
   bool usable = true;  ///< no operand is a NaN or an infinity
-  int lowest = 0;      ///< its operands have no bits below 2^lowest
+  int lowest = 0;      ///< its operands have no bits below 2^lowest; 32767 if all are zero
   double norm = 0;     ///< Euclidean norm
 };
 /// All rows, or all columns, the usable ones first and those of the largest norms first, and their factors in the

@@ -15,14 +15,16 @@
 
 namespace binade {
 
-/// Why bits were lost. The rules before `promotion` have a position in K. Those from `alpha` on act on D
-/// and not on the sum, so that d - exact = alpha·(what the others changed) + (what these changed).
+/// Why bits were lost. The rules up to and including `promotion` have a position in K. Those from
+/// `alpha` on act on D and not on the sum, so that d - exact = alpha·(what the others changed) + (what
+/// these changed).
 enum class LossRule : std::uint8_t {
   product_alignment,  ///< products cut because of the largest exponent of their block
   addend_alignment,   ///< c of a block cut because of that exponent
-  /// Products cut further because the model's exponent floor lies above that exponent.
+  /// Products cut further because the model's exponent floor, or a product of zero that counts, lies
+  /// above that exponent.
   product_floor,
-  addend_floor,  ///< c of a block cut further because of that floor
+  addend_floor,  ///< c of a block cut further for the same reason
   /// A block's sum is rounded to the model's grid; without the part that accumulator_format counts.
   block_rounding,
   /// Rounding to a format narrower than binary32: what it loses beyond rounding to binary32 toward zero.
@@ -73,7 +75,8 @@ struct TermLoss {
   static constexpr int no_block = -1;
   bool addend = false;
   bool negative = false;
-  /// Binades below the exponent that its block is aligned to; no_block: in no block.
+  /// Binades below the exponent that its block is aligned to; no_block: in no block, or in one of
+  /// integers, which are not aligned.
   int distance = no_block;
   int place = 0;  ///< k of the product; for c that of the block's first product
   uint128 significand = 0;
@@ -124,19 +127,20 @@ struct LossTrace {
 
 /// How far D is from the exact value.
 struct ElementError {
-  bool special = false;  ///< whether D or a value on the way to it is a NaN or an infinity
-  SignedSum exact;
+  /// Whether D or a value on the way to it is a NaN or an infinity; if so, the sums are 0.
+  bool special = false;
+  SignedSum exact;       ///< the exact value of the element
   SignedSum difference;  ///< D - exact
 };
 ElementError element_error(const GemmModel& model, const ElementLosses& losses,
                            std::uint64_t result);
 
-/// Throws Error if each instruction drops its accumulator (scale-d 0) and there is more than one
-/// instruction, or the sum begins with C: then the sum so far is lost as a whole, and no loss is
-/// accounted for.
+/// Throws Error if each instruction drops its accumulator (scale-d 0) and there is a sum to drop:
+/// because there is more than one instruction, or because the sum begins with C. That sum is lost as a
+/// whole, and no rule accounts for it. Never throws for instructions that keep their accumulator.
 void require_whole_sums(const GemmModel& model, std::size_t k);
 
-/// Returns the exact number that an encoding of a floating-point or integer format has.
+/// Returns the value of an encoding of a floating-point or integer format, also a NaN or an infinity.
 Exact number_of(std::uint64_t bits, const Format& f);
 
 }  // namespace binade

@@ -16,7 +16,7 @@
 
 namespace binade::lanes {
 
-/// What one rule cost (Cost of account.h) in each lane, in units.
+/// What one rule cost (Cost of account.h) in each lane: counts, and what it raised and lowered, in units.
 struct LaneCost {
   EightLongs steps{}, cut{}, vanished{}, raised{}, lowered{};
 };

@@ -31,13 +31,15 @@ struct NamedGemm {
   std::string rules = {};
 };
 
-/// Returns the product of an instruction in plain order: the accumulator begins at +0, C is added in the epilogue,
-/// and D has the accumulator's format. Throws Error as parse_instruction does, or if a chain's name has wrong types
-/// or another rounding than to nearest.
+/// Returns the product of an instruction in plain order: the accumulator begins at +0 and C is added in the epilogue,
+/// except that sums of integers begin with C; D has the accumulator's format. Throws Error as parse_instruction does,
+/// if the types in a chain's name are wrong, or if the instruction drops its accumulator (scale-d 0).
 NamedGemm parse_gemm(std::string_view instruction, int sm);
-/// Returns whether the name is that of a chain, for which no architecture is needed.
+/// Returns whether the name is that of a chain, for which no architecture is needed. Throws Error if it begins as a
+/// chain's but has another rounding than .rn, to nearest with ties to even.
 bool is_chain_name(std::string_view instruction);
 
+/// Returns the product of an instruction in plain order, also if the instruction drops its accumulator.
 NamedGemm named_gemm(const Instruction& instruction);
 
 /// These two read the values of --split and --k-order, and throw Error with the grammar if the text does not follow
@@ -51,7 +53,8 @@ std::string spelled(const KOrder& order);
 /// order, "--promote-every 4 --split 2:16:pairs".
 std::string options_of(const GemmModel& model);
 
-/// Returns the order in words: "accumulator promoted to binary32 every 4 instructions; K in 2 parts, ...".
+/// Returns the order in words: "K in 2 parts, each a run, added in f32, ascending; k ascending; into f32 every 4
+/// instructions".
 std::string order_text(const GemmModel& model);
 
 }  // namespace binade

@@ -66,7 +66,9 @@ struct PackedGroups {
   };
   std::unique_ptr<std::byte[]> bytes;
   std::size_t group_bytes = 0;
-  MagnitudeRange range;  ///< range of the magnitudes, if the lines are numbers
+  /// If the lines are numbers and the kernel does not keep infinities and NaNs: the range of the magnitudes of all
+  /// floats in memory from the first operand to the last, those between the lines included.
+  MagnitudeRange range;
   std::vector<std::uint32_t> unusable;
   std::vector<std::vector<Special>> specials;
 };

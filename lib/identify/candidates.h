@@ -26,8 +26,9 @@ struct KernelFacts {
   KnownEpilogue epilogue{};
 };
 
-/// Returns the models to try. An order that computes what a simpler one does at every K of the runs is
-/// left out where that is easy to see; the search recognises the others (meaning.h).
+/// Returns the models to try; none if D is an integer format and no core's sum is, or the other way round.
+/// Some orders that compute what a simpler one does at the longest K of the runs are left out; the search
+/// recognises the others (meaning.h).
 std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts);
 
 }  // namespace binade

@@ -43,8 +43,8 @@ struct Searched {
   friend bool operator==(const Searched&, const Searched&) = default;
 };
 
-/// Returns whether every product of two finite numbers of a and b is a number of d, so that rounding it to d changes
-/// nothing.
+/// Returns whether the precision and the range of d hold every product of two finite numbers of a and b, so that
+/// rounding it to d changes nothing. The range is taken one binade wider than powers of two need.
 bool is_exact_product(const Format& a, const Format& b, const Format& d);
 
 /// Returns the cores for these types: chains first, then instructions in the order of the tables; for a GPU

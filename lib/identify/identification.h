@@ -23,10 +23,10 @@ struct Identification {
   const Core& core(const Candidate& x) const { return cores[x.core]; }
 };
 
-/// Searches for the models that explain every bit of the runs. If no model explains operands of binary32 as they
-/// are, they are rounded to tf32 and searched again; if that explains them, types and runs are the rounded
-/// ones and searched.rounded is set. Throws Error if no model takes these types, or if there is nothing to
-/// compare.
+/// Searches for the models that explain every bit of the runs. If no model does, a, b and d are binary32, and
+/// `searched` allows instructions and tf32, then a and b are rounded to tf32 and searched again; if that
+/// explains every bit, types and runs are the rounded ones and searched.rounded is set. Throws Error if no model
+/// takes these types, or if there is nothing to compare.
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});
@@ -35,6 +35,7 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
 /// empty.
 struct RunFiles {
   std::vector<std::string> a, b, c, bias, d;
+  /// Whether a product's a has shape (K, M), and its b (N, K).
   bool transposed_a = false, transposed_b = false;
   std::string types;  ///< types by PTX's names, "d.a.b" or "d.a.b.c"; empty: those of the files
 };
@@ -44,9 +45,9 @@ struct ReadRuns {
   std::vector<KernelRun> runs;
 };
 
-/// Reads runs from files. A product has a of shape (M, K), b (K, N), c and d (M, N), and a vector is a row
-/// or a column. Dot products have a and b of shape (rows, K), c and d (rows,). Throws Error with the file,
-/// what does not fit, and what to do.
+/// Reads runs from files. A product has a of shape (M, K), b (K, N), c and d (M, N); a vector a is one row, a
+/// vector b one column. Dot products have a and b of shape (rows, K), c and d (rows,) or (rows, 1), and no
+/// bias. Throws Error with the file, what does not fit, and what to do; K is at most 2^24.
 ReadRuns read_runs(const RunFiles& files);
 
 }  // namespace binade

@@ -11,8 +11,9 @@
 
 namespace binade {
 
-/// Draws operands of a format for rows of a, and for columns of b, which are mostly about 1. The
-/// kinds of rows take turns.
+/// Draws operands of format f for rows of a, and for columns of b, which are mostly about 1; `sum`
+/// is the format of the sum that the rows probe. The kinds of rows take turns. Integers are random
+/// bits.
 class ProbeRows {
  public:
   ProbeRows(const Format& f, const Format& sum, std::size_t k, std::uint64_t seed)
@@ -20,9 +21,11 @@ class ProbeRows {
 
   /// Returns a row of k numbers of the next kind.
   std::vector<std::uint64_t> row();
-  /// Returns a column of k numbers of the next kind; the first is all ones.
+  /// Returns a column of k numbers of the next kind; the first column, unless of integers, has 1.0
+  /// everywhere.
   std::vector<std::uint64_t> column();
-  /// Returns a number of magnitude 2^-12 to 2^7, or zero one time in four.
+  /// Returns a number of either sign whose magnitude is from 2^-12 up to but not including 2^7, as
+  /// far as the format's range allows; +0 one time in four. Integers are random bits.
   std::uint64_t addend(const Format& f);
 
  private:

@@ -17,15 +17,16 @@ namespace binade {
 inline constexpr std::size_t most_proposed_for = 64;
 
 struct Proposal {
-  KernelRun run;  ///< has the first run's shape; d is zeros
-  std::size_t models = 0;
-  std::size_t pairs = 0;  ///< number of pairs of models; all but `inseparable` give different bits
-  /// Pairs of indices in SearchResult::explaining: models that no input of the pool tells apart.
+  KernelRun run;           ///< has the first run's shape; d is zeros
+  std::size_t models = 0;  ///< number of models, at most most_proposed_for
+  std::size_t pairs = 0;   ///< number of pairs of models; all but `inseparable` give different bits
+  /// Pairs of indices in SearchResult::explaining: models that give equal bits for all of `run`.
   std::vector<std::pair<std::size_t, std::size_t>> inseparable;
 };
 
-/// Chooses rows from a pool until they tell apart all models that the pool can tell apart, and fills
-/// the shape with more rows of the pool. The result depends on the seed alone. Throws Error if fewer
+/// Chooses rows from a pool until they distinguish all models that rows of the pool can distinguish, or
+/// until there are as many rows as in the first run; fills that run's shape with more rows of the pool.
+/// For one identification the result depends on the seed alone. Throws Error if fewer
 /// than two models explain every bit.
 Proposal propose(const Identification& x, std::uint64_t seed);
 

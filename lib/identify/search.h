@@ -48,10 +48,12 @@ struct SearchOptions {
   bool all_rejected = false;  ///< whether all rejected candidates get it
 };
 
-/// Called now and then with the name of a stage and the part of it that is done, between 0 and 1.
+/// Called now and then with the name of a stage and the part of it that is done, above 0 and at most 1.
+/// Calls come from several threads, but never overlap.
 using SearchProgress = std::function<void(const char* stage, double fraction)>;
 
-/// Runs the search. Throws Error if the runs hold no element.
+/// Runs the search. Throws Error if the runs hold no element, and std::logic_error if the definition
+/// (emulate/gemm.h) contradicts a model that was found, which is a defect.
 SearchResult search(const std::vector<Core>& cores, const std::vector<Candidate>& candidates,
                     std::span<const KernelRun> runs, const SearchOptions& options,
                     const SearchProgress& progress = {});

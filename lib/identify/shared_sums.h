@@ -3,6 +3,7 @@
 // The sums of many models as one graph. What their programs (lib/gemm/sum_program.h) have in common is one node, and is
 // computed once, for some elements at a time.
 //
+//     K = 16
 //     --split 2       (k 0 … 7) + (k 8 … 15)                   nodes: zero, two runs of products, an addition;
 //     --split 2:8     (k 0 … 7) + (k 8 … 15)                   the second model adds none,
 //     --split 4:4     ((k 0 … 3) + (k 4 … 7)) + …              the third its own runs and additions
@@ -57,11 +58,12 @@ class SharedSums {
   std::optional<int> finished(int sum, const GemmModel& model);
   const Format& format(int node) const { return nodes_[static_cast<std::size_t>(node)].format; }
 
-  /// Returns how many elements may be computed at a time, at most tile_columns.
+  /// Returns how many elements may be computed at a time, from 1 to tile_columns.
   std::size_t lanes() const;
-  /// Computes every node for some elements, which become row 0 of a tile.
+  /// Computes every node for some elements, at most tile_columns, which become row 0 of a tile.
   void compute(std::span<const std::size_t> elements);
-  /// Computes every node for a tile of a product: rows of D from row `i` on, columns from column `j` on.
+  /// Computes every node for a tile of a product: at most tile_rows rows of D from row `i` on, and at most tile_columns
+  /// columns from column `j` on.
   void compute_tile(std::size_t i, std::size_t j);
 
   /// The size of the tile that was computed last, and the values of a node in one of its rows.

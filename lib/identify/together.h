@@ -11,16 +11,17 @@
 
 namespace binade {
 
-/// One of the models: how many elements it explains, how many of these no other part explains, and
-/// the box in which those lie.
+/// One of the models: how many elements it explains (equal), how many of these no other part
+/// explains (alone), and the box in which those lie, with first and last row and column inside.
 struct TogetherPart {
   std::size_t candidate = 0;
   std::size_t equal = 0, alone = 0;
   std::size_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
 
-/// Returns at most four models, the nearest first, for one run that is a product. Returns nothing if
-/// one model explains every element, if four models do not, or if models could do so by chance.
+/// Returns at most four models, the nearest first, without those that explain no element by
+/// themselves. Returns nothing unless there is one run and it is a product; if one model explains
+/// every element, if four models do not, or if models could do so by chance.
 std::vector<TogetherPart> together(const Identification& x);
 
 }  // namespace binade

@@ -17,7 +17,8 @@
 
 namespace binade {
 
-/// The first dot product of an instruction that differs, as a row of its own.
+/// The dot product of an instruction with the lowest number (CrossTally) that differs, as a row of
+/// its own.
 struct CrossedDifference {
   Dots row;  ///< one row; d is what the device gave for this row by itself
   std::uint64_t emulated = 0;
@@ -34,15 +35,16 @@ struct CrossedCheck {
 using CrossedSink = std::function<void(const CrossedCheck& check)>;
 
 struct CrossedWhat {
-  /// Number of dot products of all instructions together, at least.
+  /// Number of dot products of all instructions together, at least, if none is skipped.
   std::uint64_t dots = std::uint64_t{1} << 20;
   std::uint64_t seed = 1;
   std::string words = {};  ///< only instructions whose name contains this text; empty: all
 };
 
-/// Compares every instruction of the device's architecture, in every form, and calls `sink` for
-/// each. Returns the sums. Throws Error if the device compared another number of dot products than
-/// it was given, if no name contains `words`, or if the architecture is unknown.
+/// Compares every instruction of the device's architecture whose name contains `words`, in every
+/// form, and calls `sink` for each. Returns the sums. Throws Error if the device compared another
+/// number of dot products than it was given, if it cannot run the row that differs by itself, if no
+/// name contains `words`, or if the architecture is unknown.
 CrossTally check_crossed(Device& device, const CrossedWhat& what, const CrossedSink& sink);
 
 }  // namespace binade

@@ -13,8 +13,8 @@
 
 namespace binade {
 
-/// Returns the device's name, compute capability, size, CUDA versions and module, or one line that says
-/// why there is no device.
+/// Returns the device's name, compute capability, size, CUDA versions and module; the name alone of the
+/// emulator in a GPU's place; or one line that says why there is no device.
 std::string device_text(const OpenedDevice& opened);
 
 /// Returns one row for each instruction, the counts, and the first differing cases of instructions that

@@ -15,15 +15,17 @@
 
 namespace binade {
 
-/// Files of arrays: a and b of shape (rows, K), c and d of shape (rows,), either as bits (unsigned
-/// integers of the format's width) or in the dtype itself. A K below the instruction's is padded with
+/// Files of arrays: a and b of shape (rows, K), c and d of shape (rows,) or (rows, 1), either as bits
+/// (integers of the format's width) or in a floating-point dtype whose elements are numbers of the
+/// format (read_array, lib/gemm/files.h). A K below the instruction's is padded with
 /// +0. Without c, every c is +0.
 struct DotFiles {
   std::string a, b;
   std::string d = {};  ///< empty: nothing was recorded, and d is zeros
   std::optional<std::string> c = {};
 };
-/// Reads the rows. Throws Error with the file, its shape or dtype, and what that should be.
+/// Reads the rows. Throws Error with the file, its shape, dtype or number of rows, and what that
+/// should be; also if there are no rows.
 Dots read_dots(const DotFiles& files, const Instruction& instruction);
 
 struct DotDifference {
@@ -43,8 +45,9 @@ struct DotCheck {
 /// Compares every row, on all threads, and keeps the first `keep` differences.
 DotCheck check_dots(const Dots& dots, const Instruction& instruction, std::size_t keep);
 
-/// Returns the distance of two encodings on the format's grid: 1 for neighbours, 0 for +0 and -0.
-/// Infinity follows the largest number. Returns nothing if one of the two is a NaN.
+/// Returns the distance of two encodings on the format's grid: 1 for neighbours, 0 for +0 and -0; for
+/// integers the difference. Infinity follows the largest number. Returns nothing if one of the two is
+/// a NaN.
 std::optional<std::uint64_t> ulp_distance(std::uint64_t x, std::uint64_t y, const Format& f);
 
 }  // namespace binade

@@ -24,7 +24,7 @@ struct HardwareSet {
 bool holds_hardware_rows(const std::string& folder);
 
 /// Returns the sets of a folder, in the order of sets.json. Throws Error with the set and the key
-/// that is wrong.
+/// that is wrong, or if sets.json is no JSON list or an empty one.
 std::vector<HardwareSet> read_hardware_sets(const std::string& folder);
 
 }  // namespace binade

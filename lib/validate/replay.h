@@ -54,9 +54,11 @@ struct SetTotals {
 };
 
 /// Compares recordings (.safetensors), folders of them, and folders with a sets.json: hardware rows as published with
-/// Khattak and Mikaitis, arXiv 2512.07004, each array a .npy. Sets come in the order of the paths, and in a folder in
-/// the order of their names. Fused sums follow `rules`; the elements of whole products count as rows. Throws Error if a
-/// path holds nothing to compare.
+/// Khattak and Mikaitis, arXiv 2512.07004, each array a .npy. Sets come in the order of the paths, and in a folder,
+/// which is searched at any depth, in the order of their names. Fused sums follow `rules`; the elements of whole
+/// products and the samples of scalar instructions count as rows. At most the first `keep` differences of a set are
+/// kept. Throws Error if there are no paths, if a path holds nothing to compare or cannot be read as what it is, or if
+/// it is a whole product and there is no `check_product`.
 SetTotals replay(std::span<const std::string> paths, std::size_t keep, const RuleChoice& rules,
                  const SetSink& sink, const ScalarSink& scalar_sink = {},
                  const ProductCheck& check_product = {});
@@ -69,8 +71,9 @@ struct DeviceRows {
   std::optional<std::string> generator = {};
 };
 
-/// Compares every instruction of the device's architecture on the rows of every generator. Throws Error if the
-/// architecture is unknown.
+/// Compares every instruction of the device's architecture on the rows of every generator that suits it; an instruction
+/// that the device cannot run reaches `sink` once, as skipped. Throws Error if the architecture or the generator is
+/// unknown, or if what.rows is 0.
 SetTotals check_device(Device& device, const DeviceRows& what, std::size_t keep,
                        const SetSink& sink);
 

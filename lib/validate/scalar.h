@@ -21,7 +21,7 @@ namespace binade {
 
 /// One case whose two results differ.
 struct ScalarDifference {
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;  ///< number of the case
   ScalarOperands operands{};
   std::uint64_t hardware = 0, emulated = 0;
 };
@@ -31,7 +31,8 @@ struct ScalarCheck {
   std::string skipped = {};  ///< why nothing was run; empty if it was
   ScalarCases cases = {};
   ScalarTally tally = {};
-  /// The mismatches of the lowest case numbers, then NaN differences.
+  /// The mismatches with the lowest case numbers, then the NaN differences with the lowest ones; at
+  /// most `keep` of each.
   std::vector<ScalarDifference> first = {};
 
   /// Returns whether results were compared. Approximate instructions are run and hashed, but the
@@ -60,18 +61,22 @@ struct ScalarOptions {
   std::size_t keep = 8;                          ///< differences of each kind that are listed
 };
 
-/// Called with the part of the instruction's cases that is done, between 0 and 1.
+/// Called after each slice with the part of the instruction's cases that is done, above 0 and at
+/// most 1.
 using CheckProgress = std::function<void(std::string_view instruction, double fraction)>;
 
+/// Runs the cases of an instruction on a device and compares them. Throws Error if options.cases is
+/// 0, if the slice is no positive multiple of 32, or if the device ran another number of cases than
+/// it was given.
 ScalarCheck check_scalar(Device& device, const ScalarInstruction& instruction,
                          const ScalarOptions& options, const CheckProgress& progress);
 
-/// Compares the samples of a recording; tally.cases is their number, and case numbers are those of
-/// the recorded run.
+/// Compares the samples of a recording, and keeps at most `keep` differences of each kind;
+/// tally.cases is the number of samples, and case numbers are those of the recorded run.
 ScalarCheck check_recording(const ScalarRecording& recording, std::size_t keep);
 
-/// Returns whether the emulator gives the hash of all recorded cases, which takes minutes for 2^32
-/// of them.
+/// Returns whether the emulator gives the hash of all cases of the recorded run, which takes
+/// minutes for 2^32 of them. Throws Error if the emulator cannot run the instruction.
 bool has_emulated_hash(const ScalarRecording& recording);
 
 }  // namespace binade
