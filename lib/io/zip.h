@@ -49,7 +49,8 @@ class ZipReader {
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
 
-  /// Fills `out`. Throws Error if the contents have fewer bytes left or are damaged.
+  /// Fills `out`. Throws Error if the contents have fewer bytes left or do not inflate; a wrong
+  /// checksum is noticed in finish().
   void read(std::span<std::byte> out);
   /// Throws Error unless the contents end here and have the right checksum.
   void finish();
