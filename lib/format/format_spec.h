@@ -21,8 +21,9 @@ struct NamedOrCustom {
   Format format;
 };
 
-/// Returns the format that the text names; the case of the name does not matter. Throws Error if the text names no valid format; the
-/// message says what is wrong, or lists the known names and the nearest of them.
+/// Returns the format that the text names; the case of the name does not matter. Throws Error if
+/// the text names no valid format; the message says what is wrong, or lists the known names and the
+/// nearest of them.
 NamedOrCustom parse_format(std::string_view text);
 
 /// Returns the table's name of a format that other programs call "fp16", "float8_e4m3fn" and the

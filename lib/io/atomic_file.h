@@ -2,8 +2,8 @@
 //
 // An output file that appears whole or not at all. It is written in its folder as a file without a
 // name (or under a temporary name, where the file system or /proc allows no such file) and gets its
-// name in commit(). Without commit(), as when an exception passes, nothing remains. A program that is
-// killed leaves nothing either, unless the file has a temporary name: then that file,
+// name in commit(). Without commit(), as when an exception passes, nothing remains. A program that
+// is killed leaves nothing either, unless the file has a temporary name: then that file,
 // .binade-NUMBER-NUMBER.tmp, stays.
 #pragma once
 
@@ -28,8 +28,8 @@ class AtomicFile {
   /// Writes without a buffer, so callers should pass large pieces. Throws Error if a write fails.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Puts the file in its place, with the permissions of the file that it replaces, if there is one.
-  /// Throws Error if that fails. Nothing may be written afterwards.
+  /// Puts the file in its place, with the permissions of the file that it replaces, if there is
+  /// one. Throws Error if that fails. Nothing may be written afterwards.
   void commit();
 
  private:

@@ -31,9 +31,9 @@ class InputFile {
  public:
   /// Throws Error if the file is missing, unreadable or not a regular file (a folder, a device, a
   /// named pipe). Standard input may be anything but a folder: unless it is a regular file at its
-  /// start, its bytes are copied into an unlinked temporary file, once for the whole process, so that
-  /// "-" gives the same bytes each time. /dev/fd/N, which a shell's <(command) is, is treated in the
-  /// same way, but copied once for each InputFile (for N = 0 once for the process).
+  /// start, its bytes are copied into an unlinked temporary file, once for the whole process, so
+  /// that "-" gives the same bytes each time. /dev/fd/N, which a shell's <(command) is, is treated
+  /// in the same way, but copied once for each InputFile (for N = 0 once for the process).
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;

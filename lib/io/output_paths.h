@@ -31,8 +31,8 @@ struct OutputPath {
 };
 
 /// Folders that a command made for its results, each after the folder that it lies in. The
-/// destructor removes the folders that are still empty, so that a command that writes nothing leaves
-/// nothing.
+/// destructor removes the folders that are still empty, so that a command that writes nothing
+/// leaves nothing.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -57,7 +57,8 @@ class MadeFolders {
 /// links resolved; pipes and devices do not count as files; an input "-" is the file that standard
 /// input is, if it is one. Then makes the output folders and opens the outputs of OutputKind::file
 /// on trial, except pipes and devices (files that are appended to are not tried either); if that
-/// fails, throws Error and removes the folders that it made. The caller keeps what is returned until the results are written.
+/// fails, throws Error and removes the folders that it made. The caller keeps what is returned
+/// until the results are written.
 MadeFolders prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs);
 
 }  // namespace binade

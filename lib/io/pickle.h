@@ -63,9 +63,9 @@ using CheckGlobal = std::function<void(const std::string& name, std::uint64_t at
 
 class Pickle {
  public:
-  /// Decodes the bytes. `label` names the pickle in messages. Throws Error if they are not exactly one
-  /// whole pickle, have an opcode that picklers do not write for torch's files, or exceed the limits
-  /// below; passes on what `check_global` throws.
+  /// Decodes the bytes. `label` names the pickle in messages. Throws Error if they are not exactly
+  /// one whole pickle, have an opcode that picklers do not write for torch's files, or exceed the
+  /// limits below; passes on what `check_global` throws.
   Pickle(std::string label, std::string bytes, const CheckGlobal& check_global);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;

@@ -22,8 +22,8 @@ namespace binade {
 bool starts_as_json(std::span<const std::byte> bytes);
 
 /// Returns the path of a file that `file` names and that must be in the same folder or in one below
-/// it. Throws Error if the name is empty, absolute, ends in "/" or has a part "..". Symbolic links are
-/// followed wherever they lead.
+/// it. Throws Error if the name is empty, absolute, ends in "/" or has a part "..". Symbolic links
+/// are followed wherever they lead.
 std::string path_beside(const std::string& file, std::string_view name);
 
 /// Opens all shards as one file. `open_shard` opens a file by its path. Throws Error unless index

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors that are stored as views. A tensor consists of one or several blocks, which may lie
-// in several files, and whose strides may be in any order, zeros included. Tensors are read in C order with bounded
-// memory. Whoever makes a block must have checked that it lies inside its file.
+// Tensors that are stored as views. A tensor consists of one or several blocks, which may lie in
+// several files, and whose strides may be in any order, zeros included. Tensors are read in C order
+// with bounded memory. Whoever makes a block must have checked that it lies inside its file.
 #pragma once
 
 #include <cstdint>

@@ -63,9 +63,9 @@ class TensorFile {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   /// Streams tensor number `index`; an empty tensor makes no call. Threads may read at the same
-  /// time. Throws Error if the elements are packed or were only counted, or if the file is damaged or
-  /// changes, which may happen after `sink` was called
-  /// (a checksum ends a .npz member): what it got is then to be discarded.
+  /// time. Throws Error if the elements are packed or were only counted, or if the file is damaged
+  /// or changes, which may happen after `sink` was called (a checksum ends a .npz member): what it
+  /// got is then to be discarded.
   void read(std::size_t index, const ChunkSink& sink) const;
   /// Streams tensor number `index` with calls on all threads, in pieces of at most 256 KiB and in
   /// any order. Throws Error as read() does.
@@ -86,8 +86,8 @@ class TensorFile {
  protected:
   virtual void read_data(std::size_t index, const ChunkSink& sink) const = 0;
   virtual void read_data_on_threads(std::size_t index, const PieceSink& sink) const;
-  /// Returns the files that a tensor is read from, each of which read() checks not to have changed. A
-  /// sharded model returns its index alone, because the shards check themselves.
+  /// Returns the files that a tensor is read from, each of which read() checks not to have changed.
+  /// A sharded model returns its index alone, because the shards check themselves.
   virtual std::vector<const InputFile*> sources(std::size_t index) const;
 
   std::string path_;
@@ -117,15 +117,16 @@ inline constexpr std::string_view counted_run_name = "binade.run/";
 bool is_counted_run(const std::string& path);
 
 /// Opens a file, a folder of torch.distributed.checkpoint, or arrays in memory that go by that name
-/// (array_file.h). Its contents decide what kind of file it is; its name only chooses the message for
-/// one that is malformed. "-" is standard input. Throws Error if it is missing, malformed or of no
-/// known kind.
+/// (array_file.h). Its contents decide what kind of file it is; its name only chooses the message
+/// for one that is malformed. "-" is standard input. Throws Error if it is missing, malformed or of
+/// no known kind.
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path,
                                              const OpenOptions& options = {});
 
 /// Returns the files that names and globs stand for, sorted and without duplicates (two names of
 /// the same file are duplicates). A pattern is first taken as a literal name; "-" is standard
-/// input. Of the folders that a glob matches, only those of torch.distributed.checkpoint stay. Throws Error if a pattern matches no file.
+/// input. Of the folders that a glob matches, only those of torch.distributed.checkpoint stay.
+/// Throws Error if a pattern matches no file.
 std::vector<std::string> expand_paths(std::span<const std::string> patterns);
 
 }  // namespace binade

@@ -17,16 +17,16 @@
 
 namespace binade {
 
-/// A tensor of an archive, and where its elements are. The name is empty if the archive holds a single
-/// tensor and no dict.
+/// A tensor of an archive, and where its elements are. The name is empty if the archive holds a
+/// single tensor and no dict.
 struct TorchTensor {
   TensorInfo info;
   StridedBlock block;
 };
 
 /// Returns the tensors of the archive in the `size` bytes of the file from offset `begin` on.
-/// Throws Error if the archive is malformed, TorchScript's or big-endian, if it is compressed, or if
-/// its tensors have more bytes than 1024 times the archive's and 2^30 more.
+/// Throws Error if the archive is malformed, TorchScript's or big-endian, if it is compressed, or
+/// if its tensors have more bytes than 1024 times the archive's and 2^30 more.
 std::vector<TorchTensor> torch_tensors(std::shared_ptr<const InputFile> file, std::uint64_t begin,
                                        std::uint64_t size);
 

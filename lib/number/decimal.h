@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact numbers that are to be printed. Every finite number that a user types or that a format holds
-// has a finite decimal expansion, so sums, differences and comparisons lose nothing, and all digits can
-// be printed. `to_exact` converts such a number for the arithmetic of emulate/codec.h: a window of
-// 128 bits with a sticky bit.
+// Exact numbers that are to be printed. Every finite number that a user types or that a format
+// holds has a finite decimal expansion, so sums, differences and comparisons lose nothing, and all
+// digits can be printed. `to_exact` converts such a number for the arithmetic of emulate/codec.h: a
+// window of 128 bits with a sticky bit.
 #pragma once
 
 #include <compare>

@@ -39,8 +39,8 @@ std::string value_text(std::uint64_t bits, const Format& format);
 /// it: "-2^-24 ≈ -5.9605e-08".
 std::string value_with_digits(std::uint64_t bits, const Format& format);
 
-/// Returns the magnitude of an encoding, which must be zero or finite, of a floating-point format as
-/// significand · 2^exponent.
+/// Returns the magnitude of an encoding, which must be zero or finite, of a floating-point format
+/// as significand · 2^exponent.
 Dyadic finite_magnitude(std::uint64_t bits, const Format& format);
 
 }  // namespace binade

@@ -27,7 +27,7 @@ struct ExactSum {
 
   bool is_zero() const;
   /// Adds value·2^exponent, which must be a multiple of 2^-2304. Here and below, a sum of 2^2304 or
-  /// more is not allowed, and nothing but an assertion notices it.
+  /// more is not allowed, and at most an assertion notices it.
   void add(uint128 value, int exponent);
   /// Adds value·2^exponent, where the limbs of value are given lowest first and the exponent is at
   /// least -2304, as in add_product().
@@ -41,7 +41,8 @@ struct ExactSum {
 
 std::strong_ordering compare(const ExactSum& a, const ExactSum& b);
 
-/// Returns a / 2^n rounded down to a multiple of 2^-2304, for n of either sign; bits of 2^2304 and above are dropped.
+/// Returns a / 2^n rounded down to a multiple of 2^-2304, for n of either sign; bits of 2^2304 and
+/// above are dropped.
 ExactSum shifted_right(const ExactSum& a, int n);
 
 /// The number significand·2^exponent, where the significand is in [0.5, 1), as frexp gives it, or 0

@@ -25,8 +25,8 @@ std::string short_text(const Decimal& x, std::size_t digits = 4);
 std::string concise_text(const Decimal& x, std::size_t longest = 20);
 
 /// Returns an error that is given in ulps (units in the last place): all digits if at most six are
-/// significant ("0.4") and the number is at least 1e-6, else four ("about 0.3333"). A number of more
-/// digits that is less than 1e-4 away from 0.5 or 1 is "just below 0.5", say.
+/// significant ("0.4") and the number is at least 1e-6, else four ("about 0.3333"). A number of
+/// more digits that is less than 1e-4 away from 0.5 or 1 is "just below 0.5", say.
 std::string ulps_text(const Decimal& x);
 
 /// Returns the number as a formula: 2^-14, (2-2^-10)*2^15, 5*2^-24, 0.

@@ -23,8 +23,8 @@ using CountFloats = std::function<void(std::span<const float> values, RangeBlock
 /// are added to the block of binary32 in the end.
 class RangeCounter {
  public:
-  /// If `floats` is given, it counts the elements of binary32 that the first add() gets, in place of
-  /// the CPU; elements that are added to a slot are always counted on the CPU. There may be
+  /// If `floats` is given, it counts the elements of binary32 that the first add() gets, in place
+  /// of the CPU; elements that are added to a slot are always counted on the CPU. There may be
   /// max_error_columns columns at most.
   explicit RangeCounter(std::vector<ErrorColumn> columns, CountFloats floats = {});
   ~RangeCounter();

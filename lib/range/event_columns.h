@@ -32,8 +32,8 @@ inline constexpr std::array<EventColumn, 9> event_columns{{
     {"invalid", 10, &EventCounts::invalid},
 }};
 
-/// The columns for pure rounding, without "invalid", which counts elements without a NaN operand: to
-/// round a number or an infinity is never invalid.
+/// The columns for pure rounding, without "invalid", which counts elements without a NaN operand:
+/// to round a number or an infinity is never invalid.
 inline constexpr std::span rounding_columns = std::span(event_columns).first<8>();
 
 /// Return the head of the table, whose first column has the title `first`, and a line of it, each

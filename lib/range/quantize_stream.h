@@ -56,8 +56,8 @@ class QuantizeStream {
   QuantizeStream(const Quantizer& to, const Dtype& from, bool encode, QuantizeFloats floats = {});
 
   /// Takes whole little-endian elements and calls `sink` with the results, in order, in as many
-  /// calls as it takes; the span is valid only during the call. The index of
-  /// an element, from which stochastic rounding draws, counts on from call to call.
+  /// calls as it takes; the span is valid only during the call. The index of an element, from which
+  /// stochastic rounding draws, counts on from call to call.
   void add(std::span<const std::byte> data,
            const std::function<void(std::span<const std::byte>)>& sink);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RangeSummary: what one pass over an array keeps. It has integers only, so that any split over
-// threads, ranks, files, CPU or GPU merges to the same bytes. Everything a report says of a tensor's
-// values follows from it. What is counted is defined in emulate/range_count.h (RangeBlock, range_count); the kernels that
-// count are emulate/fast/range_count.*, emulate/fast/vector_range_count.h and cuda/range_count.*.
+// threads, ranks, files, CPU or GPU merges to the same bytes. Everything a report says of a
+// tensor's values follows from it. What is counted is defined in emulate/range_count.h (RangeBlock,
+// range_count); the kernels that count are emulate/fast/range_count.*,
+// emulate/fast/vector_range_count.h and cuda/range_count.*.
 #pragma once
 
 #include <cstdint>
