@@ -58,8 +58,8 @@ class TensorFile {
   /// Returns when the tensors' files were last written to, the latest of them, in nanoseconds since
   /// 1970; of a sharded model, when its index was; 0 for tensors in memory.
   std::int64_t modified_ns() const;
-  /// Returns the metadata of a .safetensors file, texts by name, also where parts of a report stand
-  /// for the file; an empty map for other files.
+  /// Returns the metadata of a .safetensors file, texts by name; of a file for which parts of a
+  /// report stand, its loss scale alone (report/used_scale.h); an empty map for other files.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   /// Streams tensor number `index`; an empty tensor makes no call. Threads may read at the same

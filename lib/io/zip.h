@@ -2,8 +2,9 @@
 //
 // The part of the zip format that .npz and torch.save need: stored and deflated members, zip64,
 // CRC-32. The reader is strict: the central directory is authoritative, every local header must
-// agree with it, members may not overlap, and an Error is thrown unless a member gives exactly the
-// bytes that its entry announces.
+// have the name and the method that it states (sizes and checksum there are not looked at), members
+// may not overlap, and an Error is thrown unless a member gives exactly the bytes that its entry
+// announces.
 //
 //   (local header | name | extra | data)... | central directory | [zip64 end] | end
 #pragma once
