@@ -27,13 +27,15 @@ struct Dtype {
   friend bool operator==(const Dtype& a, const Dtype& b) { return a.name == b.name; }
 };
 
+/// Returns all rows of the table.
 std::span<const Dtype> dtypes();
 
 /// Returns the row with exactly this name of safetensors, or nothing.
 std::optional<Dtype> find_dtype(std::string_view name);
 
-/// Returns the row for any name a user may type: safetensors' ("F8_E4M3"), binade's ("e4m3"), or
-/// that of PyTorch, NumPy and ml_dtypes ("float8_e4m3fn", "torch.float8_e4m3fn"), in any case.
+/// Returns the row for any name a user may type, in any case: safetensors' ("F8_E4M3"), binade's
+/// ("e4m3"), or, of floating types only, that of PyTorch, NumPy and ml_dtypes ("float8_e4m3fn",
+/// "torch.float8_e4m3fn"). Integers are known by safetensors' names alone ("I32", not "int32").
 /// Throws Error if the name is unknown.
 Dtype parse_dtype(std::string_view name);
 
@@ -41,7 +43,8 @@ Dtype parse_dtype(std::string_view name);
 std::string_view to_string(DtypeKind kind);
 
 /// The size of an array: its elements (1 for the empty shape of a scalar) and their bytes. extent()
-/// returns nothing if either exceeds 2^63 - 1 or if the last element ends inside a byte.
+/// returns both as 0 if any side of the shape is 0, and nothing if the elements or their bits (not
+/// bytes) are more than 2^63 - 1 or if the last element ends inside a byte.
 struct Extent {
   std::uint64_t elements;
   std::uint64_t bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How users name a format: by its name in the table of emulate/format.h, or by a specification of
-// their own.
+// How users name a format: by its name in the table of emulate/format.h, by another program's name
+// for a row of the table (fp16, float8_e4m3fn), or by a specification of their own.
 //
 //     binary16                        a row of emulate/format.h
 //     e5m7                            5 exponent bits, 7 fraction bits; IEEE specials, bias 15
@@ -21,16 +21,17 @@ struct NamedOrCustom {
   Format format;
 };
 
-/// Returns the format that the text names. Throws Error if the text names no valid format; the
-/// message says what is wrong, or lists the known names and the nearest of them.
+/// Returns the format that the text names; the case of the name does not matter. Throws Error if
+/// the text names no valid format; the message says what is wrong, or lists the known names and the
+/// nearest of them.
 NamedOrCustom parse_format(std::string_view text);
 
 /// Returns the table's name of a format that other programs call "fp16", "float8_e4m3fn" and the
-/// like; any other word is returned unchanged.
+/// like, in lower case; any other word is returned unchanged.
 std::string_view table_name_of(std::string_view text);
 
-/// Returns the format's name in the table, or the shortest specification from which parse_format()
-/// makes the format again.
+/// Returns the format's name in the table, or else its widths and each number in which it differs
+/// from the format that these widths name: "e4m3:bias=8". parse_format() makes the format again.
 std::string spec_of(const Format& format);
 
 /// Returns "ieee", "nan_only", "none" or "fnuz".

@@ -2,8 +2,9 @@
 //
 // An output file that appears whole or not at all. It is written in its folder as a file without a
 // name (or under a temporary name, where the file system or /proc allows no such file) and gets its
-// name in commit(). Without commit(), as when an exception passes or the program is killed, nothing
-// remains.
+// name in commit(). Without commit(), as when an exception passes, nothing remains. A program that
+// is killed leaves nothing either, unless the file has a temporary name: then that file,
+// .binade-NUMBER-NUMBER.tmp, stays.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,10 @@ namespace binade {
 
 class AtomicFile {
  public:
-  /// Opens the file for writing. Throws Error if the folder is missing or not writable. A symbolic
-  /// link is followed. A pipe or a device (/dev/stdout) cannot be replaced, so it is written to
-  /// directly.
+  /// Opens the file for writing. Throws FileError if the folder is missing or not writable, if the
+  /// path is that of a folder or empty, or if its links form a loop. A symbolic link is followed. A
+  /// pipe or a device (/dev/stdout) cannot be replaced, so it is written to directly, and what was
+  /// written stays.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -26,7 +28,8 @@ class AtomicFile {
   /// Writes without a buffer, so callers should pass large pieces. Throws Error if a write fails.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Puts the file in its place, with the permissions of the file that it replaces.
+  /// Puts the file in its place, with the permissions of the file that it replaces, if there is
+  /// one. Throws Error if that fails. Nothing may be written afterwards.
   void commit();
 
  private:
@@ -45,10 +48,10 @@ class AtomicFile {
 };
 
 /// Returns the path at the end of a chain of symbolic links, whether a file exists there or not; an
-/// empty path if the links form a loop.
+/// empty path if there are 40 links or more, as in a loop.
 std::string link_target(const std::string& path);
 
-/// Writes a whole file at once.
+/// Writes a whole file at once. Throws Error as AtomicFile does.
 void write_file(const std::string& path, std::string_view text);
 
 }  // namespace binade

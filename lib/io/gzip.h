@@ -10,8 +10,9 @@
 
 namespace binade {
 
-/// Returns the contents of all members, one after another. Throws Error if they are damaged or cut
-/// off, if they are more than `most` bytes, or if this build has no zlib.
+/// Returns the contents of all members, one after another. Throws Error if the file cannot be read,
+/// is empty or no .gz, if the members are damaged or cut off, if their contents are more than
+/// `most` bytes, or if this build has no zlib.
 std::string read_gzip(const std::string& path, std::size_t most);
 
 /// Returns the bytes as a zlib stream (RFC 1950), which a browser's DecompressionStream("deflate")

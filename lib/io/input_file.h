@@ -30,10 +30,10 @@ inline std::string input_name(const std::string& path) {
 class InputFile {
  public:
   /// Throws Error if the file is missing, unreadable or not a regular file (a folder, a device, a
-  /// named pipe). Standard input may be anything: unless it is a regular file at its start, its
-  /// bytes are copied into an unlinked temporary file, once for the whole process, so that "-"
-  /// gives the same bytes each time. /dev/fd/N, which a shell's <(command) is, is copied, too, but
-  /// once for each InputFile.
+  /// named pipe). Standard input may be anything but a folder: unless it is a regular file at its
+  /// start, its bytes are copied into an unlinked temporary file, once for the whole process, so
+  /// that "-" gives the same bytes each time. /dev/fd/N, which a shell's <(command) is, is treated
+  /// in the same way, but copied once for each InputFile (for N = 0 once for the process).
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -67,8 +67,8 @@ class InputFile {
                          const std::function<void(std::span<const std::byte>, std::size_t slot,
                                                   std::uint64_t begin)>& sink) const;
 
-  /// Throws Error if the path names another file than at first, or if its size or time of
-  /// modification have changed.
+  /// Throws Error if the file's size or time of modification have changed, or if the path names
+  /// another file than at first. The latter is not noticed while the file is held open.
   void check_unchanged() const;
 
  private:
@@ -91,8 +91,9 @@ class InputFile {
   mutable std::weak_ptr<const Descriptor> opened_;
 };
 
-/// Returns a whole file. Throws Error if the file changes meanwhile, or if it is longer than `most`
-/// bytes; `advice` ends that message and says what to do.
+/// Returns a whole file. Throws Error if the file cannot be read (see InputFile), if it changes
+/// meanwhile, or if it is longer than `most` bytes; `advice` ends the message of the last and says
+/// what to do.
 std::string read_text(const std::string& path, std::uint64_t most, std::string_view advice);
 
 }  // namespace binade

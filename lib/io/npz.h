@@ -22,6 +22,9 @@ inline bool starts_as_npz(std::span<const std::byte> bytes) {
   return starts("PK\x03\x04") || starts("PK\x05\x06");
 }
 
+/// Opens the archive; each tensor is named as its member, without ".npy". Throws Error if the
+/// archive is malformed, if a member (other than an empty folder) is no .npy or has another size
+/// than its header says, if two have the same name, or if this build has no zlib.
 std::unique_ptr<TensorFile> open_npz(std::shared_ptr<const InputFile> file,
                                      const OpenOptions& options);
 

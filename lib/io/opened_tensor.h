@@ -18,12 +18,13 @@ struct OpenedTensor {
   const TensorInfo& info() const { return file->tensors()[index]; }
 };
 
-/// Opens FILE or FILE:NAME. Throws Error if the file holds no tensor of that name, or if it holds
-/// several and none is named.
+/// Opens FILE or FILE:NAME, where FILE ends before the first colon that follows the name of an
+/// existing file. Throws Error if the file holds no tensor of that name, or if no name is given and
+/// it does not hold exactly one.
 OpenedTensor open_tensor(const std::string& where, const OpenOptions& options = {});
 
-/// Returns the file of FILE or FILE:NAME. A text that is itself the name of an existing file is
-/// taken as that.
+/// Returns the file of FILE or FILE:NAME. A text that is itself the name of an existing file, or
+/// that begins with the name of none, is returned whole.
 std::string file_of(const std::string& where);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The opcodes that Python's pickler writes in protocols 2 to 5 (Lib/pickletools.py describes each).
-// The memory used is linear in the pickle's bytes, which are bounded, and the number of values is
+// The opcodes of protocols 2 to 5 that torch's files have (Lib/pickletools.py describes each). The
+// memory used is linear in the pickle's bytes, which are bounded, and the number of values is
 // bounded, too.
 #include "lib/io/pickle.h"
 

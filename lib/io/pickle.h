@@ -23,10 +23,10 @@ struct PickleValue {
   enum class Kind : std::uint8_t {
     none,
     boolean,
-    integer,  ///< an integer that fits in 64 bits
-    number,   ///< float or larger integer; its value is not kept
-    text,
-    bytes,
+    integer,  ///< an integer stored in at most 8 bytes
+    number,   ///< float or an integer stored in more bytes; its value is not kept
+    text,     ///< bytes that should be UTF-8, which is not checked
+    bytes,    ///< bytes or a bytearray
     tuple,
     list,
     set,
@@ -38,9 +38,9 @@ struct PickleValue {
   using enum Kind;
 
   Kind kind = none;
-  std::uint32_t at = 0;  ///< offset in the pickle of the opcode that made it
-  std::int64_t integer_value = 0;
-  std::string_view text_value;  ///< text or bytes; for a global "module.name"
+  std::uint32_t at = 0;            ///< offset in the pickle of the opcode that made it
+  std::int64_t integer_value = 0;  ///< an integer; a boolean as 0 or 1
+  std::string_view text_value;     ///< text or bytes; for a global "module.name"
   /// The items of a tuple, list or set. For a dict they are keys and values in turn, and so they
   /// are for a call whose result was filled like a dict.
   std::vector<const PickleValue*> items;
@@ -52,8 +52,8 @@ struct PickleValue {
 
   bool is(Kind other) const { return kind == other; }
   bool is_call_of(std::string_view name) const { return is(call) && function->text_value == name; }
-  /// Returns the value under this text in a dict, or in a call's result that was filled like one;
-  /// null if there is none.
+  /// Returns the value under this text in a dict, or in a call's result that was filled like one:
+  /// the first, if the key was set several times; null if there is none.
   const PickleValue* find(std::string_view key) const;
 };
 
@@ -63,8 +63,9 @@ using CheckGlobal = std::function<void(const std::string& name, std::uint64_t at
 
 class Pickle {
  public:
-  /// Decodes the bytes. `label` names the pickle in messages. Throws Error if they are not a whole
-  /// pickle or exceed the limits below.
+  /// Decodes the bytes. `label` names the pickle in messages. Throws Error if they are not exactly
+  /// one whole pickle, have an opcode that picklers do not write for torch's files, or exceed the
+  /// limits below; passes on what `check_global` throws.
   Pickle(std::string label, std::string bytes, const CheckGlobal& check_global);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;

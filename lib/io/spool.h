@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text that must wait until the text before it is known. It is kept in memory while it is short,
-// else in a temporary file without a name.
+// Text that must wait until the text before it is known. It is kept in memory while it has at most
+// 2^20 bytes, else in a temporary file without a name.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ class Spool {
   void add(std::string_view text);
   bool empty() const { return buffer_.empty() && descriptor_ < 0; }
 
-  /// Calls `sink` with all of the text, in order. This may be done several times.
+  /// Calls `sink` with all of the text, in order and in pieces; does not call it if there is none.
+  /// This may be done several times. Throws Error if the temporary file cannot be read.
   void copy_to(const TextSink& sink) const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors that are stored as views. A tensor consists of one or several blocks, each in a file of
-// its own and with strides in any order, zeros included. Tensors are read in C order with bounded
-// memory. Whoever makes a block must have checked that it lies inside its file.
+// Tensors that are stored as views. A tensor consists of one or several blocks, which may lie in
+// several files, and whose strides may be in any order, zeros included. Tensors are read in C order
+// with bounded memory. Whoever makes a block must have checked that it lies inside its file.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace binade {
 struct ChecksummedBytes {
   std::uint64_t begin = 0, size = 0;  ///< in the file
   std::uint32_t crc = 0;
-  /// Set once the bytes were checked, which happens before the first view of a part of them is
-  /// read.
+  /// Set once the bytes were checked as a whole, which happens before the first view of a part of
+  /// them is read. Where a view is all of them, they are checked as it is read instead.
   mutable std::once_flag checked = {};
 };
 
@@ -32,8 +32,8 @@ struct StridedBlock {
   std::shared_ptr<const InputFile> file;
   std::uint64_t begin = 0;             ///< offset of the first element in the file
   std::vector<std::uint64_t> offsets;  ///< indices of the first element in the tensor
-  std::vector<std::uint64_t> sizes;
-  std::vector<std::uint64_t> strides;                    ///< in bytes
+  std::vector<std::uint64_t> sizes;    ///< number of indices of each dimension of the block
+  std::vector<std::uint64_t> strides;  ///< in bytes
   std::shared_ptr<const ChecksummedBytes> storage = {};  ///< null if it has no checksum
 };
 

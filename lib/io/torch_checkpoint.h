@@ -19,17 +19,18 @@ namespace binade {
 
 constexpr std::string_view torch_checkpoint_metadata = ".metadata";
 
-/// Returns whether the bytes begin as a .metadata: a pickle whose first global is a class of
-/// torch.distributed.checkpoint.metadata.
+/// Returns whether the bytes begin as a .metadata: a pickle that names
+/// torch.distributed.checkpoint.metadata, the module of its first global, in its first 64 bytes.
 inline bool starts_as_torch_checkpoint(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto named = text.substr(0, 64).find("torch.distributed.checkpoint.metadata");
   return text.starts_with('\x80') && named != std::string_view::npos;
 }
 
-/// Opens the checkpoint; each tensor is put together from its chunks, and entries that are no
-/// tensors are skipped. `path` is what messages call the checkpoint: its folder or its .metadata.
-/// Throws Error unless the chunks of each tensor hold each element exactly once.
+/// Opens the checkpoint; each tensor is put together from its chunks, and entries of bytes (objects
+/// that are no tensors) are skipped. `path` is what messages call the checkpoint: its folder or its
+/// .metadata. Throws Error if it or a file of chunks is malformed, unless the chunks of each tensor
+/// hold each element exactly once, and if `path` is standard input, which has no files beside it.
 std::unique_ptr<TensorFile> open_torch_checkpoint(const std::string& path,
                                                   std::shared_ptr<const InputFile> metadata);
 

@@ -17,16 +17,21 @@
 
 namespace binade {
 
+/// A tensor of an archive, and where its elements are. The name is empty if the archive holds a
+/// single tensor and no dict.
 struct TorchTensor {
   TensorInfo info;
   StridedBlock block;
 };
 
 /// Returns the tensors of the archive in the `size` bytes of the file from offset `begin` on.
-/// Throws Error if the archive is malformed.
+/// Throws Error if the archive is malformed, TorchScript's or big-endian, if it is compressed, or
+/// if its tensors have more bytes than 1024 times the archive's and 2^30 more.
 std::vector<TorchTensor> torch_tensors(std::shared_ptr<const InputFile> file, std::uint64_t begin,
                                        std::uint64_t size);
 
+/// Opens the archive that fills a file; a tensor without a name gets the file's, without extension.
+/// Throws Error as torch_tensors() does, or if this build has no zlib.
 std::unique_ptr<TensorFile> open_torch_file(std::shared_ptr<const InputFile> file);
 
 }  // namespace binade

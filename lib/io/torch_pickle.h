@@ -31,12 +31,14 @@ struct PickledTensor {
 };
 
 /// Returns a function that throws Error for globals that are neither in torch's table nor among
-/// `others`.
+/// `others`, and for those that the table refuses.
 CheckGlobal only_torch_globals(const std::string& label, std::vector<std::string_view> others = {});
 
-/// Returns the tensors that are reached from the root through dicts, lists and tuples. Whatever is
-/// no tensor is skipped: numbers, texts, and the objects in the table that training scripts save
-/// beside tensors. Throws Error if two tensors have the same name.
+/// Returns the tensors that are reached from the root through dicts, lists, tuples and sets.
+/// Whatever is no tensor is skipped: numbers, texts, and the objects in the table that training
+/// scripts save beside tensors. Throws Error if two tensors have the same name, if a tensor is
+/// damaged, a negated or conjugate view, or under a key that is neither text nor an integer, or if
+/// dicts and lists are nested too deeply.
 std::vector<PickledTensor> pickled_tensors(const Pickle& pickle);
 
 /// Returns the dtype of a global such as "torch.float32"; nothing for any other value and for

@@ -2,8 +2,9 @@
 //
 // The part of the zip format that .npz and torch.save need: stored and deflated members, zip64,
 // CRC-32. The reader is strict: the central directory is authoritative, every local header must
-// agree with it, members may not overlap, and an Error is thrown unless a member gives exactly the
-// bytes that its entry announces.
+// have the name and the method that it states (sizes and checksum there are not looked at), members
+// may not overlap, and an Error is thrown unless a member gives exactly the bytes that its entry
+// announces.
 //
 //   (local header | name | extra | data)... | central directory | [zip64 end] | end
 #pragma once
@@ -49,7 +50,8 @@ class ZipReader {
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
 
-  /// Fills `out`. Throws Error if the contents have fewer bytes left or are damaged.
+  /// Fills `out`. Throws Error if the contents have fewer bytes left or do not inflate; a wrong
+  /// checksum is noticed in finish().
   void read(std::span<std::byte> out);
   /// Throws Error unless the contents end here and have the right checksum.
   void finish();

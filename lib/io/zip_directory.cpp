@@ -173,7 +173,7 @@ class Directory {
     return extra + u16(at + 30) + u16(at + 32);
   }
 
-  /// Compares the local header with the entry, and finds where the data begin.
+  /// Compares name and method in the local header with the entry, and finds where the data begin.
   void check_local_header(ZipMember& member, unsigned method) {
     const std::uint64_t at = member.header;
     const auto local16 = [&](std::uint64_t place) { return field<std::uint16_t>(locals_, place); };

@@ -26,7 +26,7 @@ void multiply_add(Natural& n, std::uint32_t factor, std::uint32_t addend) {
   if (carry != 0) n.push_back(static_cast<std::uint32_t>(carry));
 }
 
-/// Divides n in place and returns the remainder.
+/// Makes n become the quotient, rounded down, and returns the remainder.
 std::uint32_t divide(Natural& n, std::uint32_t divisor) {
   std::uint64_t remainder = 0;
   for (std::size_t i = n.size(); i-- > 0;) {
@@ -56,7 +56,7 @@ std::strong_ordering compare(const Natural& a, const Natural& b) {
   return std::lexicographical_compare_three_way(a.rbegin(), a.rend(), b.rbegin(), b.rend());
 }
 
-/// Returns a - b, where a >= b.
+/// Makes a become a - b, where a >= b.
 void subtract(Natural& a, const Natural& b) {
   std::uint64_t borrow = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -87,14 +87,14 @@ void multiply_by_power_of_five(Natural& n, int k) {
   for (; k > 0; --k) multiply_add(n, 5, 0);
 }
 
-/// Returns x / (2^twos · 5^fives), which must be an integer.
+/// Returns x / (2^twos · 5^fives), where x.twos >= twos and x.fives >= fives.
 Natural in_units(const Decimal& x, int twos, int fives) {
   Natural out = x.integer;
   multiply_by_power_of_five(out, x.fives - fives);
   return shifted(out, x.twos - twos);
 }
 
-/// Returns the leading 128 bits of n · 2^exponent.
+/// Returns the leading bits of n · 2^exponent, 128 at most.
 Exact leading_bits(const Natural& n, int exponent) {
   const int drop = std::max(0, width_of(n) - 128);
   Exact out{.kind = Kind::finite, .exponent = exponent + drop};
@@ -109,7 +109,8 @@ Exact leading_bits(const Natural& n, int exponent) {
   return out;
 }
 
-/// Returns the leading bits of a/b · 2^exponent, by 128 steps of long division.
+/// Returns the leading bits of a/b · 2^exponent, by 128 steps of long division: 128, or 127 if the
+/// first is 0.
 Exact leading_bits(Natural a, Natural b, int exponent) {
   const int k = width_of(a) - width_of(b);
   if (k < 0) a = shifted(a, -k);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact numbers that are to be printed. Everything a user types and everything a format holds has a
-// finite decimal expansion, so sums, differences and comparisons lose nothing, and all digits can
-// be printed. `to_exact` converts such a number for the arithmetic of emulate/codec.h: a window of
-// 128 bits with a sticky bit.
+// Exact numbers that are to be printed. Every finite number that a user types or that a format
+// holds has a finite decimal expansion, so sums, differences and comparisons lose nothing, and all
+// digits can be printed. `to_exact` converts such a number for the arithmetic of emulate/codec.h: a
+// window of 128 bits with a sticky bit.
 #pragma once
 
 #include <compare>
@@ -39,7 +39,8 @@ struct Dyadic {
   int exponent = 0;
 };
 
-/// Returns the number that a string of decimal digits spells, times 10^exponent.
+/// Returns the number that a string of the digits 0 to 9 spells, times 10^exponent; an empty string
+/// spells 0.
 Decimal decimal_of(std::string_view digits, int exponent);
 Decimal decimal_of(const Dyadic& x);
 
@@ -58,8 +59,9 @@ struct Digits {
 };
 Digits digits_of(const Decimal& x);
 
-/// Returns x as an operand of `project`: its 128 leading bits, and whether any bit below them is
-/// set.
+/// Returns x as an operand of `project`: its leading bits (at most 128; 127 or 128 if `fives` is
+/// negative, where x may have infinitely many), and whether any bit below them is set. Zero keeps
+/// the sign `negative`.
 Exact to_exact(const Decimal& x, bool negative);
 
 }  // namespace binade

@@ -53,8 +53,8 @@ std::string value_with_digits(std::uint64_t bits, const Format& format) {
   std::string text = value_text(bits, format);
   const bool formula = text.find_first_of("^p") != std::string::npos;
   if (!formula) return text;
-  // This is one digit more than it takes to tell neighbours apart: p·log10(2) + 2, rounded up, and
-  // at least 4.
+  // This is at least one digit more than it takes to tell neighbours apart, which is p·log10(2) +
+  // 1, rounded up; and it is at least 4.
   const auto digits = static_cast<std::size_t>(std::max(4, format.precision * 302 / 1000 + 3));
   const std::string sign = text.starts_with('-') ? "-" : "";
   return fmt::format("{} ≈ {}{}", text, sign,

@@ -13,7 +13,8 @@
 
 namespace binade {
 
-/// Returns "0x3c00": the bits as a word of `width` bits, one digit for every four of them.
+/// Returns "0x3c00": the bits as a word of `width` bits, with a digit for each four of them or a
+/// part of four.
 std::string hex_bits(std::uint64_t bits, int width);
 
 /// Returns "3C00": upper case and without a prefix, as TestFloat and CUDA's tools print encodings,
@@ -26,7 +27,7 @@ std::string hexadecimal(std::uint64_t bits, const Format& format);
 std::string bits_text(std::uint64_t bits, const Format& format);
 
 /// Returns "NaN", "inf", "-inf", "0" or "-0", or nothing if the encoding is a finite number other
-/// than zero.
+/// than zero or if the format is an integer format.
 std::optional<std::string> special_value_text(std::uint64_t bits, const Format& format);
 
 /// Returns the exact value of an encoding for use in a sentence, as grid_text() writes it:
@@ -38,7 +39,8 @@ std::string value_text(std::uint64_t bits, const Format& format);
 /// it: "-2^-24 ≈ -5.9605e-08".
 std::string value_with_digits(std::uint64_t bits, const Format& format);
 
-/// Returns the magnitude of an encoding, which must be finite, as significand · 2^exponent.
+/// Returns the magnitude of an encoding, which must be zero or finite, of a floating-point format
+/// as significand · 2^exponent.
 Dyadic finite_magnitude(std::uint64_t bits, const Format& format);
 
 }  // namespace binade

@@ -26,10 +26,11 @@ struct ExactNumber {
   Decimal magnitude() const { return {integer, exponent, 0}; }
   /// Returns floor(log2 |x|); the number must not be 0.
   int leading_exponent() const;
-  /// Returns the bit of |x| that has the weight 2^weight.
+  /// Returns whether the bit of |x| that has the weight 2^weight is set.
   bool bit(int weight) const;
 };
 
+/// Return integer · 2^exponent and ±significand · 2^exponent.
 ExactNumber exact_number(std::int64_t integer, int exponent = 0);
 ExactNumber exact_number(bool negative, std::uint64_t significand, int exponent);
 /// Returns the number that an encoding stands for, which must be finite or zero. The format may be
@@ -46,13 +47,15 @@ ExactNumber magnitude_of(ExactNumber x);
 /// Returns x · 2^k.
 ExactNumber scaled(ExactNumber x, int k);
 
-/// Returns the nearest double, ties to even.
+/// Returns the nearest double, ties to even: an infinity from 2^1024 - 2^970 on, and 0 (with the
+/// sign) up to 2^-1075.
 double to_double(const ExactNumber& x);
 
-/// Returns all decimal digits, with the sign.
+/// Returns all decimal digits, with the sign, in the form of exact_text() in number_text.h.
 std::string exact_text(const ExactNumber& x);
-/// Returns the exact number if it takes at most `longest` columns, as decimal digits or as 5*2^-24;
-/// else the number rounded to `digits` significant digits: "≈-5.960e-08".
+/// Returns the exact number if it takes at most `longest` columns, as decimal digits without an
+/// exponent or as 5*2^-24 (with a factor below 2^16); else, however long, the number rounded to
+/// `digits` significant digits: "≈-5.960e-08".
 std::string brief_text(const ExactNumber& x, std::size_t longest, std::size_t digits = 4);
 
 }  // namespace binade

@@ -26,9 +26,11 @@ struct ExactSum {
   friend constexpr bool operator==(const ExactSum&, const ExactSum&) = default;
 
   bool is_zero() const;
-  /// Adds value·2^exponent.
+  /// Adds value·2^exponent, which must be a multiple of 2^-2304. Here and below, a sum of 2^2304 or
+  /// more is not allowed, and at most an assertion notices it.
   void add(uint128 value, int exponent);
-  /// Adds value·2^exponent, where the limbs of value are given lowest first.
+  /// Adds value·2^exponent, where the limbs of value are given lowest first and the exponent is at
+  /// least -2304, as in add_product().
   void add(const std::array<std::uint64_t, 3>& value, int exponent);
   /// Adds a·b·2^exponent.
   void add_product(uint128 a, std::uint64_t b, int exponent);
@@ -39,7 +41,8 @@ struct ExactSum {
 
 std::strong_ordering compare(const ExactSum& a, const ExactSum& b);
 
-/// Returns a / 2^n rounded down, for n of either sign; bits of 2^2304 and above are dropped.
+/// Returns a / 2^n rounded down to a multiple of 2^-2304, for n of either sign; bits of 2^2304 and
+/// above are dropped.
 ExactSum shifted_right(const ExactSum& a, int n);
 
 /// The number significand·2^exponent, where the significand is in [0.5, 1), as frexp gives it, or 0
@@ -48,11 +51,14 @@ struct ScaledDouble {
   double significand = 0;
   int exponent = 0;
 
+  /// Returns the number as a double: infinity, a rounded subnormal number or 0 if the exponent
+  /// exceeds double's range.
   double value() const;
+  /// Returns the logarithm to base 2; minus infinity for zero.
   double log2() const;
 };
 
-/// Returns a/b correctly rounded to 53 bits; b must not be zero and must be below 2^2303.
+/// Returns a/b rounded to 53 bits, ties to even; b must not be zero and must be below 2^2303.
 ScaledDouble divide(const ExactSum& a, const ExactSum& b);
 
 /// Returns a rounded to 53 bits, ties to even.

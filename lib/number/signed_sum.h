@@ -33,7 +33,7 @@ class SignedSum {
   /// Returns an upper bound of the magnitude.
   Upper upper() const;
   /// Calls each(value, exponent) for pieces value·2^exponent that add up to the magnitude, lowest
-  /// first.
+  /// exponent first. No value is 0, so there is no call for the sum 0.
   template <class Each>
   void pieces(const Each& each) const {
     const Magnitude x = digits();
@@ -56,7 +56,8 @@ class SignedSum {
   void add_shifted(const SignedSum& other, std::int64_t factor);
 
   // Digits in base 2^32, from low_ to high_, each in 64 bits. After a carry, all but the highest
-  // are in [0, 2^32) and the highest has the sign; pending_ counts the additions since then.
+  // are in [0, 2^32) and the highest, in [-2^32, 2^32), has the sign. pending_ counts the additions
+  // since then, of a SignedSum twice.
   mutable std::array<std::int64_t, size> digit_{};
   mutable int low_ = size, high_ = -1;
   mutable std::uint32_t pending_ = 0;

@@ -15,15 +15,17 @@
 
 namespace binade {
 
-/// A function that does what `range_count` does, on a device (lib/device).
+/// A function that does what `range_count` (emulate/range_count.h) does, on a device (lib/device).
 using CountFloats = std::function<void(std::span<const float> values, RangeBlock<float>& block)>;
 
 /// Work space for counting that is kept from tensor to tensor. Each thread has a dense block of
-/// binades and, for formats of up to 16 bits, a histogram of encodings whose values are added to
-/// the block of binary32 in the end.
+/// binades and, for large arrays in formats of up to 16 bits, a histogram of encodings whose values
+/// are added to the block of binary32 in the end.
 class RangeCounter {
  public:
-  /// If `floats` is given, it counts the elements of binary32 in place of the CPU.
+  /// If `floats` is given, it counts the elements of binary32 that the first add() gets, in place
+  /// of the CPU; elements that are added to a slot are always counted on the CPU. There may be
+  /// max_error_columns columns at most.
   explicit RangeCounter(std::vector<ErrorColumn> columns, CountFloats floats = {});
   ~RangeCounter();
   RangeCounter(const RangeCounter&) = delete;

@@ -16,8 +16,8 @@ namespace binade {
 
 struct EventColumn {
   std::string_view title;
-  int width;
-  std::uint64_t EventCounts::*count;
+  int width;                          ///< columns on a terminal, blanks before the text included
+  std::uint64_t EventCounts::*count;  ///< the member that is printed
 };
 
 inline constexpr std::array<EventColumn, 9> event_columns{{
@@ -32,11 +32,13 @@ inline constexpr std::array<EventColumn, 9> event_columns{{
     {"invalid", 10, &EventCounts::invalid},
 }};
 
-/// The columns for pure rounding, without "invalid": an operation without a NaN operand that only
-/// rounds is never invalid.
+/// The columns for pure rounding, without "invalid", which counts elements without a NaN operand:
+/// to round a number or an infinity is never invalid.
 inline constexpr std::span rounding_columns = std::span(event_columns).first<8>();
 
-/// Return the head of the table, whose first column has the title `first`, and a line of it.
+/// Return the head of the table, whose first column has the title `first`, and a line of it, each
+/// with a newline at its end. The first column is 36 wide; of a longer name, the first 35 bytes and
+/// "..." are printed.
 std::string counts_head(std::string_view first, std::span<const EventColumn> columns);
 std::string counts_line(std::string_view name, const EventCounts& counts,
                         std::span<const EventColumn> columns);

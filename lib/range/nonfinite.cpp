@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads search parts that are large enough to be worth one; a thread that finds something ends
-// the search of the others.
+// Threads search parts that are large enough to be worth one. After a thread has found something,
+// no thread begins another part.
 #include "lib/range/nonfinite.h"
 
 #include <atomic>

@@ -10,8 +10,8 @@
 
 namespace binade {
 
-/// Returns whether any of the elements is a NaN or an infinity. They are whole little-endian
-/// elements of a floating dtype, at any alignment.
+/// Returns whether any of the elements is a NaN or an infinity; false if there are none. They are
+/// whole little-endian elements of a floating dtype, at any alignment.
 bool any_nonfinite(std::span<const std::byte> data, const Dtype& dtype);
 
 }  // namespace binade

@@ -35,8 +35,8 @@ struct Piece {
 };
 
 /// Calls sink(values, start) with elements of `from` as values of type T, which must hold the
-/// format; `start` is the index of the first of them in the piece. Elements that are such values
-/// already come all at once; others are decoded, up to part_size at a time.
+/// format; `start` is the index of the first of them in the piece. Aligned elements that are such
+/// values already come all at once; others are decoded, up to part_size at a time.
 template <std::floating_point T, typename Sink>
 void for_each_part(const Piece& piece, const Format& from, const Sink& sink) {
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(piece.in) % alignof(T) == 0;

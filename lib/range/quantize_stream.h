@@ -19,8 +19,9 @@ namespace binade {
 /// binary32, else F64.
 Dtype value_dtype(const Format& format);
 
-/// Returns the dtype that holds the encodings of a format: its own dtype, or else unsigned integers
-/// of the width in which it is stored.
+/// Returns the dtype that holds the encodings of a format: its own dtype if that is a floating one,
+/// or else (packed formats, formats without a dtype) unsigned integers of the width in which it is
+/// stored.
 Dtype encoded_dtype(const Format& format);
 
 /// What results are written as: values in f32 or f64, which must hold the format, or encodings in
@@ -35,8 +36,9 @@ EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKin
                               std::span<const std::byte> in, std::uint64_t first,
                               std::span<std::byte> out);
 
-/// Decodes encodings of `from`, which must fit in binary64, to values of f32, if that holds them,
-/// or f64.
+/// Decodes encodings of `from`, which must fit in binary64, to values of the type that `results`
+/// says: f32, which must hold them, or f64. `out` must be aligned for its elements; its size says
+/// how many are decoded.
 void decode_elements(const Format& from, std::span<const std::byte> in, ResultKind results,
                      std::span<std::byte> out);
 
@@ -45,6 +47,7 @@ using QuantizeFloats =
     std::function<void(std::span<const float> in, std::span<float> out, std::uint64_t first,
                        const Quantizer& to, EventCounts& counts)>;
 
+/// Quantizes the elements of one tensor, which come in pieces of any size.
 class QuantizeStream {
  public:
   /// `from` is a floating dtype. If `encode`, results are encodings (in encoded_dtype) instead of
@@ -52,8 +55,9 @@ class QuantizeStream {
   /// results are values in binary32.
   QuantizeStream(const Quantizer& to, const Dtype& from, bool encode, QuantizeFloats floats = {});
 
-  /// Takes whole little-endian elements and calls `sink` with the results, in order. The index of
-  /// an element, from which stochastic rounding draws, counts on from call to call.
+  /// Takes whole little-endian elements and calls `sink` with the results, in order, in as many
+  /// calls as it takes; the span is valid only during the call. The index of an element, from which
+  /// stochastic rounding draws, counts on from call to call.
   void add(std::span<const std::byte> data,
            const std::function<void(std::span<const std::byte>)>& sink);
 

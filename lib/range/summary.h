@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RangeSummary: what one pass over an array keeps. It has integers only, so that any split over
-// threads, ranks, files, CPU or GPU merges to the same bytes. Everything a report says follows from
-// it. What is counted is defined in emulate/range_count.h (RangeBlock, range_count); the kernels that
-// count are emulate/fast/range_count.*, emulate/fast/vector_range_count.h and cuda/range_count.*.
+// threads, ranks, files, CPU or GPU merges to the same bytes. Everything a report says of a
+// tensor's values follows from it. What is counted is defined in emulate/range_count.h (RangeBlock,
+// range_count); the kernels that count are emulate/fast/range_count.*,
+// emulate/fast/vector_range_count.h and cuda/range_count.*.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,8 @@ RangeSummary empty_summary(const std::vector<ErrorColumn>& columns);
 void merge(RangeSummary& a, const RangeSummary& b);
 
 /// Returns the summary of all values times 2^log2, exactly. A column for the scale 2^s becomes one
-/// for 2^(s - log2), at which its errors are the same: x·2^log2·2^(s - log2) = x·2^s. Throws Error
+/// for 2^(s - log2), at which each value is rounded as before, since x·2^log2·2^(s - log2) = x·2^s;
+/// its squared errors are multiplied by 2^(2·log2), as the squares of the values are. Throws Error
 /// if a binade or a column's scale would leave the range that the bytes of a summary can hold.
 RangeSummary scaled(const RangeSummary& summary, int log2);
 
@@ -53,7 +55,8 @@ void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t 
 extern template void add_block(RangeSummary&, const RangeBlock<float>&, std::uint64_t);
 extern template void add_block(RangeSummary&, const RangeBlock<double>&, std::uint64_t);
 
-/// Returns x as a double, exactly.
+/// Returns x as a double: exactly if binary64 has the number, else rounded to the nearest (scaled()
+/// can make numbers below 2^-1022 that have more bits than binary64 keeps there).
 double value_of(const Placed& x);
 
 }  // namespace binade

@@ -204,7 +204,7 @@ bool is_in(const Placed& x, int exponent, int segment) {
          segment_of(x.significand) == segment;
 }
 
-/// Throws Error if no set of values has these figures.
+/// Throws Error if these figures break an inequality that holds for every set of values.
 void check_summary(const RangeSummary& s) {
   std::uint64_t values = 0;
   bool overflow = false;

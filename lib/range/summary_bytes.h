@@ -22,12 +22,12 @@
 
 namespace binade {
 
-/// Returns the bytes of a summary, whose columns must be in formats of report_formats. Equal
-/// summaries give equal bytes.
+/// Returns the bytes of a summary. Throws Error if one of its columns is in a format that is not in
+/// report_formats. Equal summaries give equal bytes.
 std::vector<std::byte> bytes_of(const RangeSummary& summary);
 
 /// Returns the summary whose bytes these are. Throws Error for any other bytes, also for bytes with
-/// a right checksum whose numbers no set of values has.
+/// a right checksum whose numbers break an inequality that holds for every set of values.
 RangeSummary summary_from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace binade

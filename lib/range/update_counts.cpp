@@ -101,7 +101,8 @@ std::uint32_t is_lost(std::uint32_t h, std::uint32_t u, const Neighbours& of) {
 bool is_below_2_11(std::uint32_t u, std::uint32_t w) {
   constexpr std::uint32_t eleven = 11U << field_shift;
   if (w >= eleven + hidden_bit) return u < w - eleven;
-  // Returns the number in units of 2^-149; its exponent field is at most 11 here.
+  // Returns the number in units of 2^-149. The exponent field of |w| is at most 11 here; that of
+  // |u| may be larger, and then u < w decides.
   const auto in_units = [](std::uint32_t x) {
     const std::uint32_t field = x >> field_shift;
     const std::uint64_t significand = (x & (hidden_bit - 1)) | (field > 0 ? hidden_bit : 0);

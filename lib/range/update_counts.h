@@ -33,7 +33,7 @@ struct LostUpdates {
 struct UpdateCounts {
   std::uint64_t values = 0;      ///< elements of the weight
   std::uint64_t updates = 0;     ///< elements with a finite non-zero u and a finite weight
-  std::uint64_t below_2_11 = 0;  ///< updates with |u| < 2^-11·|weight|
+  std::uint64_t below_2_11 = 0;  ///< updates with |u| < 2^-11·|weight|; no update of a zero
   ExactSum squares;              ///< sum of u² over the updates
   /// The updates that a weight kept in each of weight_formats loses.
   std::array<LostUpdates, weight_formats.size()> kept_in;
@@ -41,6 +41,7 @@ struct UpdateCounts {
   friend bool operator==(const UpdateCounts&, const UpdateCounts&) = default;
 };
 
+/// Adds b to a.
 void merge(UpdateCounts& a, const UpdateCounts& b);
 
 /// Returns sqrt(sum of u² over the lost updates / sum of u² over all updates), where `format` is an

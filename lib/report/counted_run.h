@@ -2,7 +2,7 @@
 //
 // A counted run, which binade.torch.watch makes: the summaries of a training's tensors, counted
 // while it ran, by step, layer and role, without any elements. The run itself states the step,
-// layer and role of each summary; for tensors in other files their names do.
+// layer and role of each summary; for tensors in other files their names (or --role) do.
 #pragma once
 
 #include <cstdint>

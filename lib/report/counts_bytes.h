@@ -3,7 +3,7 @@
 // How files of counts (counts_file.h) store things as bytes. An integer has 64 bits, little-endian.
 // A text is its length and its bytes; a list is its length and its elements. An exact sum is the
 // index of its first limb that is not zero, the number of limbs from there to the last one that is
-// not, and these limbs.
+// not, and these limbs; the sum 0 is ExactSum::size and 0.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct CountsKind {
   std::string_view where_from, again;
 };
 
-/// Throws the Error for a damaged file.
+/// Throws FileError with `why` and kind.again, for a damaged file.
 [[noreturn]] void refuse_counts(const CountsKind& kind, const std::string& path,
                                 const std::string& why);
 
@@ -43,8 +43,8 @@ class CountsBytes {
   std::string bytes_;
 };
 
-/// Reads integers, texts and exact sums from bytes. Every read throws Error, which names the file, if the bytes are
-/// damaged.
+/// Reads integers, texts and exact sums from bytes. Every read throws FileError, which names the
+/// file, if the bytes are damaged. Bytes and kind must outlive the reader.
 class CountsBytesReader {
  public:
   CountsBytesReader(std::string_view bytes, const CountsKind& kind, std::string path)
@@ -71,9 +71,10 @@ Dtype dtype_from(CountsBytesReader& from);
 /// Reads the name of a format, which must be one that reports have.
 NamedFormat report_format_from(CountsBytesReader& from);
 
+/// Returns the counts as bytes, for update_from().
 std::string update_bytes(const UpdateCounts& counts);
-/// Reads the counts from all bytes that are left. Throws Error for counts that no weight and update
-/// can have.
+/// Reads the counts from all bytes that are left. Throws Error for counts that break an inequality
+/// which holds for every weight and update.
 UpdateCounts update_from(CountsBytesReader from);
 
 }  // namespace binade

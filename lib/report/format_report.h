@@ -22,7 +22,7 @@ enum class ScaleChoice : std::uint8_t { s_max, s_min };
 inline constexpr int most_headroom = 100;
 
 struct ReportOptions {
-  int headroom = 1;           ///< binades kept free below overflow when a scale is chosen
+  int headroom = 1;           ///< binades kept free below overflow when a scale is chosen, 0 to 100
   double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)
   ScaleChoice prefer = ScaleChoice::s_max;
   std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
@@ -31,23 +31,28 @@ struct ReportOptions {
   std::vector<RoleRule> roles = {};  ///< applied before the words in names
 };
 
-/// A count of values, and the shares that it is: of all values, and of the finite non-zero ones.
+/// A count of values, and the shares that it is: of all values, and of the finite non-zero ones. A
+/// share of no values is 0.
 struct Share {
   std::uint64_t count = 0;
   double of_values = 0;
   double of_nonzero = 0;
 };
 
-/// What the values become in one format at scale 1. Members that are std::optional are empty if
-/// there is no finite non-zero value, unless they say otherwise.
+/// What the values become in one format at scale 1. `lost` and `headroom` are empty if there is no
+/// finite non-zero value, and so is each sqnr_db. The last two members are set for binary16 alone,
+/// and always there.
 struct FormatReport {
   std::string name;
   Share to_zero, subnormal, overflow;
-  std::optional<Losses> lost;                  ///< shares of the norms that are lost
-  std::vector<std::optional<double>> sqnr_db;  ///< per options.scales_log2; empty if all is exact
-  std::optional<int> headroom;                 ///< binades between the largest value and overflow
-  std::optional<Share> band_27_24;             ///< binary16 only: 2^-27 <= |x| < 2^-24
-  std::optional<Share> rne_zero;               ///< binary16 only: 0 < |x| <= 2^-25
+  std::optional<Losses> lost;  ///< shares of the norms that are lost
+  /// For each of options.scales_log2; one is also empty if no value has an error there.
+  std::vector<std::optional<double>> sqnr_db;
+  /// How many times the largest magnitude can be doubled without overflow; negative if it
+  /// overflows.
+  std::optional<int> headroom;
+  std::optional<Share> band_27_24;  ///< 2^-27 <= |x| < 2^-24
+  std::optional<Share> rne_zero;    ///< 0 < |x| <= 2^-25, the same as to_zero
 };
 
 /// The recommended loss scale for binary16, and the reasons for it.
@@ -58,8 +63,8 @@ struct LossScale {
   /// The scales at which binary16 holds the values (range/fate.h); absent if there is no finite
   /// non-zero value or the step is not finite.
   std::optional<ScaleInterval> interval;
-  std::optional<int> recommended_log2;
-  std::optional<double> lost_l2;  ///< at the recommended scale
+  std::optional<int> recommended_log2;  ///< absent where the interval is
+  std::optional<double> lost_l2;        ///< at the recommended scale
   /// The tensors that set the ends of the interval (only for the joint scale of several tensors).
   std::string binding_min, binding_max;
   /// The indices of these tensors in the order of the report.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The report as JSON: the members of the struct under their names. The schema is
-// "binade.range_report/3" (/2 had no roles, /1 had no time either). Some keys are there only in some
-// reports: a tensor has "role" if its name says one and "time" if its name says a step; the report
-// has "roles" if there are several, "gradients" if there are any (with "passed_over", the steps whose
-// gradients hold NaN or Inf), "time" if there are two steps or more, and "watched" for a counted run
-// (counted_run.h); a step's scale has "used" if the files state it. Integers above 2^53 are decimal
-// strings. The sums of segments count units of 2^(exponent - 52).
+// "binade.range_report/3" (/2 had no roles, /1 had no time either). Some keys are there only in
+// some reports: a tensor has "time" if its name says a step; the report has "gradients" if there
+// are any (with "passed_over", the steps whose gradients hold NaN or Inf), "time" if there are two
+// steps or more, and "watched" for a counted run (counted_run.h); a step's scale has "used" if the
+// files state it. "role" is null if nothing says one, and "roles" is empty unless there are
+// several. Integers above 2^53 are decimal strings, and sums of squares always are. The sums of
+// segments count units of 2^(exponent - 52), sums of squares units of 2^(2·(exponent - 52)).
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,11 @@ inline constexpr const char* report_schema = "binade.range_report/3";
 
 nlohmann::ordered_json options_json(const ReportOptions& options);
 
-/// Returns the JSON of a tensor, its step and layer included.
+/// Returns the JSON of a tensor, its step and layer included if it has them.
 nlohmann::ordered_json tensor_json(const TensorReport& tensor, const ReportOptions& options);
 
-/// Returns the keys with which the JSON of a report begins: options, files, formats.
+/// Returns the keys with which the JSON of a report begins: schema, binade (its version), options,
+/// files, skipped, formats, segments.
 nlohmann::ordered_json report_head_json(const Report& report);
 /// Returns what readers should know about the inputs (parts that are missing, names that say no
 /// step), or an empty text.

@@ -17,25 +17,27 @@ namespace binade {
 LossScale loss_scale_of(const RangeSummary& summary, const Norms& of, std::optional<int> tie,
                         const ReportOptions& options);
 
-/// Finds one scale for many tensors, at which none overflows and none loses more than the target.
-/// Tensors may be added in any order, which does not change the result. Only the sum of their
-/// summaries and the two tensors that set the ends are kept.
+/// Finds one scale for many tensors, at which none overflows and none loses more than the target;
+/// if there is none, the largest at which none overflows. Tensors may be added in any order, which
+/// does not change the result. Only the sum of their summaries and the two tensors that set the
+/// ends are kept.
 class JointScale {
  public:
   /// A tensor that sets an end of the interval of scales.
   struct End {
-    std::size_t place = 0;
+    std::size_t place = 0;  ///< index in the report
     std::string name, file;
-    int log2 = 0;
-    Placed largest;
+    int log2 = 0;               ///< the end: the tensor's lowest or highest scale is 2^log2
+    Placed largest;             ///< its largest magnitude
     ScaleRange scales = {};     ///< the scales possible for its values
     RangeSummary summary = {};  ///< only set for the lower end
   };
 
   explicit JointScale(const std::vector<ErrorColumn>& columns) : total_(empty_summary(columns)) {}
 
-  /// Adds a tensor; `place` is its index in the report. If several tensors set the same end, the
-  /// first of them is named.
+  /// Adds a tensor; `place` is its index in the report. If several tensors set the lower end, the
+  /// first of them is named; if several set the upper end, the one with the largest magnitude, or
+  /// the first of these.
   void add(const TensorReport& tensor, std::size_t place);
   /// Adds all tensors of another JointScale.
   void add(JointScale other);
@@ -55,7 +57,7 @@ class JointScale {
   std::optional<End> low_, high_;
 };
 
-/// Returns "2^17 = 131072", or only "2^40" if the decimal value is long.
+/// Returns "2^17 = 131072" for 0 to 30, or only "2^40" or "2^-3" for other exponents.
 std::string power_of_two(int log2);
 
 }  // namespace binade

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splits a tensor's name into its parts between '/', '.', ':', '@' and brackets, and says what the
-// words in them mean, by a table of words. Case, and digits at the end of a part, do not matter
-// ("dW1"). A word may be a whole part, its end ("fc1_weight_grad") or its beginning ("grad_fc1",
+// Splits a tensor's name into its parts between '/', '.', ':', '@', brackets and quotes, and says
+// what the words in them mean, by a table of words. Digits and underscores at the end of a part do
+// not matter ("dW1"). Case matters only where short names need it: "fc1_dW" ends in a gradient and
+// "conv_dw" does not, "dA" is one and "da" is not, and "gradWeight" is read as "grad_weight". A
+// word may be a whole part, its end ("fc1_weight_grad") or its beginning ("grad_fc1",
 // "weight_ih_l0").
 #pragma once
 
@@ -38,7 +40,7 @@ struct NamePart {
   char separator = 0;  ///< the character after the part; 0 if none
   std::optional<Says> says = {};
   std::string rest = {};    ///< the text without the word
-  bool number = false;      ///< digits, or a step ("step10"): it says nothing
+  bool number = false;      ///< digits, nothing, or "step10" and the like: it says nothing
   bool by_end = false;      ///< the word is the end of the part
   bool collection = false;  ///< "activations", "params": a collection of tensors
 };
@@ -46,7 +48,8 @@ struct NamePart {
 /// Returns what the words in one part say.
 NamePart read_part(std::string_view text);
 
-/// Returns all parts, empty ones included, so that the name can be put together again.
+/// Returns all parts with their separators, empty ones before a separator included, so that the
+/// name can be put together again. An empty name has no parts.
 std::vector<NamePart> parts_of(std::string_view name);
 
 /// Returns whether "grad" and the like, next to these words, mean something other than a gradient:

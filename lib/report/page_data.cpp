@@ -164,7 +164,7 @@ class Planes {
     return at;
   }
 
-  /// Appends the two planes of number(series, step), an optional integer of at most 15 bits, and
+  /// Appends the two planes of number(series, step), an optional integer from -32767 to 32767, and
   /// returns where they begin.
   template <class Number>
   std::size_t add_numbers(const Number& number) {

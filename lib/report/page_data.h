@@ -25,10 +25,11 @@
 
 namespace binade {
 
+/// Returns the data of a report's page.
 std::string page_data(const Report& report);
 
-/// Returns a share as a byte: 0 for none of the whole, 250 for all of it, else 1 to 249, the
-/// integer nearest to 250·share^(1/4); 255 if the whole is 0.
+/// Returns a share as a byte: 0 for none of the whole, 250 for all of it, else the integer nearest
+/// to 250·share^(1/4), but at least 1 and at most 249; 255 if the whole is 0.
 std::uint8_t share_code(std::uint64_t count, std::uint64_t whole);
 std::uint8_t share_code(double share);
 

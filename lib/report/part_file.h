@@ -26,6 +26,7 @@ namespace binade {
 struct PartOf {
   std::uint64_t part = 1, parts = 1;
 };
+/// The most parts that a report may be cut into.
 inline constexpr std::uint64_t most_parts = 65536;
 
 inline constexpr CountsKind part_kind{

@@ -24,7 +24,8 @@ struct Shares {
 };
 Shares shares_of(const ReportPlan& plan, std::uint64_t parts);
 
-/// Counts a part of the files' tensors and writes it to `path`. Throws Error as read_report() does.
+/// Counts a part of the files' tensors and writes it to `path`. Throws Error as read_report() does,
+/// if one of the files is a counted run, and if `path` cannot be written.
 void write_part(const std::vector<std::string>& files, const ReportOptions& options,
                 const PartOf& part, const std::string& path, const Progress& progress = {},
                 Device* device = nullptr);
@@ -32,14 +33,15 @@ void write_part(const std::vector<std::string>& files, const ReportOptions& opti
 /// The parts of one report, from which the report is put together.
 class MergedParts {
  public:
-  /// Opens the parts. Throws Error if they have different versions, options or inputs, if a part is
-  /// given twice, or, unless `partial`, if one is missing.
+  /// Opens the parts. Throws Error if another version of binade made one, if they have different
+  /// options, inputs or numbers of parts, if a part is given twice, or, unless `partial`, if one is
+  /// missing.
   MergedParts(const std::vector<std::string>& paths, bool partial);
 
   const ReportOptions& options() const { return options_; }
 
   /// Reads the parts, which can be done once, and returns the report. `progress` is called with the
-  /// bytes read. Throws Error if a part is damaged.
+  /// bytes read. Throws Error if a part is damaged, or if no part that is here has a tensor.
   Report report(const TensorSink& on_tensor, const Progress& progress = {});
 
  private:

@@ -25,7 +25,8 @@ struct SkippedTensor {
   std::string reason;
 };
 
-/// What the table of the text says about a tensor. Of the tensors of a run, only this is kept.
+/// What the table of the text says about a tensor. Of the tensors of a run that have a step, only
+/// this and what `time` says is kept.
 struct TensorRow {
   std::string name;
   std::size_t file = 0;  ///< index in Report::files
@@ -39,6 +40,7 @@ struct TensorRow {
   /// The index of the tensor's series in TimeReport::series, if it has a step.
   std::optional<std::size_t> series = {};
 };
+/// Returns the row of an analysed tensor, all but `series`.
 TensorRow row_of(const TensorReport& tensor, std::size_t file);
 
 /// All tensors of a role together. The name of `all` is that of the role.
@@ -62,7 +64,8 @@ struct Report {
   std::size_t scaled_tensors = 0;  ///< the number of tensors that the scale is computed from
   std::vector<RoleReport> roles;   ///< if there are two or more; in their order, other last
   std::optional<TimeReport> time;  ///< if the tensors' names say two steps or more
-  /// About names that seem to say a step and do not; empty if there are none.
+  /// What readers should know about names that seem to say a step and do not, and about a --role
+  /// that fits no name; empty if there is neither.
   std::string hint;
   /// In words, the parts that are missing from a report made of parts; empty if none is.
   std::string missing_parts;
@@ -105,7 +108,9 @@ ReportInputs inputs_of(std::shared_ptr<const CountedRun> run,
                        const ReportOptions& options);
 
 /// Reads every floating-point tensor of the inputs once. If a device is given, it counts the
-/// elements of binary32. Throws Error if a file is bad or if none holds a floating-point tensor.
+/// elements of binary32. Throws Error if a file is bad, if none holds a floating-point tensor, if
+/// there are 2^64 values or more, if the files belong to two runs, or if a device is given and some
+/// inputs are summaries or counted runs.
 Report read_report(const ReportInputs& inputs, const Progress& progress = {},
                    Device* device = nullptr, const TensorSink& on_tensor = {});
 

@@ -23,13 +23,14 @@ struct ReportPlan {
   UpdatePairs updates;
 };
 
-/// Throws Error if the files belong to two runs.
+/// Returns the plan for the files. Throws Error if they belong to two runs.
 ReportPlan plan_report(const TensorFiles& files, const ReportOptions& options);
 
 class ReportBuilder {
  public:
   /// Makes the report of a plan of these files: the whole plan, or that of some parts. The files
-  /// must outlive the builder.
+  /// must outlive the builder. Throws Error if two counted runs among them were not watched at the
+  /// same steps (Watched::every).
   ReportBuilder(const TensorFiles& files, ReportPlan plan, const ReportOptions& options,
                 TensorSink on_tensor);
   ReportBuilder(const ReportBuilder&) = delete;
@@ -43,8 +44,8 @@ class ReportBuilder {
   /// Adds the summary of the next tensor, which must have columns().
   void add(RangeSummary summary);
 
-  /// Returns the report after all tensors were added. `count` is called once for each pair of
-  /// weight and update.
+  /// Returns the report after all tensors were added; may be called once. `count` is called once
+  /// for each pair of weight and update, if the names of the plan's tensors say two steps or more.
   Report finish(const std::function<UpdateCounts(const UpdatePair&)>& count);
 
  private:

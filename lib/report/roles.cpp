@@ -165,7 +165,7 @@ std::vector<RoleReport> RoleSums::by_role() const {
   return out;
 }
 
-/// Says how many tensors hold NaN or Inf, which the scale leaves out. Tensors of steps are not
+/// Says how many tensors hold NaN or Inf, which the scale leaves out. Gradients of steps are not
 /// counted here.
 std::string RoleSums::not_finite_words() const {
   if (not_finite_ == 0) return "";

@@ -20,15 +20,15 @@ namespace binade {
 /// computed when its last gradient was added.
 class RoleSums {
  public:
-  /// `named` are all tensors that will be added; they must outlive this object.
+  /// `named` are all tensors that will be added. The arguments must outlive this object.
   RoleSums(const ReportOptions& options, const std::vector<ErrorColumn>& columns,
            std::span<const NamedTensor> named);
 
   /// Adds a tensor; `place` is its index in `named`.
   void add(const TensorReport& tensor, std::size_t place);
 
-  /// Fills gradients, passed_over, roles and the loss scale, which is that of the gradients if
-  /// names say which they are.
+  /// Fills gradients, passed_over, roles, scaled_tensors and the loss scale, which is that of the
+  /// gradients if it is known which they are.
   void finish(Report& report) const;
 
   /// Returns the scales of the steps with gradients, by rising step.
@@ -61,7 +61,8 @@ class RoleSums {
   /// gradients, all tensors.
   JointScale scaled_;
   std::map<std::size_t, Role> roles_;  ///< by index of the role; "other" is last
-  /// The number of tensors with NaN or Inf, which the scale leaves out.
+  /// The number of tensors with NaN or Inf, which the scale leaves out, among the gradients of no
+  /// step; or, if there are no gradients, among all tensors.
   std::size_t not_finite_ = 0;
   std::string first_not_finite_;
 };

@@ -24,12 +24,14 @@
 
 namespace binade {
 
-/// Writes the run and its summaries. Throws Error as check_run() does.
+/// Writes the run and its summaries, one for each of its tensors. Throws Error as check_run() does,
+/// or if the file cannot be written.
 void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries,
                const std::string& path);
 
-/// Opens a file that begins as a counted run. Everything is checked but the summaries, which are
-/// read and checked one by one.
+/// Opens a file that begins as a counted run. Throws Error if it is damaged. Everything is checked,
+/// the checksum of the file included, but the numbers in the summaries, which are checked when each
+/// is read.
 std::unique_ptr<TensorFile> open_run(const std::shared_ptr<const InputFile>& file);
 
 }  // namespace binade

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers the tensors of a run into series. Of a tensor that is the only one of its layer, role and
-// step, only figures are kept.
+// Gathers the tensors of a run into series. Beside the sums over all steps (TimeSeries::run) and
+// over the last step, only figures are kept of a tensor that is the only one of its layer, role and
+// step.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +19,14 @@ namespace binade {
 
 class RunSums {
  public:
-  /// `named` are all tensors that will be added; some have a time, and the others are not added.
+  /// `named` are all tensors of the report, of which those with a time must be added. The options
+  /// must outlive this object.
   RunSums(const ReportOptions& options, std::span<const NamedTensor> named);
 
   /// Adds a tensor, which has a time; `place` is its index in `named`.
   void add(const TensorReport& tensor, std::size_t place);
 
-  /// Returns the index of the series of the tensor's layer and role.
+  /// Returns the index of the series of the tensor's layer and role; `place` is as above.
   std::size_t series_of(std::size_t place) const { return series_[place]; }
 
   /// Returns everything but loss_scales, updates and unpaired.

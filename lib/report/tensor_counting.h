@@ -23,7 +23,7 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 class TensorCounting {
  public:
-  /// If a device is given, it counts the elements of binary32.
+  /// If a device is given, it counts the elements of binary32; the CPU counts all others.
   TensorCounting(const std::vector<ErrorColumn>& columns, Device* device, Progress progress);
   TensorCounting(const TensorCounting&) = delete;
   TensorCounting& operator=(const TensorCounting&) = delete;
@@ -35,6 +35,7 @@ class TensorCounting {
   /// Returns the summary of a tensor. Of one that was counted before, only the columns given here
   /// are kept; throws Error if one of them is missing.
   RangeSummary summary_of(const TensorPlace& tensor);
+  /// Returns the counts of the updates of a pair.
   UpdateCounts counts_of(const UpdatePair& pair);
 
  private:

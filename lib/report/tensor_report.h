@@ -15,17 +15,18 @@ namespace binade {
 
 struct TensorReport {
   std::string name;
-  std::string file;
-  std::optional<TensorRole> role = {};  ///< if the name says one
-  std::optional<TensorTime> time = {};  ///< if the name says a step
-  std::string dtype;
+  std::string file;                     ///< empty for merged tensors
+  std::optional<TensorRole> role = {};  ///< if a name, --role or a counted run says one
+  std::optional<TensorTime> time = {};  ///< if a name or a counted run says a step
+  std::string dtype;                    ///< empty if merged tensors differ
   std::optional<std::vector<std::uint64_t>> shape = {};  ///< nothing if merged tensors differ
   RangeSummary summary;
   std::string status;  ///< "ok", "empty", "all zero", "no finite value"
   std::vector<FormatReport> formats;
   LossScale loss_scale;
   /// The narrowest of e4m3, e5m2, binary16 and bfloat16 that holds the values at some scale, within
-  /// the target loss and headroom of the options; empty if none does.
+  /// the target loss and headroom of the options; empty if none does or if there is no finite
+  /// non-zero value.
   std::string advice_format;
   std::optional<ScaleInterval> advice_interval;  ///< the scales for advice_format
   std::string advice;                            ///< in words: these formats and their scales
@@ -34,7 +35,8 @@ struct TensorReport {
 /// Fills everything but name, file, role, time, dtype and shape from the summary.
 void analyse(TensorReport& tensor, const ReportOptions& options);
 
-/// Returns a count of some of the summary's values with its shares of all values.
+/// Returns a count of some of the summary's values with its shares of all values and of the finite
+/// non-zero ones.
 Share share(std::uint64_t count, const RangeSummary& summary);
 
 /// A FormatReport reduced to four numbers, for code that keeps very many of them.

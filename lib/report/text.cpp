@@ -19,8 +19,9 @@
 namespace binade {
 namespace {
 
-/// Returns the offset and the length of the first part that is a number: the 12 of
-/// step0/layers.12.self_attn.out_proj.weight.
+/// Returns the offset and the length of the first part, between '.' and '/', from the offset `from`
+/// on that is a number: the 12 of step0/layers.12.self_attn.out_proj.weight. Returns the length of
+/// the text and 0 if there is none.
 std::pair<std::size_t, std::size_t> first_number(const std::string& text, std::size_t from) {
   for (std::size_t at = from; at < text.size();) {
     const std::size_t end = std::min(text.find_first_of("./", at), text.size());

@@ -14,6 +14,7 @@ struct TextStyle {
   std::size_t tensors = 20;  ///< rows of the tensor table; the others are only counted
 };
 
+/// Returns the whole text, which ends with a newline.
 std::string report_text(const Report& report, const TextStyle& style);
 
 }  // namespace binade

@@ -20,22 +20,24 @@
 namespace binade {
 
 /// The values of one step, those of several layers merged exactly. A run has a point for every
-/// tensor, so a point holds figures and no summary.
+/// step, layer and role, so a point holds figures and no summary.
 struct TimePoint {
   std::uint64_t step = 0;
+  std::uint64_t values = 0, zeros = 0, nan = 0, inf = 0;  ///< `values` are all, the others included
   /// Values with 2^-27 <= |x| < 2^-24, which binary16 rounds to zero or to its smallest subnormal.
-  std::uint64_t values = 0, zeros = 0, nan = 0, inf = 0;
   std::uint64_t band_27_24 = 0;
-  /// The binades of the smallest and the largest magnitude.
+  /// The exponents e of the binades [2^e, 2^(e+1)) of the smallest and the largest finite non-zero
+  /// magnitude; not set if there is none.
   std::optional<std::int16_t> min_binade, max_binade;
-  /// For the gradients of a layer: the loss scales at which binary16 holds them. They are not set for
-  /// all layers together, whose scales are TimeReport::loss_scales.
+  /// For the gradients of a layer: the smallest and the largest loss scale at which binary16 holds
+  /// them, as exponents of two; no scale does if s_min exceeds s_max. They are not set for all
+  /// layers together, whose scales are TimeReport::loss_scales.
   std::optional<std::int16_t> s_min_log2, s_max_log2;
   std::vector<FormatFigures> formats;  ///< in the order of TimeReport::formats
 
   std::uint64_t nonzero() const { return values - zeros - nan - inf; }  ///< finite and non-zero
-  /// Returns the share of the L2 norm that becomes zero; nothing if there is no finite non-zero
-  /// value.
+  /// Returns the share of the L2 norm that becomes zero in a format, given its index in `formats`;
+  /// nothing if there is no finite non-zero value.
   std::optional<double> lost_l2(std::size_t format) const {
     return nonzero() == 0 ? std::nullopt : std::optional(formats[format].lost);
   }
@@ -111,8 +113,8 @@ struct UpdatePairs {
 /// Returns whether names say at least two different steps.
 bool has_time_axis(std::span<const NamedTensor> tensors);
 
-/// Throws Error if names say at least two steps and two files hold a tensor of the same name: the
-/// files belong to two runs, which must not be merged.
+/// Throws Error if names say at least two steps and two files hold a tensor of the same name that
+/// has a step: the files belong to two runs, which must not be merged.
 void refuse_mixed_runs(std::span<const NamedTensor> tensors);
 
 /// Returns the pairs of weights and updates; none unless names say at least two steps. Tensors that

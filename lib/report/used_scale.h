@@ -17,7 +17,7 @@ namespace binade {
 inline const std::string used_scale_key = "loss_scale";
 
 /// Fills StepScale::used from the files that hold the step's gradients. If several state a scale,
-/// the first one counts.
+/// the first one counts; a text that is not a finite positive number states none.
 void take_used_scales(std::vector<StepScale>& scales, std::span<const NamedTensor> tensors);
 
 }  // namespace binade

@@ -28,11 +28,12 @@ struct FirstNonFinite {
   std::string json;        ///< the whole object
 };
 
-/// Parses JSON with the keys "text" and, if they are known, "step", "layer", "role", "phase"
-/// (forward, backward or step), "found" (counts "nan" and "inf"), "arose" (whether what it was
-/// computed from was finite), "loss_scale" (number or null), "skipped" (whether the step was),
-/// "inputs" (what it was computed from, each with "name", "dtype", "values", "nan", "inf",
-/// "smallest", "largest"). Throws Error for anything else.
+/// Parses JSON of at most 65536 bytes with the keys "text", which is not empty, and, if they are
+/// known, "step", "layer", "role", "phase" (forward, backward or step), "found" (counts "nan" and
+/// "inf"), "arose" (whether what it was computed from was finite), "loss_scale" (number or null),
+/// "skipped" (whether the step was), "inputs" (what it was computed from, each with "name",
+/// "dtype", "values", "nan", "inf", "smallest", "largest", of which only "name" is required).
+/// Throws Error for anything else.
 FirstNonFinite parse_first_nonfinite(std::string_view json);
 
 /// All that a counted run says about how it was watched.
@@ -43,7 +44,8 @@ struct Watched {
   std::optional<FirstNonFinite> first_nonfinite = {};
 };
 
-/// Adds what another file of the same run says.
+/// Adds what another file of the same run says. Of two windows that begin at the same step, the one
+/// in `to` is kept; of two first NaN or Inf, the one of the earlier step.
 void add_watched(Watched& to, const Watched& more);
 
 nlohmann::ordered_json watched_json(const Watched& watched);

@@ -33,7 +33,8 @@ constexpr bool changes_the_line(unsigned code) {
 
 /// Returns the length in bytes of the UTF-8 character at the beginning of a text if it may be
 /// printed on a terminal. Returns 0 for control characters (C0, DEL, and U+0080..U+009F, spelled C2
-/// 80..C2 9F), for characters that change the line (above), and for bytes that are not UTF-8.
+/// 80..C2 9F), for characters that change the line (above), for bytes that are not UTF-8, and for
+/// an empty text.
 inline std::size_t printable_character(std::string_view text) {
   const auto byte = [text](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -59,8 +60,8 @@ inline std::size_t printable_character(std::string_view text) {
 }
 
 /// Returns text from outside (tensor names, file names, parser messages) in a form that fits into
-/// one line of a terminal: bytes that must not be printed become \xNN, and a text longer than
-/// `longest` bytes is cut and ends in "...".
+/// one line of a terminal: bytes that must not be printed become \xNN, and once `longest` bytes or
+/// more of the result are written, "..." takes the place of the rest.
 inline std::string printable(std::string_view text, std::size_t longest = 200) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string line;
@@ -78,6 +79,7 @@ inline std::string printable(std::string_view text, std::size_t longest = 200) {
   return line;
 }
 
+/// The `longest` with which messages print a path: the longest that Linux takes, in bytes.
 constexpr std::size_t longest_path = 4096;
 
 /// Returns an Error such as "grads.npy: truncated at byte 4096; export the file again".

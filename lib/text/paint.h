@@ -8,7 +8,9 @@
 namespace binade {
 
 struct Paint {
-  bool on;
+  bool on;  ///< whether colours are written
+  /// Returns the text between the escape sequence of `code` (bold or dim, below) and the one that
+  /// ends it.
   std::string operator()(const char* code, const std::string& text) const {
     return on ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m" : text;
   }

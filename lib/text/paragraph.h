@@ -18,11 +18,12 @@ std::size_t columns_of(std::string_view text);
 std::string left_aligned(std::string_view text, std::size_t width);
 std::string right_aligned(std::string_view text, std::size_t width);
 
-/// Returns n with a comma before every three digits: "11,950".
+/// Returns n with commas between groups of three digits, counted from the right: "11,950", "950".
 std::string grouped(std::uint64_t n);
 
-/// Returns the text broken into lines of at most `width` columns (a longer word stays whole). Every
-/// line but the first is indented by `indent` blanks; the last ends with a newline.
+/// Returns the text broken at blanks into lines of at most `width` columns; a word too long for
+/// that stays whole, on a line of its own. Every line but the first, which keeps the blanks that
+/// the text begins with, is indented by `indent` blanks; every line ends with a newline.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width = 98);
 
 }  // namespace binade

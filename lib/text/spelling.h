@@ -12,8 +12,10 @@
 
 namespace binade {
 
-/// Returns "; did you mean ties_to_even?" with the known name that is nearest, or an empty text if
-/// none is near.
+/// Returns "; did you mean ties_to_even?" with the first of the known names that take the fewest
+/// edits of single characters, where case does not matter. Returns an empty text if each takes more
+/// edits than half of the word's bytes (at least 1, at most 3), or if the word is empty or longer
+/// than 64 bytes.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
 /// Returns the member `name` of each row of a table, in order.
@@ -38,8 +40,9 @@ std::string listed(std::span<const std::string_view> names);
 /// Returns the names as "a, b or c".
 std::string alternatives(std::span<const std::string_view> names);
 
-/// Returns the words as one line for a shell. A word that a shell would split or expand is put in
-/// single quotes.
+/// Returns the words as one line for a shell. A word that is empty or has other characters than
+/// ASCII letters, digits and _./:=,+-@% is put in single quotes, in the form that printable() gives
+/// it: characters that must not be printed become \xNN.
 std::string command_line(const std::vector<std::string>& words);
 
 }  // namespace binade
