@@ -17,7 +17,8 @@
 
 namespace binade {
 
-/// The command line's options, as the user typed them.
+/// The command line's options, as the user typed them; an empty one was not given. `inputs` is a list of formats,
+/// separated by commas.
 struct AutocastWords {
   std::vector<std::string> ops;
   std::string device, list = "pytorch", inputs, dtype;
@@ -45,7 +46,7 @@ AutocastQuestion autocast_question(const AutocastWords& words);
 struct AutocastOutcome {
   std::optional<Format> cast_to = {};  ///< none: the inputs are not cast
   std::optional<Format> runs_in = {};  ///< none: the call is refused
-  bool differ = false;                 ///< after the casts the inputs have different formats
+  bool differ = false;                 ///< the inputs have different formats after the casts
   std::string refusal = {};            ///< the message with which the call is refused
 };
 
@@ -57,7 +58,8 @@ struct AutocastAnswer {
   std::vector<std::string> notes = {};         ///< further remarks, a sentence each
 };
 
-/// Answers for one op. `word` is its ATen name, or another spelling of it: torch.nn.functional.linear.
+/// Answers for one op. `word` is its ATen name, or another spelling of it: torch.nn.functional.linear. Throws
+/// Error if no name is left of it, as of "torch.".
 AutocastAnswer autocast_answer(const AutocastQuestion& q, const std::string& word);
 
 /// Answers for each op, in order.

@@ -8,7 +8,7 @@
 namespace binade {
 
 /// Runs the command that argv[1] names and returns its exit status. An exception becomes a line on standard error and status
-/// 2. If the exception is neither an Error nor one of the system's, `on_exception` is called first, if it is given, inside the
+/// 2. If the exception is neither an Error, a std::system_error nor a std::bad_alloc, `on_exception` is called first, if it is given, inside the
 /// handler, and may rethrow the exception to the caller.
 int run_program(int argc, const char* const* argv, const std::function<void()>& on_exception = {});
 

@@ -32,7 +32,7 @@ struct Model {
   std::function<Var(Tape<T>& tape, const Batch<T>& batch, bool training)> forward;
 
   std::vector<Parameter<T>*> pointers() const;
-  std::size_t parameter_count() const;
+  std::size_t parameter_count() const;  ///< number of values of all parameters
 };
 
 /// Rounds all parameters to `dtype`; with `keep_batch_norm` those of batch norms stay as they are.
@@ -68,7 +68,8 @@ struct TransformerShape {
 template <std::floating_point T>
 Model<T> make_transformer(const TransformerShape& shape, std::uint64_t seed);
 
-/// Adds a parameter drawn uniformly from [-bound, bound); element i comes from word i of the parameter's Philox stream.
+/// Adds a parameter drawn uniformly from [-bound, bound] and rounded to binary32; element i comes from word i of the
+/// parameter's Philox stream.
 template <std::floating_point T>
 Parameter<T>& add_uniform(Model<T>& model, const std::string& name, Shape shape, double bound,
                           std::uint64_t seed);

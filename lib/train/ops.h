@@ -2,7 +2,8 @@
 //
 // The ops of the engine, with PyTorch's names, meaning and shapes (the last dimension is contiguous). Each runs in
 // the dtype that autocast or its inputs choose (tape.h), computes in T, and rounds once to that dtype. All are
-// differentiable in their tensor arguments. An op throws Error if the shapes of its arguments do not fit.
+// differentiable in their tensor arguments. An op throws Error if the shapes of its arguments do not fit, and as
+// op_inputs does.
 #pragma once
 
 #include <cstddef>
