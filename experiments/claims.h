@@ -29,8 +29,8 @@ struct ClaimInput {
   Trainings& trainings;
 };
 
-/// A row: a short name, the claim as people state it, in which way it is wrong ("wrong", "loose", …), and the statement
-/// that is true instead.
+/// A row: a short name, the claim as people state it, in which way it is wrong ("wrong", "loose", …), and the
+/// statement that is true instead.
 struct Claim {
   std::string_view id, said, verdict, correct;
   Measured (*check)(const ClaimInput& input);  ///< null: this project cannot measure the claim

@@ -59,8 +59,8 @@ bool is_autocast_eligible(const Format& input);
 /// which it is made to compute. Returns none if all inputs stay as they are: autocast is disabled, the op is unlisted,
 /// or no input is eligible (for an op with a dtype argument: the first input is not). `op` is an ATen name without
 /// overload ("addmm"). PyTorch does not autocast calls with an explicit dtype, in-place calls and calls with out=; the
-/// caller must not pass those. Throws Error for a banned op, and for an op that promotes if an eligible input before the
-/// first one of binary32 has neither the scope's format nor binary32, or if the scope's format is binary64.
+/// caller must not pass those. Throws Error for a banned op, and for an op that promotes if an eligible input before
+/// the first one of binary32 has neither the scope's format nor binary32, or if the scope's format is binary64.
 std::optional<Format> autocast_dtype(DeviceType device, std::string_view op,
                                      std::span<const Format> inputs);
 /// Returns the same for the device and the lists of the innermost scope; by Apex's lists it throws Error as apex_dtype.

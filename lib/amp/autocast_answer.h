@@ -58,15 +58,16 @@ struct AutocastAnswer {
   std::vector<std::string> notes = {};         ///< further remarks, a sentence each
 };
 
-/// Answers for one op. `word` is its ATen name, or another spelling of it: torch.nn.functional.linear. Throws
-/// Error if no name is left of it, as of "torch.".
+/// Answers for one op. `word` is its ATen name, or another spelling of it: torch.nn.functional.linear. Throws Error
+/// if no name is left of it, as of "torch.".
 AutocastAnswer autocast_answer(const AutocastQuestion& q, const std::string& word);
 
 /// Answers for each op, in order.
 std::vector<AutocastAnswer> autocast_answers(const AutocastQuestion& q,
                                              const std::vector<std::string>& ops);
 
-/// Returns what the program prints: the answers or, without any, the whole list.
+/// Return what the program prints, as text or JSON: the answers or, without any, the whole list, which JSON gives
+/// as an answer for each of its ops.
 std::string autocast_text(const AutocastQuestion& q, const std::vector<AutocastAnswer>& answers);
 nlohmann::ordered_json autocast_json(const AutocastQuestion& q,
                                      const std::vector<AutocastAnswer>& answers);

@@ -71,13 +71,13 @@ class GradScaler {
   /// the scaler is disabled.
   void unscale_(const OptimizerView& optimizer);  // NOLINT(readability-identifier-naming)
   /// Unscales the gradients unless unscale_ has done so, and calls the optimizer's step unless an inf was found and the
-  /// policy skips. Returns whether the optimizer stepped (for a fused one: whether it was told not to skip); true if the
-  /// scaler is disabled, since then it always steps. Throws Error, with PyTorch's text, if called twice between updates,
-  /// before the first scale(), or, unless the optimizer is fused, without any gradient; and as unscale_ does.
+  /// policy skips. Returns whether the optimizer stepped (for a fused one: whether it was told not to skip); true if
+  /// the scaler is disabled, since then it always steps. Throws Error, with PyTorch's text, if called twice between
+  /// updates, before the first scale(), or, unless the optimizer is fused, without any gradient; and as unscale_ does.
   bool step(const OptimizerView& optimizer);
   /// Ends the iteration: the scale becomes the policy's next one, or `new_scale`, which leaves the growth tracker as it
-  /// is. Throws Error before the first scale(), and, without `new_scale`, if no gradients were checked for infinities or
-  /// the policy gives up at its smallest scale. Does nothing if the scaler is disabled.
+  /// is. Throws Error before the first scale(), and, without `new_scale`, if no gradients were checked for infinities
+  /// or the policy gives up at its smallest scale. Does nothing if the scaler is disabled.
   void update(std::optional<float> new_scale = {});
 
   bool is_enabled() const { return options_.enabled; }
@@ -93,14 +93,14 @@ class GradScaler {
   void set_growth_interval(std::int64_t interval);
 
   /// Returns {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}, or {} if the scaler is disabled.
-  /// An infinite scale is "inf", a NaN "nan". Policies other than torch add "policy" and "state". load_state_dict throws
-  /// Error if a key that it reads is missing or has a value of the wrong kind, and for another policy than torch if the
-  /// state is not of this policy. It does nothing if the scaler is disabled.
+  /// An infinite scale is "inf", a NaN "nan". Policies other than torch add "policy" and "state". load_state_dict
+  /// throws Error if a key that it reads is missing or has a value of the wrong kind, and for another policy than torch
+  /// if the state is not of this policy. It does nothing if the scaler is disabled.
   nlohmann::ordered_json state_dict() const;
   void load_state_dict(const nlohmann::json& state);
 
-  /// Returns whether this optimizer's gradients of this iteration held an infinity or NaN; none before they are unscaled
-  /// or stepped, after update(), and if there are no gradients.
+  /// Returns whether this optimizer's gradients of this iteration held an infinity or NaN; none before they are
+  /// unscaled or stepped, after update(), and if there are no gradients.
   std::optional<bool> found_inf(std::uint64_t optimizer) const;
   /// Returns the first gradient element of this iteration that was not finite. It is kept after update() until the next
   /// gradients are unscaled.

@@ -21,8 +21,8 @@ struct AdaptiveOptions {
   double largest = 65504;         ///< u_max: no magnitude may exceed it
   double underflow_share = 1e-3;  ///< n_uf_threshold: share of values that may underflow
   double layer_cap = 16;          ///< scale_upper_bound: largest scale of one layer
-  double product_cap = 1024;      ///< accum_upper_bound: largest product of scales, the loss's included
-  std::int64_t interval = 1;      ///< statistics of a layer are taken every so many backward passes
+  double product_cap = 1024;  ///< accum_upper_bound: largest product of scales, the loss's included
+  std::int64_t interval = 1;  ///< statistics of a layer are taken every so many backward passes
 };
 
 /// The scale that a layer got last.

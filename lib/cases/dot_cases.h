@@ -2,8 +2,8 @@
 //
 // A table of generators of operands for Tensor Core instructions. They are chosen so that two
 // models that differ anywhere give different bits in some row. Row i is a pure function of
-// (generator, types, k and sparsity, seed, i), but for c of a row that continues a chain, which is d
-// of the row before. So a recording needs to hold only the results, and rows can be made in any
+// (generator, types, k and sparsity, seed, i), but for c of a row that continues a chain, which is
+// d of the row before. So a recording needs to hold only the results, and rows can be made in any
 // order.
 //
 // A row for a sparse instruction is a row for a dense instruction of half its k: its elements of a

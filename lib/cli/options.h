@@ -39,7 +39,7 @@ class Option {
   Option excludes(Option other) const;
   Option excludes(const std::string& other) const;
 
-  Option positive() const;                  ///< values must be above 0
+  Option positive() const;                 ///< values must be above 0
   Option within(int low, int high) const;  ///< values must lie in [low, high], both included
   Option within(std::uint64_t low, std::uint64_t high) const;
   Option one_of(const std::vector<std::string>& words) const;

@@ -20,8 +20,8 @@ struct ReportWords {
   std::string prefer = "s_max", dtype;
 };
 
-/// The options that the values mean. Throws Error, which names the option, if a value is not one of its own, or if scales
-/// times formats are more than max_error_columns.
+/// The options that the values mean. Throws Error, which names the option, if a value is not one of its own,
+/// or if scales times formats are more than max_error_columns.
 ReportOptions report_options(const ReportWords& words);
 
 }  // namespace binade

@@ -21,7 +21,7 @@ namespace binade {
 struct TrainQuestion {
   nlohmann::json settings = nlohmann::json::object();  ///< setting's name: value
   std::string dump = {}, data = {};     ///< folders of --dump and --data; empty: not given
-  std::optional<std::int64_t> every{};  ///< steps between two dumps; none: a twentieth of all, at least 1
+  std::optional<std::int64_t> every{};  ///< steps between two dumps; none: a twentieth of all, or 1
   bool flow = false;                    ///< tell which op ran in which dtype
 };
 

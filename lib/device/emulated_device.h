@@ -26,8 +26,8 @@ class EmulatedDevice final : public Device {
                           const std::string& words = {});
 
   const DeviceInfo& info() const override { return info_; }
-  /// run_dots and tally_crossed run instructions of the device's own architecture only. They throw Error if the rows or
-  /// the crossing do not fit the instruction.
+  /// run_dots and tally_crossed run instructions of the device's own architecture only. They throw
+  /// Error if the rows or the crossing do not fit the instruction.
   CannotRun run_dots(const Instruction& instruction, Dots& dots) override;
   /// Compares the planted model with the true one.
   CannotRun tally_crossed(const Instruction& instruction, const Dots& pool,

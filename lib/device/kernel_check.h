@@ -19,8 +19,8 @@ struct KernelCheck {
   std::string first;            ///< place and bits of the first that differs, or empty
 };
 
-/// A kernel's rate, which was measured, and the limit it is held against, which was measured in the same
-/// run or estimated.
+/// A kernel's rate, which was measured, and the limit it is held against, which was measured in the
+/// same run or estimated.
 struct KernelRate {
   std::string kernel, what;
   std::string unit;  ///< "GB/s", "TMAC/s"

@@ -37,8 +37,8 @@ std::string input_hash(const Dots& dots, const DotTypes& types);
 
 /// Writes a recording. The inputs are left out if info's generator and seed make exactly these.
 /// info's rows and input_hash are ignored; those of `dots` are written. Throws Error if there are
-/// no rows, too many, if their numbers do not fit each other, or if info's generator is no plan of so
-/// many rows.
+/// no rows, too many, if their numbers do not fit each other, or if info's generator is no plan of
+/// so many rows.
 void write_recording(const std::string& path, const RecordingInfo& info,
                      const Instruction& instruction, const Dots& dots);
 

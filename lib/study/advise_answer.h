@@ -11,8 +11,8 @@
 
 namespace binade {
 
-/// The command line's options as the user typed them; an empty one was not given. Those that begin
-/// with a text are the defaults.
+/// The command line's options as the user typed them; an empty one was not given. The texts that
+/// stand here are the options' defaults.
 struct AdviseWords {
   std::string model = {}, params = {}, optimizer = "adamw", activations = {}, batch = {},
               memory = {};

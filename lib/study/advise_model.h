@@ -24,9 +24,9 @@ namespace binade {
 
 struct AdvisedLayer {
   std::string name;
-  std::string words;  ///< "linear, 4096 tokens, 4096 to 50257"
+  std::string words;                ///< "linear, 4096 tokens, 4096 to 50257"
   std::array<Extents, 3> products;  ///< in the order of product_names
-  std::uint64_t parameters = 0;  ///< number of weights, without biases
+  std::uint64_t parameters = 0;     ///< number of weights, without biases
 };
 
 /// Parse the value of --linear or --conv. They throw Error if it is malformed, a size is 0 (a padding may be) or above

@@ -41,8 +41,8 @@ std::vector<ExpectedFigure> figures_of(const Hypothesis& hypothesis, const Hypot
 /// and for a { without a }.
 std::string hypothesis_text(const Hypothesis& hypothesis);
 
-/// Returns the number that a stated figure means ("41 %" is 0.41, "two" is 2); nothing if it is not a number, or a word
-/// other than no, one … twelve.
+/// Returns the number that a stated figure means ("41 %" is 0.41, "two" is 2); nothing if it is neither a number nor
+/// one of the words no, one … twelve.
 std::optional<double> number_of(std::string_view stated);
 
 /// What a run measured, by key; nothing for a figure whose data are not installed.

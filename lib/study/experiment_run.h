@@ -40,8 +40,9 @@ std::string_view verdict_of(const ExperimentRun& run);
 
 /// Runs an experiment, keeps what it prints and compares its figures with the hypothesis; the comparison is added as
 /// its last table. An exception of the experiment becomes the failure of the run. So do results that cannot be shown: a
-/// row of a table that has not one cell for each column, a series whose x and y differ in length, a figure that is stated
-/// and not measured, or measured and not stated. Throws Error as hypothesis_text does, before the experiment runs.
+/// row of a table that has not one cell for each column, a series whose x and y differ in length, a figure that is
+/// stated and not measured, or measured and not stated. Throws Error as hypothesis_text does, before the experiment
+/// runs.
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input);
 
 /// Return what is printed before a run, its name and question, and what is printed after it: its tables, what was

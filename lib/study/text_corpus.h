@@ -18,8 +18,8 @@ struct Text {
 
 /// Reads the files of BINADE_TEXT (a file or a folder) or, if that is not set or empty, of the
 /// system's folder of licences, one after another in the order of their names; symbolic links and
-/// folders in the folder are skipped. Throws Error if there is no such file or folder or it cannot be
-/// read, for fewer than 10 bytes of text and for more than 64 MiB.
+/// folders in the folder are skipped. Throws Error if there is no such file or folder or it cannot
+/// be read, for fewer than 10 bytes of text and for more than 64 MiB.
 Text licence_text();
 
 /// Returns whether BINADE_TEXT is set and not empty, or the system has its folder of licences.

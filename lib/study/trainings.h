@@ -16,8 +16,8 @@ namespace binade {
 
 class Trainings {
  public:
-  /// `count` is the number of calls of `run` and `run_fp64` to come; `input` must outlive the object. Throws Error if the dump folder has the tensors of
-  /// earlier trainings, before any time is spent on training.
+  /// `count` is the number of calls of `run` and `run_fp64` to come; `input` must outlive the object. Throws Error if
+  /// the dump folder has the tensors of earlier trainings, before any time is spent on training.
   Trainings(const ExperimentInput& input, std::size_t count);
 
   /// Trains. `what` names the training in progress reports and, with _ for each blank, its folder in the dump folder.

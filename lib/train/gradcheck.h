@@ -12,8 +12,8 @@
 
 namespace binade {
 
-/// The defaults are PyTorch's. An element of the Jacobian passes if |analytical - numerical| is finite and
-/// ≤ atol + rtol·|numerical|; `eps` is the step of the central difference.
+/// The defaults are PyTorch's. An element of the Jacobian passes if |analytical - numerical| is finite and ≤ atol +
+/// rtol·|numerical|; `eps` is the step of the central difference.
 struct GradcheckOptions {
   double eps = 1e-6, atol = 1e-5, rtol = 1e-3;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The networks: a model is a list of parameters with PyTorch's names, and a function from a batch to logits. Initial
-// weights have the distributions of PyTorch's layers and are drawn from Philox, so that a seed gives the same bytes on
-// every machine.
+// weights have the distributions of PyTorch's layers, but those of embeddings are uniform with GPT-2's standard
+// deviation 0.02; all are drawn from Philox, so that a seed gives the same bytes on every machine.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace binade {
 template <std::floating_point T>
 struct Batch {
   Tensor<T> inputs;                   ///< images (n, c, h, w), or rows (n, features)
-  std::vector<std::int32_t> tokens;   ///< `rows` texts of equal length, one after another
+  std::vector<std::int32_t> tokens;   ///< `rows` texts of one length, one after another
   std::size_t rows = 0;               ///< n
   std::vector<std::int32_t> targets;  ///< the right class of each row of logits
 };
@@ -61,7 +61,8 @@ template <std::floating_point T>
 Model<T> make_cnn(const CnnShape& shape, std::uint64_t seed);
 
 /// Transformer decoder that predicts the next character, with the layer norm first in each block (GPT-2's order). Its
-/// layers are called "wte", "wpe", "blocks.0.attn.qkv", ...
+/// layers are called "wte", "wpe", "blocks.0.attn.qkv", ..., "norm", "head". A text may have `length` characters at
+/// most, and `width` must be a multiple of `heads`.
 struct TransformerShape {
   std::size_t vocabulary = 96, length = 64, width = 64, heads = 4, layers = 2;
 };

@@ -57,7 +57,8 @@ template <std::floating_point T>
 Var exp(Tape<T>& tape, Var x);
 template <std::floating_point T>
 Var log(Tape<T>& tape, Var x);
-/// Returns x^exponent, by repeated multiplication; a negative exponent gives the reciprocal.
+/// Returns x^exponent, by repeated multiplication; a negative exponent gives the reciprocal of x^-exponent, and 0 gives
+/// 1 for any x.
 template <std::floating_point T>
 Var pow(Tape<T>& tape, Var x, int exponent);
 
@@ -95,7 +96,7 @@ struct RunningStatistics {
   T momentum = static_cast<T>(0.1);
 };
 /// Normalises x (n, c, h, w) or (n, c) per channel. With `training` by the batch's own statistics, which also update
-/// `running`; otherwise by `running`.
+/// `running` and need two values of each channel; otherwise by `running`.
 template <std::floating_point T>
 Var batch_norm(Tape<T>& tape, Var x, Var weight, Var bias, RunningStatistics<T>& running,
                bool training, T eps = static_cast<T>(1e-5));
@@ -117,19 +118,20 @@ Var permute(Tape<T>& tape, Var x, const std::vector<std::size_t>& order);
 /// Returns x[i]; the result has one dimension fewer.
 template <std::floating_point T>
 Var select(Tape<T>& tape, Var x, std::size_t i);
-/// Returns the rows of weight (v, d) that `indices` names, as (indices.size(), d). The gradients of a row that is named
-/// several times are added in T.
+/// Returns the rows of weight (v, d) that `indices` names, as (indices.size(), d). Throws Error for an index that is no
+/// row. The gradients of a row that is named several times are added in T.
 template <std::floating_point T>
 Var embedding(Tape<T>& tape, Var weight, const std::vector<std::int32_t>& indices);
 
 // Reductions and losses (ops_loss.cpp). Each returns a scalar of shape (1); sums are added in the order of
-// pairwise_sum.
+// pairwise_sum. The sum of no values is 0, their mean NaN.
 
 template <std::floating_point T>
 Var sum(Tape<T>& tape, Var x);
 template <std::floating_point T>
 Var mean(Tape<T>& tape, Var x);
-/// Returns the mean of -log_probabilities[i, target[i]].
+/// Returns the mean of -log_probabilities[i, target[i]]. Throws Error if there is no row or a target is none of the
+/// classes.
 template <std::floating_point T>
 Var nll_loss(Tape<T>& tape, Var log_probabilities, const std::vector<std::int32_t>& target);
 /// Returns nll_loss(log_softmax(logits)) for logits (n, classes).

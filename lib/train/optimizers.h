@@ -49,8 +49,8 @@ std::span<const OptimizerRow> optimizers();
 /// Returns the names of the optimizers that read an option.
 std::vector<std::string_view> optimizers_with(std::string_view option);
 
-/// Returns how many values the optimizer keeps per weight, with or without a momentum, which makes no difference for an
-/// optimizer that does not read it.
+/// Returns how many values the optimizer keeps per weight, with or without a momentum, which makes no difference for
+/// an optimizer that does not read it.
 int moments_of(const OptimizerRow& row, bool momentum);
 
 /// Returns the row of an optimizer. Throws Error, which lists the names, for any other name.

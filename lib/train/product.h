@@ -27,9 +27,9 @@ inline constexpr std::array<std::string_view, 3> pass_names{"fprop", "dgrad", "w
 /// By what an operand is multiplied before it is rounded to the instruction's type.
 enum class OperandScale : std::uint8_t {
   none,
-  /// The largest power of two, from 2^-126 to 2^126, with which the operand's largest magnitude does not pass the format's
-  /// largest finite number; 1 if that magnitude, of which NaNs are no part, is 0 or infinite. The epilogue divides by it again. (Transformer Engine's current scaling,
-  /// power_2_scale.)
+  /// The largest power of two, from 2^-126 to 2^126, with which the operand's largest magnitude does not pass the
+  /// format's largest finite number; 1 if that magnitude, of which NaNs are no part, is 0 or infinite. The epilogue
+  /// divides by it again. (Transformer Engine's current scaling, power_2_scale.)
   amax,
 };
 
@@ -98,9 +98,9 @@ struct MatrixView {
 
 /// Returns a·b (m × n, row after row), plus bias[j] in column j if there is a bias. The values are numbers of the op's
 /// dtype, or of T if the call keeps sums. In dgrad and wgrad the caller passes the gradient as the left factor. An
-/// emulated product rounds its operands to the model's types, where in formats of up to 8 bits values beyond the range and
-/// infinities become the largest finite number; the sum becomes binary32, is divided by the operands' scales, the bias is
-/// added in binary32, and the result is rounded to the op's dtype. Throws Error if the shapes do not fit.
+/// emulated product rounds its operands to the model's types, where in formats of up to 8 bits values beyond the range
+/// and infinities become the largest finite number; the sum becomes binary32, is divided by the operands' scales, the
+/// bias is added in binary32, and the result is rounded to the op's dtype. Throws Error if the shapes do not fit.
 template <std::floating_point T>
 std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
                        const MatrixView<T>& a, const MatrixView<T>& b,

@@ -28,8 +28,8 @@ struct LinearSizes {
 };
 
 /// The sizes of a convolution that computes Y[batch, filters, P, Q] from X[batch, channels, height, width] with filters
-/// of rows × columns; P and Q are out_height() and out_width(). The stride must not be 0, and a filter must not be larger
-/// than the padded image.
+/// of rows × columns; P and Q are out_height() and out_width(). The stride must not be 0, and a filter must not be
+/// larger than the padded image.
 struct ConvSizes {
   std::uint64_t batch = 0, channels = 0, height = 0, width = 0;
   std::uint64_t filters = 0, rows = 0, columns = 0;

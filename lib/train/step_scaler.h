@@ -22,8 +22,8 @@
 
 namespace binade {
 
-/// Thrown when a policy ends the training: those of DeepSpeed and fairseq do so at their smallest scale, and any policy
-/// does with the parameter raise_at_min_scale.
+/// Thrown when a policy ends the training: those of DeepSpeed and fairseq do so at their smallest scale, and any
+/// policy does with the parameter raise_at_min_scale.
 struct ScalerGaveUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

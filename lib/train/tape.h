@@ -60,7 +60,8 @@ class Tape {
   Var record(std::string_view op, const Format& dtype, Shape shape, std::vector<T> value,
              const std::vector<Var>& inputs, Backward backward);
   /// Returns the value cast to `dtype`; x itself if it has that dtype. As in PyTorch's weight cache, casts of binary32
-  /// parameters to autocast's low dtype are reused while the outermost autocast scope lasts, unless its cache is disabled.
+  /// parameters to autocast's low dtype are reused while the outermost autocast scope lasts, unless its cache is
+  /// disabled.
   Var cast(Var x, const Format& dtype);
 
   const Tensor<T>& value(Var x) const { return nodes_[x.index].value; }

@@ -48,7 +48,8 @@ void round_to(const Format& format, std::span<T> values);
 template <std::floating_point T>
 EventCounts quantize_all(const Quantizer& to, std::span<T> values);
 
-/// Calls body(begin, end) for disjoint pieces that cover [0, n), on all threads; not at all if n is 0.
+/// Calls body(begin, end) for disjoint pieces that cover [0, n), on all threads; not at all if n is
+/// 0.
 void for_pieces(std::size_t n, const std::function<void(std::size_t, std::size_t)>& body);
 
 /// Returns the sum of the n elements x[0], x[step], ..., added in T: sums of more than 16 elements

@@ -59,7 +59,9 @@ struct StepLog {
 struct TrainingLog {
   std::vector<StepLog> steps;
   double test_loss = 0;
-  double test_accuracy = 0;  ///< share of rows whose largest logit is the target's and finite, none NaN
+  /// Share of rows whose largest logit is the target's. A row with a NaN, or whose largest logit is infinite, counts as
+  /// wrong.
+  double test_accuracy = 0;
   std::size_t test_rows = 0;
   std::int64_t skipped = 0;            ///< steps that were skipped
   bool not_finite = false;             ///< the last loss or a weight is NaN or infinite
@@ -80,8 +82,8 @@ template <std::floating_point T>
 struct StepView {
   std::int64_t step;
   double
-      scale;  ///< factor in the parameters' gradients until they are unscaled; times
-              ///< gradient_scale, that in the tape's
+      scale;  ///< factor in parameters' gradients until they are unscaled; times gradient_scale, in
+              ///< the tape's
   const Tape<T>& tape;
   const Model<T>& model;
   const Optimizer<T>& optimizer;
