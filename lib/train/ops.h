@@ -32,9 +32,9 @@ struct Window {
 /// matrix product whose K runs over (filter row, filter column, channel), channels fastest, as in NHWC kernels of GPUs.
 template <std::floating_point T>
 Var conv2d(Tape<T>& tape, Var x, Var weight, std::optional<Var> bias, const Window& window);
-/// Returns softmax(q·kᵀ/√d + mask)·v for q, k, v (…, t, d); with `causal` later positions are masked. As in PyTorch,
-/// autocast casts q, k and v to its low dtype and is off within. `kind` says where the op rounds; without it
-/// ProductSettings::attention of the tape does.
+/// Returns softmax(q·kᵀ/√d + mask)·v for q (…, m, d), k (…, n, d), v (…, n, w) → (…, m, w), where d and n are not 0;
+/// with `causal`, keys later than the query are masked. As in PyTorch, autocast casts q, k and v to its low dtype and
+/// is off within. `kind` says where the op rounds; without it ProductSettings::attention of the tape does.
 template <std::floating_point T>
 Var scaled_dot_product_attention(Tape<T>& tape, Var q, Var k, Var v, bool causal,
                                  std::optional<Attention> kind = {});
@@ -73,7 +73,7 @@ Var sigmoid(Tape<T>& tape, Var x);
 /// Returns x·Φ(x), where Φ, the normal distribution function, is computed by erf (not by GELU's tanh approximation).
 template <std::floating_point T>
 Var gelu(Tape<T>& tape, Var x);
-/// Softmax over the last dimension; the largest value of a row is subtracted first.
+/// Softmax over the last dimension, which must not be empty; the largest value of a row is subtracted first.
 template <std::floating_point T>
 Var softmax(Tape<T>& tape, Var x);
 /// Logarithm of softmax, computed as one op.
@@ -101,10 +101,12 @@ template <std::floating_point T>
 Var batch_norm(Tape<T>& tape, Var x, Var weight, Var bias, RunningStatistics<T>& running,
                bool training, T eps = static_cast<T>(1e-5));
 
-// Pooling (ops_pool.cpp) of x (n, c, h, w) over square windows.
+// Pooling (ops_pool.cpp) of x (n, c, h, w) over square windows. The padding may be half of a window at most.
 
+/// Returns the largest value in each window, or NaN if there is one; padding is left out.
 template <std::floating_point T>
 Var max_pool2d(Tape<T>& tape, Var x, const Window& window);
+/// Returns the sum of each window divided by size²: padding counts as zeros.
 template <std::floating_point T>
 Var avg_pool2d(Tape<T>& tape, Var x, const Window& window);
 
@@ -137,6 +139,7 @@ Var nll_loss(Tape<T>& tape, Var log_probabilities, const std::vector<std::int32_
 /// Returns nll_loss(log_softmax(logits)) for logits (n, classes).
 template <std::floating_point T>
 Var cross_entropy(Tape<T>& tape, Var logits, const std::vector<std::int32_t>& target);
+/// Returns the mean of (x - target)². This loss and the next throw Error unless x and target have one shape and values.
 template <std::floating_point T>
 Var mse_loss(Tape<T>& tape, Var x, Var target);
 /// Returns the mean of max(x, 0) - x·target + log(1 + exp(-|x|)).
