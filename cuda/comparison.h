@@ -17,7 +17,7 @@ struct Comparison {
   DotTypes types;
   int k = 0;
   const std::uint64_t* a = nullptr;  ///< k encodings per row
-  const std::uint64_t* b = nullptr;
+  const std::uint64_t* b = nullptr;  ///< k encodings per row
   /// a and b decoded for fast::dot_predecoded, or null if it does not compute the model. finite_a and
   /// finite_b have a byte per row, which is 0 if the row has a NaN or an infinity.
   const fast::Factor* factors_a = nullptr;

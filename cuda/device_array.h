@@ -13,8 +13,8 @@
 
 namespace binade {
 
-/// Owns `size` uninitialized values in device memory, which the destructor frees. `doing` names the kernel
-/// and the case in errors. Throws Error if CUDA fails.
+/// Owns values in device memory, which the destructor frees: `size` uninitialized ones, or copies of those
+/// given. `doing` names the kernel and the case in errors. Throws Error if CUDA fails.
 template <class T>
 class DeviceArray {
  public:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bodies of the kernels that compute the elements of a Matmul, each the `dot` of emulate/dot.h bit for
-// bit. Four kernels run one after the other: they decode the operands, begin the sums, add blocks of
-// products (emulate/fast/tile_sums.h), and finish the sums. A thread of the third has 4 × 4 elements; for
-// each block it finds the largest exponent and then adds the products cut to it. Elements that the third
-// cannot compute are marked in `left` and computed by `dot`. `shift(x, n)` returns x >> n for any n >= 0,
-// which is one instruction on the device and undefined in C++ for n >= 32.
+// bit. If the plan is tiled, four kernels run one after the other, else only the last: they decode the
+// operands, begin the sums, add blocks of products (emulate/fast/tile_sums.h), and finish the sums. A
+// thread of the third has 4 × 4 elements; for each block it finds the largest exponent and then adds the
+// products cut to it. Elements that the third cannot compute are marked in `left` and computed by `dot` in
+// the last. `shift(x, n)` returns x >> n for any n >= 0, which is one instruction on the device and
+// undefined in C++ for n >= 32.
 #pragma once
 
 #include "cuda/matmul_plan.h"
@@ -38,7 +39,8 @@ struct MatmulArrays {
 };
 
 /// Decodes one operand of a, or of b if `of_b`, in each thread: product number blockIdx.y of the row or
-/// column that the thread's number in x gives. Places without a product keep the zeros they hold.
+/// column that the thread's number in x gives. Places without a product keep the decoded zeros
+/// (fast::Factor{}) that they hold.
 __device__ inline void predecode_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                       const MatmulFactors& out, bool of_b) {
   const Matmul& x = plan.matmul;
@@ -57,7 +59,7 @@ __device__ inline void predecode_body(const MatmulPlan& plan, const MatmulArrays
 }
 
 /// Begins the sum of one element in each thread: with c, or with +0 if the model adds c last. Marks the
-/// element for `dot` if c, a's row or b's column has a NaN or an infinity.
+/// element for `dot` if the c with which the sum begins, a's row or b's column has a NaN or an infinity.
 __device__ inline void begin_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                   const MatmulFactors& factors) {
   const Matmul& x = plan.matmul;

@@ -27,7 +27,7 @@ struct MatmulPlan {
   DotTypes sums{};            ///< types_of_sums of the model, with c widened
   fast::TileRules rules{};    ///< rules of the blocks for these types
   bool tiled = false;         ///< false: `dot` computes every element
-  int block = 0;              ///< products in a block
+  int block = 0;              ///< products in a block; it and all below are 0 unless `tiled`
   int part = 0;               ///< products after which blocks begin anew: k, or k / 2 if expanded
   int blocks = 0;             ///< blocks of an element
   int places = 0;             ///< places of k: those of all blocks, filled up to whole stages

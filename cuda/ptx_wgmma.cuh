@@ -13,6 +13,7 @@
 
 namespace binade {
 
+/// Sets `address` to p's address in shared memory. Unlike the other functions here it needs sm_80 only.
 __device__ inline bool cvta_to_shared([[maybe_unused]] std::uint64_t& address,
                                       [[maybe_unused]] const void* p) {
   BINADE_ON(80, asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p)));

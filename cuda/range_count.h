@@ -28,9 +28,9 @@ void range_count_on_gpu(std::span<const float> in, std::span<const ErrorColumn> 
                         RangeBlock<float>& block);
 
 /// Adds n floats that lie in a GPU's memory to a block that was reset with these columns, in the order of
-/// one of that GPU's streams, for which it waits. Throws Error if the address is not in a GPU's memory or
-/// CUDA fails. The object keeps its work space on each GPU between calls; concurrent calls wait for each
-/// other.
+/// one of that GPU's streams, for which it waits. Throws Error if CUDA fails or, unless n is 0, the
+/// address is not in a GPU's memory. The object keeps its work space on each GPU between calls;
+/// concurrent calls wait for each other.
 class RangeCountInPlace {
  public:
   RangeCountInPlace();

@@ -9,8 +9,8 @@
 
 namespace binade {
 
-/// Returns the encoding of c + a·b over k products; a sparse model keeps half of a's elements and the
-/// elements of b beside them, and k <= 64.
+/// Returns the encoding of c + a·b over k products. Of a sparse model it adds the products of the half of
+/// a's elements that are kept; its k may be at most 64.
 __device__ BINADE_OUT_OF_LINE inline std::uint64_t shared_dot(const DotModel& model,
                                                               const DotTypes& types,
                                                               const std::uint64_t* a,

@@ -16,7 +16,7 @@ namespace binade {
 /// out the few values below 2^-45, which would take most of the axis.
 Plot binade_plot(std::string title);
 
-/// Adds the values of a summary to the plot, as one curve; adds nothing if all values are zero.
+/// Adds the values of a summary to the plot, as one curve; adds nothing if no value has a binade.
 void add_binades(Plot& plot, std::string name, const RangeSummary& summary);
 
 }  // namespace binade

@@ -29,10 +29,12 @@ struct ClaimInput {
   Trainings& trainings;
 };
 
+/// A row: a short name, the claim as people state it, in which way it is wrong ("wrong", "loose", …), and the
+/// statement that is true instead.
 struct Claim {
   std::string_view id, said, verdict, correct;
   Measured (*check)(const ClaimInput& input);  ///< null: this project cannot measure the claim
-  std::size_t trainings = 0;                   ///< how often the check calls Trainings::run
+  std::size_t trainings = 0;                   ///< how many trainings the check runs
   std::string_view not_measured = {};          ///< why there is no check
 };
 

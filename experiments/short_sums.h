@@ -70,7 +70,8 @@ inline double naive(std::span<const double> values, Adder& adder) {
   return sum;
 }
 
-/// Adds each chunk of `chunk` values from 0, and then the chunks' sums one after another, all in the format.
+/// Adds each chunk of `chunk` values from 0, and then the chunks' sums one after another, all in the format. `chunk`
+/// must not be 0; the last chunk may be shorter.
 inline double chunked(std::span<const double> values, std::size_t chunk, Adder& adder) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); i += chunk) {

@@ -59,7 +59,8 @@ bool any_eligible(std::span<const Format> inputs) {
 }
 
 /// Returns the widest of the scope's format and the inputs' formats; binary64 inputs are ignored. Throws Error if an
-/// input has another format than the scope's or binary32.
+/// input before the first one of binary32 has another format than the scope's or binary32, or if the scope's is
+/// binary64.
 Format widest(std::string_view op, std::span<const Format> inputs, const Format& low) {
   Format current = low;
   for (const Format& next : inputs) {

@@ -59,11 +59,11 @@ bool is_autocast_eligible(const Format& input);
 /// which it is made to compute. Returns none if all inputs stay as they are: autocast is disabled, the op is unlisted,
 /// or no input is eligible (for an op with a dtype argument: the first input is not). `op` is an ATen name without
 /// overload ("addmm"). PyTorch does not autocast calls with an explicit dtype, in-place calls and calls with out=; the
-/// caller must not pass those. Throws Error for a banned op, and for an op that promotes with an eligible input whose
-/// format is neither the scope's nor binary32.
+/// caller must not pass those. Throws Error for a banned op, and for an op that promotes if an eligible input before
+/// the first one of binary32 has neither the scope's format nor binary32, or if the scope's format is binary64.
 std::optional<Format> autocast_dtype(DeviceType device, std::string_view op,
                                      std::span<const Format> inputs);
-/// Returns the same for the device and the lists of the innermost scope.
+/// Returns the same for the device and the lists of the innermost scope; by Apex's lists it throws Error as apex_dtype.
 std::optional<Format> autocast_dtype(std::string_view op, std::span<const Format> inputs);
 /// Returns the policy of the op on the lists of the innermost scope; `unlisted` if autocast is disabled.
 CastPolicy autocast_policy(std::string_view op);
@@ -75,7 +75,8 @@ CastPolicy autocast_policy(std::string_view op);
 Format promote_types(const Format& a, const Format& b);
 
 /// Returns a number that identifies the outermost scope of this thread, unique in the process; 0 outside of any scope.
-/// A cast of a weight may be reused while the number stays the same, for the same low-precision format.
+/// A cast of a weight may be reused while the number stays the same, for the same low-precision format, if
+/// autocast_cache_enabled().
 std::uint64_t autocast_epoch();
 bool autocast_cache_enabled();
 

@@ -17,7 +17,8 @@
 
 namespace binade {
 
-/// The command line's options, as the user typed them.
+/// The command line's options, as the user typed them; an empty one was not given. `inputs` is a list of formats,
+/// separated by commas.
 struct AutocastWords {
   std::vector<std::string> ops;
   std::string device, list = "pytorch", inputs, dtype;
@@ -45,7 +46,7 @@ AutocastQuestion autocast_question(const AutocastWords& words);
 struct AutocastOutcome {
   std::optional<Format> cast_to = {};  ///< none: the inputs are not cast
   std::optional<Format> runs_in = {};  ///< none: the call is refused
-  bool differ = false;                 ///< after the casts the inputs have different formats
+  bool differ = false;                 ///< the inputs have different formats after the casts
   std::string refusal = {};            ///< the message with which the call is refused
 };
 
@@ -57,14 +58,16 @@ struct AutocastAnswer {
   std::vector<std::string> notes = {};         ///< further remarks, a sentence each
 };
 
-/// Answers for one op. `word` is its ATen name, or another spelling of it: torch.nn.functional.linear.
+/// Answers for one op. `word` is its ATen name, or another spelling of it: torch.nn.functional.linear. Throws Error
+/// if no name is left of it, as of "torch.".
 AutocastAnswer autocast_answer(const AutocastQuestion& q, const std::string& word);
 
 /// Answers for each op, in order.
 std::vector<AutocastAnswer> autocast_answers(const AutocastQuestion& q,
                                              const std::vector<std::string>& ops);
 
-/// Returns what the program prints: the answers or, without any, the whole list.
+/// Return what the program prints, as text or JSON: the answers or, without any, the whole list, which JSON gives
+/// as an answer for each of its ops.
 std::string autocast_text(const AutocastQuestion& q, const std::vector<AutocastAnswer>& answers);
 nlohmann::ordered_json autocast_json(const AutocastQuestion& q,
                                      const std::vector<AutocastAnswer>& answers);

@@ -14,13 +14,13 @@
 namespace binade {
 
 struct AutoswitchOptions {
-  double underflow_percent = 5;  ///< a product switches if more percent of values become zero
-  double mse = 1e-4;             ///< or if the mean squared error is larger
+  double underflow_percent = 5;  ///< a product switches if an operand loses more percent to zero
+  double mse = 1e-4;             ///< or if an operand's mean squared error is larger or NaN
 };
 
 /// How much quantization changed an operand.
 struct OperandLoss {
-  double underflow_percent = 0;  ///< (nonzero before - nonzero after) / values · 100
+  double underflow_percent = 0;  ///< values that became zero and were not / all values · 100
   double mse = 0;                ///< mean of (after - before)², in binary64
 };
 /// Compares an operand before and after quantization; `after` is already divided by the operand's scale. Throws Error

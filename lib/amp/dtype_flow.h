@@ -35,7 +35,7 @@ struct FlowRow {
   std::uint64_t calls = 0;
 };
 
-/// An op on no list that ran in a wider format than its narrowest input.
+/// An op on no list that ran in a wider format than its narrowest input; the wider format has more bits in storage.
 struct SilentPromotion {
   std::string op, where;
   bool backward = false;

@@ -54,6 +54,8 @@ class GradScaler {
     bool allow_fp16 = false;
   };
 
+  /// The constructors throw Error if the scaler is enabled and its scale can grow, but the growth factor is not above 1
+  /// or a backoff factor that multiplies is not below 1.
   explicit GradScaler(const LossScalePolicy& policy = loss_scale_policy("torch"))
       : GradScaler(policy, Options()) {}
   GradScaler(const LossScalePolicy& policy, const Options& options);
@@ -64,13 +66,18 @@ class GradScaler {
   void scale(std::span<float> outputs);
 
   /// Multiplies the gradients by float(1 / double(scale)) and records whether one of them was not finite before. Throws
-  /// Error, with PyTorch's text, if called twice between updates, after step(), or before the first scale().
+  /// Error, with PyTorch's text, if called twice between updates, after step(), or before the first scale(), and for
+  /// binary16 gradients without allow_fp16; also for gradients of a format that binary32 does not hold. Does nothing if
+  /// the scaler is disabled.
   void unscale_(const OptimizerView& optimizer);  // NOLINT(readability-identifier-naming)
   /// Unscales the gradients unless unscale_ has done so, and calls the optimizer's step unless an inf was found and the
-  /// policy skips. Returns whether the optimizer stepped (for a fused one: whether it was told not to skip).
+  /// policy skips. Returns whether the optimizer stepped (for a fused one: whether it was told not to skip); true if
+  /// the scaler is disabled, since then it always steps. Throws Error, with PyTorch's text, if called twice between
+  /// updates, before the first scale(), or, unless the optimizer is fused, without any gradient; and as unscale_ does.
   bool step(const OptimizerView& optimizer);
   /// Ends the iteration: the scale becomes the policy's next one, or `new_scale`, which leaves the growth tracker as it
-  /// is. Throws Error if no gradients were checked for infinities, or if the policy gives up at its smallest scale.
+  /// is. Throws Error before the first scale(), and, without `new_scale`, if no gradients were checked for infinities
+  /// or the policy gives up at its smallest scale. Does nothing if the scaler is disabled.
   void update(std::optional<float> new_scale = {});
 
   bool is_enabled() const { return options_.enabled; }
@@ -86,13 +93,14 @@ class GradScaler {
   void set_growth_interval(std::int64_t interval);
 
   /// Returns {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}, or {} if the scaler is disabled.
-  /// An infinite scale is "inf". Policies other than torch add "policy" and "state". load_state_dict throws Error for
-  /// anything that state_dict of the same policy did not return.
+  /// An infinite scale is "inf", a NaN "nan". Policies other than torch add "policy" and "state". load_state_dict
+  /// throws Error if a key that it reads is missing or has a value of the wrong kind, and for another policy than torch
+  /// if the state is not of this policy. It does nothing if the scaler is disabled.
   nlohmann::ordered_json state_dict() const;
   void load_state_dict(const nlohmann::json& state);
 
   /// Returns whether this optimizer's gradients of this iteration held an infinity or NaN; none before they are
-  /// unscaled.
+  /// unscaled or stepped, after update(), and if there are no gradients.
   std::optional<bool> found_inf(std::uint64_t optimizer) const;
   /// Returns the first gradient element of this iteration that was not finite. It is kept after update() until the next
   /// gradients are unscaled.

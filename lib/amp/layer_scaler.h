@@ -21,8 +21,8 @@ struct AdaptiveOptions {
   double largest = 65504;         ///< u_max: no magnitude may exceed it
   double underflow_share = 1e-3;  ///< n_uf_threshold: share of values that may underflow
   double layer_cap = 16;          ///< scale_upper_bound: largest scale of one layer
-  double product_cap = 1024;      ///< accum_upper_bound: largest product of scales on the way back
-  std::int64_t interval = 1;      ///< statistics of a layer are taken every so many backward passes
+  double product_cap = 1024;  ///< accum_upper_bound: largest product of scales, the loss's included
+  std::int64_t interval = 1;  ///< statistics of a layer are taken every so many backward passes
 };
 
 /// The scale that a layer got last.
@@ -48,7 +48,7 @@ class AdaptiveLayerScaler {
 
   /// Returns the layer's factor, a power of two. `gradient` is already scaled by `product` times the scale of the loss;
   /// `terms` is the number of terms in each sum of the product of gradient and weights. For a gradient or weights that
-  /// are not finite the factor before the caps is 1; whoever checks the gradients skips the step.
+  /// are all zero or not finite the factor before the caps is 1; whoever checks the gradients skips the step.
   float next(std::string_view layer, std::span<const float> gradient,
              std::span<const float> weights, std::size_t terms, float product);
   /// Returns the last scale of each layer, in the order in which the first backward pass met the layers.

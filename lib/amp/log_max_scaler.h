@@ -10,11 +10,11 @@ namespace binade {
 
 struct LogMaxOptions {
   float scale_min = 1;
-  float scale_max = 16777216;  ///< 2^24
-  float log_max = 16;          ///< an overflow enters the averages as 2^log_max
-  double beta1 = 0.99;         ///< decay of the mean of log2 amax
-  double beta2 = 0.999;        ///< decay of the second moment and of the slower mean
-  float overflow_std_dev = 3.09f;
+  float scale_max = 16777216;      ///< 2^24
+  float log_max = 16;              ///< an overflow enters the averages as 2^log_max
+  double beta1 = 0.99;             ///< decay of the mean of log2 amax
+  double beta2 = 0.999;            ///< decay of the second moment and of the slower mean
+  float overflow_std_dev = 3.09f;  ///< standard deviations from the mean to an overflow
 };
 
 /// The scaler's state.
@@ -34,7 +34,9 @@ class LogMaxScaler {
   explicit LogMaxScaler(const LogMaxOptions& options = {}) : options_(options) {}
 
   float scale() const { return state_.scale; }
-  /// Ends a step whose unscaled gradients have the largest magnitude `amax`; returns whether the optimizer has to step.
+  /// Ends a step whose unscaled gradients have the largest magnitude `amax`; an `amax` that is NaN or infinite counts
+  /// as found_inf. Returns whether the optimizer has to step: it skips overflows. Before the first call mean() and
+  /// sigma() return NaN.
   bool update(bool found_inf, float amax);
   float mean() const;   ///< mean of log2 amax, bias corrected
   float sigma() const;  ///< standard deviation of log2 amax, from the slower averages

@@ -61,6 +61,7 @@ class OrderChecker {
 
  private:
   /// For each kind of event, how many backward passes there had been at its last occurrence; -1: it has not occurred.
+  /// `zeroed` begins as 0, since an optimizer has no gradients at first.
   struct PerOptimizer {
     std::int64_t zeroed = 0;
     std::int64_t unscaled = -1, stepped = -1;  ///< since the last update

@@ -24,7 +24,7 @@ enum class ParameterKind : std::uint8_t { number, whole, truth };
 struct ScalerParameter {
   std::string_view name, what;
   ParameterKind kind;
-  double least, most;
+  double least, most;  ///< the ends of its range, both permitted
 };
 
 /// One parameter of a loss scale policy.
@@ -34,7 +34,7 @@ struct PolicyParameter : ScalerParameter {
       const LossScalePolicy& policy);  ///< none: the policy has no such limit
 };
 
-/// Throws Error if the value is outside of the parameter's range.
+/// Throws Error if the value is outside of the parameter's range or NaN.
 void check_parameter(const ScalerParameter& parameter, double value);
 /// Throws Error if min_scale is above max_scale.
 void check_ends(double min_scale, double max_scale);
@@ -48,8 +48,9 @@ std::span<const PolicyParameter> policy_parameters();
 std::vector<std::string_view> parameters_of(const LossScalePolicy& policy);
 
 /// Returns the policy with the given values set; names that are not in policy_parameters() are ignored. Throws Error
-/// for a value outside of its parameter's range, for a floor above the cap, for an initial scale below a given
-/// min_scale or above the cap, and for raise_at_min_scale without a min_scale.
+/// for a value outside of its parameter's range, for a backoff_factor of 1, for a floor above the cap, for an initial
+/// scale below a given min_scale or above the cap (unless the policy caps it), and for raise_at_min_scale without a
+/// min_scale.
 LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& parameters);
 
 }  // namespace binade

@@ -2,8 +2,9 @@
 //
 // A table of generators of operands for Tensor Core instructions. They are chosen so that two
 // models that differ anywhere give different bits in some row. Row i is a pure function of
-// (generator, types and k, seed, i), so a recording needs to hold only the results, and rows can be
-// made in any order.
+// (generator, types, k and sparsity, seed, i), but for c of a row that continues a chain, which is
+// d of the row before. So a recording needs to hold only the results, and rows can be made in any
+// order.
 //
 // A row for a sparse instruction is a row for a dense instruction of half its k: its elements of a
 // are spread over the groups, with +0 between them, and b has random finite numbers at those zeros.
@@ -38,7 +39,7 @@ struct DotRow {
 struct DotGenerator {
   std::string_view name;
   std::string_view purpose;
-  std::uint64_t rows;  ///< number of rows of a full recording; 0 stands for k²
+  std::uint64_t rows;  ///< number of rows of a full recording; 0: k², of half the k if sparse
   bool chained;        ///< whether most rows take d of the row before as c (continues_chain)
   bool (*suits)(const DotTypes& types);  ///< whether it has rows for these types
   void (*make)(DotCase& out, Draw& draw, const DotRow& row);

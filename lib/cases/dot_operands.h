@@ -72,8 +72,8 @@ struct TwoPlaces {
 /// Returns two random indices of products, which differ unless k is 1.
 TwoPlaces two_places(Draw& draw, int k);
 
-/// The generator `zeros` makes rows whose sum is a zero or near one, of several kinds in turn. It
-/// and the two generators below are defined in dot_special_cases.cpp.
+/// The generator `zeros` makes rows whose sum is a zero or close to zero, of several kinds in turn.
+/// It and the two generators below are defined in dot_special_cases.cpp.
 void make_zeros(DotCase& out, Draw& draw, const DotRow& row);
 /// The generator `zero_products` makes zeros times large numbers, beside terms so much smaller that
 /// they would be cut off if the exponent of a zero product took part in the alignment.

@@ -9,9 +9,9 @@
 
 namespace binade {
 
-/// Encodings, each in the lowest bits of its word. a and b hold d.size() rows, one after the other,
+/// Encodings, each in the lowest bits of its word. a and b hold c.size() rows, one after the other,
 /// of as many elements as the instruction's k, padded with +0; c and d hold one element for each
-/// row.
+/// row; d may be empty before a device or the emulator has filled it.
 struct Dots {
   std::vector<std::uint64_t> a, b, c, d;
 };

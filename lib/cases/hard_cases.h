@@ -25,7 +25,7 @@ std::vector<Operands> hard_cases(const TestFunction& function, std::uint64_t see
 
 /// Returns random case `index`, a pure function of (seed, index). A third of the cases have
 /// uniformly distributed encodings; operands of the others have exponents near each other, few
-/// significant bits, or lie at an edge.
+/// significant bits, or lie at an edge. Integers have a random number of significant bits.
 Operands random_case(const TestFunction& function, std::uint64_t seed, std::uint64_t index);
 
 }  // namespace binade

@@ -48,14 +48,17 @@ class CaseDraw {
   std::uint64_t state_ = 0, step_ = 1;
 };
 
-/// Returns the encoding `step` places after `bits`, with its sign kept.
+/// Returns the encoding `step` places after `bits`, with its sign kept; magnitudes wrap around from
+/// the last encoding to zero.
 constexpr std::uint64_t beside(std::uint64_t bits, int step, const Format& f) {
   const std::uint64_t mask = (std::uint64_t{1} << (f.exponent_bits + f.fraction_bits())) - 1;
   return (bits & ~mask) | ((bits + static_cast<std::uint64_t>(step)) & mask);
 }
 
 /// Returns the encoding of ±1.fraction · 2^e. Bits that a subnormal number cannot hold are cut off,
-/// and an exponent outside the range is replaced by the nearest end of the range.
+/// and an exponent outside the range is replaced by the nearest end of the range. In a format whose
+/// last encodings are infinities or NaNs of the largest binade, as e4m3's, the fractions of those
+/// at emax give them.
 constexpr std::uint64_t number_bits(const Format& f, bool negative, int e, std::uint64_t fraction) {
   const int lowest = f.has_subnormals() ? f.quantum_exponent() : f.emin();
   e = e < lowest ? lowest : e > f.emax() ? f.emax() : e;
@@ -66,8 +69,9 @@ constexpr std::uint64_t number_bits(const Format& f, bool negative, int e, std::
   return bits_of({negative, 0, significand >> (f.emin() - e)}, f);
 }
 
-/// Returns a number of magnitude 2^e. Half of the fractions are random, a quarter have only a few
-/// leading bits, and a quarter have leading ones and a few random bits at the end.
+/// Returns a number from 2^e to below 2^(e + 1). Half of the fractions are random, a quarter are
+/// cut to a random number of leading bits, and a quarter have so many leading ones, then random
+/// bits.
 constexpr std::uint64_t some_number(CaseDraw& draw, const Format& f, int e) {
   const std::uint64_t random = draw.word();
   const auto style = static_cast<int>(random >> 62);
@@ -79,8 +83,9 @@ constexpr std::uint64_t some_number(CaseDraw& draw, const Format& f, int e) {
   return number_bits(f, (random >> 61 & 1) != 0, e, fraction);
 }
 
-/// Returns a zero, a one, one of the first and last encodings of the lowest and highest binades, an
-/// infinity or a NaN.
+/// Returns an encoding with the lowest or highest exponent fields (of zeros and subnormals, of
+/// infinities and NaNs), their neighbours or the one of 1, and a fraction of no bits, only the
+/// lowest or only the highest, all bits, or random bits.
 constexpr std::uint64_t special(CaseDraw& draw, const Format& f) {
   const std::uint64_t top = f.exponent_mask();
   const std::array<std::uint64_t, 6> fields{
@@ -105,7 +110,7 @@ constexpr int end_of_range(CaseDraw& draw, const Format& f) {
 }
 
 /// Returns a number of f that lies halfway between two numbers of `to` or (one in four) at one of
-/// them, or is a neighbour of that.
+/// them, or is a neighbour of that; a random number where `to` holds all of f's bits.
 constexpr std::uint64_t midpoint(CaseDraw& draw, const Format& f, const Format& to) {
   const int e = draw.between(to.quantum_exponent() - 3, to.emax() + 1);
   const int below = e < to.emin() ? to.emin() - e : 0;
@@ -170,7 +175,7 @@ constexpr ScalarAim aim_of(std::uint64_t number) {
   return turns[static_cast<std::size_t>(number >> 5 & 7)];
 }
 
-/// Sets the operands of a sum, a difference or a minimum.
+/// Sets the operands of a sum, a difference, a minimum or a maximum.
 constexpr void aimed_sum(CaseDraw& draw, const ScalarOperation& x, ScalarAim aim, Operands& out) {
   const int p = x.result.precision;
   const int e =
@@ -204,7 +209,8 @@ constexpr void aimed_product(CaseDraw& draw, const ScalarOperation& x, ScalarAim
   }
 }
 
-/// Returns the inputs of one lane, made for an aim.
+/// Returns the inputs of one lane, made for an aim. A single input is a midpoint for every aim but
+/// random and specials.
 constexpr Operands draw_inputs(CaseDraw& draw, const ScalarOperation& x, ScalarAim aim) {
   Operands out{};
   const bool product = x.inputs > 1 && !x.arithmetic.extremum &&

@@ -27,8 +27,9 @@ void add_device_option(App app, DeviceOption& option);
 /// what the device does.
 void add_on_device_options(App app, DeviceOption& option, const std::string& what);
 
-/// Opens the emulator that --emulated names, which follows `rules`, or else the GPU. The result holds no device, and why, if
-/// there is no GPU. Throws Error if the architecture is unknown or a rule cannot be chosen.
+/// Opens the emulator that --emulated names, which follows `rules`, or else the GPU, for which they have no effect. The
+/// result holds no device, and why, if there is no GPU. Throws Error if the architecture is unknown, a rule cannot be
+/// chosen, or as open_device does.
 OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& rules = {});
 
 /// A line such as "counted on emulated sm_90: 1 of 2 tensors, those of F32", of which `done` is "counted". Throws Error if

@@ -34,7 +34,7 @@ struct OneDot {
 /// The arguments of `binade explain gemm`: one element of a whole product.
 struct OneElement {
   GemmOptions product;
-  std::vector<std::uint64_t> element;  ///< row and column, from 0
+  std::vector<std::uint64_t> element;  ///< two numbers: row and column, from 0
   std::string d;                       ///< file of what the hardware gave; empty: none
   ExplainOutput output;
 };

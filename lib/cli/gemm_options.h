@@ -36,11 +36,11 @@ void add_gemm_options(App app, GemmOptions& options);
 /// The model that the options name. Throws Error if an option is wrong, or two of them do not go together.
 NamedGemm model_of(const GemmOptions& options);
 
-/// Sets the model's output format to that of the file `d`, which a kernel wrote, if it has a floating dtype and no option
-/// names the format.
+/// Sets the model's output format to that of the file `d`, which a kernel wrote, if it has a floating dtype, no option names
+/// the format, and the product is not one of integers.
 void adopt_output(const GemmOptions& options, const std::string& d, GemmModel& model);
 
-/// The files of A, B, C and the bias, each with the name of its option.
+/// The files of A, B, C and the bias, each with the name of its option; the path of one that was not given is empty.
 std::vector<InputPath> inputs_of(const GemmOptions& options);
 
 /// Reads the matrices, and sets the formats of C and of the bias in the model. Throws Error if a file cannot be read or a

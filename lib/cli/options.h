@@ -39,8 +39,8 @@ class Option {
   Option excludes(Option other) const;
   Option excludes(const std::string& other) const;
 
-  Option positive() const;
-  Option within(int low, int high) const;
+  Option positive() const;                 ///< values must be above 0
+  Option within(int low, int high) const;  ///< values must lie in [low, high], both included
   Option within(std::uint64_t low, std::uint64_t high) const;
   Option one_of(const std::vector<std::string>& words) const;
 
@@ -89,7 +89,7 @@ class Program : public App {
   Program& operator=(const Program&) = delete;
 
   /// Parses the command line and calls the callbacks of the commands in it; or prints what --help or --version asks for.
-  /// Throws Error if the arguments are wrong.
+  /// Exactly one command must be given. Throws Error if the arguments are wrong, and what a callback throws.
   void parse(int argc, const char* const* argv) const;
 
  private:

@@ -8,8 +8,8 @@
 namespace binade {
 
 /// Runs the command that argv[1] names and returns its exit status. An exception becomes a line on standard error and status
-/// 2. If the exception is neither an Error nor one of the system's, `on_exception` is called first, if it is given, inside the
-/// handler, and may rethrow the exception to the caller.
+/// 2. If the exception is no Error, std::system_error or std::bad_alloc, `on_exception` is called first, if it is given,
+/// inside the handler, and may rethrow the exception to the caller.
 int run_program(int argc, const char* const* argv, const std::function<void()>& on_exception = {});
 
 }  // namespace binade

@@ -10,7 +10,8 @@
 
 namespace binade {
 
-/// The values of the options of `binade report` that have the same names; `scales` is --sqnr-scale.
+/// The values of the options of `binade report` that have the same names; `scales` is --sqnr-scale, to which
+/// 0 is added if it is not there.
 struct ReportWords {
   std::vector<std::string> formats, roles;  ///< no formats: all
   std::vector<int> scales{0};
@@ -19,7 +20,8 @@ struct ReportWords {
   std::string prefer = "s_max", dtype;
 };
 
-/// The options that the values mean. Throws Error, which names the option, if a value is not one of its own.
+/// The options that the values mean. Throws Error, which names the option, if a value is not one of its own,
+/// or if scales times formats are more than max_error_columns.
 ReportOptions report_options(const ReportWords& words);
 
 }  // namespace binade

@@ -16,7 +16,7 @@ namespace binade {
 void add_rule_options(App app, RuleChoice& rules);
 
 /// The model with the rules that were chosen. Throws Error, which names the instruction, if rules were chosen and the model
-/// is no fused sum.
+/// is no fused sum, and Error if a rule's value is unknown.
 DotModel ruled_model(const DotModel& model, const std::string& instruction,
                      const RuleChoice& rules);
 

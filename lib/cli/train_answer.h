@@ -21,7 +21,7 @@ namespace binade {
 struct TrainQuestion {
   nlohmann::json settings = nlohmann::json::object();  ///< setting's name: value
   std::string dump = {}, data = {};     ///< folders of --dump and --data; empty: not given
-  std::optional<std::int64_t> every{};  ///< steps between two dumps; none: a twentieth of all steps
+  std::optional<std::int64_t> every{};  ///< steps between two dumps; none: a twentieth of all, or 1
   bool flow = false;                    ///< tell which op ran in which dtype
 };
 
@@ -34,12 +34,13 @@ struct TrainAnswer {
 using StepTold = std::function<void(const StepLog& step, std::int64_t done, std::int64_t of)>;
 
 /// Trains, and writes tensors to question.dump if it names a folder. Throws Error before the first step if settings, data or
-/// paths cannot be used. `prepare` is called when all but the paths of the outputs is known to be good, and checks these;
-/// `told` is called after each step if it is given.
+/// paths cannot be used. `prepare` is called when all but the paths of the outputs is known to be good, and checks these; it
+/// must not be empty. `told` is called after each step if it is given.
 TrainAnswer train_answer(const TrainQuestion& question, const std::function<void()>& prepare,
                          const StepTold& told = {});
 
-/// The names, separated by commas, in lines of at most 100 columns; every line but the first is indented by `indent` blanks.
+/// The names, separated by commas, in lines of at most 100 columns (unless a name is longer); every line but the first,
+/// which is taken to begin in column `indent`, is indented by `indent` blanks.
 std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent);
 
 }  // namespace binade

@@ -26,6 +26,8 @@ class EmulatedDevice final : public Device {
                           const std::string& words = {});
 
   const DeviceInfo& info() const override { return info_; }
+  /// run_dots and tally_crossed run instructions of the device's own architecture only. They throw
+  /// Error if the rows or the crossing do not fit the instruction.
   CannotRun run_dots(const Instruction& instruction, Dots& dots) override;
   /// Compares the planted model with the true one.
   CannotRun tally_crossed(const Instruction& instruction, const Dots& pool,
@@ -43,6 +45,7 @@ class EmulatedDevice final : public Device {
                      const Quantizer& to, EventCounts& counts) override;
   CannotRun range_count(std::span<const float> values, std::span<const ErrorColumn> columns,
                         RangeBlock<float>& block) override;
+  /// The address is one of the host's memory; `stream` is ignored.
   CannotRun range_count_at(const void* device_address, std::size_t n,
                            std::span<const ErrorColumn> columns, std::uintptr_t stream,
                            RangeBlock<float>& block) override;

@@ -19,13 +19,14 @@ struct KernelCheck {
   std::string first;            ///< place and bits of the first that differs, or empty
 };
 
-/// A kernel's rate and the limit it is held against, both measured in one run.
+/// A kernel's rate, which was measured, and the limit it is held against, which was measured in the
+/// same run or estimated.
 struct KernelRate {
   std::string kernel, what;
   std::string unit;  ///< "GB/s", "TMAC/s"
   double rate = 0;
-  double limit = 0;      ///< in the same unit; 0 if no limit was measured
-  std::string limit_is;  ///< what the limit is: "copy of device memory", "cuBLAS"
+  double limit = 0;      ///< in the same unit; 0 if there is no limit
+  std::string limit_is;  ///< what the limit is, such as "cuBLAS", or why there is none
 };
 
 }  // namespace binade

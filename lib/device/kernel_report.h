@@ -21,7 +21,8 @@ std::string kernel_checks_text(std::span<const KernelCheck> checks);
 /// Returns a row for each rate, with its share of the limit where there is one.
 std::string kernel_rates_text(std::span<const KernelRate> rates);
 
-/// Return arrays of objects with the fields of the structs, and "status" or "share".
+/// Return arrays of objects with the fields of the structs. Each check has a "status", and "first"
+/// only if something differs; a rate has "share" if there is a limit, else its "limit" is null.
 nlohmann::ordered_json kernel_checks_json(std::span<const KernelCheck> checks);
 nlohmann::ordered_json kernel_rates_json(std::span<const KernelRate> rates);
 

@@ -37,7 +37,7 @@ RowPlan recorded_rows(const Instruction& instruction);
 struct RecordedFile {
   std::string instruction;
   std::string path;     ///< file that was written; empty if none was
-  std::string skipped;  ///< reason why the device could not run it
+  std::string skipped;  ///< reason why the device could not run it; empty if it could
   std::uint64_t rows = 0;
   std::string note = {};  ///< RowsToRecord::note
   bool kept = false;      ///< whether a file was there already and was left unchanged
@@ -52,9 +52,10 @@ struct RecordWhat {
   bool resume = false;  ///< whether instructions whose file exists are left as they are
 };
 
-/// Writes FOLDER/INSTRUCTION.safetensors for each instruction and calls `sink` after each. The rows
-/// are those of recorded_rows, or of `source` if it is given. Existing files are replaced, or kept
-/// with `resume`. Throws Error if the device's architecture is unknown.
+/// Writes FOLDER/INSTRUCTION.safetensors for each instruction and calls `sink` after each that has
+/// rows. The rows are those of recorded_rows, or of `source` if it is given. Existing files are
+/// replaced, or kept with `resume`. Throws Error if the device's architecture is unknown or a file
+/// cannot be written.
 void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
                  const RowSource& source = {});
 

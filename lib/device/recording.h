@@ -22,7 +22,7 @@ namespace binade {
 struct RecordingInfo : RecordingOrigin {
   /// The text of a plan (row_plan.h), or "unknown" if the file holds a, b and c.
   std::string generator = "unknown";
-  std::uint64_t seed = 0;  ///< seed of the generators
+  std::uint64_t seed = 0;  ///< seed of the generators; 0 if there are none
   std::uint64_t rows = 0;
   std::string input_hash;  ///< input_hash() of a, b and c
 };
@@ -37,7 +37,8 @@ std::string input_hash(const Dots& dots, const DotTypes& types);
 
 /// Writes a recording. The inputs are left out if info's generator and seed make exactly these.
 /// info's rows and input_hash are ignored; those of `dots` are written. Throws Error if there are
-/// no rows, too many, or if their numbers do not fit each other.
+/// no rows, too many, if their numbers do not fit each other, or if info's generator is no plan of
+/// so many rows.
 void write_recording(const std::string& path, const RecordingInfo& info,
                      const Instruction& instruction, const Dots& dots);
 

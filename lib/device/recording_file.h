@@ -37,11 +37,11 @@ std::map<std::string, std::string> metadata_of(const RecordingOrigin& origin);
 
 /// Returns the text of a key. Throws Error if the key is missing or its text is empty.
 const std::string& metadata_text(const SafetensorsFile& file, const std::string& key);
-/// Returns the text of a key as a decimal number. Throws Error if it is not one.
+/// Returns the text of a key as a decimal number. Throws Error if it is not one below 2^64.
 std::uint64_t metadata_number(const SafetensorsFile& file, const std::string& key);
-/// Returns the text of a key as a hash. Throws Error if it is not 16 hexadecimal digits.
+/// Returns the text of a key as a hash. Throws Error if it is not 16 lower-case hexadecimal digits.
 std::uint64_t metadata_hash(const SafetensorsFile& file, const std::string& key);
-/// Returns a hash as 16 hexadecimal digits.
+/// Returns a hash as 16 lower-case hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
 /// Returns whether the file holds a whole product: its metadata then have the key `command`, the
 /// options of `binade gemm` that made it.
@@ -50,7 +50,7 @@ bool is_product_recording(const std::string& path);
 [[noreturn]] void bad_metadata(const SafetensorsFile& file, const std::string& key,
                                const std::string& wanted);
 
-/// Returns the dtype of unsigned integers of `bits` bits.
+/// Returns the dtype of unsigned integers of `bits` bits, which are 8, 16, 32 or 64.
 Dtype unsigned_dtype(int bits);
 /// Returns the values as little-endian integers of `bits` bits.
 std::vector<std::byte> bytes_of(const std::vector<std::uint64_t>& values, int bits);

@@ -40,7 +40,8 @@ Dots make_rows(const RowPlan& plan, const Instruction& instruction, std::uint64_
 /// Sets c of each row that continues a chain to d of the row before.
 void fill_chains(const RowPlan& plan, Dots& dots);
 
-/// Runs the instruction on all rows, and fills d, and c of the rows that continue a chain.
+/// Runs the instruction on all rows, and fills d, and c of the rows that continue a chain. Returns
+/// the reason if the device cannot run it.
 CannotRun run_rows(Device& device, const RowPlan& plan, const Instruction& instruction, Dots& dots);
 
 }  // namespace binade

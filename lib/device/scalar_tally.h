@@ -15,7 +15,7 @@ namespace binade {
 enum class ScalarVerdict : std::uint8_t {
   equal,
   nan_difference,  ///< in each lane that differs both results are NaNs, with different bits
-  mismatch,        ///< a lane has another number, or a NaN in the place of a number
+  mismatch,        ///< a lane differs, and not both of its results are NaNs
 };
 
 /// Returns the bits of a result that its instruction defines. PTX leaves the low 13 bits of tf32

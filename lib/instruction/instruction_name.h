@@ -21,8 +21,8 @@
 
 namespace binade {
 
-/// Returns 90 for "sm_90", "sm_90a" or "90". Throws Error with the known architectures if this is
-/// none.
+/// Returns 90 for "sm_90", "sm_90a", "sm_90f" or "90". Throws Error with the known architectures if
+/// this is none.
 int parse_architecture(std::string_view text);
 
 /// Returns the names of an architecture's GPUs, which its row has as one text.
@@ -42,8 +42,9 @@ std::string instruction_name(const Instruction& instruction);
 /// tcgen05 that is its kind only.
 std::string ptx_of(const Instruction& instruction);
 
-/// Returns every instruction of an architecture; of wgmma and tcgen05 only those with the largest
-/// n.
+/// Returns every instruction of an architecture in its plain form (rounding to nearest, no
+/// saturation, scales of 1, .and.popc); of wgmma, sparse or not, and tcgen05 only those with the
+/// largest n. Returns none for an unknown architecture.
 std::vector<Instruction> instructions_of(int sm);
 
 }  // namespace binade

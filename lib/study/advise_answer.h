@@ -11,7 +11,8 @@
 
 namespace binade {
 
-/// The command line's options as the user typed them; an empty one was not given.
+/// The command line's options as the user typed them; an empty one was not given. The texts that
+/// stand here are the options' defaults.
 struct AdviseWords {
   std::string model = {}, params = {}, optimizer = "adamw", activations = {}, batch = {},
               memory = {};
@@ -26,7 +27,9 @@ struct AdviseAnswer {
   nlohmann::ordered_json json;
 };
 
-/// Answers. Throws Error if an option has an invalid value or contradicts another.
+/// Answers. Throws Error if an option has an invalid value, the file of layers cannot be read, the
+/// architecture has no dense instruction for the format of layers, or the training takes 2^63 bytes
+/// or more.
 AdviseAnswer advise_answer(const AdviseWords& words);
 
 }  // namespace binade

@@ -37,11 +37,12 @@ struct Hypothesis {
 /// only `hypothesis` has. If `hypothesis` has no text, the text of `other` counts.
 std::vector<ExpectedFigure> figures_of(const Hypothesis& hypothesis, const Hypothesis& other);
 
-/// Returns the text with each {key} replaced. Throws Error for a {key} without a figure and for a figure without a
-/// {key}.
+/// Returns the text with each {key} replaced. Throws Error for a {key} without a figure, for a figure without a {key},
+/// and for a { without a }.
 std::string hypothesis_text(const Hypothesis& hypothesis);
 
-/// Returns the number that a stated figure means ("41 %" is 0.41); nothing if it is not a number.
+/// Returns the number that a stated figure means ("41 %" is 0.41, "two" is 2); nothing if it is neither a number nor
+/// one of the words no, one … twelve.
 std::optional<double> number_of(std::string_view stated);
 
 /// What a run measured, by key; nothing for a figure whose data are not installed.
@@ -52,6 +53,7 @@ struct TestedFigure {
   ExpectedFigure expected;
   std::optional<double> measured;  ///< nothing: not measured, because data are not installed
 
+  /// Returns whether the figure was measured and lies outside of its bounds; a NaN does.
   bool contradicts() const {
     return measured && !(*measured >= expected.low && *measured <= expected.high);
   }

@@ -35,12 +35,14 @@ RunStatus status_of(const ExperimentRun& run);
 /// "as expected", "NOT as expected", "skipped", "failed"
 std::string_view status_words(RunStatus status);
 
-/// Returns the verdict; if there is none, the reason: the failure, or why the experiment was skipped.
+/// Returns the verdict; for a run that failed or was skipped, the failure, or why it was skipped.
 std::string_view verdict_of(const ExperimentRun& run);
 
 /// Runs an experiment, keeps what it prints and compares its figures with the hypothesis; the comparison is added as
-/// its last table. An exception becomes the failure of the run. So do results that cannot be shown: a table whose rows
-/// and columns differ in number, a series whose x and y differ in length, or a figure that is stated and not measured.
+/// its last table. An exception of the experiment becomes the failure of the run. So do results that cannot be shown: a
+/// row of a table that has not one cell for each column, a series whose x and y differ in length, a figure that is
+/// stated and not measured, or measured and not stated. Throws Error as hypothesis_text does, before the experiment
+/// runs.
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input);
 
 /// Return what is printed before a run, its name and question, and what is printed after it: its tables, what was

@@ -34,6 +34,7 @@ struct SweepSpec {
 /// Parses a spec. Throws Error unless the text is such an object in which no key stands twice or in both base and grid,
 /// no list is empty or has a value twice, and there are at most 100 000 runs. `label` names the text in errors.
 SweepSpec parse_sweep(const std::string& label, std::string_view text);
+/// Reads a file of such a spec, and throws the same.
 SweepSpec read_sweep(const std::string& path);
 
 /// Returns the settings of a run, which is numbered from 0: the base and, for each key of the grid, the run's value.
@@ -60,8 +61,8 @@ struct SweepResults {
 };
 
 /// Checks the settings of all runs, then runs those whose results are not in the file `path` yet. Throws Error if the
-/// file belongs to another sweep or is being written by another process, and if the job throws Error; results of
-/// finished runs stay in the file.
+/// settings of a run are wrong, if the file cannot be written, belongs to another sweep or is being written by another
+/// process, and if the job throws Error; results of finished runs stay in the file.
 SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
                        const SweepProgress& progress = {}, const RunTold& told = {});
 

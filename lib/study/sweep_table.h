@@ -28,7 +28,8 @@ std::string plot_key(const SweepSpec& spec);
 Plot sweep_plot(const SweepSpec& spec, std::span<const nlohmann::ordered_json> results,
                 const std::string& x_key, const std::string& result);
 
-/// Returns {"schema": "binade.sweep_table/1", "name": …, "columns": […], "rows": [[…]…]}; values keep their JSON types.
+/// Returns {"schema": "binade.sweep_table/1", "name": …, "columns": […], "rows": [[…]…]}; values keep their JSON types;
+/// a result that a run does not have is null.
 nlohmann::ordered_json sweep_json(const SweepSpec& spec,
                                   std::span<const nlohmann::ordered_json> results,
                                   std::span<const std::string> chosen);

@@ -16,12 +16,13 @@ struct Text {
       test;  ///< characters as indices into the vocabulary; `test` is the last tenth
 };
 
-/// Reads the files of BINADE_TEXT (a file or a folder) or, if that is not set, of the system's
-/// folder of licences, one after another in the order of their names; symbolic links in the folder
-/// are skipped. Throws Error for fewer than 10 bytes of text and for more than 64 MiB.
+/// Reads the files of BINADE_TEXT (a file or a folder) or, if that is not set or empty, of the
+/// system's folder of licences, one after another in the order of their names; symbolic links and
+/// folders in the folder are skipped. Throws Error if there is no such file or folder or it cannot
+/// be read, for fewer than 10 bytes of text and for more than 64 MiB.
 Text licence_text();
 
-/// Returns whether BINADE_TEXT is set or the system has its folder of licences.
+/// Returns whether BINADE_TEXT is set and not empty, or the system has its folder of licences.
 bool has_licence_text();
 
 }  // namespace binade

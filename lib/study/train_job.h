@@ -11,13 +11,15 @@
 
 namespace binade {
 
-/// A key of a training's result; its value is a number, a text or a truth value.
+/// A key of a training's result whose value is a number, a text or a truth value; in JSON a number
+/// that is not finite is null.
 struct TrainResultKey {
   std::string_view name;
   bool always;  ///< every result has it
   bool usual;   ///< shown unless the user chooses results
 };
-/// Returns the keys in the order in which results have them.
+/// Returns the keys that a user may choose to be shown; results also have lists, and other keys in
+/// another order (result_of).
 std::span<const TrainResultKey> train_result_keys();
 
 /// Returns the job. Its `check` throws Error for settings that its `run` would refuse, without

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the trainings of one experiment, one after another: reads the data of each workload once, reports the progress
-// over all trainings, and writes tensors if the experiment has a dump folder.
+// over all trainings, and writes tensors of those in float if the experiment has a dump folder.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,15 @@ namespace binade {
 
 class Trainings {
  public:
-  /// `count` is the number of calls of `run` and `run_fp64` to come. Throws Error if the dump folder has the tensors of
-  /// earlier trainings, before any time is spent on training.
+  /// `count` is the number of calls of `run` and `run_fp64` to come; `input` must outlive the object. Throws Error if
+  /// the dump folder has the tensors of earlier trainings, before any time is spent on training.
   Trainings(const ExperimentInput& input, std::size_t count);
 
-  /// Trains. `what` names the training in progress reports, and its folder in the dump folder.
+  /// Trains. `what` names the training in progress reports and, with _ for each blank, its folder in the dump folder.
+  /// Throws Error if the workload's data are missing, and as `train` does.
   TrainingLog run(const std::string& what, std::string_view workload, const TrainingRecipe& recipe,
                   Hooks<float> hooks = {});
-  /// Trains in binary64 throughout (train<double>).
+  /// Trains in binary64 throughout (train<double>); writes no tensors.
   TrainingLog run_fp64(const std::string& what, std::string_view workload,
                        const TrainingRecipe& recipe);
 

@@ -33,19 +33,20 @@ inline constexpr std::array<WorkloadRow, 4> workload_rows{{
 /// Returns the row of a workload. Throws Error, which lists the names, for an unknown name.
 const WorkloadRow& workload_row(std::string_view name);
 
-/// Says which data the workload needs that this machine lacks, and how to get them; empty if none are missing.
-/// Committed data are taken to be there.
+/// Says which data the workload needs that this machine lacks; empty if none are missing. Committed data are taken to
+/// be there.
 std::string missing_data(std::string_view name);
 
 /// Returns how many rows an epoch has, which is the largest batch; for text, which gives batches of any size, the
-/// largest std::size_t. Reads the data and throws Error if they are missing.
+/// largest std::size_t. Reads the data and throws Error if they are missing, damaged or too few.
 std::size_t epoch_rows(std::string_view name, const std::string& data_folder);
 
 /// Throws Error if a batch (0: the workload's own) is larger than an epoch.
 void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows);
 
 /// Returns the network and its data. An epoch of images is a permutation drawn from the seed; the rows after its last
-/// whole batch are not used. `batch` 0 is the workload's own.
+/// whole batch are not used. Of images to test, the first 2000 are used. `batch` 0 is the workload's own. Throws
+/// Error if the data are missing or too few, or as check_batch does.
 template <std::floating_point T>
 Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch = 0);
 

@@ -30,7 +30,7 @@ struct ValueType {
   int lanes = 1;
   IntegerType integer = {};
 
-  /// Returns the width of an encoding, with the padding of a format.
+  /// Returns the width in bits of all lanes, with the padding of a format; 1 for a truth value.
   int bits() const;
   /// Returns the number of hexadecimal digits that a stream has for it: those of its container.
   int digits() const;

@@ -25,8 +25,9 @@ struct TestCase {
   TestResult result = {};
 };
 
-/// Throws Error with what is wrong if the line is no case of the function; the caller adds the
-/// line's number.
+/// Returns the case in a line. Blanks and tabs separate the numbers, and digits may be small
+/// letters. Throws Error with what is wrong if the line is no case of the function, as an empty
+/// line is none, or is longer than 256 characters; the caller adds the line's number.
 TestCase parse_test_case(std::string_view line, const TestFunction& function);
 
 /// Appends the case as a line with a newline.

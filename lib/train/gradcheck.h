@@ -12,8 +12,8 @@
 
 namespace binade {
 
-/// The defaults are PyTorch's. An element of the Jacobian passes if |analytical - numerical| ≤ atol + rtol·|numerical|;
-/// `eps` is the step of the central difference.
+/// The defaults are PyTorch's. An element of the Jacobian passes if |analytical - numerical| is finite and ≤ atol +
+/// rtol·|numerical|; `eps` is the step of the central difference.
 struct GradcheckOptions {
   double eps = 1e-6, atol = 1e-5, rtol = 1e-3;
 };
@@ -24,8 +24,8 @@ struct GradcheckReport {
   std::size_t zero_numerators = 0;  ///< elements whose f(x + eps) - f(x - eps) is 0
   std::size_t inputs = 0;           ///< input values, all tensors together
   std::size_t unmoved = 0;          ///< input values for which x + eps = x in the dtype
-  /// Largest absolute and relative error. worst_abs is the largest |analytical - numerical|, infinite if one of them
-  /// is NaN; worst_rel divides by |numerical| and leaves out elements whose |numerical| is 0 or not finite.
+  /// Largest absolute and relative error. worst_abs is the largest |analytical - numerical|, infinite if one of these
+  /// differences is NaN; worst_rel divides by |numerical| and leaves out elements whose |numerical| is 0 or not finite.
   double worst_abs = 0, worst_rel = 0;
 
   bool all_passed() const { return elements > 0 && passed == elements; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The networks: a model is a list of parameters with PyTorch's names, and a function from a batch to logits. Initial
-// weights have the distributions of PyTorch's layers and are drawn from Philox, so that a seed gives the same bytes on
-// every machine.
+// weights have the distributions of PyTorch's layers, but those of embeddings are uniform with GPT-2's standard
+// deviation 0.02; all are drawn from Philox, so that a seed gives the same bytes on every machine.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace binade {
 template <std::floating_point T>
 struct Batch {
   Tensor<T> inputs;                   ///< images (n, c, h, w), or rows (n, features)
-  std::vector<std::int32_t> tokens;   ///< `rows` texts of equal length, one after another
+  std::vector<std::int32_t> tokens;   ///< `rows` texts of one length, one after another
   std::size_t rows = 0;               ///< n
   std::vector<std::int32_t> targets;  ///< the right class of each row of logits
 };
@@ -32,7 +32,7 @@ struct Model {
   std::function<Var(Tape<T>& tape, const Batch<T>& batch, bool training)> forward;
 
   std::vector<Parameter<T>*> pointers() const;
-  std::size_t parameter_count() const;
+  std::size_t parameter_count() const;  ///< number of values of all parameters
 };
 
 /// Rounds all parameters to `dtype`; with `keep_batch_norm` those of batch norms stay as they are.
@@ -61,14 +61,16 @@ template <std::floating_point T>
 Model<T> make_cnn(const CnnShape& shape, std::uint64_t seed);
 
 /// Transformer decoder that predicts the next character, with the layer norm first in each block (GPT-2's order). Its
-/// layers are called "wte", "wpe", "blocks.0.attn.qkv", ...
+/// layers are called "wte", "wpe", "blocks.0.attn.qkv", ..., "norm", "head". A text may have `length` characters at
+/// most, and `width` must be a multiple of `heads`.
 struct TransformerShape {
   std::size_t vocabulary = 96, length = 64, width = 64, heads = 4, layers = 2;
 };
 template <std::floating_point T>
 Model<T> make_transformer(const TransformerShape& shape, std::uint64_t seed);
 
-/// Adds a parameter drawn uniformly from [-bound, bound); element i comes from word i of the parameter's Philox stream.
+/// Adds a parameter drawn uniformly from [-bound, bound] and rounded to binary32; element i comes from word i of the
+/// parameter's Philox stream.
 template <std::floating_point T>
 Parameter<T>& add_uniform(Model<T>& model, const std::string& name, Shape shape, double bound,
                           std::uint64_t seed);

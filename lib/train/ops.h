@@ -2,7 +2,8 @@
 //
 // The ops of the engine, with PyTorch's names, meaning and shapes (the last dimension is contiguous). Each runs in
 // the dtype that autocast or its inputs choose (tape.h), computes in T, and rounds once to that dtype. All are
-// differentiable in their tensor arguments. An op throws Error if the shapes of its arguments do not fit.
+// differentiable in their tensor arguments. An op throws Error if the shapes of its arguments do not fit, and as
+// op_inputs does.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +32,9 @@ struct Window {
 /// matrix product whose K runs over (filter row, filter column, channel), channels fastest, as in NHWC kernels of GPUs.
 template <std::floating_point T>
 Var conv2d(Tape<T>& tape, Var x, Var weight, std::optional<Var> bias, const Window& window);
-/// Returns softmax(q·kᵀ/√d + mask)·v for q, k, v (…, t, d); with `causal` later positions are masked. As in PyTorch,
-/// autocast casts q, k and v to its low dtype and is off within. `kind` says where the op rounds; without it
-/// ProductSettings::attention of the tape does.
+/// Returns softmax(q·kᵀ/√d + mask)·v for q (…, m, d), k (…, n, d), v (…, n, w) → (…, m, w), where d and n are not 0;
+/// with `causal`, keys later than the query are masked. As in PyTorch, autocast casts q, k and v to its low dtype and
+/// is off within. `kind` says where the op rounds; without it ProductSettings::attention of the tape does.
 template <std::floating_point T>
 Var scaled_dot_product_attention(Tape<T>& tape, Var q, Var k, Var v, bool causal,
                                  std::optional<Attention> kind = {});
@@ -56,7 +57,8 @@ template <std::floating_point T>
 Var exp(Tape<T>& tape, Var x);
 template <std::floating_point T>
 Var log(Tape<T>& tape, Var x);
-/// Returns x^exponent, by repeated multiplication; a negative exponent gives the reciprocal.
+/// Returns x^exponent, by repeated multiplication; a negative exponent gives the reciprocal of x^-exponent, and 0 gives
+/// 1 for any x.
 template <std::floating_point T>
 Var pow(Tape<T>& tape, Var x, int exponent);
 
@@ -71,7 +73,7 @@ Var sigmoid(Tape<T>& tape, Var x);
 /// Returns x·Φ(x), where Φ, the normal distribution function, is computed by erf (not by GELU's tanh approximation).
 template <std::floating_point T>
 Var gelu(Tape<T>& tape, Var x);
-/// Softmax over the last dimension; the largest value of a row is subtracted first.
+/// Softmax over the last dimension, which must not be empty; the largest value of a row is subtracted first.
 template <std::floating_point T>
 Var softmax(Tape<T>& tape, Var x);
 /// Logarithm of softmax, computed as one op.
@@ -94,15 +96,17 @@ struct RunningStatistics {
   T momentum = static_cast<T>(0.1);
 };
 /// Normalises x (n, c, h, w) or (n, c) per channel. With `training` by the batch's own statistics, which also update
-/// `running`; otherwise by `running`.
+/// `running` and need two values of each channel; otherwise by `running`.
 template <std::floating_point T>
 Var batch_norm(Tape<T>& tape, Var x, Var weight, Var bias, RunningStatistics<T>& running,
                bool training, T eps = static_cast<T>(1e-5));
 
-// Pooling (ops_pool.cpp) of x (n, c, h, w) over square windows.
+// Pooling (ops_pool.cpp) of x (n, c, h, w) over square windows. The padding may be half of a window at most.
 
+/// Returns the largest value in each window, or NaN if there is one; padding is left out.
 template <std::floating_point T>
 Var max_pool2d(Tape<T>& tape, Var x, const Window& window);
+/// Returns the sum of each window divided by size²: padding counts as zeros.
 template <std::floating_point T>
 Var avg_pool2d(Tape<T>& tape, Var x, const Window& window);
 
@@ -116,24 +120,26 @@ Var permute(Tape<T>& tape, Var x, const std::vector<std::size_t>& order);
 /// Returns x[i]; the result has one dimension fewer.
 template <std::floating_point T>
 Var select(Tape<T>& tape, Var x, std::size_t i);
-/// Returns the rows of weight (v, d) that `indices` names, as (indices.size(), d). The gradients of a row that is named
-/// several times are added in T.
+/// Returns the rows of weight (v, d) that `indices` names, as (indices.size(), d). Throws Error for an index that is no
+/// row. The gradients of a row that is named several times are added in T.
 template <std::floating_point T>
 Var embedding(Tape<T>& tape, Var weight, const std::vector<std::int32_t>& indices);
 
 // Reductions and losses (ops_loss.cpp). Each returns a scalar of shape (1); sums are added in the order of
-// pairwise_sum.
+// pairwise_sum. The sum of no values is 0, their mean NaN.
 
 template <std::floating_point T>
 Var sum(Tape<T>& tape, Var x);
 template <std::floating_point T>
 Var mean(Tape<T>& tape, Var x);
-/// Returns the mean of -log_probabilities[i, target[i]].
+/// Returns the mean of -log_probabilities[i, target[i]]. Throws Error if there is no row or a target is none of the
+/// classes.
 template <std::floating_point T>
 Var nll_loss(Tape<T>& tape, Var log_probabilities, const std::vector<std::int32_t>& target);
 /// Returns nll_loss(log_softmax(logits)) for logits (n, classes).
 template <std::floating_point T>
 Var cross_entropy(Tape<T>& tape, Var logits, const std::vector<std::int32_t>& target);
+/// Returns the mean of (x - target)². This loss and the next throw Error unless x and target have one shape and values.
 template <std::floating_point T>
 Var mse_loss(Tape<T>& tape, Var x, Var target);
 /// Returns the mean of max(x, 0) - x·target + log(1 + exp(-|x|)).

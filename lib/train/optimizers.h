@@ -35,7 +35,7 @@ using OptimizerStep = void (*)(const WeightsStep<T>&);
 
 struct OptimizerRow {
   std::string_view name;
-  int moments;  ///< values kept per weight without momentum; a momentum other than 0 adds one
+  int moments;  ///< values kept per weight; a momentum other than 0 adds one, if it is read
   std::vector<std::string_view> options;  ///< the members of OptimizerOptions it reads, besides lr
   bool decoupled_decay = false;           ///< the weight decays itself, not through the gradient
   std::string_view with_momentum{};       ///< its name when it has a momentum, if that name differs
@@ -49,7 +49,8 @@ std::span<const OptimizerRow> optimizers();
 /// Returns the names of the optimizers that read an option.
 std::vector<std::string_view> optimizers_with(std::string_view option);
 
-/// Returns how many values the optimizer keeps per weight, with or without a momentum.
+/// Returns how many values the optimizer keeps per weight, with or without a momentum, which makes no difference for
+/// an optimizer that does not read it.
 int moments_of(const OptimizerRow& row, bool momentum);
 
 /// Returns the row of an optimizer. Throws Error, which lists the names, for any other name.

@@ -28,7 +28,8 @@ struct LinearSizes {
 };
 
 /// The sizes of a convolution that computes Y[batch, filters, P, Q] from X[batch, channels, height, width] with filters
-/// of rows × columns; P and Q are out_height() and out_width().
+/// of rows × columns; P and Q are out_height() and out_width(). The stride must not be 0, and a filter must not be
+/// larger than the padded image.
 struct ConvSizes {
   std::uint64_t batch = 0, channels = 0, height = 0, width = 0;
   std::uint64_t filters = 0, rows = 0, columns = 0;
@@ -71,13 +72,14 @@ struct SizeAdvice {
 /// How well the sizes of a product fit an instruction.
 struct ShapeAdvice {
   SizeAdvice m, n, k;
-  double waste = 0;  ///< share of the multiplications whose operands are padding
+  double waste = 0;  ///< share of the multiplications that have padding as an operand
   bool is_aligned() const {
     return m.size == m.aligned && n.size == n.aligned && k.size == k.aligned;
   }
 };
 
-/// Returns how well the sizes of a product fit the instruction and aligned loads of the format's elements.
+/// Returns how well the sizes of a product, none of them 0, fit the instruction and aligned loads of the format's
+/// elements.
 ShapeAdvice advise(const Extents& product, const Format& format,
                    const InstructionShape& instruction);
 

@@ -22,7 +22,8 @@
 
 namespace binade {
 
-/// Thrown when a policy ends the training: those of DeepSpeed and fairseq do so at their smallest scale.
+/// Thrown when a policy ends the training: those of DeepSpeed and fairseq do so at their smallest scale, and any
+/// policy does with the parameter raise_at_min_scale.
 struct ScalerGaveUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -43,7 +44,7 @@ struct ScalerTakes {
   std::vector<std::string_view> parameters;
   bool skip_overflow = false;
 };
-/// Throws Error, which lists the names, if the recipe names a scaler that does not exist.
+/// Throws Error, which lists the names, if the recipe names a scaler that does not exist, and as with_parameters does.
 ScalerTakes scaler_takes(const TrainingRecipe& recipe);
 
 template <std::floating_point T>
@@ -51,18 +52,18 @@ class StepScaler {
  public:
   using Gradients = std::vector<typename Optimizer<T>::Gradient>;
 
-  /// Throws Error if the recipe names a scaler that does not exist.
+  /// Throws Error if the recipe names a scaler that does not exist, or a parameter of it has a wrong value.
   StepScaler(const TrainingRecipe& recipe, const OptLevel& level);
 
   /// Returns the factor by which the loss is to be multiplied.
   double scale() const;
   /// Returns the scaler of single layers that the tape's backward pass needs; null unless the scaler is adaptive.
   AdaptiveLayerScaler* layer_scaler();
-  /// Divides the gradients by the scale, in place, and notes what the scaler needs to know of them.
+  /// Multiplies the gradients by float(1 / scale), in place, and notes what the scaler needs to know of them.
   void unscale(const Gradients& gradients);
   /// Calls `optimizer_step` unless the scaler skips this step; returns whether it was called.
   bool step(const Gradients& gradients, const std::function<void()>& optimizer_step);
-  /// Ends the iteration: computes the next scale. Throws ScalerGaveUp.
+  /// Ends the iteration: computes the next scale. Throws ScalerGaveUp if the policy ends the training.
   void update();
 
  private:

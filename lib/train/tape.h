@@ -60,7 +60,8 @@ class Tape {
   Var record(std::string_view op, const Format& dtype, Shape shape, std::vector<T> value,
              const std::vector<Var>& inputs, Backward backward);
   /// Returns the value cast to `dtype`; x itself if it has that dtype. As in PyTorch's weight cache, casts of binary32
-  /// parameters to autocast's low dtype are reused while the outermost autocast scope lasts.
+  /// parameters to autocast's low dtype are reused while the outermost autocast scope lasts, unless its cache is
+  /// disabled.
   Var cast(Var x, const Format& dtype);
 
   const Tensor<T>& value(Var x) const { return nodes_[x.index].value; }
@@ -75,7 +76,7 @@ class Tape {
   /// the sum. Does nothing if `x` needs no gradient. Throws Error if the sizes differ.
   void add_gradient(Var x, std::vector<T> gradient);
   /// Runs the backward pass from `loss`, a scalar whose gradient is `seed`, and adds each parameter's gradient to
-  /// Parameter::gradient. May be called once per tape. Throws Error if `loss` has more than one element.
+  /// Parameter::gradient. May be called once per tape. Throws Error unless `loss` has exactly one element.
   void backward(Var loss, T seed = 1);
 
   /// Keeps what op_inputs knows of the op whose result is recorded next, for the log of dtypes (DtypeFlow).
@@ -85,8 +86,8 @@ class Tape {
   void report_announced(std::size_t elements);
   std::size_t size() const { return nodes_.size(); }
 
-  /// Sets a function that is called with every gradient before it is added and may change it; null: none. It must
-  /// outlive the backward pass.
+  /// Sets a function that is called with every gradient, rounded to its dtype, before it is added, and may change it;
+  /// null: none. It must outlive the backward pass.
   void set_gradient_filter(const std::function<void(std::vector<T>&)>* filter) { filter_ = filter; }
 
   /// Names an activation, so that a training's hooks find it and its gradient.
@@ -98,7 +99,8 @@ class Tape {
   /// Sets the scaler that gives each layer a factor for the gradient of its input; gradients of weights are divided by
   /// these factors again. Null: none. It must outlive the backward pass.
   void set_layer_scaler(AdaptiveLayerScaler* scaler) { layer_scaler_ = scaler; }
-  /// Returns the product of the factors by which layers have multiplied the gradient of x.
+  /// Returns the factor in the gradient of x that the layer scaler put there: the product of the layers' factors on the
+  /// way from the loss, or the common scale (common_scale) where several gradients met; 1 for a parameter in the end.
   T gradient_scale(Var x) const { return nodes_[x.index].gradient_scale; }
   /// Called by the backward function of a layer with weights: returns the gradient of its output times the layer's
   /// factor, rounded to `dtype` (unchanged if there is no layer scaler). From it the caller computes the gradient of
@@ -149,7 +151,7 @@ struct OpInputs {
 
 /// Casts the inputs of an op as autocast's lists say. Ops on no list run in the widest of their inputs' dtypes, to
 /// which the other inputs are cast (PyTorch's type promotion). The call is reported to the log of dtypes (DtypeFlow),
-/// if any.
+/// if any. There must be an input. Throws Error as autocast_dtype and promote_types do.
 template <std::floating_point T>
 OpInputs op_inputs(Tape<T>& tape, std::string_view op, std::vector<Var> inputs);
 

@@ -29,7 +29,7 @@ struct Tensor {
   std::vector<T> values;
 
   Tensor() = default;
-  /// Zeros.
+  /// Makes a tensor of zeros.
   explicit Tensor(Shape of, const Format& format = Carrier<T>::format)
       : shape(std::move(of)), dtype(format), values(elements(shape)) {}
   /// Throws Error unless there are as many values as the shape has elements. The values must be
@@ -43,12 +43,13 @@ struct Tensor {
 /// all threads. Does nothing if the format is that of T.
 template <std::floating_point T>
 void round_to(const Format& format, std::span<T> values);
-/// Rounds each value by the quantizer, on all threads; stochastic rounding of element i uses word i
-/// of the quantizer's stream.
+/// Rounds each value by the quantizer, on all threads, and returns the counts of what rounding did;
+/// stochastic rounding of element i uses word i of the quantizer's stream.
 template <std::floating_point T>
 EventCounts quantize_all(const Quantizer& to, std::span<T> values);
 
-/// Calls body(begin, end) for pieces of [0, n) of a fixed size, on all threads.
+/// Calls body(begin, end) for disjoint pieces that cover [0, n), on all threads; not at all if n is
+/// 0.
 void for_pieces(std::size_t n, const std::function<void(std::size_t, std::size_t)>& body);
 
 /// Returns the sum of the n elements x[0], x[step], ..., added in T: sums of more than 16 elements

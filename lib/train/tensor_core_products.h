@@ -41,7 +41,8 @@ struct ProductChoice {
   std::array<std::string, 3> instruction{};  ///< by Pass; empty: the architecture's usual one
 };
 
-/// Throws Error if the architecture has no such instruction, or if binary32 does not hold its operands.
+/// Returns the settings. Throws Error if the format is unknown, the architecture has no such instruction, binary32
+/// does not hold its operands, or the accumulator is "reference" with tf32 or e4m3.
 ProductSettings tensor_core_products(const ProductChoice& choice);
 
 }  // namespace binade

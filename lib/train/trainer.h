@@ -59,7 +59,9 @@ struct StepLog {
 struct TrainingLog {
   std::vector<StepLog> steps;
   double test_loss = 0;
-  double test_accuracy = 0;  ///< share of rows whose largest logit is the target's
+  /// Share of rows whose largest logit is the target's. A row with a NaN, or whose largest logit is infinite, counts as
+  /// wrong.
+  double test_accuracy = 0;
   std::size_t test_rows = 0;
   std::int64_t skipped = 0;            ///< steps that were skipped
   bool not_finite = false;             ///< the last loss or a weight is NaN or infinite
@@ -69,7 +71,7 @@ struct TrainingLog {
   std::vector<SwitchTally> switches;     ///< what autoswitch decided
   std::size_t parameters = 0;
 
-  /// Returns the mean loss of the last tenth of the steps.
+  /// Returns the mean loss of the last tenth of the steps, at least of the last one; 0 if there are no steps.
   double final_loss() const;
   /// Returns the sum of the counts of all steps.
   StepCounts updates() const;
@@ -80,7 +82,8 @@ template <std::floating_point T>
 struct StepView {
   std::int64_t step;
   double
-      scale;  ///< factor in the gradients of parameters, and, times gradient_scale, in the tape's
+      scale;  ///< factor in parameters' gradients until they are unscaled; times gradient_scale, in
+              ///< the tape's
   const Tape<T>& tape;
   const Model<T>& model;
   const Optimizer<T>& optimizer;
