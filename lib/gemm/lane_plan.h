@@ -22,8 +22,8 @@ inline constexpr std::int32_t zero_exponent = -16384;
 /// Number of accumulators of an element that the lanes have room for. A sum that needs as many or more at once is
 /// left to the definition.
 inline constexpr std::size_t most_depth = 8;
-/// A cell of loss_lanes.h has room for the count of fewer products than this.
-inline constexpr int most_in_cell = 1 << 20;
+/// The greatest number of products that a cell of loss_lanes.h has room to count.
+inline constexpr int most_in_cell = (1 << 20) - 1;
 
 /// A block of a fused sum: the index of its first operand in the order of the blocks, its number of products, and
 /// the entry of GemmAccount::by_position that it counts in.

@@ -26,7 +26,7 @@ struct LaneCost {
 /// 44 on, and below it the sum of their significands; the second holds the sum of their lost bits.
 using Cell [[gnu::vector_size(16)]] = std::uint64_t;
 inline constexpr int cell_count_bit = 44;
-static_assert(std::uint64_t{most_in_cell} << cell_count_bit == 0);
+static_assert((std::uint64_t{most_in_cell} + 1) << cell_count_bit == 0);
 /// What a block's cut makes of a product: it is kept whole, it loses some bits, or it becomes zero. `fates` is the
 /// number of these.
 enum Fate : std::uint8_t { kept, cut, gone, fates };

@@ -124,6 +124,12 @@ class ShardedModel : public TensorFile {
     if (tensors_.size() != file_of.size()) fail_for_missing(file_of);
   }
 
+  std::int64_t modified_ns() const override {
+    std::int64_t out = file_->modified_ns();
+    for (const auto& shard : shards_) out = std::max(out, shard->modified_ns());
+    return out;
+  }
+
   std::optional<Place> place_of(std::size_t index) const override {
     const auto& [shard, at] = places_.at(index);
     return shard->place_of(at);

@@ -56,8 +56,8 @@ class TensorFile {
   /// that lists its tensors; 0 for tensors that are in memory.
   std::uint64_t file_bytes() const { return file_ ? file_->size() : 0; }
   /// Returns when the tensors' files were last written to, the latest of them, in nanoseconds since
-  /// 1970; of a sharded model, when its index was; 0 for tensors in memory.
-  std::int64_t modified_ns() const;
+  /// 1970; 0 for tensors in memory.
+  virtual std::int64_t modified_ns() const;
   /// Returns the metadata of a .safetensors file, texts by name; of a file for which parts of a
   /// report stand, its loss scale alone (report/used_scale.h); an empty map for other files.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }

@@ -151,6 +151,18 @@ TEST_CASE("lanes count pieces of many rows, and long sums") {
   }
 }
 
+TEST_CASE("lanes count 2^20 products of one size, which no single cell has room for") {
+  Random random(34);
+  const GemmModel g = model_of(product_cases[0], 0);
+  GemmOperands x = draw_operands(random, g, Kind::numbers, 64, 8, 2048);
+  const auto one = [](const Format& f, bool negative) {
+    return project({.kind = binade::Kind::finite, .negative = negative, .significand = 1}, f).bits;
+  };
+  std::ranges::fill(x.a, one(g.types.a, false));
+  for (std::size_t i = 0; i < x.b.size(); ++i) x.b[i] = one(g.types.b, i % 2 == 1);
+  CHECK(same_on_every_level(g, x));
+}
+
 TEST_CASE("the reference has no lanes") {
   Random random(33);
   const GemmModel g = model_of(product_cases[0], 0);

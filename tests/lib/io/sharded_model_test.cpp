@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <random>
 
@@ -58,6 +59,16 @@ TEST_CASE("an index is all its shards' tensors") {
   CHECK(open_tensor((model.folder() / "model.safetensors.index.json") + ":b").index == 1);
   CHECK(model.refusal("{" + map + "}") == "");
   CHECK(model.refusal(R"({"metadata":{"total_size":7},)" + map + "}") == "");
+}
+
+TEST_CASE("a model was modified when the latest of its files was") {
+  const Model model;
+  const std::string index = model.write("{" + map + "}");
+  const std::filesystem::file_time_type before = std::filesystem::last_write_time(index);
+  const std::int64_t modified = open_tensor_file(index)->modified_ns();
+  std::filesystem::last_write_time(model.folder() / "2.safetensors",
+                                   before + std::chrono::hours(1));
+  CHECK(open_tensor_file(index)->modified_ns() - modified > 3'000'000'000'000);
 }
 
 TEST_CASE("shards of torch.save's are read, tied tensors as two") {
