@@ -44,9 +44,10 @@ AutocastQuestion autocast_question(const AutocastWords& words);
 
 /// What autocast does with the inputs of one case.
 struct AutocastOutcome {
-  std::optional<Format> cast_to = {};  ///< none: the inputs are not cast
+  std::optional<Format> cast_to =
+      {};  ///< of the inputs, or of the op's dtype argument; none: neither
   std::optional<Format> runs_in = {};  ///< none: the call is refused
-  bool differ = false;                 ///< the inputs have different formats after the casts
+  bool differ = false;                 ///< after the casts; false for an op with a dtype argument
   std::string refusal = {};            ///< the message with which the call is refused
 };
 

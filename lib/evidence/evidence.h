@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How anyone knows what an instruction computes, for each aspect of its arithmetic. "hardware" is never written down:
-// an aspect has this word if rows recorded on that architecture exclude a rival rule (seen.tsv) and all of them are
+// an aspect has this word if rows recorded on the instruction's own architecture exclude a rival rule (seen.tsv) and all of them are
 // reproduced bit for bit. The other words stand in a table of claims in evidence.cpp.
 #pragma once
 
@@ -39,7 +39,8 @@ struct KnownAspect {
   /// Whether any operands can touch the aspect; if not, the other members mean nothing.
   bool matters = false;
   Evidence evidence = Evidence::open;
-  /// The GPUs, the publication, or the tool: "H100", "MMA-Sim 2.1", "ptxas 13.0"
+  /// The GPUs, the publication or the tool: "H100", "MMA-Sim 2.1", "ptxas 13.0"; or what it is taken to be like:
+  /// "as sm_75", "by analogy"
   std::string source;
   std::vector<RivalRows> rivals;
 

@@ -37,7 +37,8 @@ struct Searched {
   /// Whether operands of binary32 are tried also as tf32, whose low bits the hardware ignores.
   bool tf32 = true;
   bool gpu = false;  ///< the bits seem to be a GPU's: instructions are tried before chains
-  /// Whether operands of binary32 were rounded to tf32 first, to nearest with ties to even, as cuBLAS does.
+  /// identify() sets it in its result: no model explained operands of binary32 as they are, so it rounded them to tf32,
+  /// to nearest with ties to even, as cuBLAS does, and searched again. cores_for() does not read it.
   bool rounded = false;
 
   friend bool operator==(const Searched&, const Searched&) = default;

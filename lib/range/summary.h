@@ -29,7 +29,8 @@ struct RangeSummary {
   Binades binades;                   ///< one row per binade that holds values
   std::vector<ErrorColumn> columns;  ///< formats and scales whose squared errors are summed
   /// For each column, the sum of squared errors over the values that lie, scaled, in binades up to
-  /// emax of the format. The errors of larger values follow from the binades (total_squared_error).
+  /// emax of the format. An error is that of the scaled value, divided by the scale. The errors of
+  /// larger values follow from the binades (total_squared_error).
   std::vector<ExactSum> squared_error;
 
   std::uint64_t nonzero() const { return values - zeros - nan - inf; }  ///< finite and non-zero

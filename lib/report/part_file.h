@@ -12,7 +12,9 @@
 //   number of updates, and for each:            those of this part, in the order of the inputs
 //     number of the update, counts              among the pairs of weight and update of all inputs,
 //                                               from 0; a text (counts_bytes.h)
-//   the checksum
+//   the checksum                              FNV-1a of all bytes before it (counts_file.h)
+//
+// Each number and the checksum is an integer of 64 bits, little-endian (counts_bytes.h).
 #pragma once
 
 #include <cstdint>

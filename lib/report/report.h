@@ -32,7 +32,7 @@ struct TensorRow {
   std::size_t file = 0;  ///< index in Report::files
   std::uint64_t values = 0, nonzero = 0;
   FormatFigures in_binary16;
-  /// The status and the members below are those of the TensorReport.
+  /// From status to advice_interval: those of the TensorReport; of its loss scale the interval alone.
   std::string status;
   std::optional<ScaleInterval> loss_scale;
   std::string advice_format;
@@ -62,7 +62,7 @@ struct Report {
   /// One scale for all tensors, or for the gradients if it is known which they are.
   LossScale loss_scale;
   std::size_t scaled_tensors = 0;  ///< the number of tensors that the scale is computed from
-  std::vector<RoleReport> roles;   ///< if there are two or more; in their order, other last
+  std::vector<RoleReport> roles;   ///< if there are two or more; in TensorRole's order, other last
   std::optional<TimeReport> time;  ///< if the tensors' names say two steps or more
   /// What readers should know about names that seem to say a step and do not, and about a --role
   /// that fits no name; empty if there is neither.
@@ -84,8 +84,8 @@ using TensorSink = std::function<void(const TensorReport&)>;
 
 using TensorFiles = std::vector<std::unique_ptr<TensorFile>>;
 
-/// The inputs of a report and its options. The options have no scales if the inputs are summaries
-/// without squared errors.
+/// The inputs of a report and its options. options.scales_log2, the scales at which squared errors are
+/// summed, is empty if the inputs are summaries without squared errors.
 struct ReportInputs {
   TensorFiles files;
   ReportOptions options;
@@ -99,16 +99,16 @@ struct NamedSummary {
 };
 
 /// Each makes the inputs of a report: from files, from summaries, or from a counted run. They throw
-/// Error if some of the tensors have squared errors and some have none, or if none has those of the
-/// scales in the options.
+/// Error if some of the tensors have squared errors (or elements to compute them from) and some have
+/// none, or if none has any and options.scales_log2 is not {0} alone.
 ReportInputs open_inputs(const std::vector<std::string>& files, const ReportOptions& options);
 ReportInputs inputs_of(std::vector<NamedSummary> summaries, const ReportOptions& options);
 ReportInputs inputs_of(std::shared_ptr<const CountedRun> run,
                        std::shared_ptr<const std::vector<RangeSummary>> summaries,
                        const ReportOptions& options);
 
-/// Reads every floating-point tensor of the inputs once. If a device is given, it counts the
-/// elements of binary32. Throws Error if a file is bad, if none holds a floating-point tensor, if
+/// Reads every floating-point tensor of the inputs once, and the weight and the update of each UpdatePair
+/// a second time. If a device is given, it counts the elements of binary32. Throws Error if a file is bad, if none holds a floating-point tensor, if
 /// there are 2^64 values or more, if the files belong to two runs, or if a device is given and some
 /// inputs are summaries or counted runs.
 Report read_report(const ReportInputs& inputs, const Progress& progress = {},

@@ -14,7 +14,7 @@ namespace binade {
 
 struct WorkloadRow {
   std::string_view name;
-  std::size_t batch;           ///< rows per step
+  std::size_t batch;           ///< samples per step: images, or texts
   std::string_view optimizer;  ///< a name in optimizers(); its momentum, if it has one, is 0.9
   double lr;                   ///< a learning rate with which it trains well in binary32
   std::string_view what;
@@ -44,7 +44,7 @@ std::size_t epoch_rows(std::string_view name, const std::string& data_folder);
 /// Throws Error if a batch (0: the workload's own) is larger than an epoch.
 void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows);
 
-/// Returns the network and its data. An epoch of images is a permutation drawn from the seed; the rows after its last
+/// Returns the network and its data. An epoch of images is a permutation drawn from the seed that train_batch is given; the rows after its last
 /// whole batch are not used. Of images to test, the first 2000 are used. `batch` 0 is the workload's own. Throws
 /// Error if the data are missing or too few, or as check_batch does.
 template <std::floating_point T>
