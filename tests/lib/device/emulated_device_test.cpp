@@ -26,6 +26,7 @@
 namespace binade::emulated_device_test {
 namespace {
 
+using test::error_of;
 using test::has;
 
 class Bare final : public Device {
@@ -35,16 +36,6 @@ class Bare final : public Device {
  private:
   DeviceInfo info_{.name = "bare", .compute_capability = 80};
 };
-
-template <class Call>
-std::string complaint(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 DeviceRows some_rows(std::uint64_t rows) { return {.rows = rows}; }
 
@@ -115,17 +106,17 @@ TEST_CASE("the seed matters, and each generator comes alone") {
 TEST_CASE("no rows, an unknown generator, an unknown architecture, another's instruction") {
   const SetSink none = [](const CheckedSet&, const Dots&) {};
   EmulatedDevice device(90);
-  CHECK(has(complaint([&] { check_device(device, some_rows(0), 5, none); }), "nothing to compare"));
+  CHECK(has(error_of([&] { check_device(device, some_rows(0), 5, none); }), "nothing to compare"));
   const DeviceRows unknown{.generator = "tinny"};
-  CHECK(has(complaint([&] { check_device(device, unknown, 5, none); }), "did you mean tiny?"));
+  CHECK(has(error_of([&] { check_device(device, unknown, 5, none); }), "did you mean tiny?"));
   EmulatedDevice old(61);
-  CHECK(has(complaint([&] { check_device(old, some_rows(1), 5, none); }), "no architecture '61'"));
+  CHECK(has(error_of([&] { check_device(old, some_rows(1), 5, none); }), "no architecture '61'"));
   Dots dots;
   const Instruction ampere = parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 80);
   CHECK(device.run_dots(ampere, dots) == "emulated sm_90 runs no instructions of sm_80");
   dots.c = {0};
   EmulatedDevice fitting(80);
-  CHECK(has(complaint([&] { fitting.run_dots(ampere, dots); }), "1 rows that do not fit a and b"));
+  CHECK(has(error_of([&] { fitting.run_dots(ampere, dots); }), "1 rows that do not fit a and b"));
 }
 
 TEST_CASE("a device without Tensor Core instructions skips them all, with the reason") {
@@ -172,7 +163,7 @@ TEST_CASE("crossings that do not fit are errors; wgmma's tiles may be m64n8") {
   EmulatedDevice device(90);
   CrossTally tally;
   const auto run = [&](std::uint32_t rows, int m, int n) {
-    return complaint([&] {
+    return error_of([&] {
       device.tally_crossed(how, pool, {.tiles = 1, .rows = rows, .m = m, .n = n}, tally);
     });
   };
@@ -301,8 +292,7 @@ TEST_CASE("a device without bulk work says so") {
         "this device counts no ranges in its memory");
   CHECK(bare.multiply({}, way) == "this device multiplies no matrices");
   CHECK_NOTHROW(expect_done(bare, std::nullopt));
-  CHECK(complaint([&] { expect_done(bare, "it cannot"); }) ==
-        "bare: it cannot; leave --device out");
+  CHECK(error_of([&] { expect_done(bare, "it cannot"); }) == "bare: it cannot; leave --device out");
 }
 
 TEST_CASE("a device without scalar instructions says so") {

@@ -17,11 +17,12 @@
 #include "lib/device/row_plan.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/safetensors.h"
-#include "tests/lib/io/files.h"
+#include "tests/lib/device/spoiled_recording.h"
 
 namespace binade::recording_test {
 namespace {
 
+using test::error_of;
 using test::has;
 
 const std::string name = "mma.m16n8k16.f32.f16.f16.f32";
@@ -51,28 +52,15 @@ bool same(const Dots& x, const Dots& y) {
 
 std::size_t tensors_of(const std::string& path) { return open_safetensors(path)->tensors().size(); }
 
-template <class Call>
-std::string complaint(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 /// A recording of one row as text: 1 · 1 + 0 and zeros, of binary16 to binary32; then spoiled.
-struct Spoiled {
-  std::map<std::string, std::string> metadata{
-      {"gpu", "g"},        {"driver", "1"},       {"cuda", "13"},
-      {"ptx", "p"},        {"sass", "s"},         {"generator", "unknown"},
-      {"seed", "unknown"}, {"rows", "1"},         {"input_hash", "04c7a05f5e911ef5"},
-      {"date", "today"},   {"instruction", name}, {"architecture", "sm_90"},
-  };
-  nlohmann::ordered_json header;
-  std::string data;
-
+struct Spoiled : test::SpoiledRecording {
   Spoiled() {
+    metadata = {
+        {"gpu", "g"},        {"driver", "1"},       {"cuda", "13"},
+        {"ptx", "p"},        {"sass", "s"},         {"generator", "unknown"},
+        {"seed", "unknown"}, {"rows", "1"},         {"input_hash", "04c7a05f5e911ef5"},
+        {"date", "today"},   {"instruction", name}, {"architecture", "sm_90"},
+    };
     const auto tensor = [&](const char* key, const char* dtype, const std::vector<int>& shape,
                             const std::string& bytes) {
       header[key] = {{"dtype", dtype},
@@ -85,23 +73,13 @@ struct Spoiled {
     tensor("c", "U32", {1}, std::string(4, '\0'));
     tensor("d", "U32", {1}, std::string("\x00\x00\x80\x3F", 4));
   }
-
-  std::string text() const {
-    nlohmann::ordered_json all{{"__metadata__", metadata}};
-    all.update(header);
-    return test::safetensors(all.dump(), data);
-  }
 };
 
 std::string refused(const std::function<void(Spoiled&)>& spoil) {
-  const test::Folder folder;
   Spoiled file;
   spoil(file);
-  const std::string path = folder.write("x.safetensors", file.text());
-  std::string said = complaint([&] { read_recording(path, how); });
-  CHECK((said.empty() || said.starts_with(path + ": ")));
-  CHECK(said.find('\n') == std::string::npos);
-  return said;
+  return test::refusal_of_bytes(file.text(),
+                                [](const std::string& path) { read_recording(path, how); });
 }
 
 }  // namespace
@@ -243,12 +221,12 @@ TEST_CASE("tensors must be those that the metadata promise") {
 
 TEST_CASE("what is no .safetensors is refused") {
   const test::Folder folder;
-  CHECK(has(complaint([&] { read_recording(folder / "none", how); }), "none: "));
-  CHECK(has(complaint([&] { read_recording_info(folder.write("x", "abc")); }), "truncated"));
+  CHECK(has(error_of([&] { read_recording(folder / "none", how); }), "none: "));
+  CHECK(has(error_of([&] { read_recording_info(folder.write("x", "abc")); }), "truncated"));
   const std::string cut = Spoiled().text();
   for (std::size_t n = 0; n < cut.size(); n += 7) {
     const std::string path = folder.write("cut", cut.substr(0, n));
-    CHECK(has(complaint([&] { read_recording(path, how); }), path + ": "));
+    CHECK(has(error_of([&] { read_recording(path, how); }), path + ": "));
   }
 }
 
@@ -257,9 +235,9 @@ TEST_CASE("rows that do not fit are not written") {
   const std::string path = folder / "x.safetensors";
   Dots dots = recorded("normal", 4);
   dots.a.pop_back();
-  CHECK(has(complaint([&] { write_recording(path, info_of("normal:50"), how, dots); }),
+  CHECK(has(error_of([&] { write_recording(path, info_of("normal:50"), how, dots); }),
             "4 rows that do not fit their inputs"));
-  CHECK(has(complaint([&] { write_recording(path, info_of("normal"), how, {}); }), "0 rows"));
+  CHECK(has(error_of([&] { write_recording(path, info_of("normal"), how, {}); }), "0 rows"));
   CHECK(folder.count() == 0);
 }
 

@@ -10,8 +10,8 @@
 
 #include "lib/device/emulated_device.h"
 #include "lib/instruction/instruction_name.h"
-#include "lib/text/error.h"
 #include "tests/lib/cases/dot_rows.h"
+#include "tests/lib/text/error_of.h"
 
 namespace binade::row_plan_test {
 namespace {
@@ -21,12 +21,7 @@ using namespace test;  // NOLINT(google-build-using-namespace): rows and models
 void toward_zero(DotModel& model) { model.rounding = Rounding::toward_zero; }
 
 std::string complaint(const char* text) {
-  try {
-    parse_row_plan(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { parse_row_plan(text); });
 }
 
 }  // namespace

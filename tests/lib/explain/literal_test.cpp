@@ -15,7 +15,7 @@
 
 #include "lib/explain/rounding_words.h"
 #include "lib/number/number_text.h"
-#include "lib/text/error.h"
+#include "tests/lib/text/error_of.h"
 
 namespace literal_test {
 namespace {
@@ -240,12 +240,7 @@ constexpr std::array tested_roundings{Rounding::ties_to_even,    Rounding::ties_
                                       Rounding::stochastic};
 
 std::string error_of(const std::string& text) {
-  try {
-    binade::parse_literal(text);
-  } catch (const binade::Error& e) {
-    return e.what();
-  }
-  return "";
+  return binade::test::error_of([&] { binade::parse_literal(text); });
 }
 
 std::string value_of_literal(const std::string& text) {

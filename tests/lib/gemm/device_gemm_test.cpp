@@ -97,12 +97,8 @@ TEST_CASE("rows are told as they are done") {
 
 std::string refusal(const NamedGemm& named, Device& device) {
   test::Random random(8);
-  try {
-    gemm_on_device(device, named, draw(random, named.model, 2, 2, 40));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of(
+      [&] { gemm_on_device(device, named, draw(random, named.model, 2, 2, 40)); });
 }
 
 TEST_CASE("a planted rule shows: the model's bits are the device's") {

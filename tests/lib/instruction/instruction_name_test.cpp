@@ -15,20 +15,11 @@
 namespace binade::instruction_name_test {
 namespace {
 
+using test::error_of;
 using test::has;
 
-template <class Call>
-std::string complaint(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::string unknown(const std::string& name, int sm) {
-  return complaint([&] { parse_instruction(name, sm); });
+  return error_of([&] { parse_instruction(name, sm); });
 }
 
 }  // namespace
@@ -180,7 +171,7 @@ TEST_CASE("architectures") {
   CHECK(parse_architecture("70") == 70);
   for (const char* text : {"", "sm_", "a", "sm_91", "sm_90b", "sm-90", "90 ", "-90", "0x5A",
                            "99999999999999999999", "gfx942"}) {
-    const std::string said = complaint([&] { parse_architecture(text); });
+    const std::string said = error_of([&] { parse_architecture(text); });
     CHECK(has(said, "no architecture '" + std::string(text) + "'; there are sm_70, sm_75"));
   }
 }

@@ -8,7 +8,7 @@
 
 #include <cstdio>
 
-#include "lib/text/error.h"
+#include "tests/lib/text/error_of.h"
 
 namespace binade::test_function_test {
 namespace {
@@ -28,12 +28,7 @@ TestSettings rounding(Rounding r) { return {.attributes = {.rounding = r}}; }
 
 /// The message of the Error that a name gives; empty if it is taken.
 std::string complaint(const std::string& name) {
-  try {
-    parse_test_function(name);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { parse_test_function(name); });
 }
 
 bool holds(const std::string& text, const std::string& part) {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "lib/text/error.h"
+#include "tests/lib/text/error_of.h"
 
 namespace binade::test_stream_test {
 namespace {
@@ -49,12 +49,7 @@ StreamCheck checked(const std::string& text, const std::string& name = "f16_add"
 /// The message of the Error that a stream gives; empty if it is taken.
 std::string complaint(const std::string& text, const std::string& name = "f16_add",
                       std::size_t most = ~std::size_t{0}) {
-  try {
-    checked(text, name, 5, {}, most);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { checked(text, name, 5, {}, most); });
 }
 
 std::string repeated(const std::string& line, std::size_t times) {

@@ -49,12 +49,7 @@ Replayed replayed(const std::vector<std::string>& paths, std::size_t keep = 5) {
 }
 
 std::string complaint(const std::vector<std::string>& paths) {
-  try {
-    replayed(paths);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { replayed(paths); });
 }
 
 void record(const std::string& path, const std::string& name, int sm, std::uint64_t rows,
