@@ -55,8 +55,7 @@ struct ScalerRun {
   std::optional<std::size_t> gave_up;         ///< the step at which the policy ended the training
   std::vector<double> change_steps, changes;  ///< steps, and the scale from each on
   double last_log2 = 0, lowest_log2 = 0, highest_log2 = 0;
-  /// Binades from S up to the largest power of two that does not overflow: the mean over the steps that were taken, and
-  /// the value at the end.
+  /// Binades from S to the largest power of two that does not overflow: mean over the steps taken, and at the end.
   double mean_gap = 0;
   double last_gap = 0;
 };

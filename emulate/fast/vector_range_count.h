@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `range_count` of emulate/range_count.h for floats, equal in every count and sum: 32 values at a time, by vectors of
-// V, are added to the RangeCells of emulate/fast/range_count.h. V is the level's vector unit (avx2.h, avx512.h): a
-// struct of types and functions for its vectors. The lack of a fraction f, its bits inverted, has a length that tells
-// the segment: as a float, the lack's exponent field is an index into a table of 16 bytes in a register.
+// `range_count` of emulate/range_count.h for floats, equal in every count and sum: 32 values at a time go into the
+// RangeCells of emulate/fast/range_count.h, by vectors of V (the level's types and functions: avx2.h, avx512.h). The lack
+// of a fraction f is its inverted bits; as a float, its exponent field is an index into a table of segments:
 //
 //     f  1111 1110 0000 1010 1111 000   lack  0000 0001 1111 0101 0000 111 1100'0000
 //
-// That lack has 24 bits: exponent field 150, less 143 (field_of_index_0), is index 7, segment 5.
-//
-// The tail 1100'0000 makes the lack of f = 0, and no other, round up to the next binade as a float, so that 0 has an
-// index of its own. The one boundary between segments whose distance from 2 is no power of two, 1.8125, is a
-// comparison.
+// That lack has 24 bits: exponent field 150, less 143 (field_of_index_0), is index 7, segment 5. The tail 1100'0000 makes
+// the lack of f = 0, and no other, round up to the next binade as a float, so that 0 has an index of its own. The one
+// boundary between segments whose distance from 2 is no power of two, 1.8125, is a comparison.
 #pragma once
 
 #include <array>
@@ -68,9 +65,8 @@ struct VectorRangeCount {
     }
   };
 
-  /// A cell's place in its row, in bytes, where segment 8 is the first and segment 0 the last, by the length of the
-  /// lack: indices 0 to 3 stand for up to 12 bits (without the tail), 4 for 13, …, 14 for 23 bits, 15 for f = 0.
-  /// Significands up to 1.8125 lie one cell further.
+  /// A cell's place in its row, in bytes (segment 8 first, 0 last), by the length of the lack without its tail: indices
+  /// 0 to 3 for up to 12 bits, 4 for 13, …, 14 for 23, 15 for f = 0. Significands up to 1.8125 lie one cell further.
   alignas(16) static constexpr std::uint8_t segment_table[16]{0,  0,  0,  0,  16, 32, 32, 48,
                                                               64, 64, 64, 64, 80, 96, 96, 112};
 
