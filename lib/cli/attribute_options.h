@@ -4,7 +4,7 @@
 // every command.
 #pragma once
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/explain/attribute_words.h"
 
 namespace binade {

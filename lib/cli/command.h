@@ -4,7 +4,7 @@
 // row, and program.cpp lists them.
 #pragma once
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 
 namespace binade {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/io/output_paths.h"
 
 namespace binade {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/device/device.h"
 #include "lib/evidence/rule_choice.h"
 

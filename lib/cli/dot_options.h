@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/validate/dots.h"
 
 namespace binade {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/cli/rule_options.h"
 #include "lib/gemm/account_json.h"
 #include "lib/gemm/files.h"

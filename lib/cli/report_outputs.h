@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/io/output_paths.h"
 #include "lib/report/report.h"
 

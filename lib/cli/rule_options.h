@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/evidence/rule_choice.h"
 
 namespace binade {

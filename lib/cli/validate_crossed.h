@@ -4,7 +4,7 @@
 // itself.
 #pragma once
 
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 
 namespace binade {
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "lib/cli/dot_options.h"
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/evidence/rule_choice.h"
 #include "lib/validate/dots.h"
 

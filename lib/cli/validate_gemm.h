@@ -10,7 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "lib/cli/gemm_options.h"
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 #include "lib/validate/gemm.h"
 
 namespace binade {

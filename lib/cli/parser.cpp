@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parser of the command line by means of CLI11, whose header only this file includes.
-#include "lib/cli/options.h"
+#include "lib/cli/parser.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>

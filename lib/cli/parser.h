@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parser of the command line. Its classes have the names and functions of CLI11's, whose header only options.cpp
+// The parser of the command line. Its classes have the names and functions of CLI11's, whose header only parser.cpp
 // includes, because that costs more to compile than a command does. App and Option are handles, which are copied
 // freely; what they point to lives as long as the Program.
 #pragma once
@@ -54,7 +54,7 @@ class App {
   explicit App(CLI::App* app) : app_(app) {}
 
   /// Declares an option ("-r,--rounding") or a positional ("FILE"). `value` is written when the command line is parsed,
-  /// so it must live until then. options.cpp lists the types that T may be.
+  /// so it must live until then. parser.cpp lists the types that T may be.
   template <typename T>
   Option add_option(const std::string& name, T& value, const std::string& help = "") const;
   /// Declares an option whose value names a file or a folder that the command writes. --help shows its type as OUT, by
