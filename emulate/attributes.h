@@ -23,6 +23,9 @@ namespace binade {
 ///     toward_negative    2       2       3      -3
 ///     to_odd             3       3       3      -3
 ///     stochastic         3: 1/4  3: 1/2  4: 1/2 -3: 1/4   (probability of the larger magnitude)
+///
+/// What a direction does is written in project.h (rounds_up, overflows_to_max), and for arrays in fast/rounding.h and
+/// fast/quantize.h.
 enum class Rounding : std::uint8_t {
   ties_to_even,     ///< PTX .rn; at precision 1 a tie takes the larger magnitude
   ties_to_away,     ///< PTX .rna

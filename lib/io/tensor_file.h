@@ -3,7 +3,8 @@
 // One interface to every file that holds tensors: .safetensors, .npy, .npz, archives of torch.save,
 // and tensors in several files (the index of a sharded model, a checkpoint of torch.distributed).
 // Opening reads and checks only the directory of the tensors; the data are streamed in one pass and
-// are never in memory as a whole. An Error is thrown if a file is written to meanwhile.
+// are never in memory as a whole. An Error is thrown if a file is written to meanwhile. A new format
+// of files is recognised in tensor_file.cpp (open_by_contents).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counts the elements of a tensor, given as bytes, into a RangeSummary, in one pass and on all
-// threads.
+// threads. What is counted is defined in emulate/range_count.h.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of columns: for each a name, a kind, and where its value is in a tensor's JSON.
+// The table of columns: for each a name, a kind, and where its value is in a tensor's JSON. A new
+// figure of a format begins in format_report.h.
 #include "lib/report/csv.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates the parameters of a model by one of the optimizers of optimizers.h. Each op is computed in T (float, or
+// Updates the parameters of a model by one of the optimizers of optimizers.h (its rows are in optimizers.cpp). Each op is computed in T (float, or
 // double in trainings in binary64) and rounded to the dtype in which the weights are kept. Weights narrower than T have
 // a master copy in T or none; the sum of a weight without a master copy and its change is rounded to nearest,
 // stochastically (the sum in binary64, rounded once), or with Kahan's compensation.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss scale of a training as its loop uses it: a GradScaler with any policy of loss_scaler.h, or one of the three
-// scalers that look at the gradients (log_max, histogram, adaptive). For double there is no loss scale: the scale is 1
-// and no step is skipped.
+// The loss scale of a training as its loop uses it: a GradScaler with any policy of lib/amp/loss_scaler.h, or one of the
+// three scalers that look at the gradients (log_max, histogram, adaptive). For double there is no loss scale: the scale
+// is 1 and no step is skipped. A new policy is a row of make_policies() in lib/amp/loss_scaler.cpp.
 #pragma once
 
 #include <functional>
