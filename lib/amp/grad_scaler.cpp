@@ -5,7 +5,6 @@
 #include "lib/amp/grad_scaler.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,23 +14,6 @@
 
 namespace binade {
 namespace {
-
-double number(const nlohmann::json& state, const char* key) {
-  if (!state.contains(key) || !state[key].is_number()) {
-    throw Error(fmt::format(
-        "GradScaler state: {} is missing or no number; give what state_dict() gave", key));
-  }
-  return state[key].get<double>();
-}
-
-std::int64_t integer(const nlohmann::json& state, const char* key) {
-  if (!state.contains(key) || !state[key].is_number_integer() ||
-      state[key].get<double>() >= 0x1p63) {
-    throw Error(fmt::format(
-        "GradScaler state: {} is missing or no integer; give what state_dict() gave", key));
-  }
-  return state[key].get<std::int64_t>();
-}
 
 /// Returns the policy. Throws Error where PyTorch's constructor would fail one of its assertions about the factors.
 const LossScalePolicy& asserted(const LossScalePolicy& policy, bool enabled) {
@@ -200,50 +182,21 @@ void GradScaler::set_growth_interval(std::int64_t interval) {
   scaler_.set_policy(policy);
 }
 
-nlohmann::ordered_json GradScaler::state_dict() const {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  if (!options_.enabled) return out;
-  out["scale"] = scale_json(get_scale());
-  out["growth_factor"] = get_growth_factor();
-  out["backoff_factor"] = get_backoff_factor();
-  out["growth_interval"] = get_growth_interval();
-  out["_growth_tracker"] = get_growth_tracker();
-  if (scaler_.policy().name != "torch") {
-    out["policy"] = scaler_.policy().name;
-    out["state"] = loss_scaler_json(scaler_.state());
-  }
+GradScalerState GradScaler::state() const {
+  GradScalerState out{get_growth_factor(), get_backoff_factor(), get_growth_interval(),
+                      scaler_.state()};
+  if (!scale_used_) out.scaler.scale = unused_scale_;
   return out;
 }
 
-void GradScaler::load_state_dict(const nlohmann::json& state) {
-  if (!options_.enabled) return;
-  if (!state.is_object() || state.empty()) {
-    throw Error(
-        "The source state dict is empty, possibly because it was saved from a disabled instance of "
-        "GradScaler.");
-  }
+void GradScaler::set_state(const GradScalerState& state) {
   LossScalePolicy policy = scaler_.policy();
-  LossScalerState loaded = scaler_.state();
-  policy.growth_factor = number(state, "growth_factor");
-  policy.backoff_factor = number(state, "backoff_factor");
-  policy.growth_interval = integer(state, "growth_interval");
-  if (policy.name == "torch") {
-    const auto scale = state.contains("scale") ? scale_of(state["scale"]) : std::nullopt;
-    if (!scale) {
-      throw Error("GradScaler state: scale is missing or no number; give what state_dict() gave");
-    }
-    loaded.scale = *scale;
-    loaded.growth_tracker = integer(state, "_growth_tracker");
-  } else if (!state.contains("policy") || state["policy"] != policy.name) {
-    throw Error(fmt::format(
-        "GradScaler state: it is not of the policy {}; load it into a scaler of its own",
-        policy.name));
-  } else {
-    loaded = loss_scaler_state(state.value("state", nlohmann::json()));
-  }
+  policy.growth_factor = state.growth_factor;
+  policy.backoff_factor = state.backoff_factor;
+  policy.growth_interval = state.growth_interval;
   scaler_.set_policy(policy);
-  scaler_.set_state(loaded);
-  unused_scale_ = loaded.scale;
+  scaler_.set_state(state.scaler);
+  unused_scale_ = state.scaler.scale;
 }
 
 std::optional<bool> GradScaler::found_inf(std::uint64_t optimizer) const {

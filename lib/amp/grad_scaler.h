@@ -13,8 +13,6 @@
 #include <span>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"
 
@@ -44,6 +42,13 @@ struct FoundInf {
   std::size_t gradient = 0;  ///< index in OptimizerView::gradients
   std::size_t element = 0;
   float value = 0;  ///< the element, still scaled
+};
+
+/// What a checkpoint keeps of a GradScaler.
+struct GradScalerState {
+  double growth_factor = 2, backoff_factor = 0.5;
+  std::int64_t growth_interval = 2000;
+  LossScalerState scaler;
 };
 
 class GradScaler {
@@ -92,12 +97,9 @@ class GradScaler {
   void set_backoff_factor(double factor);
   void set_growth_interval(std::int64_t interval);
 
-  /// Returns {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}, or {} if the scaler is disabled.
-  /// An infinite scale is "inf", a NaN "nan". Policies other than torch add "policy" and "state". load_state_dict
-  /// throws Error if a key that it reads is missing or has a value of the wrong kind, and for another policy than torch
-  /// if the state is not of this policy. It does nothing if the scaler is disabled.
-  nlohmann::ordered_json state_dict() const;
-  void load_state_dict(const nlohmann::json& state);
+  /// The state between two iterations (scaler_json.h writes it as PyTorch's state_dict). set_state() does not check it.
+  GradScalerState state() const;
+  void set_state(const GradScalerState& state);
 
   /// Returns whether this optimizer's gradients of this iteration held an infinity or NaN; none before they are
   /// unscaled or stepped, after update(), and if there are no gradients.

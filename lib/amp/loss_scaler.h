@@ -12,8 +12,6 @@
 #include <span>
 #include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
-
 namespace binade {
 
 /// When a good step makes the scale grow.
@@ -129,15 +127,5 @@ class LossScaler {
   LossScalePolicy policy_;
   LossScalerState state_;
 };
-
-/// Convert a scale to JSON and back. JSON has neither infinity nor NaN: they become "inf" and "nan". scale_of returns
-/// nothing if the JSON is neither these nor a number.
-nlohmann::ordered_json scale_json(double scale);
-std::optional<double> scale_of(const nlohmann::json& json);
-
-/// Convert a state to JSON, {scale, growth_tracker, …}, as a checkpoint keeps it, and back. loss_scaler_state throws
-/// Error for JSON that is not such a state.
-nlohmann::ordered_json loss_scaler_json(const LossScalerState& state);
-LossScalerState loss_scaler_state(const nlohmann::json& json);
 
 }  // namespace binade

@@ -8,13 +8,25 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/io/own_folder.h"
+
 namespace binade {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// Returns the folder of the data that were installed with the program; if there is none, as beside a program that was
+/// built and not installed, that of the sources.
+std::string installed_data_folder() {
+  const fs::path program = own_folder();
+  const fs::path installed = (program / BINADE_DATA_FROM_BINDIR).lexically_normal();
+  std::error_code unseen;
+  return !program.empty() && fs::is_directory(installed, unseen) ? installed.string()
+                                                                 : BINADE_DATA_FOLDER;
+}
+
 std::string& default_data_folder() {
-  static std::string folder = BINADE_DATA_FOLDER;
+  static std::string folder = installed_data_folder();
   return folder;
 }
 
@@ -37,7 +49,7 @@ void add_files(const std::string& name, const fs::path& place, std::vector<Input
 void add_data_option(App app, std::string& folder) {
   app.add_option("--data", folder,
                  "folder of the data that come with binade (default: the variable BINADE_DATA, "
-                 "else experiments/data)");
+                 "else the data installed with the program, else experiments/data)");
 }
 
 void set_default_data_folder(std::string folder) { default_data_folder() = std::move(folder); }

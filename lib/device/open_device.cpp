@@ -19,11 +19,18 @@ namespace {
 
 constexpr std::string_view what_to_do = "rebuild it with ./dev build, or remove it";
 
-/// Returns the path that the module would have, beside this program or shared library; empty if the
+/// Returns the path of the module: beside this program or shared library, or where it is installed.
+/// If it is in none of these places, the path that it would have beside the program; empty if the
 /// system does not tell where that is.
 std::filesystem::path module_path() {
   const std::filesystem::path folder = own_folder();
-  return folder.empty() ? folder : folder / device_module;
+  if (folder.empty()) return folder;
+  std::error_code unseen;
+  for (const char* place : {"", BINADE_MODULES_FROM_BINDIR, "binade"}) {
+    std::filesystem::path path = (folder / place / device_module).lexically_normal();
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, unseen))) return path;
+  }
+  return folder / device_module;
 }
 
 /// Returns whether the end of an ELF file is missing, which would crash the loader. The section

@@ -14,6 +14,7 @@
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/loss.h"
 #include "lib/number/exact_sum.h"
+#include "lib/parallel/parallel.h"
 
 namespace binade {
 

@@ -14,6 +14,7 @@
 
 #include "emulate/instruction_shapes.h"
 #include "lib/format/format_spec.h"
+#include "lib/gemm/packed_elements.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/safetensors_writer.h"
@@ -43,17 +44,6 @@ std::string words_of(const Format& f) {
 
 constexpr std::size_t elements_at_once = std::size_t{1} << 16;
 
-/// Calls `visit` with an unsigned integer type of `width` bytes.
-template <class Visit>
-void in_words(std::size_t width, const Visit& visit) {
-  switch (width) {
-    case 1: return visit(std::uint8_t{});
-    case 2: return visit(std::uint16_t{});
-    case 4: return visit(std::uint32_t{});
-    default: return visit(std::uint64_t{});
-  }
-}
-
 /// Replaces encodings of `from` by encodings of `to`, on all threads. Returns false, and changes nothing, if there are
 /// NaNs or infinities, or if an element is no number of `to` and `round` is false.
 bool convert_at_once(std::vector<std::uint64_t>& elements, const Format& from, const Format& to,
@@ -67,16 +57,7 @@ bool convert_at_once(std::vector<std::uint64_t>& elements, const Format& from, c
       quantize_elements({.format = to}, from, ResultKind::encodings, in, 0, out);
   if (counts.nan_in != 0 || counts.inf_in != 0) return false;
   if (!round && (counts.inexact != 0 || counts.overflow != 0)) return false;
-  in_words(out_width, [&]<class Word>(Word) {
-    parallel_for(elements.size(), elements_at_once,
-                 [&](std::size_t begin, std::size_t end, std::size_t) {
-                   for (std::size_t i = begin; i < end; ++i) {
-                     Word word;
-                     std::memcpy(&word, out.data() + i * sizeof(Word), sizeof(Word));
-                     elements[i] = word;
-                   }
-                 });
-  });
+  unpack_elements(out, out_width, elements);
   return true;
 }
 
@@ -214,19 +195,6 @@ std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel
 Dtype result_dtype(const GemmModel& model) {
   const Format& f = model.epilogue.out;
   return is_integer(f) ? *find_dtype("I32") : encoded_dtype(f);
-}
-
-void pack_elements(std::span<const std::uint64_t> elements, std::size_t width,
-                   std::span<std::byte> out) {
-  in_words(width, [&]<class Word>(Word) {
-    parallel_for(elements.size(), elements_at_once,
-                 [&](std::size_t begin, std::size_t end, std::size_t) {
-                   for (std::size_t i = begin; i < end; ++i) {
-                     const auto word = static_cast<Word>(elements[i]);
-                     std::memcpy(out.data() + i * sizeof(Word), &word, sizeof(Word));
-                   }
-                 });
-  });
 }
 
 void check_result_name(const std::string& path) {

@@ -62,10 +62,6 @@ std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel
 /// Returns the dtype in which D is stored: that of its format, or unsigned integers of the same width if
 /// there is none; I32 for an integer product.
 Dtype result_dtype(const GemmModel& model);
-/// Writes encodings as elements of `width` bytes (1, 2, 4 or 8) each, on all threads.
-void pack_elements(std::span<const std::uint64_t> elements, std::size_t width,
-                   std::span<std::byte> out);
-
 /// Writes D as .npy, or as tensor "d" of a .safetensors file with `metadata`, which says how it was made.
 /// Throws Error as check_result_name does, and if the file cannot be written.
 void write_result(const std::string& path, const GemmModel& model, const GemmOperands& operands,

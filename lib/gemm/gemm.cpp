@@ -3,6 +3,8 @@
 // Prepares a product and computes it.
 #include "lib/gemm/gemm.h"
 
+#include "lib/gemm/prepared_product.h"
+
 namespace binade {
 
 std::vector<std::uint64_t> gemm(const GemmModel& model, const GemmOperands& operands,

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/gemm/prepared_product.h"
+#include "emulate/gemm_model.h"
+#include "lib/gemm/operands.h"
+#include "lib/gemm/progress.h"
 
 namespace binade {
 

@@ -15,14 +15,11 @@
 
 #include "lib/gemm/operand_groups.h"
 #include "lib/gemm/operands.h"
+#include "lib/gemm/progress.h"
 #include "lib/gemm/sum_program.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
-
-/// Called now and then with the number of elements of D that are done, divided by n and rounded down:
-/// from 0 to m. Calls never overlap.
-using GemmProgress = std::function<void(std::size_t rows)>;
 
 /// Does what `ProductKernel::run` does, also for a kernel that has `sum` in its place; with such a kernel, elements
 /// whose sum is a NaN are set in `left`, too.

@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/identify/json.h"
+#include "lib/identify/text.h"
 #include "lib/identify/together.h"
-#include "lib/identify/writers.h"
 #include "lib/validate/dots.h"
 
 namespace binade {

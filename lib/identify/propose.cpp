@@ -12,6 +12,7 @@
 
 #include "lib/device/recording_file.h"
 #include "lib/evidence/distinguishing_rows.h"
+#include "lib/identify/evaluator.h"
 #include "lib/identify/probe_rows.h"
 #include "lib/io/npz_writer.h"
 #include "lib/parallel/parallel.h"

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "lib/identify/evaluator.h"
 #include "lib/identify/meaning.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"

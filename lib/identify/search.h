@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "lib/identify/candidates.h"
-#include "lib/identify/evaluator.h"
 
 namespace binade {
 

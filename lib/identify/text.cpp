@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/identify/text.h"
 #include "lib/identify/together.h"
-#include "lib/identify/writers.h"
 #include "lib/text/spelling.h"
 #include "lib/validate/dots.h"
 

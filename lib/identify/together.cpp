@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/gemm/gemm.h"
+#include "lib/identify/evaluator.h"
 
 namespace binade {
 namespace {

@@ -42,12 +42,6 @@ class ArrayFile final : public TensorFile {
 
 }  // namespace
 
-Extent ArrayView::size() const {
-  const std::optional<Extent> size = extent(shape, dtype);
-  if (!size) throw Error("an array of more than 2^63 - 1 bytes");
-  return *size;
-}
-
 NamedArrays::NamedArrays(std::vector<FileOfArrays> files)
     : files_(std::move(files)), around_(innermost_arrays) {
   innermost_arrays = this;

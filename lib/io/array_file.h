@@ -13,25 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/io/array_view.h"
 #include "lib/io/tensor_file.h"
 
 namespace binade {
-
-/// An array of elements in C order, little-endian. The view does not own them: its maker keeps them
-/// alive.
-struct ArrayView {
-  Dtype dtype = {};
-  std::vector<std::uint64_t> shape = {};
-  const std::byte* data = nullptr;
-
-  /// Returns the number of elements and bytes. Throws Error if the bytes exceed 2^63 - 1.
-  Extent size() const;
-};
-
-struct NamedArray {
-  std::string name;
-  ArrayView array;
-};
 
 /// A file made of arrays. If it holds a single array without a name, it is treated like a .npy
 /// file.

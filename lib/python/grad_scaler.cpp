@@ -20,8 +20,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 
-#include "lib/amp/grad_scaler.h"
 #include "lib/amp/loss_scaler.h"
+#include "lib/amp/scaler_json.h"
 #include "lib/amp/scaler_options.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
@@ -242,7 +242,7 @@ nb::object scaled(GradScalerObject& self, nb::handle x) {
 }
 
 nb::object grad_state(const GradScalerObject& self) {
-  return with_numbers(self.idle().state_dict());
+  return with_numbers(grad_scaler_json(self.idle()));
 }
 
 }  // namespace
@@ -400,7 +400,7 @@ void add_grad_scaler(nb::module_& m) {
   scaler.def(
       "load_state_dict",
       [](GradScalerObject& self, const nb::dict& state) {
-        self.idle().load_state_dict(nlohmann::json(json_of_python(state)));
+        load_grad_scaler_json(self.idle(), nlohmann::json(json_of_python(state)));
       },
       "state_dict"_a,
       "Sets the state that state_dict() returned, or PyTorch's. Raises ValueError for anything "
@@ -417,7 +417,7 @@ void add_grad_scaler(nb::module_& m) {
                                 const std::tuple<std::string, nb::dict, bool, nb::dict>& state) {
     const auto& [policy, parameters, enabled, remembered] = state;
     GradScaler made = made_grad_scaler(policy, parameters, enabled);
-    made.load_state_dict(nlohmann::json(json_of_python(remembered)));
+    load_grad_scaler_json(made, nlohmann::json(json_of_python(remembered)));
     new (&self)
         GradScalerObject{.policy = policy, .parameters = parameters, .scaler = std::move(made)};
   });

@@ -15,7 +15,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "lib/identify/identified.h"
-#include "lib/identify/writers.h"
+#include "lib/identify/json.h"
+#include "lib/identify/text.h"
 #include "lib/python/arguments.h"
 #include "lib/python/gemm_model.h"
 #include "lib/python/keywords.h"

@@ -22,6 +22,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "lib/amp/loss_scaler.h"
+#include "lib/amp/scaler_json.h"
 #include "lib/amp/scaler_options.h"
 #include "lib/amp/step_statistics.h"
 #include "lib/python/arguments.h"

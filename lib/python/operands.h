@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lib/cli/gemm_options.h"
-#include "lib/gemm/files.h"
+#include "lib/gemm/packed_elements.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"

@@ -3,8 +3,6 @@
 // The functions report() and loss_scale(), of files, arrays or summaries.
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,19 +15,15 @@
 
 #include "lib/cli/device_option.h"
 #include "lib/io/array_file.h"
-#include "lib/io/atomic_file.h"
-#include "lib/io/output_paths.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
 #include "lib/python/report.h"
 #include "lib/report/csv.h"
-#include "lib/report/html.h"
 #include "lib/report/json.h"
 #include "lib/report/named_tensors.h"
-#include "lib/report/page_data.h"
-#include "lib/report/text.h"
+#include "lib/report/write_report.h"
 #include "lib/text/error.h"
 #include "lib/text/percent.h"
 
@@ -195,21 +189,11 @@ nlohmann::ordered_json json_of_text(const std::string& json) {
 }
 
 /// By the ending of the path.
-void save_report(const std::string& json, const nb::bytes& page, nb::handle to) {
+void save_to(const std::string& json, const nb::bytes& page, nb::handle to) {
   if (!is_path(to)) throw nb::type_error("path: text or os.PathLike");
   const std::string path = path_of(to);
-  std::string suffix = std::filesystem::path(path).extension().string();
-  for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  constexpr std::array known{".html", ".json", ".csv"};
-  if (std::ranges::find(known, suffix) == known.end()) {
-    throw Error(printable(path, longest_path) + ": a report is saved as .html, .json or .csv");
-  }
-  const std::string_view data(page.c_str(), page.size());
   const Released released;
-  prepare_outputs({}, std::array{OutputPath{"path", path}});
-  write_file(path, suffix == ".json"  ? json
-                   : suffix == ".csv" ? report_csv(json_of_text(json))
-                                      : report_html(data));
+  save_report(json, {page.c_str(), page.size()}, path);
 }
 
 /// (name, kind) of each column, and the rows.
@@ -277,23 +261,19 @@ ReportWords report_words_of(int headroom, double target_loss, std::string_view p
 ReportObject report_object(
     const std::function<ReportInputs()>& open, std::size_t tensors,
     const std::function<Report(const ReportInputs&, const TensorSink&, std::string& told)>& read) {
-  std::string text, json, page;
+  WrittenReport written;
   {
     const Released released;
-    const ReportInputs inputs = open();
     std::string told;
-    JsonTensors lines;
-    const auto add = [&](const TensorReport& tensor) {
-      lines.add(tensor_json(tensor, inputs.options));
-    };
-    const Report report = read(inputs, add, told);
-    text = report_text(report, {false, tensors}) + told;
-    write_json(report, lines, [&json](std::string_view piece) { json += piece; });
-    page = page_data(report);
+    written =
+        write_report(open(), tensors, [&](const ReportInputs& inputs, const TensorSink& on_tensor) {
+          return read(inputs, on_tensor, told);
+        });
+    written.text += told;
   }
-  return nb::borrow<ReportObject>(python_call("_report", "Report", text_object(text),
-                                              text_object(json),
-                                              nb::bytes(page.data(), page.size())));
+  return nb::borrow<ReportObject>(
+      python_call("_report", "Report", text_object(written.text), text_object(written.json),
+                  nb::bytes(written.page_data.data(), written.page_data.size())));
 }
 
 void add_report(nb::module_& m) {
@@ -316,7 +296,7 @@ void add_report(nb::module_& m) {
     >>> found["status"], found["s_max_log2"], found["binding_max"]
     ('ok', -1, 'b.grad')
 )");
-  m.def("_save_report", &save_report);
+  m.def("_save_report", &save_to);
   m.def("_table_of_report", &table_of_report);
   m.def("_percent", &percent);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/parallel/parallel.h"
+#include "lib/range/counted_loop.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 
@@ -93,17 +94,10 @@ EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandB
                    : narrow                   ? &operate_on_run<float, float>
                                               : &operate_on_run<double, float>;
   const std::size_t n = out.size() / (results == ResultKind::f64 ? sizeof(double) : sizeof(float));
-  EventCounts all;
-  if (n <= elementwise_grain) {
-    run(how, operands, first, out, 0, n, all);
-    return all;
-  }
-  std::vector<EventCounts> counts(thread_count());
-  parallel_for(n, elementwise_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-    run(how, operands, first, out, begin, end, counts[slot]);
-  });
-  for (const EventCounts& c : counts) all += c;
-  return all;
+  return counted_loop(n, elementwise_grain,
+                      [&](std::size_t begin, std::size_t end, EventCounts& counts) {
+                        run(how, operands, first, out, begin, end, counts);
+                      });
 }
 
 }  // namespace binade

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "lib/parallel/parallel.h"
+#include "lib/range/counted_loop.h"
 
 namespace binade {
 namespace {
@@ -123,17 +124,7 @@ EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKin
     piece({in.data() + begin * in_size, out.data() + begin * out_size, end - begin, first + begin},
           from, by, counts);
   };
-  EventCounts all;
-  if (n <= quantize_grain) {
-    run(0, n, all);
-    return all;
-  }
-  std::vector<EventCounts> counts(thread_count());
-  parallel_for(n, grain_of(n), [&](std::size_t begin, std::size_t end, std::size_t slot) {
-    run(begin, end, counts[slot]);
-  });
-  for (const EventCounts& c : counts) all += c;
-  return all;
+  return counted_loop(n, grain_of(n), run);
 }
 
 void decode_elements(const Format& from, std::span<const std::byte> in, ResultKind results,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "emulate/range_count.h"
@@ -35,6 +36,12 @@ struct RangeSummary {
 
   std::uint64_t nonzero() const { return values - zeros - nan - inf; }  ///< finite and non-zero
   friend bool operator==(const RangeSummary&, const RangeSummary&) = default;
+};
+
+/// A summary, and the name of the tensor whose values it counted.
+struct NamedSummary {
+  std::string name;
+  RangeSummary summary;
 };
 
 /// Returns the summary of no values.

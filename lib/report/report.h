@@ -92,12 +92,6 @@ struct ReportInputs {
   std::vector<std::string> named;  ///< the files as the user gave them
 };
 
-/// A summary that was counted before, and the name of its tensor.
-struct NamedSummary {
-  std::string name;
-  RangeSummary summary;
-};
-
 /// Each makes the inputs of a report: from files, from summaries, or from a counted run. They throw
 /// Error if some of the tensors have squared errors (or elements to compute them from) and some have
 /// none, or if none has any and options.scales_log2 is not {0} alone.

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "lib/amp/autocast.h"
-#include "lib/amp/grad_scaler.h"
 #include "lib/amp/policy_parameters.h"
+#include "lib/amp/scaler_json.h"
 #include "lib/text/error.h"
 
 namespace {
@@ -115,9 +115,9 @@ std::string answer(std::istringstream& words, const std::string& command,
     std::string hex;
     scaler->update(words >> hex ? std::optional(float_of(hex)) : std::nullopt);
   } else if (command == "reload") {
-    std::string state = scaler->state_dict().dump();
+    std::string state = grad_scaler_json(*scaler).dump();
     scaler = std::make_unique<GradScaler>();
-    scaler->load_state_dict(nlohmann::json::parse(state));
+    load_grad_scaler_json(*scaler, nlohmann::json::parse(state));
     return state;
   }
   return "scale " + hex_of(scaler->get_scale()) + " tracker " +

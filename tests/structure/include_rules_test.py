@@ -45,6 +45,7 @@ MAY_INCLUDE = {
     "lib/validate": EXPLAIN,
     "lib/identify": EXPLAIN + ["lib/validate"],
     "lib/train": REPORT,
+    "lib/public": VALIDATE,
     "lib/study": VALIDATE,
     "lib/cli": STUDY,
     "lib/python": STUDY + ["lib/cli"],
@@ -70,6 +71,7 @@ THIRD_PARTIES = [
     (r"nlohmann/", ["lib", "tests"], r".*"),
     (r"fmt/", ["lib", "experiments", "tests"], r".*"),
     (r"(zlib|zip)\.h", ["lib/io", "tests"], r".*"),
+    (r"binade/", ["tests/lib/public"], r".*"),  # as users include what was installed
     (r"(cuda|cublas|mma|nv_|cooperative_groups)[a-zA-Z0-9_/]*(\.h|\.hpp)?", ["cuda", "tests"], r".*"),
     (r"(sys/[a-z]+|unistd|fcntl|pthread|dlfcn|elf|glob|regex|signal|ucontext|cxxabi)\.h", ["lib", "cuda", "tests"], r".*"),
 ]

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/amp/scaler_json.h"
 #include "lib/text/error.h"
 
 namespace binade::test::loss_scaler_test {

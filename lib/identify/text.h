@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes an identification as text and as JSON.
+// An identification as text for people, and its conclusion in one word.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "lib/identify/identification.h"
-#include "lib/identify/propose.h"
 
 namespace binade {
 
@@ -24,9 +22,5 @@ std::string command_of(const Identification& x, const Candidate& candidate);
 /// Returns the text, with at most `show` models. Rejected models appear if their first
 /// contradiction is known.
 std::string identification_text(const Identification& x, std::size_t show);
-
-/// Returns the JSON of schema binade.identify/1, with at most `show` models.
-nlohmann::ordered_json identification_json(const Identification& x, std::size_t show);
-nlohmann::ordered_json proposal_json(const Proposal& proposal, const std::string& path);
 
 }  // namespace binade
