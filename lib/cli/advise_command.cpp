@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
+#include "lib/cli/suggestions.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/study/advise_answer.h"
 #include "lib/text/spelling.h"
@@ -37,7 +38,8 @@ void define_advise(App app, int&) {
                  R"(a JSON file of the model's layers: )"
                  R"({"layers": [{"name", "kind": "linear", "tokens", "in", "out"}, )"
                  R"({"name", "kind": "conv2d", "batch", "channels", "height", "width", "filters", )"
-                 R"("rows", "columns", "stride", "padding"}]})");
+                 R"("rows", "columns", "stride", "padding"}]})")
+      .suggest_files();
   app.add_option("--linear", words->linear,
                  "a linear layer, TOKENSxINxOUT, such as 4096x4096x50257; may be repeated");
   app.add_option(
@@ -49,6 +51,7 @@ void define_advise(App app, int&) {
   app.add_option("--optimizer", words->optimizer,
                  "which moments are kept for each parameter: those of " +
                      alternatives(names_of(optimizer_moments())))
+      .suggest([] { return words_of_table(optimizer_moments()); })
       .capture_default_str();
   app.add_flag(
       "--fp32-moments", words->fp32_moments,
@@ -63,9 +66,11 @@ void define_advise(App app, int&) {
       "--memory", words->memory,
       "memory of the GPU, such as 80GB or \"80 GiB\": tells also the largest model that fits");
   app.add_option("--format", words->format, "format of the operands of the layers' products")
+      .suggest(format_words)
       .capture_default_str();
   app.add_option("--arch", words->architecture,
                  "architecture whose Tensor Cores run the layers, " + architecture_range())
+      .suggest(architecture_words)
       .capture_default_str();
   app.add_flag("--json", words->json, "print JSON instead of text");
   app.footer(

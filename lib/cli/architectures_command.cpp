@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
+#include "lib/cli/suggestions.h"
 #include "lib/device/record_dots.h"
 #include "lib/evidence/json.h"
 #include "lib/evidence/overview.h"
@@ -62,7 +63,8 @@ void show_architectures(const ArchitecturesOptions& options) {
 void define_architectures(App app, int&) {
   const auto options = std::make_shared<ArchitecturesOptions>();
   app.add_option("--arch", options->architecture,
-                 "list this architecture only, one of " + architecture_range() + " (default: all)");
+                 "list this architecture only, one of " + architecture_range() + " (default: all)")
+      .suggest(architecture_words);
   app.add_flag("--evidence", options->evidence,
                "print the evidence in full: on which GPU rows were recorded, which publication "
                "says it, which other rules the rows exclude, and which operands they held");

@@ -16,6 +16,7 @@
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/suggestions.h"
 #include "lib/format/format_spec.h"
 #include "lib/gemm/files.h"
 #include "lib/io/chunk_reader.h"
@@ -228,6 +229,7 @@ void define_arith(App app, int&) {
   app.add_option("OP", a->operation,
                  "the operation: " + listed(names_of(operations)) +
                      "; or, for short, sub, mul, div, rem, sqrt, fma, min, max")
+      .suggest([] { return words_of_table(operations); })
       .required();
   app.add_option(
          "FILES", a->files,
@@ -236,11 +238,13 @@ void define_arith(App app, int&) {
          "several arrays, or - for standard input. Operands have any floating-point dtype and one "
          "shape; a tensor of one element is used for every element. OUT is .npy or .safetensors, "
          "and holds values as F32 if binary32 holds every number of the format, else as F64")
+      .suggest_files()
       .type_name("A [B [C]] OUT")
       .required();
   app.add_option("--format", a->format,
                  "format to which results are rounded: a name from `binade formats`, or your own, "
                  "such as e5m7")
+      .suggest(format_words)
       .required();
   add_rounding(app, a->attributes);
   add_saturation(app, a->attributes);
@@ -256,7 +260,8 @@ void define_arith(App app, int&) {
                  "name of the result's tensor in a .safetensors file (default: out)");
   app.add_option("--dtype", a->dtype,
                  "dtype of the elements of .npy files that hold raw bytes (V1, V2), such as "
-                 "bfloat16 or float8_e4m3fn");
+                 "bfloat16 or float8_e4m3fn")
+      .suggest(dtype_words);
   app.footer(
       "\nA division by zero is exact: it gives infinity, or what the format has in its place, and "
       "no column counts it.\n"

@@ -11,6 +11,7 @@ void add_rounding(App app, AttributeOptions& options) {
          "how a value between two numbers of the format is rounded: ties_to_even, ties_to_away, "
          "toward_zero, toward_positive, toward_negative, to_odd or stochastic. PTX's names (rn, "
          "rz, …) and TestFloat's (near_even, minMag, …) are understood, too")
+      .suggest([] { return attribute_words().rounding; })
       .capture_default_str();
 }
 
@@ -18,6 +19,7 @@ void add_saturation(App app, AttributeOptions& options) {
   app.add_option("--saturation", options.saturation,
                  "none: an overflow or an infinity becomes infinity, or what the format has in its "
                  "place; finite: it becomes the largest finite number")
+      .suggest([] { return attribute_words().saturation; })
       .capture_default_str();
 }
 
@@ -25,12 +27,14 @@ void add_nan(App app, AttributeOptions& options) {
   app.add_option("--nan", options.nan,
                  "which NaN a result is: quiet (7E00 in binary16), nvidia (7FFF in binary16; in "
                  "FP8 that of cuda_fp8.h) or propagate (sign and payload of the operand's NaN)")
+      .suggest([] { return attribute_words().nan; })
       .capture_default_str();
 }
 
 void add_tininess(App app, AttributeOptions& options) {
   app.add_option("--tininess", options.tininess,
                  "before or after: whether underflow is detected before rounding or after it")
+      .suggest([] { return attribute_words().tininess; })
       .capture_default_str();
 }
 

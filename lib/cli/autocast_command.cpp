@@ -12,6 +12,7 @@
 
 #include "lib/amp/autocast_answer.h"
 #include "lib/cli/command.h"
+#include "lib/cli/suggestions.h"
 
 namespace binade {
 namespace {
@@ -31,19 +32,26 @@ void define_autocast(App app, int&) {
   const auto words = std::make_shared<AutocastWords>();
   app.add_option("OP", words->ops,
                  "names of ops as ATen has them, such as addmm (default: print the whole list)")
+      .suggest(listed_op_words)
       .delimiter(',');
   app.add_option("--device", words->device,
-                 "device type whose list decides: cuda, cpu, xpu or mps (default: cuda)");
+                 "device type whose list decides: cuda, cpu, xpu or mps (default: cuda)")
+      .suggest(device_type_words);
   app.add_option("--list", words->list,
                  "whose list decides: pytorch (torch.autocast) or apex (O1 of its amp)")
+      .suggest([] {
+        return std::vector<std::string>{"pytorch", "apex"};
+      })
       .capture_default_str();
+  app.add_option("--inputs", words->inputs,
+                 "formats of the inputs of the call, separated by commas, such as "
+                 "bfloat16,binary32 (default: "
+                 "three cases, all in the format of --dtype, all in binary32, and both)")
+      .suggest_list(format_words);
   app.add_option(
-      "--inputs", words->inputs,
-      "formats of the inputs of the call, separated by commas, such as bfloat16,binary32 (default: "
-      "three cases, all in the format of --dtype, all in binary32, and both)");
-  app.add_option(
-      "--dtype", words->dtype,
-      "format to which autocast casts (default: the device type's, such as binary16 on cuda)");
+         "--dtype", words->dtype,
+         "format to which autocast casts (default: the device type's, such as binary16 on cuda)")
+      .suggest(format_words);
   app.add_flag("--json", words->json, "print JSON instead of text");
   app.footer(
       "Exit status: 0 an answer was printed, which may be that an op is on no list, 2 an argument "

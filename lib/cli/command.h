@@ -43,5 +43,6 @@ extern const Command device_command;
 extern const Command record_command;
 extern const Command advise_command;
 extern const Command autocast_command;
+extern const Command completion_command;
 
 }  // namespace binade

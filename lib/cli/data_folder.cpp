@@ -49,7 +49,8 @@ void add_files(const std::string& name, const fs::path& place, std::vector<Input
 void add_data_option(App app, std::string& folder) {
   app.add_option("--data", folder,
                  "folder of the data that come with binade (default: the variable BINADE_DATA, "
-                 "else the data installed with the program, else experiments/data)");
+                 "else the data installed with the program, else experiments/data)")
+      .suggest_files();
 }
 
 void set_default_data_folder(std::string folder) { default_data_folder() = std::move(folder); }

@@ -9,6 +9,7 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/rule_options.h"
+#include "lib/cli/suggestions.h"
 #include "lib/device/emulated_device.h"
 #include "lib/instruction/instruction_name.h"
 
@@ -18,7 +19,8 @@ void add_device_option(App app, DeviceOption& option) {
   app.add_option("--emulated", option.emulated,
                  "one of " + architecture_range() +
                      ": the emulator of this architecture takes the GPU's place, so that the "
-                     "command can be tried on a machine that has none");
+                     "command can be tried on a machine that has none")
+      .suggest(architecture_words);
 }
 
 void add_on_device_options(App app, DeviceOption& option, const std::string& what) {
@@ -27,7 +29,8 @@ void add_on_device_options(App app, DeviceOption& option, const std::string& wha
   app.add_option("--emulated", option.emulated,
                  "one of " + architecture_range() +
                      ": as --device, but the emulator of this architecture takes the GPU's place, "
-                     "so that it can be tried on a machine that has none");
+                     "so that it can be tried on a machine that has none")
+      .suggest(architecture_words);
 }
 
 std::string tensors_on_device(const char* done, const Device& device, std::size_t of_f32,

@@ -25,6 +25,7 @@
 #include "lib/study/results_html.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
@@ -157,8 +158,10 @@ void define_experiment(App app, int& status) {
       "run", "run experiments and compare what they measure with what is expected",
       "Runs experiments, prints the figures that each measures and whether they are as expected, "
       "and writes them to files on request.");
-  run_app.add_option("NAME", a->names,
-                     "names of experiments to run; `binade experiment list` prints all");
+  run_app
+      .add_option("NAME", a->names,
+                  "names of experiments to run; `binade experiment list` prints all")
+      .suggest([] { return words_of_table(experiments()); });
   run_app.add_flag("--all", a->all, "run all experiments");
   run_app.add_flag(
       "--quick", a->quick,

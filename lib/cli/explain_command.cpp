@@ -78,7 +78,8 @@ void define_explain_dots(App app) {
   dots.add_option("--recording", options->recording,
                   "take the operands from this recording (.safetensors), which `binade record` "
                   "writes. It names the instruction, unless --arch or --instruction names another "
-                  "of the same types and K");
+                  "of the same types and K")
+      .suggest_files();
   dots.add_option("--row", options->row,
                   "row of the arrays or of the recording to explain, from 0");
   dots.add_option(
@@ -122,7 +123,8 @@ void define_explained_gemm(App app) {
       .required();
   gemm.add_option("--d", options->d,
                   "file of what the hardware gave, of shape (M, N), to compare the element with; "
-                  "its dtype is the format of D unless --out-format names one");
+                  "its dtype is the format of D unless --out-format names one")
+      .suggest_files();
   add_output(gemm, options->output);
   gemm.footer(
       "\nExit status: 0 the element was explained, 2 an argument or a file cannot be used.\n\n"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/cli/command.h"
+#include "lib/cli/suggestions.h"
 #include "lib/explain/format_table.h"
 
 namespace binade {
@@ -37,6 +38,7 @@ void define_formats(App app, int& status) {
   const auto options = std::make_shared<FormatsOptions>();
   app.add_option("name", options->names,
                  "formats to show, as names or specifications (default: all that have a name)")
+      .suggest(format_words)
       .delimiter(',');
   app.add_flag("--json", options->json, "print JSON instead of text, every number exact");
   app.footer(std::string("\nThe thresholds at which a value becomes zero or overflows are those of "

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "lib/cli/suggestions.h"
 #include "lib/format/format_spec.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/opened_tensor.h"
@@ -73,17 +74,23 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_option("A", o.files.a,
                  "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, "
                  "written FILE:NAME if the file holds several arrays")
+      .suggest_files()
       .required();
-  app.add_option("B", o.files.b, "file of the matrix B, of shape (K, N)").required();
-  app.add_option("C", o.c, "file of the matrix C, of shape (M, N) (default: zeros)");
+  app.add_option("B", o.files.b, "file of the matrix B, of shape (K, N)")
+      .suggest_files()
+      .required();
+  app.add_option("C", o.c, "file of the matrix C, of shape (M, N) (default: zeros)")
+      .suggest_files();
   app.add_option("--instruction", o.instruction,
                  "the instruction that multiplies: one of `binade architectures --names`, such as "
                  "mma.m16n8k16.f32.f16.f16.f32; or a chain of operations that round each time, "
                  "such as fma.rn.f32.f16.f16.f32 or mul_add.rn.f32.f32.f32.f32")
+      .suggest(instruction_words)
       .required();
   app.add_option("--arch", o.architecture,
                  "architecture of the GPU whose instruction it is, " + architecture_range() +
-                     "; required, except for a chain of rounded operations, which has none");
+                     "; required, except for a chain of rounded operations, which has none")
+      .suggest(architecture_words);
   app.add_flag("--transpose-a", o.files.transposed_a, "the file of A holds its transpose, (K, M)");
   app.add_flag("--transpose-b", o.files.transposed_b, "the file of B holds its transpose, (N, K)");
   app.add_flag("--round", o.files.round,
@@ -95,6 +102,9 @@ void add_gemm_options(App app, GemmOptions& o) {
                  "in which order instructions take the positions in K: ascending or descending. "
                  "With :GROUPxWIDTH behind it, such as ascending:2x4, each of GROUP instructions "
                  "in a row takes WIDTH of their positions in turn")
+      .suggest([] {
+        return std::vector<std::string>{"ascending", "descending"};
+      })
       .capture_default_str()
       .group(order);
   app.add_option("--promote-every", o.promote_every,
@@ -116,6 +126,7 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_option(
          "--partial", o.partial,
          "format in which the parts of --split are kept and added (default: the accumulator's)")
+      .suggest(type_and_format_words)
       .group(order);
   app.add_flag("--c-first", o.c_first,
                "sums begin with C (default: they begin with 0, and the epilogue adds C)")
@@ -127,6 +138,7 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(epilogue);
   app.add_option("--bias", o.bias,
                  "file of the bias, of shape (N,), which is added to each row (default: none)")
+      .suggest_files()
       .group(epilogue);
   app.add_option("--fused", o.fused,
                  "which product is fused with the addition: alpha gives fma(alpha, sum, beta·C) + "
@@ -136,8 +148,10 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(epilogue);
   app.add_option("--epilogue-format", o.epilogue_format,
                  "format in which the epilogue computes (default: the accumulator's)")
+      .suggest(type_and_format_words)
       .group(epilogue);
   app.add_option("--out-format", o.out_format, "format of D (default: the accumulator's)")
+      .suggest(type_and_format_words)
       .group(epilogue);
   app.add_flag("--saturate", o.saturate,
                "what overflows in D becomes the largest finite number, as with PTX's .satfinite "

@@ -13,6 +13,7 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/suggestions.h"
 #include "lib/identify/identified.h"
 #include "lib/identify/json.h"
 #include "lib/identify/propose.h"
@@ -66,7 +67,11 @@ void define_identify(App app, int& status) {
   const auto options = std::make_shared<IdentifyOptions>();
   RunFiles& files = options->files;
   const auto file = [app](const char* name, std::vector<std::string>& list, const char* help) {
-    return app.add_option(name, list, help).expected(1).take_all().allow_extra_args(false);
+    return app.add_option(name, list, help)
+        .suggest_files()
+        .expected(1)
+        .take_all()
+        .allow_extra_args(false);
   };
   file("--a", files.a,
        "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, written "
@@ -96,6 +101,7 @@ void define_identify(App app, int& status) {
                          architecture_range() +
                          "), such as sm_90 or sm_90,sm_100: only their Tensor Core instructions "
                          "are tried, and are listed before chains")
+          .suggest(architecture_words)
           .delimiter(',');
   const Option chains = app.add_flag(
       "--chains", options->chains,

@@ -41,6 +41,7 @@ void run_merge(const MergeArguments& arguments) {
 void define_merge(App app, int&) {
   const auto a = std::make_shared<MergeArguments>();
   app.add_option("PART", a->inputs, "files that `binade report --part` wrote, or globs of them")
+      .suggest_files()
       .required();
   add_report_outputs(app, a->outputs);
   add_text_options(app, a->outputs);

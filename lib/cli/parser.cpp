@@ -4,33 +4,57 @@
 #include "lib/cli/parser.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 
 namespace binade {
 
-Option Option::required() const { return Option(option_->required()); }
-Option Option::capture_default_str() const { return Option(option_->capture_default_str()); }
-Option Option::group(const std::string& name) const { return Option(option_->group(name)); }
-Option Option::type_name(const std::string& name) const { return Option(option_->type_name(name)); }
-Option Option::delimiter(char between) const { return Option(option_->delimiter(between)); }
+/// What CLI11 does not keep of an option.
+struct OptionNotes {
+  std::string condition;  ///< on its values
+  std::function<std::vector<std::string>()> words;
+  bool list = false;
+  bool files = false;
+};
+struct ProgramNotes {
+  std::map<const CLI::Option*, OptionNotes> of;
+};
+
+Option Option::required() const { return Option(option_->required(), notes_); }
+Option Option::capture_default_str() const {
+  return Option(option_->capture_default_str(), notes_);
+}
+Option Option::group(const std::string& name) const { return Option(option_->group(name), notes_); }
+Option Option::type_name(const std::string& name) const {
+  return Option(option_->type_name(name), notes_);
+}
+Option Option::delimiter(char between) const { return Option(option_->delimiter(between), notes_); }
 Option Option::expected(int least, int most) const {
   option_->expected(least, most);
   return *this;
 }
-Option Option::expected(int values) const { return Option(option_->expected(values)); }
-Option Option::take_all() const { return Option(option_->take_all()); }
+Option Option::expected(int values) const { return Option(option_->expected(values), notes_); }
+Option Option::take_all() const { return Option(option_->take_all(), notes_); }
 Option Option::allow_extra_args(bool allow) const {
-  return Option(option_->allow_extra_args(allow));
+  return Option(option_->allow_extra_args(allow), notes_);
 }
-Option Option::needs(Option other) const { return Option(option_->needs(other.option_)); }
-Option Option::needs(const std::string& other) const { return Option(option_->needs(other)); }
-Option Option::excludes(const std::string& other) const { return Option(option_->excludes(other)); }
-Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
+Option Option::needs(Option other) const { return Option(option_->needs(other.option_), notes_); }
+Option Option::needs(const std::string& other) const {
+  return Option(option_->needs(other), notes_);
+}
+Option Option::excludes(const std::string& other) const {
+  return Option(option_->excludes(other), notes_);
+}
+Option Option::excludes(Option other) const {
+  return Option(option_->excludes(other.option_), notes_);
+}
 
 Option Option::positive() const {
   const auto check = [](const std::string& text) {
@@ -38,16 +62,38 @@ Option Option::positive() const {
     const bool positive = CLI::detail::lexical_cast(text, value) && value > 0;
     return positive ? "" : "Value " + text + " is not positive";
   };
-  return Option(option_->check(CLI::Validator(check, "POSITIVE")));
+  option_->check(CLI::Validator(check, "POSITIVE"));
+  notes_->condition = "above 0";
+  return *this;
 }
 Option Option::within(int low, int high) const {
-  return Option(option_->check(CLI::Range(low, high)));
+  option_->check(CLI::Range(low, high));
+  notes_->condition = std::to_string(low) + " to " + std::to_string(high);
+  return *this;
 }
 Option Option::within(std::uint64_t low, std::uint64_t high) const {
-  return Option(option_->check(CLI::Range(low, high)));
+  option_->check(CLI::Range(low, high));
+  notes_->condition = std::to_string(low) + " to " + std::to_string(high);
+  return *this;
 }
 Option Option::one_of(const std::vector<std::string>& words) const {
-  return Option(option_->check(CLI::IsMember(words)));
+  option_->check(CLI::IsMember(words));
+  notes_->condition = "one of " + CLI::detail::join(words, ", ");
+  return suggest([words] { return words; });
+}
+
+Option Option::suggest(std::function<std::vector<std::string>()> words) const {
+  notes_->words = std::move(words);
+  return *this;
+}
+Option Option::suggest_list(std::function<std::vector<std::string>()> words) const {
+  notes_->list = true;
+  return suggest(std::move(words));
+}
+Option Option::suggest_files() const {
+  notes_->files = true;
+  if (option_->nonpositional()) option_->type_name("FILE");
+  return *this;
 }
 
 namespace {
@@ -111,7 +157,76 @@ class HelpLayout : public CLI::Formatter {
   static constexpr std::size_t columns = 110;
 };
 
+/// The names of the command's options in a set of CLI11's, in the order of --help.
+std::vector<std::string> names_in(const std::set<CLI::Option*>& set, const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    const bool in = std::ranges::find(set, option) != set.end();
+    if (in) names.push_back(option->get_name());
+  }
+  return names;
+}
+
+OptionRow row_of(const CLI::Option& option, const CLI::App& app, const OptionNotes& notes) {
+  OptionRow row{.positional = option.get_positional(),
+                .condition = notes.condition,
+                .default_value = option.get_default_str(),
+                .help = option.get_description(),
+                .group = option.get_group(),
+                .required = option.get_required(),
+                .repeats = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll,
+                .least = option.get_items_expected_min(),
+                .most = option.get_items_expected_max(),
+                .needs = names_in(option.get_needs(), app),
+                .excludes = names_in(option.get_excludes(), app),
+                .words = notes.words ? notes.words() : std::vector<std::string>(),
+                .list = notes.list || option.get_delimiter() == ',',
+                .files = notes.files};
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  if (row.positional) row.names = {option.get_name(true)};
+  const std::string type =
+      option.get_type_name();  // the validators' descriptions stand behind a colon
+  row.type = row.most == 0 ? "" : type.substr(0, type.find(':'));
+  if (row.most >= CLI::detail::expected_max_vector_size) {
+    row.most = option.get_allow_extra_args() || row.positional ? OptionRow::unlimited : 1;
+  }
+  return row;
+}
+
+CommandTree tree_of(const CLI::App& app, const std::string& above, const ProgramNotes& notes) {
+  const std::string text = app.get_description();
+  const std::size_t end = text.find('\n');
+  CommandTree tree{.name = above + app.get_name(),
+                   .word = app.get_name(),
+                   .summary = text.substr(0, end),
+                   .about = text.substr(end + 1),
+                   .footer = app.get_footer()};
+  const std::string usage = HelpLayout().make_usage(&app, tree.name);  // Usage: binade …
+  tree.usage = usage.substr(usage.find(tree.name), usage.find('\n') - usage.find(tree.name));
+  for (const bool positional : {true, false}) {
+    for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+      if (option->get_positional() != positional) continue;
+      const auto found = notes.of.find(option);
+      tree.options.push_back(
+          row_of(*option, app, found == notes.of.end() ? OptionNotes() : found->second));
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    tree.commands.push_back(tree_of(*command, tree.name + " ", notes));
+  }
+  return tree;
+}
+
 }  // namespace
+
+Option App::option_of(CLI::Option* option) const { return {option, &notes_->of[option]}; }
+
+CommandTree App::whole_program() const {
+  const CLI::App* top = app_;
+  while (top->get_parent() != nullptr) top = top->get_parent();
+  return tree_of(*top, "", *notes_);
+}
 
 template <typename T>
 Option App::add_option(const std::string& name, T& value, const std::string& help) const {
@@ -119,7 +234,7 @@ Option App::add_option(const std::string& name, T& value, const std::string& hel
   using One = typename OneOf<T>::Type;
   if constexpr (std::is_integral_v<One>) option->check(CLI::Validator(refuse_octal, ""));
   if constexpr (std::is_unsigned_v<One>) option->check(CLI::Validator(refuse_beyond, ""));
-  return Option(option);
+  return option_of(option);
 }
 
 // The types of all options; a new one goes here.
@@ -142,16 +257,17 @@ Option App::add_output(const std::string& name, std::string& value, const std::s
   CLI::Option* const option = app_->add_option(name, value, help)->type_name("OUT");
   option->check(CLI::Validator(
       [](const std::string& text) { return text.empty() ? "the file has no name" : ""; }, ""));
-  return Option(option);
+  notes_->of[option].files = true;
+  return option_of(option);
 }
 
 Option App::add_flag(const std::string& name, bool& value, const std::string& help) const {
-  return Option(app_->add_flag(name, value, help));
+  return option_of(app_->add_flag(name, value, help));
 }
 
 App App::add_subcommand(const std::string& name, const std::string& summary,
                         const std::string& about) const {
-  return App(app_->add_subcommand(name, description_of(summary, about)));
+  return App(app_->add_subcommand(name, description_of(summary, about)), notes_);
 }
 
 void App::require_subcommand(std::size_t least, std::size_t most) const {
@@ -179,11 +295,14 @@ std::string App::chosen_subcommand() const {
 }
 
 Program::Program(const std::string& description, const std::string& name,
-                 const std::string& version)
-    : App(nullptr), owned_(std::make_unique<CLI::App>(description_of("", description), name)) {
+                 const std::string& version_number)
+    : App(nullptr, nullptr),
+      owned_(std::make_unique<CLI::App>(description_of("", description), name)),
+      owned_notes_(std::make_unique<ProgramNotes>()) {
   app_ = owned_.get();
+  notes_ = owned_notes_.get();
   app_->formatter(std::make_shared<HelpLayout>());
-  app_->set_version_flag("--version", name + " " + version);
+  app_->set_version_flag("--version", name + " " + version_number);
   app_->require_subcommand(1, 1);
 }
 

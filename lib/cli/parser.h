@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/cli/command_tree.h"
+
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 class Option;
@@ -19,11 +21,14 @@ class Option;
 
 namespace binade {
 
+struct OptionNotes;
+struct ProgramNotes;
+
 /// An option or a positional argument of a command. Each function adds a condition on its values, or a property of its
 /// help, and returns the option again.
 class Option {
  public:
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(CLI::Option* option, OptionNotes* notes) : option_(option), notes_(notes) {}
 
   Option required() const;
   Option capture_default_str() const;  ///< --help shows the variable's present value as the default
@@ -44,14 +49,22 @@ class Option {
   Option within(std::uint64_t low, std::uint64_t high) const;
   Option one_of(const std::vector<std::string>& words) const;
 
+  /// Has shells offer these words for a value; others may be given, too. They are made only when somebody asks for them.
+  Option suggest(std::function<std::vector<std::string>()> words) const;
+  /// The same for an option without delimiter() whose command takes lists with commas apart by itself.
+  Option suggest_list(std::function<std::vector<std::string>()> words) const;
+  /// Has shells offer files and folders. --help shows the type of an option (not of a positional) as FILE.
+  Option suggest_files() const;
+
  private:
   CLI::Option* option_;
+  OptionNotes* notes_;
 };
 
 /// The program, a command, or a command of a command (`binade validate dots`).
 class App {
  public:
-  explicit App(CLI::App* app) : app_(app) {}
+  App(CLI::App* app, ProgramNotes* notes) : app_(app), notes_(notes) {}
 
   /// Declares an option ("-r,--rounding") or a positional ("FILE"). `value` is written when the command line is parsed,
   /// so it must live until then. parser.cpp lists the types that T may be.
@@ -75,15 +88,20 @@ class App {
   std::vector<std::string> remaining() const;   ///< words that no option took, after allow_extras
   std::vector<std::string> long_names() const;  ///< names of all options: --help, --out …
   std::string chosen_subcommand() const;        ///< its name; empty if none was given
+  CommandTree whole_program() const;            ///< all commands of the program that this is of
 
  protected:
+  Option option_of(CLI::Option* option) const;
+
   CLI::App* app_;
+  ProgramNotes* notes_;
 };
 
 /// The whole command line.
 class Program : public App {
  public:
-  Program(const std::string& description, const std::string& name, const std::string& version);
+  Program(const std::string& description, const std::string& name,
+          const std::string& version_number);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -94,6 +112,7 @@ class Program : public App {
 
  private:
   std::unique_ptr<CLI::App> owned_;
+  std::unique_ptr<ProgramNotes> owned_notes_;
 };
 
 }  // namespace binade

@@ -32,17 +32,20 @@ constexpr const char* description =
     "`binade COMMAND --help` explains a command.";
 
 constexpr const char* statuses_and_environment =
-    "Exit status of every command: 0 it did its work, 1 things that it compared differ, 2 an "
-    "argument or a file\n"
-    "cannot be used (a line on standard error says what, where and what to do), 77 there is no "
-    "GPU, or data are\n"
-    "missing. Each command's help says what these mean for it.\n\n"
-    "Environment: BINADE_THREADS is the number of threads (default: one for each processor). "
-    "BINADE_ISA is the most\n"
-    "that kernels may use: reference, portable, avx2 or avx512 (default: what the machine has); "
-    "results are the\n"
-    "same. BINADE_DATA is the folder of the experiments' data. NO_COLOR, if it is set, switches "
-    "colours off.";
+    "Exit status (each command's help says what they mean for it):\n"
+    "  0   it did its work\n"
+    "  1   things that it compared differ\n"
+    "  2   an argument or a file cannot be used; a line on standard error says what, where and "
+    "what to do\n"
+    "  77  there is no GPU, or data are missing\n\n"
+    "Environment:\n"
+    "  BINADE_THREADS  number of threads (default: one for each processor)\n"
+    "  BINADE_ISA      the most that kernels may use: reference, portable, avx2 or avx512 "
+    "(default: "
+    "what the\n"
+    "                  machine has); results are the same\n"
+    "  BINADE_DATA     folder of the experiments' data\n"
+    "  NO_COLOR        if it is set, colours are switched off";
 
 /// Throws Error if the first argument is no command, with the name that is spelled nearest. CLI11 itself would say that a
 /// command is missing.
@@ -83,7 +86,7 @@ int binade::run_program(int argc, const char* const* argv,
       &binade::gemm_command,     &binade::validate_command,   &binade::explain_command,
       &binade::identify_command, &binade::experiment_command, &binade::train_command,
       &binade::sweep_command,    &binade::autocast_command,   &binade::advise_command,
-      &binade::device_command,   &binade::record_command};
+      &binade::device_command,   &binade::record_command,     &binade::completion_command};
   fill_standard_streams();
   int status = 0;
   try {

@@ -14,6 +14,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/suggestions.h"
 #include "lib/format/format_spec.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/output_paths.h"
@@ -165,13 +166,16 @@ void define_quantize(App app, int& status) {
   app.add_option("IN", a->in,
                  "file of the tensors: .safetensors, .npy, .npz or torch's, as `binade report` "
                  "reads, or - for standard input")
+      .suggest_files()
       .required();
   app.add_option("OUT", a->out,
                  "file of the rounded tensors: .safetensors, or .npy for a single array")
+      .suggest_files()
       .required();
   app.add_option("--format", a->format,
                  "format to which values are rounded: a name from `binade formats`, or your own, "
                  "such as e5m7")
+      .suggest(format_words)
       .required();
   add_rounding(app, a->attributes);
   add_saturation(app, a->attributes);
@@ -189,7 +193,8 @@ void define_quantize(App app, int& status) {
       "it has none (default: values in F32, or in F64 if F32 does not hold them)");
   app.add_option("--dtype", a->dtype,
                  "dtype of the elements of a .npy file that holds raw bytes (V1, V2), such as "
-                 "bfloat16 or float8_e4m3fn");
+                 "bfloat16 or float8_e4m3fn")
+      .suggest(dtype_words);
   add_on_device_options(app, a->device,
                         "tensors of F32 are rounded there, others on this machine; the format must "
                         "be one that F32 holds, and --encode does not apply");

@@ -174,6 +174,9 @@ void define_record(App app, int& status) {
          "--dots", a->dots,
          "record only Tensor Core instructions: all their rows, or with open at most 64 rows of "
          "each, chosen to decide between rules that no recorded row has decided yet")
+      .suggest([] {
+        return std::vector<std::string>{"all", "open"};
+      })
       .expected(0, 1)
       .type_name("[all|open]");
   app.add_flag("--scalar", a->scalar,

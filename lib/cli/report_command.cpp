@@ -16,6 +16,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/report_options.h"
 #include "lib/cli/report_outputs.h"
+#include "lib/cli/suggestions.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/tensor_file.h"
 #include "lib/report/diff.h"
@@ -120,6 +121,7 @@ void define_report(App app, int& status) {
                  "files of tensors: .safetensors, .npy, .npz, torch.save's .pt, a sharded model's "
                  ".index.json, a folder of torch.distributed.checkpoint, or a watched run's "
                  ".binade; globs of them; or - for standard input")
+      .suggest_files()
       .required();
   add_report_outputs(app, a->outputs);
   app.add_option(
@@ -139,6 +141,7 @@ void define_report(App app, int& status) {
   app.add_option("--formats", a->words.formats,
                  "report only on these formats, separated by commas (default: "
                  "binary16,bfloat16,tf32,e5m2,e4m3)")
+      .suggest(report_format_words)
       .delimiter(',');
   app.add_option("--sqnr-scale", a->words.scales,
                  "log2 of loss scales, such as 8,16, at which the signal-to-quantization-noise "
@@ -147,7 +150,8 @@ void define_report(App app, int& status) {
       .within(lowest_scale_log2, highest_scale_log2);
   app.add_option("--dtype", a->words.dtype,
                  "dtype of the elements of .npy files that hold raw bytes (V1, V2), such as "
-                 "bfloat16 or float8_e4m3fn");
+                 "bfloat16 or float8_e4m3fn")
+      .suggest(dtype_words);
   app.add_option("--role", a->words.roles,
                  "a rule ROLE=REGEX: a tensor in whose name the extended regular expression is "
                  "found has the role, whatever its name tells otherwise; may be repeated, and the "
@@ -177,9 +181,10 @@ void define_report(App app, int& status) {
       "  dW      fc1.weight.grad, fc1/dW, fc1_weight_grad, grads/fc1.bias, wgrad, grad_weight\n"
       "  dAct    fc1.act.grad, fc1/dAct, logits.grad, dgrad, grad_input, grad_output\n"
       "  grad    a gradient of something else: fc1.grad, gradients/fc1, fc1.main_grad\n"
-      "  weight  weight, bias, kernel, param     act     act, activation, input, output, hidden, "
-      "logits\n"
-      "  state   exp_avg, momentum_buffer, …     update  update, subtracted from the weight\n"
+      "  weight  weight, bias, kernel, param\n"
+      "  act     act, activation, input, output, hidden, logits\n"
+      "  state   exp_avg, momentum_buffer, …\n"
+      "  update  update, subtracted from the weight\n"
       "  other   a name that tells no role\n"
       "If a file is named grads, gradients, … and no name in it tells a gradient, all its weights, "
       "activations and\n"

@@ -14,6 +14,9 @@ void add_rule_options(App app, RuleChoice& rules) {
                  "their largest exponent: never; single: it does, and a factor of zero has the "
                  "exponent -126 (MMA-Sim, arXiv 2511.10909v1); emin: it does, and a factor of zero "
                  "has the least exponent of its format")
+      .suggest([] {
+        return std::vector<std::string>(zero_raises_names.begin(), zero_raises_names.end());
+      })
       .type_name("RULE")
       .group(group);
   app.add_option("--floor", rules.floor,
@@ -24,6 +27,9 @@ void add_rule_options(App app, RuleChoice& rules) {
   app.add_option("--cut-to-zero", rules.cut_to_zero,
                  "the sign of the zero to which a negative sum is rounded or flushed: positive, or "
                  "negative (MATLAB-tensor-core); what alignment has cut to zero before has no sign")
+      .suggest([] {
+        return std::vector<std::string>(cut_to_zero_names.begin(), cut_to_zero_names.end());
+      })
       .type_name("SIGN")
       .group(group);
 }

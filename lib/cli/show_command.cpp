@@ -13,6 +13,7 @@
 
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
+#include "lib/cli/suggestions.h"
 #include "lib/explain/shown_encoding.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
@@ -61,6 +62,7 @@ void define_show(App app, int& status) {
   app.add_option("-f,--format", options->question.formats,
                  "format in which to show the values: a name or a specification, explained below. "
                  "Several are separated by commas, or the option is repeated")
+      .suggest(format_words)
       .delimiter(',')
       .allow_extra_args(false);
   add_rounding(app, options->question.attributes);

@@ -114,6 +114,7 @@ void define_sweep(App app, int&) {
   app.add_option(
          "SPEC", a->spec,
          R"(JSON file of what to run: {"name": "...", "base": {settings}, "grid": {"key": [values], ...}})")
+      .suggest_files()
       .required();
   app.add_output(
       "-o,--output", a->results,

@@ -17,6 +17,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/data_folder.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/suggestions.h"
 #include "lib/cli/train_answer.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
@@ -172,6 +173,7 @@ void define_train(App app, int&) {
   app.add_option("SETTING", a->settings,
                  "settings of the training, such as workload=digits_mlp format=binary16 "
                  "loss_shift=14; all are explained below")
+      .suggest(setting_words)
       .required();
   app.add_output("--json", a->json,
                  "write the figures, and loss and scale of every step, to this file, as JSON; a "

@@ -262,10 +262,12 @@ void define_validate(App app, int& status) {
   define_validate_gemm(app, status);
   define_validate_crossed(app, status);
   app.require_subcommand(0, 1);
-  const Option from_files = app.add_option(
-      "--replay", options->replay,
-      "compare recordings with the emulator: .safetensors files of instructions (`binade record`) "
-      "or of whole products, folders of them, or folders with a sets.json");
+  const Option from_files =
+      app.add_option("--replay", options->replay,
+                     "compare recordings with the emulator: .safetensors files of instructions "
+                     "(`binade record`) "
+                     "or of whole products, folders of them, or folders with a sets.json")
+          .suggest_files();
   const Option from_device =
       app.add_flag("--device", options->device,
                    "run every Tensor Core instruction of this machine's GPU on generated operands, "
@@ -283,6 +285,7 @@ void define_validate(App app, int& status) {
   app.add_option("--generator", options->generator,
                  "generator of the operands, one of " + listed(names_of(dot_generators())) +
                      " (default: all that suit the instruction)")
+      .suggest([] { return words_of_table(dot_generators()); })
       .needs(from_device);
   app.add_option("--show", options->show, "how many of the rows that differ in each set to show")
       .capture_default_str();

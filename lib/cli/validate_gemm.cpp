@@ -306,6 +306,7 @@ void define_validate_gemm(App app, int& status) {
   gemm.add_option("--d", options->d,
                   "file of what the kernel gave, of shape (M, N); its dtype is the format of D "
                   "unless --out-format names one")
+      .suggest_files()
       .required();
   gemm.add_option("--show", options->show, "how many of the elements that differ to show")
       .capture_default_str();

@@ -61,4 +61,9 @@ Attributes attributes_of(const AttributeOptions& options) {
           .random_bits = options.random_bits};
 }
 
+AttributeWords attribute_words() {
+  return {words_of_table(roundings), words_of_table(saturations), words_of_table(nan_results),
+          words_of_table(tininesses)};
+}
+
 }  // namespace binade

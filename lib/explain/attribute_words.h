@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "emulate/attributes.h"
 
@@ -24,5 +25,11 @@ struct AttributeOptions {
 /// Returns the attributes that these words name. Throws Error with the option, the word that was given, all possible
 /// words and the one spelled most like it.
 Attributes attributes_of(const AttributeOptions& options);
+
+/// All words for each attribute.
+struct AttributeWords {
+  std::vector<std::string> rounding, saturation, nan, tininess;
+};
+AttributeWords attribute_words();
 
 }  // namespace binade

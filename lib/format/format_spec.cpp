@@ -202,7 +202,8 @@ const char* const format_spec_help =
     "  :specials=S      ieee (Inf and NaN), nan_only (all ones is NaN), none, or\n"
     "                   fnuz (the encoding of -0 is the only NaN)\n"
     "  :zero=yes|no     whether exponent field 0 holds zero and subnormals, or normal numbers\n"
-    "  :sign=yes|no     :padding=N  zero bits below the fraction\n"
+    "  :sign=yes|no     whether there is a sign\n"
+    "  :padding=N       zero bits below the fraction\n"
     "fp16, bf16, fp32, half, float8_e4m3fn, fp8_e4m3 and the like are other names of the same "
     "rows.\n"
     "A name of the table wins: e4m3 is OCP's, without infinity; e4m3:specials=ieee has one.";

@@ -155,8 +155,7 @@ Key key_of(std::string_view name) {
   if (parameter != parameters.end()) {
     return {parameter->name, takes_of(parameter->kind), &read_parameter};
   }
-  std::vector<std::string_view> known = names_of(keys);
-  for (const ScalerParameter& p : parameters) known.push_back(p.name);
+  const std::vector<std::string_view> known = setting_keys();
   throw Error(fmt::format("training: unknown key {}{}; keys are {}", printable(name),
                           did_you_mean(name, known), listed(known)));
 }
@@ -255,6 +254,12 @@ TrainSettings train_settings(const Json& settings) {
   check_recipe(out.recipe);
   check_effects(settings, out);
   return out;
+}
+
+std::vector<std::string_view> setting_keys() {
+  std::vector<std::string_view> names = names_of(keys);
+  for (const ScalerParameter& p : scaler_parameters()) names.push_back(p.name);
+  return names;
 }
 
 Json setting_value(std::string_view key, std::string_view words) {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -32,6 +33,9 @@ TrainSettings train_settings(const nlohmann::json& settings);
 /// It leaves out settings of products in binary32, of an attention that the workload does not have, of an autoswitch
 /// that was not requested, and the options that the optimizer does not read.
 nlohmann::ordered_json effective_settings(const TrainSettings& settings);
+
+/// Returns every key of settings, the parameters of scalers last.
+std::vector<std::string_view> setting_keys();
 
 /// Converts the value of `key` on a command line to JSON: to a number, in any plain spelling (007, .1, 1e1), if the key
 /// takes one; to true or false if the key takes a truth value; else, and if the words are no such value, to a text,

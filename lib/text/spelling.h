@@ -27,6 +27,13 @@ std::vector<std::string_view> names_of(const Table& table) {
   return names;
 }
 
+/// Returns the same names as texts of their own.
+template <typename Table>
+std::vector<std::string> words_of_table(const Table& table) {
+  const std::vector<std::string_view> names = names_of(table);
+  return {names.begin(), names.end()};
+}
+
 /// Returns the pieces between the occurrences of `between`, empty ones included: one piece more
 /// than there are occurrences.
 std::vector<std::string_view> split(std::string_view text, char between);
