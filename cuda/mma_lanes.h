@@ -2,9 +2,10 @@
 //
 // Which element of a matrix each register of each lane holds in PTX's mma.sync and mma.sp. These
 // functions are plain C++ without the instructions, so that a test without a GPU can show that each
-// element is held once. A register of 32 bits holds 4 elements of 8 bits, 2 of 16 or one of 32, the
-// first in the lowest bits; f64 has registers of 64 bits. `lane` is 0 … 31, `reg` the number of the
-// register, `element` that of the element in it, and `per` the elements in a register.
+// element is held once. A register of 32 bits holds 32 elements of 1 bit, 8 of 4 bits (s4 and u4), 4 of
+// 8 bits (which FP6 and FP4 take, too), 2 of 16 or one of 32, the first in the lowest bits; f64 has
+// registers of 64 bits. `lane` is 0 … 31, `reg` the number of the register, `element` that of the element
+// in it, and `per` the elements in a register.
 #pragma once
 
 #include <cstdint>

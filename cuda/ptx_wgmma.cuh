@@ -48,7 +48,8 @@ struct WgmmaPtx {
 // clang-format off
 // row(function, registers of d, elements in a register of d, k, formats of d, a and b, Variant of
 //     tile_kernels.h, PTX's name after "wgmma.mma_async.sync.aligned.", immediate operands: whether d is
-//     added, signs of a and b, and for 16-bit types whether a and b are transposed)
+//     added; for floating-point types the signs of a and b; and for 16-bit types whether a and b are
+//     transposed)
 //
 // wgmma.m64n8k16.f32.f16.f16 wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16
 // wgmma.m64n8k16.f16.f16.f16 wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the range_count kernels. For a significand m, f is m - 2^23. A block of threads keeps in
-// shared memory a count and the sum of f per binade and segment, and the sum of f^2 per binade; the sums
-// of m and m^2 follow from these. CUDA adds 32 bits in shared memory in one instruction, but 64 bits in a
-// loop, so a sum is a pair of words, the upper of which is touched only when the lower one wraps or what
-// is added has more than 32 bits.
+// The bodies of the range_count kernels (segments of significands and error columns:
+// emulate/range_count.h). For a significand m, f is m - 2^23. A block of threads keeps in shared memory a
+// count and the sum of f per binade and segment, and the sum of f^2 per binade; the sums of m and m^2
+// follow from these. CUDA adds 32 bits in shared memory in one instruction, but 64 bits in a loop, so a
+// sum is a pair of words, the upper of which is touched only when the lower one wraps or what is added
+// has more than 32 bits.
 #pragma once
 
 #include <cstddef>

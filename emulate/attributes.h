@@ -37,7 +37,9 @@ enum class Rounding : std::uint8_t {
                     ///< probability floor(f·2^n) / 2^n, n = Attributes::random_bits
 };
 
-/// What an overflow and an infinite operand become.
+/// What an infinity becomes (an infinite operand, a quotient by zero), and what an overflow becomes,
+/// unless its rounding gives the largest finite number: toward_zero and to_odd always do,
+/// toward_positive for negative numbers, and toward_negative for positive ones.
 enum class Saturation : std::uint8_t {
   none,    ///< Inf if the format has it, else NaN; the largest finite number in FP6 and FP4, which
            ///< have neither

@@ -39,8 +39,8 @@ enum class Kind : std::uint8_t { zero, finite, infinite, nan };
 /// with significand > 0 in a 128-bit window. If sticky is set, the significand must have at least
 /// 33 bits more than the precision it will be rounded to: one that decides ties, and 32 for
 /// stochastic rounding. A NaN of an IEEE format keeps its fraction left-aligned in the low 64 bits
-/// of `significand`, the quiet bit first; the only NaN of a nan_only or fnuz format
-/// (emulate/format.h) has no payload.
+/// of `significand`, the quiet bit first. The NaN of a nan_only or fnuz format
+/// (emulate/format.h), of which a nan_only format with a sign has two, has no payload.
 struct Exact {
   Kind kind = Kind::zero;
   bool negative = false;

@@ -213,8 +213,9 @@ constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, 
 }
 
 /// Returns d of k >= 1 products, with all operands and d as encodings. Under `expanded` and in a
-/// sparse model (sparse_group not 0), k is a multiple of 4 and at most 64. This function is the
-/// definition: faster kernels must give the same bits.
+/// sparse model (sparse_group not 0), k is a multiple of 4 and at most 64; in a sparse model under
+/// `expanded`, a multiple of 8. This function is the definition: faster kernels must give the same
+/// bits.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
                             const Code* b, int k, std::uint64_t c, const Trace& trace = {}) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The casts of Apex's level O1, which patches the functions of PyTorch that its lists name, so that each casts its
-// inputs before it runs. There is no scope, the low format is always binary16, and binary64 is cast like other formats.
+// inputs before it runs. Unlike autocast (autocast.h), it has no scopes, its low-precision format is always binary16,
+// and it casts binary64 like other formats.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that is read in parts, at any offset, and never mapped into memory: if it shrinks or is
-// written to while it is read, an Error is thrown and no signal is raised. (A program that writes
+// A file that is read in parts, at any offset, and never mapped into memory: if it has become too
+// short for what is read, an Error is thrown and no signal is raised. If it was written to, the next
+// call that opens it anew throws an Error, and so does check_unchanged(). (A program that writes
 // through a mapping of the file does not change its time of modification, and is not noticed.) "-"
 // is standard input.
 #pragma once

@@ -10,8 +10,9 @@
 
 namespace binade::python {
 
-/// Gives the interpreter's lock away while it lives, so that other Python threads run. Ctrl-C then ends the loops of this
-/// thread within milliseconds, by KeyboardInterrupt or whatever the handler of the signal raises.
+/// Gives the interpreter's lock away while it lives, so that other Python threads run. If this is Python's main thread,
+/// Ctrl-C then ends a parallel_for of it, or work of it that calls poll() (lib/parallel/parallel.h), at one of the next
+/// pieces or calls, by KeyboardInterrupt or whatever the handler of the signal raises.
 class Released {
  public:
   Released();
@@ -36,8 +37,10 @@ class Acquired {
   PyGILState_STATE state_;
 };
 
-/// The result of a Python function. The caller has the lock. Every call from C++ into Python code goes through this, because
-/// the interpreter may end meanwhile: then the thread stops there for ever, and what C++ holds on its stack is never freed.
+/// The result of a Python function. The caller has the lock. Callbacks of users and functions of the package's Python modules
+/// are called by this, because they may run long and give the lock away, and the interpreter may end meanwhile: then the
+/// thread stops there for ever, and what C++ holds on its stack is never freed. Methods of the caller's values that are
+/// short as a rule, such as __index__ and items(), are called directly.
 nanobind::object called_back(nanobind::handle function, const nanobind::tuple& arguments = {});
 
 /// A Python module, imported with the same care as called_back.
@@ -46,23 +49,24 @@ nanobind::object imported(const char* module);
 /// To be called inside a handler of C++ exceptions: rethrows the exception that is being handled if it came from Python.
 void pass_python_on();
 
-/// Marks which thread is inside a method of an object whose methods give the lock away. It is read and written only by a
-/// thread that has the lock.
+/// Marks by which Inside an object is in use whose methods give the lock away; null: by none. It is read and written only
+/// by a thread that has the lock.
 struct Occupied {
   const void* by = nullptr;
 
-  /// Throws Error, with the name of the object, if a thread is inside.
+  /// Throws Error, with the name of the object, if it is in use.
   void check(const char* object) const;
 };
 
-/// Marks this thread as inside while it lives. The constructor throws Error if another thread is.
+/// Marks the object as in use while it lives. The constructor throws Error if it already is, by another thread or, without
+/// leave(), by this one.
 class Inside {
  public:
   Inside(Occupied& place, const char* object);
   ~Inside();
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
-  /// leave() lets a callback use the object; come_back() ends that, and throws Error if another thread is inside then.
+  /// leave() lets others, such as a callback, use the object; come_back() ends that, and throws Error if it is in use then.
   void leave() { place_.by = nullptr; }
   void come_back();
 

@@ -205,7 +205,7 @@ void exact_products(Whole<std::uint64_t> a, Whole<std::uint64_t> b, Whole<std::u
   });
 }
 
-/// The name of the instruction that an architecture's libraries use; "" where they have none.
+/// The name of an architecture's usual instruction (emulate/architectures.h); "" where it has none.
 std::string usual_instruction(Whole<int> sm, std::string_view format,
                               std::string_view accumulator) {
   const Architecture* const on = find_architecture(sm);

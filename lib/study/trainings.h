@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the trainings of one experiment, one after another: reads the data of each workload once, reports the progress
-// over all trainings, and writes tensors of those in float if the experiment has a dump folder.
+// Runs the trainings of one experiment, one after another: reads the data of each workload once for trainings in float
+// and once for those in binary64, reports the progress over all trainings, and writes tensors of those in float if the
+// experiment has a dump folder.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the instruction that the libraries of an architecture use for given operands, and makes
+// Chooses an architecture's usual instruction for given operands (emulate/architectures.h), and makes
 // the settings of a training's products from it.
 #include "lib/train/tensor_core_products.h"
 

@@ -16,7 +16,8 @@ namespace binade {
 struct TrainingFormat {
   std::string_view name;  ///< "binary32", "tf32", "binary16", "bfloat16", "e4m3"
   Format dtype;           ///< dtype of ops under autocast; binary32: no autocast
-  bool scaled;            ///< gradients need a loss scale: only binary16's range is that short
+  /// Gradients need a loss scale: of the dtypes here, only binary16's range is that short.
+  bool scaled;
   std::string_view what;
 };
 /// The formats in which a training can multiply. e4m3 is Transformer Engine's recipe HYBRID: ops in bfloat16, products

@@ -16,6 +16,9 @@ README = Path(__file__).resolve().parents[2] / "emulate/README.md"
 BEGIN = "<!-- begin of what tests/bench/speed_table.py writes -->"
 END = "<!-- end of what tests/bench/speed_table.py writes -->"
 LEVELS = {"avx2": "AVX2", "avx512": "AVX-512"}
+# In names of benchmarks: a level that has columns, and any level.
+VECTORS = f"({'|'.join(LEVELS)})"
+ANY = f"({'|'.join(['reference', 'portable', *LEVELS])})"
 IN_L2, FROM_DRAM = "in L2", "from DRAM"
 SIZES = {1 << 14: IN_L2, 1 << 24: FROM_DRAM, 1 << 26: FROM_DRAM}
 
@@ -118,7 +121,7 @@ class Row:
 def rows_of(benchmarks):
     out = []
     for x in benchmarks:
-        name = re.fullmatch(r"(.+)/(reference|portable|avx2|avx512)/(\d+)(/threads:\d+)?", x["name"])
+        name = re.fullmatch(rf"(.+)/{ANY}/(\d+)(/threads:\d+)?", x["name"])
         if name and int(name[3]) in SIZES and x.get("run_type", "iteration") == "iteration":
             out.append(Row(name[1] + (name[4] or ""), name[2], SIZES[int(name[3])],
                            x["ns_per_element"], x["limit_ns"]))
@@ -190,8 +193,9 @@ def told_limit(goal, rows):
 
 
 def goal_table(rows, levels):
-    yield "| work | elements | goal AVX2 | measured AVX2 | goal AVX-512 | measured AVX-512 | limit |"
-    yield "|---|---|---|---|---|---|---|"
+    columns = ["work", "elements", *(f"{what} {name}" for name in LEVELS.values() for what in ("goal", "measured")), "limit"]
+    yield "| " + " | ".join(columns) + " |"
+    yield "|---" * len(columns) + "|"
     for goal in GOALS:
         of_goal = [row for row in rows if re.fullmatch(goal.rows, row.work) and
                    row.size == goal.size and row.level in LEVELS | {"portable": ""}]
@@ -205,7 +209,7 @@ def product_rates(benchmarks):
     """{(product, level, shape): (GMAC/s, times a float product's rate)}."""
     out = {}
     for x in benchmarks:
-        name = re.fullmatch(r"gemm/(.+)/(reference|portable|avx2|avx512)/(\d+x\d+x\d+)", x["name"])
+        name = re.fullmatch(rf"gemm/(.+)/{ANY}/(\d+x\d+x\d+)", x["name"])
         if name and "of_float_product" in x and x.get("run_type", "iteration") == "iteration":
             out[name.groups()] = x["GMAC_per_s"], x["of_float_product"]
     return out
@@ -215,7 +219,7 @@ def on_top_table(benchmarks, levels):
     """The table of how much longer a product takes with a promotion, a split or an epilogue than without, in turns with it."""
     found = {}
     for x in benchmarks:
-        name = re.fullmatch(rf"gemm/.+\+(\w+)/(avx2|avx512)/{WHOLE}", x["name"])
+        name = re.fullmatch(rf"gemm/.+\+(\w+)/{VECTORS}/{WHOLE}", x["name"])
         if name and "on_top" in x and x.get("run_type", "iteration") == "iteration":
             found[name.groups()] = x["on_top"]
     yield f"| f16 into f32, L = 16, with | goal | {' | '.join(LEVELS.values())} |"
@@ -234,7 +238,7 @@ def hurt_table(benchmarks, levels):
     the kernel's usual path, which are the same at every level."""
     found, shares = {}, {}
     for x in benchmarks:
-        name = re.fullmatch(r"gemm/(.+)\+(\w+)/(avx2|avx512)/\d+x\d+x\d+", x["name"])
+        name = re.fullmatch(rf"gemm/(.+)\+(\w+)/{VECTORS}/\d+x\d+x\d+", x["name"])
         if name and "of_tame" in x and x.get("run_type", "iteration") == "iteration":
             found[name[2], name[1], name[3]] = x["of_tame"]
             shares[name[2], name[1]] = [x[detour] for detour in DETOURS]

@@ -56,6 +56,7 @@ PEERS = {"context": {"NumPy": "2"},
                      "ns_per_element": "9.8"}]}
 EXPECTED = [
     "Measured on a processor (2 processors), compiled by a compiler, revision abc",
+    "| work | elements | goal AVX2 | measured AVX2 | goal AVX-512 | measured AVX-512 | limit |\n|---|---|---|---|---|---|---|\n",
     "| from DRAM | ≤ 1.35 × | 1.30 ×, met | ≤ 1.2 × | not measured | memcpy, 0.40 ns |",
     "| ≤ 1.8 × | 1.00 to 2.25 ×, **missed by 25%** (1 of 2; most: e4m3 toward_zero) |",
     "| ≤ 1.3 ns | 3.90 ns (portable), **3.0 times the goal** | ≤ 1 ns | not measured |",

@@ -2,8 +2,9 @@
 #
 # What is added in one place stands in all the others: a format, an architecture, a level, … is a name in one table, and the
 # rows of KINDS say which other files name it. CONTRIBUTING.md tells people of the same files: each place of a kind is named
-# in its section, and what the page names exists: paths, what a step says to look for in a file, tests. Also every
-# source and every test belongs to some meson.build. The judges are tried on made-up texts that are wrong on purpose.
+# in its section, and what the page names exists: paths, what a step says to look for in a file (no count, which the step
+# changes), tests. Also every source and every test belongs to some meson.build. The judges are tried on made-up texts that
+# are wrong on purpose.
 
 import re
 import sys
@@ -45,6 +46,17 @@ KINDS = [
          r"Architecture\{(\d+),", [
              ("tests/emulate/instruction_models_test.cpp", r'^ +\{"\w.*[{ ]NAME[,}]'),
          ]),
+    Kind("Add an architecture or an instruction", "architecture with a suffix", "emulate/architectures.h",
+         r"array architectures\{(.*?)\n\};", r"Architecture\{(\d+), '[a-z]'", [
+             ("tests/cuda/mma_names_test.py", r'^SUFFIX = .*\bNAME: "[a-z]"'),
+         ]),
+    Kind("Add an architecture or an instruction", "architecture with sm_100a's conversions", "emulate/sm_target.h",
+         r"case 'a': return (.*?);", r"target\.sm == (\d+)", [
+             ("emulate/sm_target.h", r"^ +///.*\bsm_NAMEa\b"),
+             ("cuda/write_scalar_sources.cpp", r"__CUDA_ARCH__ == NAME0\b"),
+             ("tests/cuda/cvt_names_test.py", r'return target in .*"NAMEa"'),
+             ("tests/emulate/ptx_scalar_table_test.cpp", r"SmTarget\{NAME, 'a'\}, SmTarget\{100, 'a'\}, true"),
+         ]),
     Kind("Add a rounding direction", "rounding", "emulate/attributes.h", r" roundings\{\{(.*?)\n\}\};", r'\{"(\w+)", Rounding::', [
         ("emulate/attributes.h", r"^  NAME,"),
         ("emulate/attributes.h", r"^///     NAME +\d"),
@@ -75,7 +87,9 @@ KINDS = [
         ("emulate/fast/kernels.cpp", r"case Level::NAME:"),
         ("lib/parallel/parallel.cpp", r"case Level::NAME:"),
         ("lib/parallel/parallel.h", r"BINADE_ISA \([^)]*\bNAME\b"),
+        ("lib/cli/program.cpp", r"that kernels may use: [^(]*\bNAME\b"),
         ("lib/README.md", r"`BINADE_ISA` \([^)]*`NAME`"),
+        ("lib/README.md", r"^\| level \|.*\bNAME\b"),
         ("emulate/README.md", r"is the table of kernels by level:[^|]*?`NAME`"),
         ("tests/lib/parallel/parallel_test.cpp", r'no such level; give [^"]*\bNAME\b'),
     ]),
@@ -135,7 +149,9 @@ KINDS = [
          r'"format_figures": \{(.*?)\n    \},', r'^        "(?!squared_error|rne_zero)(\w+)": \{', [
              ("lib/report/json.cpp", r'\bout\["NAME"\]'),
              ("lib/report/csv.cpp", r'"NAME"'),
-             ("tests/lib/python/ranges_test.py", r"\bNAME\b"),
+             ("tests/lib/python/ranges_test.py", r'def check_format\((?:(?!\n    def )[\s\S])*"NAME"'),
+             ("tests/lib/cli/csv_cli_test.py", r'\["formats", "\w+", "NAME"'),
+             ("tests/lib/report/json_test.cpp", r'\["NAME"\]'),
          ]),
     Kind("Add a report column", "row of the text", "lib/report/text.cpp", r" format_rows\{\{(.*?)\n\}\};",
          r'^    \{"(.+?)(?:  .*| of .*)?",$', [
@@ -226,6 +242,8 @@ def judge_stated(texts, names, stated):
 RUN = re.compile(r"`[^`]+`(?:(?:,| and|, and)\s+`[^`]+`)+")
 PATH = re.compile(r"(?:[\w.-]+/)+[\w.*-]*|[\w-]+\.(?:md|build|py|toml)")
 TEST = re.compile(r"`meson test -C build ([^`]+)`")
+# What a step's addition changes, so that nobody finds it afterwards: a count, or a list's end behind its last name.
+PASSING = re.compile(rf"(?<![\w.])(\d+|{'|'.join(WORDS.values())})(?![\w.])|\w[\"']?[\]}}]$")
 
 
 def section_of(page, heading):
@@ -255,6 +273,8 @@ def judge_page(page, texts, paths, kinds):
                 path = span
             elif path in texts and span not in texts[path]:
                 complaints.append(f"{PAGE}: `{span}` does not stand in {path}")
+            if span != path and PASSING.search(span):
+                complaints.append(f"{PAGE}: `{span}` will not stand there when something was added: quote words that stay")
     built = "\n".join(text for path, text in texts.items() if path.endswith("meson.build"))
     for name in (name for line in TEST.findall(page) for name in line.split() if not name.startswith("--") and "NAME" not in name):
         if not any(f"'{part}" in built for part in (name, name.rsplit("/", 1)[-1], name.removesuffix("_cli"))):
@@ -291,7 +311,7 @@ def self_test():
         if not judge_kind(MADE_KIND, MADE | {path: text}):
             complaints.append(f"accepted {path} as {text!r}")
     for right, wrong in [("Add a fruit", "Add"), ("a/README.md", "a"), ("`fruits`", "`nuts`"), ("build fruit", "build nut"),
-                         ("a/table.h", "a/tables.h")]:
+                         ("a/table.h", "a/tables.h"), ("`fruits`", "`\"plum\"}`"), ("`a/NAME.cpp`", "`a/NAME.cpp`, `a/README.md`, `plum 2`")]:
         if not judge_page(MADE_PAGE.replace(right, wrong), MADE, list(MADE), [MADE_KIND]):
             complaints.append(f"accepted a page with {wrong!r} for {right!r}")
     nuts = Kind("", "nut", "b/*.h", r"(.*)", r"^nut (\w+)", [("b.md", r"NAME")])

@@ -2,7 +2,8 @@
 #
 # Instructions of AVX may be only in functions of their level, whose names contain the level's vector unit
 # (emulate/fast/avx2.h, avx512.h). The linker keeps one copy of a weak inline function for all callers; a copy with such
-# instructions would end the program on a machine without them. The programs that are given are disassembled.
+# instructions would end the program on a machine without them. The programs that are given are disassembled: each
+# has functions of every level, or of none.
 #
 # usage: levels_test.py PROGRAM…
 
@@ -48,6 +49,11 @@ def leaks(lines):
     return seen, found
 
 
+def unseen(seen):
+    """The levels of which no function was found, in a program that has some of others: level_of does not know them."""
+    return [level for level, count in seen.items() if count == 0] if any(seen.values()) else []
+
+
 WRONG = [
     "0000 <binade::decode(unsigned long)>:\n  10:\tvaddps %ymm1,%ymm2,%ymm3",
     "0000 <std::array<int, 4ul>::operator[]>:\n  10:\tvmovdqu (%rax),%xmm0",
@@ -88,6 +94,7 @@ def main():
         assert leaks(text.splitlines())[1], f"not seen: {text}"
     for text in RIGHT:
         assert not leaks(text.splitlines())[1], f"refused: {text}"
+    assert unseen({"one": 3, "two": 0}) == ["two"] and not unseen({"one": 3, "two": 1}) and not unseen({"one": 0, "two": 0})
     if not shutil.which("objdump"):
         print("SKIP: no objdump here")
         return 77
@@ -105,7 +112,9 @@ def main():
         print(f"{program}: " + ", ".join(f"{count} functions of {level}" for level, count in seen.items()))
         for text in found:
             print(f"  leaked: {text}")
-        bad += len(found)
+        for level in unseen(seen):
+            print(f"  no instruction of {level} was found: does level_of tell them from those of other levels?")
+        bad += len(found) + len(unseen(seen))
     return 1 if bad else 0
 
 
