@@ -144,6 +144,13 @@ class InstallTest(unittest.TestCase):
         for name in ("doc/binade/LICENSE", "doc/binade/CHANGELOG.md", "binade/json.schema.json", "binade/data/README.md"):
             self.assertTrue((self.prefix / "share" / name).is_file(), name)
 
+    def test_completions_and_the_manual_page_are_the_programs_own(self):
+        places = {"bash": "bash-completion/completions/binade", "zsh": "zsh/site-functions/_binade",
+                  "fish": "fish/vendor_completions.d/binade.fish", "man": "man/man1/binade.1"}
+        for word, place in places.items():
+            self.assertEqual((self.prefix / "share" / place).read_text(encoding="utf-8"),
+                             self.ran(self.prefix / "bin/binade", "completion", word))
+
     def test_the_readme_shows_the_program_that_is_built_and_what_it_prints(self):
         readme = (SOURCES / "lib/public/README.md").read_text(encoding="utf-8")
         program = (HERE / "user_program.cpp").read_text(encoding="utf-8")
