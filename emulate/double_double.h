@@ -13,6 +13,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "emulate/compiler.h"
+
 namespace binade {
 
 /// The number high + low, where |low| is at most half an ulp of high.

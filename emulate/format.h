@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "emulate/compiler.h"
+
 namespace binade {
 
 /// Which encodings are not finite numbers.

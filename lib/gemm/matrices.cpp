@@ -35,9 +35,9 @@ std::vector<std::uint64_t> encodings_of(std::span<const float> values, const For
 }  // namespace
 
 GemmOperands rounded_operands(const GemmModel& model, const FloatMatrices& x) {
-  constexpr std::size_t most_k = std::size_t{1} << 30;
-  if (x.m == 0 || x.n == 0 || x.k == 0 || x.k > most_k) {
-    throw Error("m, n and k: sizes from 1 on, and k up to 2^30, are wanted");
+  constexpr std::size_t most_k = std::size_t{1} << 30, most_rows = std::size_t{1} << 31;
+  if (x.m == 0 || x.n == 0 || x.k == 0 || x.m > most_rows || x.n > most_rows || x.k > most_k) {
+    throw Error("m, n and k: sizes from 1 on are wanted, k up to 2^30, m and n up to 2^31");
   }
   require_floating("a", model.types.a);
   require_floating("b", model.types.b);

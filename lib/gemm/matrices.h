@@ -25,7 +25,7 @@ struct FloatMatrices {
 
 /// Rounds each element to its operand's format (model.types.a, model.types.b, model.c, model.bias), to nearest with ties
 /// to even; elements that are numbers of the format stay what they are. Throws Error if a size does not fit m, n and k, if
-/// one of these is 0 or k is above 2^30, or if the instruction takes integers.
+/// one of these is 0, k is above 2^30 or m or n above 2^31, or if the instruction takes integers.
 GemmOperands rounded_operands(const GemmModel& model, const FloatMatrices& matrices);
 
 /// Returns the values of D's encodings, which gemm() gives in the epilogue's output format. Throws Error if that is a

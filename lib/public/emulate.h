@@ -8,16 +8,13 @@
 //     static_assert(binade::convert(0x33000000, binade::binary32, binade::binary16).bits == 0);  // 2^-25 dies
 #pragma once
 
-#ifdef __FAST_MATH__
-#error "binade computes with IEEE arithmetic: compile without -ffast-math"
-#endif
-
 #include "emulate/architectures.h"
 #include "emulate/arithmetic.h"
 #include "emulate/attributes.h"
 #include "emulate/carrier.h"
 #include "emulate/codec.h"
 #include "emulate/compare.h"
+#include "emulate/compiler.h"
 #include "emulate/cvt.h"
 #include "emulate/cvt_lane.h"
 #include "emulate/cvt_table.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes the public headers into FOLDER/binade: those of this folder, and all that they include of emulate and lib. Includes
+# Writes the public headers into FOLDER/binade: those that are named, and all that they include of emulate and lib. Includes
 # that are written from the project's root are written from <binade/…> instead:
 #
 #     lib/public/gemm.h      binade/gemm.h
@@ -9,8 +9,9 @@
 #
 # A public header that includes a third party's header is an error. Headers that are no longer public are removed.
 #
-# usage: install_headers.py FOLDER SOURCE_ROOT VERSION [--stamp FILE --depfile FILE] [--emulate]
-# --emulate writes emulate's headers alone. As an install script of Meson, FOLDER is joined to the prefix with DESTDIR.
+# usage: install_headers.py [--list] FOLDER SOURCE_ROOT VERSION HEADER… [--changed PATH…]
+# --list prints the paths of all these headers instead. --changed is for Meson, which configures anew when one of the paths
+# changed. Run as an install script of Meson, FOLDER is one of its folders, and DESTDIR counts.
 
 import argparse
 import os
@@ -29,10 +30,9 @@ def public_place(path):
     return path
 
 
-def public_headers(root, emulate_alone):
-    """All headers that the public ones need, with their texts, by their path in the project."""
-    names = sorted(path.name for path in (root / "lib/public").glob("*.h"))
-    todo = [f"lib/public/{name}" for name in names if name == "emulate.h" or not emulate_alone] + ["lib/version.h"]
+def public_headers(root, headers):
+    """The headers and all that they need, with their texts, by their path in the project."""
+    todo = [str(header.resolve().relative_to(root.resolve())) for header in headers] + ["lib/version.h"]
     found = {}
     while todo:
         path = todo.pop()
@@ -57,31 +57,38 @@ def installed_text(path, text, version):
     return text
 
 
+def target_folder(folder):
+    """The folder, within DESTDIR if Meson installs. A folder that is not absolute is one of the prefix."""
+    if "MESON_INSTALL_PREFIX" not in os.environ:
+        return pathlib.Path(folder)
+    return pathlib.Path(os.environ.get("DESTDIR", "") + str(pathlib.Path(os.environ["MESON_INSTALL_PREFIX"], folder)))
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("folder")
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("version")
-    parser.add_argument("--stamp", type=pathlib.Path)
-    parser.add_argument("--depfile", type=pathlib.Path)
-    parser.add_argument("--emulate", action="store_true")
+    parser.add_argument("headers", type=pathlib.Path, nargs="+")
+    parser.add_argument("--changed", nargs="*")
     asked = parser.parse_args()
-    folder = pathlib.Path(os.environ.get("MESON_INSTALL_DESTDIR_PREFIX", ""), asked.folder) / "binade"
-    headers = public_headers(asked.root, asked.emulate)
+    headers = public_headers(asked.root, asked.headers)
+    if asked.list:
+        print(*sorted(str(asked.root / path) for path in headers), sep="\n")
+        return
+    folder = target_folder(asked.folder) / "binade"
     wanted = {folder / public_place(path): installed_text(path, text, asked.version) for path, text in headers.items()}
     if len(wanted) != len(headers):
         sys.exit("two public headers have the same place")
     for old in folder.rglob("*.h"):
-        if old not in wanted and asked.stamp:
+        if old not in wanted:
             old.unlink()
     for to, text in sorted(wanted.items()):
         if to.exists() and to.read_text(encoding="utf-8") == text:
             continue
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(text, encoding="utf-8")
-    if asked.stamp:
-        asked.depfile.write_text(f"{asked.stamp.name}: " + " ".join(str(asked.root / path) for path in sorted(headers)) + "\n")
-        asked.stamp.write_text("")
 
 
 main()

@@ -129,6 +129,14 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(foreign, [])
         self.assertGreater(len(shown), 100)
 
+    @needs("readelf")
+    def test_a_call_inside_the_library_reaches_its_own_function(self):
+        # A user's copy of an inline function, of other flags or another version, takes no part in what the library computes.
+        relocations = self.ran("readelf", "-rW", self.libraries / "libbinade.so")
+        calls = [line for line in relocations.splitlines() if "R_X86_64_JUMP_SLO" in line or "_JUMP_SLOT" in line]
+        self.assertGreater(len(calls), 50)
+        self.assertEqual([line for line in calls if "_ZN6binade" in line or "_ZNK6binade" in line], [])
+
     def test_the_installed_program_runs_from_another_folder_with_its_own_data(self):
         program = self.prefix / "bin/binade"
         asked = ("experiment", "run", "underflow_band")
@@ -157,6 +165,14 @@ class InstallTest(unittest.TestCase):
         self.assertIn("```cpp\n" + program[program.index("#include"):] + "```", readme)
         self.assertIn("```\n" + PRINTED["user_program"] + "```", readme)
 
+    def test_a_compiler_that_may_change_bits_is_refused(self):
+        for compiler in COMPILERS:
+            for header in ("emulate.h", "emulate/double_double.h", "emulate/quantize.h"):
+                done = subprocess.run([compiler, "-std=c++20", "-ffast-math", "-fsyntax-only", "-x", "c++", "-",
+                                       f"-I{self.prefix}/include"], input=f"#include <binade/{header}>\n",
+                                      capture_output=True, text=True, check=False)
+                self.assertIn("without -ffast-math", done.stderr)
+
     @needs("pkg-config")
     def test_programs_link_by_pkg_config(self):
         for compiler in COMPILERS:
@@ -176,6 +192,17 @@ class InstallTest(unittest.TestCase):
             self.ran("cmake", "-S", folder, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}")
             self.ran("cmake", "--build", build)
             self.check_programs(build, PRINTED)
+
+    @needs("cmake", "ninja")
+    def test_cmake_finds_the_package_through_a_link_as_of_lib_to_usr_lib(self):
+        folder = self.project("linked", "CMakeLists.txt", CMAKE)
+        root = self.root / "root"
+        root.mkdir()
+        (root / "usr").symlink_to(self.prefix)
+        (root / "lib").symlink_to("usr/lib")
+        package = root / (self.libraries / "cmake/binade").relative_to(self.prefix)
+        self.ran("cmake", "-S", folder, "-B", folder / "b", "-G", "Ninja", f"-Dbinade_DIR={package}")
+        self.ran("cmake", "--build", folder / "b", "--target", "emulate_program")
 
     @needs("cmake", "ninja")
     def test_cmake_refuses_another_version_and_an_unknown_component(self):
@@ -209,6 +236,11 @@ class InstallTest(unittest.TestCase):
                      PKG_CONFIG="/nonexistent", PKG_CONFIG_LIBDIR="/nonexistent")
             self.ran("ninja", "-C", folder / compiler)
             self.check_programs(folder / compiler, ["emulate_program"])
+        # What changes in a header reaches the program by the next build.
+        build, header = folder / COMPILERS[0], copy / "emulate/quantize.h"
+        header.write_text(header.read_text(encoding="utf-8") + "\n#error changed\n", encoding="utf-8")
+        done = subprocess.run(["ninja", "-C", build], env=self.environment, capture_output=True, text=True, check=False)
+        self.assertIn("#error changed", done.stdout)
 
 
 if __name__ == "__main__":
