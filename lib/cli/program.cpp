@@ -61,8 +61,14 @@ void check_first_word(int argc, const char* const* argv,
 }
 
 /// Opens /dev/null for each standard stream that the caller closed, so that no file that is opened later takes its place.
+/// Where there is no /dev, as in an empty chroot, it is a pipe that nobody writes to: reading ends at once, writing fails.
 void fill_standard_streams() {
-  for (int descriptor = open("/dev/null", O_RDWR); descriptor >= 0; descriptor = dup(descriptor)) {
+  int descriptor = open("/dev/null", O_RDWR);
+  if (std::array<int, 2> ends{}; descriptor < 0 && pipe(ends.data()) == 0) {
+    descriptor = ends[0];
+    close(ends[1]);
+  }
+  for (; descriptor >= 0; descriptor = dup(descriptor)) {
     if (descriptor <= STDERR_FILENO) continue;
     close(descriptor);
     return;

@@ -101,10 +101,10 @@ void Share::add_error(const ElementError& error, const Upper& upper_bound, const
   const auto ratio = [&](const ExactSum& to) {
     return WorstElement{to.is_zero() ? 0 : divide(difference, to).value(), i, j};
   };
-  raise(account.worst_relative, ratio(exact));
-  raise(account.worst_to_products, ratio(products()));
+  keep_worse(account.worst_relative, ratio(exact));
+  keep_worse(account.worst_to_products, ratio(products()));
   const ExactSum bound = upper_bound.exact();
-  raise(account.worst_to_bound, ratio(bound));
+  keep_worse(account.worst_to_bound, ratio(bound));
   account.beyond_bound += compare(difference, bound) > 0 ? 1 : 0;
   SignedSum result = error.exact;
   result.add(error.difference);
@@ -199,7 +199,7 @@ GemmAccount empty_account(const GemmModel& model, const GemmOperands& operands) 
 
 }  // namespace
 
-void raise(WorstElement& worst, const WorstElement& other) {
+void keep_worse(WorstElement& worst, const WorstElement& other) {
   const auto place = [](const WorstElement& x) { return std::pair(x.row, x.column); };
   if (other.ratio > worst.ratio ||
       (other.ratio == worst.ratio && other.ratio > 0 && place(other) < place(worst))) {
@@ -257,9 +257,9 @@ GemmAccount& GemmAccount::operator+=(const GemmAccount& other) {
   inward += other.inward;
   add_each(by_ratio, other.by_ratio);
   beyond_bound += other.beyond_bound;
-  raise(worst_relative, other.worst_relative);
-  raise(worst_to_products, other.worst_to_products);
-  raise(worst_to_bound, other.worst_to_bound);
+  keep_worse(worst_relative, other.worst_relative);
+  keep_worse(worst_to_products, other.worst_to_products);
+  keep_worse(worst_to_bound, other.worst_to_bound);
   return *this;
 }
 

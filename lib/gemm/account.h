@@ -55,7 +55,7 @@ struct WorstElement {
 };
 /// Replaces `worst` by `other` if `other` has the larger ratio, or the same ratio (not 0) and comes
 /// first.
-void raise(WorstElement& worst, const WorstElement& other);
+void keep_worse(WorstElement& worst, const WorstElement& other);
 
 struct GemmAccount {
   /// Number of rows of by_distance. The last row holds all products that lie 80 binades or more below.

@@ -127,7 +127,7 @@ constexpr double doubt = 0x1p-50;
 void raise_ratio(WorstElement& worst, std::uint64_t error, std::uint64_t to, std::size_t i,
                  std::size_t j) {
   if (to == 0 || nearly(error, to) < worst.ratio * (1 - doubt)) return;
-  raise(worst, {quotient(error, to).value(), i, j});
+  keep_worse(worst, {quotient(error, to).value(), i, j});
 }
 
 /// Returns the exponent e of error / bound, which lies in [2^(e-1), 2^e).

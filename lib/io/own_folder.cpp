@@ -12,7 +12,7 @@ namespace binade {
 namespace {
 
 /// For the program itself the loader knows only the name it was called by, so /proc/self/exe is
-/// read instead.
+/// read instead, or where there is no /proc, as in an empty chroot, the path that the kernel started.
 std::filesystem::path own_file() {
   Dl_info here{};
   Dl_info program{};
@@ -22,7 +22,10 @@ std::filesystem::path own_file() {
       here.dli_fbase != program.dli_fbase;
   std::error_code unseen;
   if (in_library) return std::filesystem::canonical(here.dli_fname, unseen);
-  return std::filesystem::read_symlink("/proc/self/exe", unseen);
+  std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe", unseen);
+  const auto* const called = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (!file.empty() || called == nullptr) return file;
+  return std::filesystem::canonical(called, unseen);
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ Spool::~Spool() {
 }
 
 void Spool::fail(int error) const {
-  throw file_error(folder_, std::string("cannot hold a temporary file: ") + std::strerror(error),
+  throw file_error(folder_.empty() ? "/tmp or TMPDIR" : folder_,
+                   std::string("cannot hold a temporary file: ") + std::strerror(error),
                    "make room, or set TMPDIR to a folder that is writable and has room");
 }
 

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
 #include "tests/lib/io/files.h"
 
 namespace binade::test::spool_test {
@@ -37,6 +39,16 @@ TEST_CASE("a folder that cannot hold the text is told") {
   Spool spool("/dev/null/folder");
   CHECK(
       has(error_of([&] { spool.add(std::string(2 << 20, 'x')); }), "cannot hold a temporary file"));
+}
+
+TEST_CASE("where there is no folder for temporary files, the message says which was looked for") {
+  const char* const set = std::getenv("TMPDIR");
+  const std::string before = set != nullptr ? set : "";
+  setenv("TMPDIR", "/dev/null/folder", 1);
+  Spool spool;
+  const std::string said = error_of([&] { spool.add(std::string(2 << 20, 'x')); });
+  set != nullptr ? setenv("TMPDIR", before.c_str(), 1) : unsetenv("TMPDIR");
+  CHECK(said.starts_with("/tmp or TMPDIR: cannot hold a temporary file: "));
 }
 
 }  // namespace
