@@ -52,6 +52,11 @@ constexpr Exact with_top_at(Exact x, int top) {
 /// Returns a zero with a sign.
 constexpr Exact zero_of(bool negative) { return {.kind = Kind::zero, .negative = negative}; }
 
+/// Returns whether a zero sum of operands with opposite signs is -0 (6.3).
+constexpr bool zero_sum_is_negative(Rounding rounding) {
+  return rounding == Rounding::toward_negative;
+}
+
 /// Returns the sum of two non-zero finite numbers of up to 106 significand bits. The larger
 /// operand's top bit is moved to bit 125, and the smaller operand is shifted to the same unit:
 ///
@@ -81,7 +86,7 @@ constexpr Exact add_finite(Exact a, Exact b, Rounding rounding) {
   // With 0 < rest < 1 for the bits that fell off:
   // a - (shifted + rest) = (a - shifted - 1) + (1 - rest), and 1 - rest is sticky again.
   a.significand -= shifted + (sticky ? 1 : 0);
-  if (a.significand == 0 && !sticky) return zero_of(rounding == Rounding::toward_negative);
+  if (a.significand == 0 && !sticky) return zero_of(zero_sum_is_negative(rounding));
   return a;
 }
 
@@ -94,7 +99,7 @@ constexpr Exact add(const Exact& a, const Exact& b, Rounding rounding) {
     return a.kind == Kind::infinite ? a : b;
   }
   if (a.kind == Kind::zero && b.kind == Kind::zero) {
-    return zero_of(a.negative == b.negative ? a.negative : rounding == Rounding::toward_negative);
+    return zero_of(a.negative == b.negative ? a.negative : zero_sum_is_negative(rounding));
   }
   if (a.kind == Kind::zero) return b;
   if (b.kind == Kind::zero) return a;

@@ -154,9 +154,16 @@ constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attri
 /// Returns whether an overflow gives the largest finite number (7.4): toward zero, and in the
 /// directed mode that points inward. To odd does so by our choice: it is the odd neighbour.
 constexpr bool overflows_to_max(Rounding rounding, bool negative) {
-  return rounding == Rounding::toward_zero || rounding == Rounding::to_odd ||
-         (rounding == Rounding::toward_negative && !negative) ||
-         (rounding == Rounding::toward_positive && negative);
+  switch (rounding) {
+    case Rounding::toward_zero:
+    case Rounding::to_odd: return true;
+    case Rounding::toward_positive: return negative;
+    case Rounding::toward_negative: return !negative;
+    case Rounding::ties_to_even:
+    case Rounding::ties_to_away:
+    case Rounding::stochastic: break;
+  }
+  return false;
 }
 
 /// Returns whether a rounded number is beyond the largest finite number of the format.

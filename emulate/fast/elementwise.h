@@ -43,7 +43,7 @@ TurnedSigns<typename Carrier<T>::Bits> turned_signs(Operation operation, Roundin
                     operation == Operation::multiply_add;
   constexpr Bits sign = ~RoundingPlan<T>::magnitude_bits;
   const bool is_greater = operation == Operation::maximum || operation == Operation::maximum_number;
-  const bool turns = is_greater || (adds && rounding == Rounding::toward_negative);
+  const bool turns = is_greater || (adds && zero_sum_is_negative(rounding));
   const Bits all = turns ? sign : 0;
   return {all, operation == Operation::subtract ? all ^ sign : all, all};
 }

@@ -233,11 +233,12 @@ void define_arith(App app, int&) {
       .required();
   app.add_option(
          "FILES", a->files,
-         "files of as many operands as OP has, then the file of the result. An operand is a "
-         ".safetensors, .npy, .npz or torch's .pt file, written FILE:NAME if the file holds "
-         "several arrays, or - for standard input. Operands have any floating-point dtype and one "
-         "shape; a tensor of one element is used for every element. OUT is .npy or .safetensors, "
-         "and holds values as F32 if binary32 holds every number of the format, else as F64")
+         "files of as many operands as OP has, then the file of the result. An operand is a " +
+             std::string(single_file_formats) +
+             " .pt file, written FILE:NAME if the file holds several arrays, or - for standard "
+             "input. Operands have any floating-point dtype and one shape; a tensor of one element "
+             "is used for every element. OUT is .npy or .safetensors, and holds values as F32 if "
+             "binary32 holds every number of the format, else as F64")
       .suggest_files()
       .type_name("A [B [C]] OUT")
       .required();

@@ -71,11 +71,7 @@ void check_integer(const GemmOptions& o) {
 }  // namespace
 
 void add_gemm_options(App app, GemmOptions& o) {
-  app.add_option("A", o.files.a,
-                 "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, "
-                 "written FILE:NAME if the file holds several arrays")
-      .suggest_files()
-      .required();
+  app.add_option("A", o.files.a, matrix_a_help).suggest_files().required();
   app.add_option("B", o.files.b, "file of the matrix B, of shape (K, N)")
       .suggest_files()
       .required();

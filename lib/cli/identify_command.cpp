@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/cli/command.h"
+#include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/suggestions.h"
 #include "lib/identify/identified.h"
@@ -66,7 +67,8 @@ int run_identify(const IdentifyOptions& o) {
 void define_identify(App app, int& status) {
   const auto options = std::make_shared<IdentifyOptions>();
   RunFiles& files = options->files;
-  const auto file = [app](const char* name, std::vector<std::string>& list, const char* help) {
+  const auto file = [app](const char* name, std::vector<std::string>& list,
+                          const std::string& help) {
     return app.add_option(name, list, help)
         .suggest_files()
         .expected(1)
@@ -74,9 +76,9 @@ void define_identify(App app, int& status) {
         .allow_extra_args(false);
   };
   file("--a", files.a,
-       "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, written "
-       "FILE:NAME if the file holds several arrays. With several runs of the kernel this option "
-       "and those below are repeated, once for each run")
+       std::string(matrix_a_help) +
+           ". With several runs of the kernel this option and those below are repeated, once for "
+           "each run")
       .required();
   file("--b", files.b,
        "file of the matrix B, of shape (K, N). If A and B are both of shape (rows, K) and D is of "

@@ -164,8 +164,9 @@ int run_quantize(const QuantizeArguments& a) {
 void define_quantize(App app, int& status) {
   const auto a = std::make_shared<QuantizeArguments>();
   app.add_option("IN", a->in,
-                 "file of the tensors: .safetensors, .npy, .npz or torch's, as `binade report` "
-                 "reads, or - for standard input")
+                 fmt::format("file of the tensors: {}, as `binade report` reads, or - for standard "
+                             "input",
+                             single_file_formats))
       .suggest_files()
       .required();
   app.add_option("OUT", a->out,

@@ -44,10 +44,6 @@ struct Story {
   std::string_view rule() const { return rounding_name(attributes.rounding); }
 };
 
-bool rounds_to_nearest(Rounding rounding) {
-  return rounding == Rounding::ties_to_even || rounding == Rounding::ties_to_away;
-}
-
 Placement placement_of(const Exact& x, const Decimal& magnitude, const Format& f) {
   const int e = x.exponent + bit_width(x.significand) - 1;
   const int quantum = (e < f.emin() ? f.emin() : e) - f.fraction_bits();
@@ -59,20 +55,18 @@ Placement placement_of(const Exact& x, const Decimal& magnitude, const Format& f
           scaled(distance(magnitude, decimal_of(lower)), -quantum)};
 }
 
-/// Returns why a number between two neighbours was rounded to one of them, as if the range had no
-/// end.
-std::string rule_words(const Story& s, bool up) {
-  const bool nearest = rounds_to_nearest(s.attributes.rounding);
+/// Returns on which side of the tie the number lies.
+std::string side_words(const Story& s) {
   const auto half = s.place.fraction <=> decimal_of(Dyadic{1, -1});
   const std::string_view side =
       half < 0 ? (s.negative ? "short of" : "below") : (s.negative ? "beyond" : "above");
-  if (nearest) {
-    const std::string tie = s.signed_text(s.place.tie);
-    return fmt::format("{} the tie{}{}", side, tie.size() <= 24 ? " " : "",
-                       tie.size() <= 24 ? tie : "");
-  }
-  if (s.attributes.rounding == Rounding::to_odd) return "to_odd takes the odd significand";
-  if (s.attributes.rounding != Rounding::stochastic) return std::string(s.rule());
+  const std::string tie = s.signed_text(s.place.tie);
+  return fmt::format("{} the tie{}{}", side, tie.size() <= 24 ? " " : "",
+                     tie.size() <= 24 ? tie : "");
+}
+
+/// Returns the sum of the fraction that was cut off and of the random word, which decided.
+std::string draw_words(const Story& s, bool up) {
   const int n = s.attributes.random_bits;
   const std::uint64_t one = std::uint64_t{1} << n;
   const int drop = s.place.lower.exponent - s.operand.exponent;
@@ -80,6 +74,38 @@ std::string rule_words(const Story& s, bool up) {
   const std::uint64_t r = s.random & (one - 1);
   return fmt::format("stochastic: f = {}, floor(f*2^{}) + r = {} + {} {} {}",
                      ulps_text(s.place.fraction), n, f, r, up ? "≥" : "<", one);
+}
+
+/// Returns why a number between two neighbours, but not at the tie of a direction to nearest, was
+/// rounded to one of them, as if the range had no end.
+std::string rule_words(const Story& s, bool up) {
+  switch (s.attributes.rounding) {
+    case Rounding::ties_to_even:
+    case Rounding::ties_to_away: return side_words(s);
+    case Rounding::toward_zero:
+    case Rounding::toward_positive:
+    case Rounding::toward_negative: break;
+    case Rounding::to_odd: return "to_odd takes the odd significand";
+    case Rounding::stochastic: return draw_words(s, up);
+  }
+  return std::string(s.rule());
+}
+
+/// Returns where a direction to nearest takes a tie; nothing for another direction, which has none.
+std::string_view tie_words(const Story& s) {
+  switch (s.attributes.rounding) {
+    case Rounding::ties_to_even: {
+      const bool both_odd = s.f.precision == 1 && s.place.lower.significand != 0;
+      return both_odd ? "to the larger" : "to even";
+    }
+    case Rounding::ties_to_away: return "away from zero";
+    case Rounding::toward_zero:
+    case Rounding::toward_positive:
+    case Rounding::toward_negative:
+    case Rounding::to_odd:
+    case Rounding::stochastic: break;
+  }
+  return "";
 }
 
 /// Returns "rounded away 2.44140625e-05 (0.4 ulp)" if the magnitude shrank, else "rounded up by" or
@@ -95,12 +121,8 @@ std::string moved_words(const Story& s, bool up) {
 }
 
 std::string inexact_words(const Story& s, bool up) {
-  const bool tie = s.place.fraction == decimal_of(Dyadic{1, -1});
-  if (tie && rounds_to_nearest(s.attributes.rounding)) {
-    const bool both_odd = s.f.precision == 1 && s.place.lower.significand != 0;
-    const char* where = s.attributes.rounding == Rounding::ties_to_away ? "away from zero"
-                        : both_odd                                      ? "to the larger"
-                                                                        : "to even";
+  const std::string_view where = tie_words(s);
+  if (!where.empty() && s.place.fraction == decimal_of(Dyadic{1, -1})) {
     return fmt::format("a tie between {} and {}, {}", s.signed_text(s.place.lower),
                        s.signed_text(s.place.upper), where);
   }

@@ -27,7 +27,16 @@ Exact times(const Exact& a, const Exact& b) {
 }
 
 bool to_nearest(Rounding rounding) {
-  return rounding == Rounding::ties_to_even || rounding == Rounding::ties_to_away;
+  switch (rounding) {
+    case Rounding::ties_to_even:
+    case Rounding::ties_to_away: return true;
+    case Rounding::toward_zero:
+    case Rounding::toward_positive:
+    case Rounding::toward_negative:
+    case Rounding::to_odd:
+    case Rounding::stochastic: break;
+  }
+  return false;
 }
 
 /// Returns a bound on the error of rounding a number of at most this magnitude into a format: half a

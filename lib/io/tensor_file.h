@@ -117,6 +117,9 @@ inline constexpr std::string_view counted_run_name = "binade.run/";
 /// Returns whether the file begins with counted_run_name. Throws Error if it cannot be read.
 bool is_counted_run(const std::string& path);
 
+/// The formats of single files, for the help of commands; torch's are called .pt, .pth, .bin or .ckpt.
+inline constexpr std::string_view single_file_formats = ".safetensors, .npy, .npz or torch's";
+
 /// Opens a file, a folder of torch.distributed.checkpoint, or arrays in memory that go by that name
 /// (array_file.h). Its contents decide what kind of file it is; its name only chooses the message
 /// for one that is malformed. "-" is standard input. Throws Error if it is missing, malformed or of

@@ -9,6 +9,8 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <utility>
+#include <variant>
 
 #include "emulate/philox.h"
 #include "lib/study/digits.h"
@@ -97,8 +99,7 @@ Batch<T> texts_at(const std::vector<std::int32_t>& from, const std::vector<std::
 
 constexpr std::size_t text_length = 32;  ///< characters per row
 
-Text long_enough_text() {
-  Text text = licence_text();
+Text long_enough(Text text) {
   if (text.train.size() < 2 * text_length || text.test.size() < 64 * text_length + 1) {
     throw Error(fmt::format("text of {} characters: too short to train on; give a longer one",
                             text.train.size() + text.test.size()));
@@ -107,15 +108,8 @@ Text long_enough_text() {
 }
 
 template <std::floating_point T>
-Workload<T> char_transformer(std::size_t batch) {
-  const auto text = std::make_shared<const Text>(long_enough_text());
-  const TransformerShape shape{.vocabulary = text->vocabulary.size(),
-                               .length = text_length,
-                               .width = 32,
-                               .heads = 2,
-                               .layers = 2};
-  Workload<T> out;
-  out.make = [shape](std::uint64_t seed) { return make_transformer<T>(shape, seed); };
+void give_texts(Workload<T>& out, Text long_enough, std::size_t batch) {
+  const auto text = std::make_shared<const Text>(std::move(long_enough));
   out.train_batch = [text, batch](std::uint64_t seed, std::int64_t step) {
     const std::uint64_t room = text->train.size() - text_length;
     std::vector<std::size_t> starts(batch);
@@ -132,20 +126,57 @@ Workload<T> char_transformer(std::size_t batch) {
     for (std::size_t j = 0; j < 16; ++j) starts.push_back((i * 16 + j) * text_length);
     return texts_at<T>(text->test, starts, text_length);
   };
-  return out;
 }
 
-ImageSplit images_of(const WorkloadRow& row, const std::string& data_folder) {
-  return row.name == "fashion_cnn" ? fashion_mnist() : digits(data_folder);
+std::variant<ImageSplit, Text> data_of(WorkloadData data, const std::string& data_folder) {
+  switch (data) {
+    case WorkloadData::digits: return digits(data_folder);
+    case WorkloadData::fashion_mnist: return fashion_mnist();
+    case WorkloadData::licence_text: return long_enough(licence_text());
+  }
+  return {};
+}
+
+/// Returns whether the network takes an image as one row of pixels.
+bool takes_flat_images(WorkloadNetwork network) {
+  switch (network) {
+    case WorkloadNetwork::mlp:
+    case WorkloadNetwork::tanh_mlp: return true;
+    case WorkloadNetwork::cnn:
+    case WorkloadNetwork::transformer: break;
+  }
+  return false;
+}
+
+/// Returns the function that makes the network; only one for text needs the size of its vocabulary.
+template <std::floating_point T>
+std::function<Model<T>(std::uint64_t)> maker_of(WorkloadNetwork network, std::size_t vocabulary) {
+  switch (network) {
+    case WorkloadNetwork::mlp:
+      return [](std::uint64_t seed) { return make_mlp<T>(MlpShape{}, seed); };
+    case WorkloadNetwork::tanh_mlp:
+      return [](std::uint64_t seed) {
+        return make_mlp<T>(
+            {.widths = {64, 64, 64, 64, 64, 64, 64, 64, 10}, .activation = Activation::tanh}, seed);
+      };
+    case WorkloadNetwork::cnn:
+      return [](std::uint64_t seed) { return make_cnn<T>({.channels = {8, 16}}, seed); };
+    case WorkloadNetwork::transformer:
+      return [vocabulary](std::uint64_t seed) {
+        return make_transformer<T>(
+            {.vocabulary = vocabulary, .length = text_length, .width = 32, .heads = 2, .layers = 2},
+            seed);
+      };
+  }
+  return {};
 }
 
 }  // namespace
 
 std::size_t epoch_rows(std::string_view name, const std::string& data_folder) {
-  const WorkloadRow& row = workload_row(name);
-  if (row.name != "char_transformer") return images_of(row, data_folder).train.count;
-  static_cast<void>(long_enough_text());
-  return std::numeric_limits<std::size_t>::max();
+  const auto data = data_of(workload_row(name).data, data_folder);
+  const auto* images = std::get_if<ImageSplit>(&data);
+  return images != nullptr ? images->train.count : std::numeric_limits<std::size_t>::max();
 }
 
 void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows) {
@@ -156,10 +187,15 @@ void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_row
 }
 
 std::string missing_data(std::string_view name) {
-  if (name == "fashion_cnn" && !has_fashion_mnist()) {
-    return "Fashion-MNIST is not here (apt-get install dataset-fashion-mnist)";
+  switch (workload_row(name).data) {
+    case WorkloadData::digits: break;
+    case WorkloadData::fashion_mnist:
+      return has_fashion_mnist()
+                 ? ""
+                 : "Fashion-MNIST is not here (apt-get install dataset-fashion-mnist)";
+    case WorkloadData::licence_text:
+      return has_licence_text() ? "" : "there are no licence texts here";
   }
-  if (name == "char_transformer" && !has_licence_text()) return "there are no licence texts here";
   return "";
 }
 
@@ -177,21 +213,17 @@ template <std::floating_point T>
 Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch) {
   const WorkloadRow& row = workload_row(name);
   if (batch == 0) batch = row.batch;
-  if (row.name == "char_transformer") return char_transformer<T>(batch);
   Workload<T> out;
-  ImageSplit images = images_of(row, data_folder);
-  check_batch(row.name, batch, images.train.count);
-  const bool flat = row.name != "fashion_cnn";
-  give_images(out, std::move(images), batch, flat);
-  if (!flat) {
-    out.make = [](std::uint64_t seed) { return make_cnn<T>({.channels = {8, 16}}, seed); };
-    return out;
+  std::size_t vocabulary = 0;
+  auto data = data_of(row.data, data_folder);
+  if (auto* images = std::get_if<ImageSplit>(&data)) {
+    check_batch(row.name, batch, images->train.count);
+    give_images(out, std::move(*images), batch, takes_flat_images(row.network));
+  } else if (auto* text = std::get_if<Text>(&data)) {
+    vocabulary = text->vocabulary.size();
+    give_texts(out, std::move(*text), batch);
   }
-  MlpShape shape;
-  if (row.name == "digits_tanh8") {
-    shape = {.widths = {64, 64, 64, 64, 64, 64, 64, 64, 10}, .activation = Activation::tanh};
-  }
-  out.make = [shape](std::uint64_t seed) { return make_mlp<T>(shape, seed); };
+  out.make = maker_of<T>(row.network, vocabulary);
   return out;
 }
 

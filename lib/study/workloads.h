@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,8 +13,13 @@
 
 namespace binade {
 
+enum class WorkloadData : std::uint8_t { digits, fashion_mnist, licence_text };
+enum class WorkloadNetwork : std::uint8_t { mlp, tanh_mlp, cnn, transformer };
+
 struct WorkloadRow {
   std::string_view name;
+  WorkloadData data;
+  WorkloadNetwork network;
   std::size_t batch;           ///< samples per step: images, or texts
   std::string_view optimizer;  ///< a name in optimizers(); its momentum, if it has one, is 0.9
   double lr;                   ///< a learning rate with which it trains well in binary32
@@ -22,19 +28,21 @@ struct WorkloadRow {
   bool batch_norms = false;  ///< it has batch norms
 };
 inline constexpr std::array<WorkloadRow, 4> workload_rows{{
-    {"digits_mlp", 128, "sgd", 0.1, "MLP 64-128-128-10, ReLU, on the digits"},
-    {"digits_tanh8", 128, "sgd", 0.05, "MLP of eight layers of 64, tanh, on the digits"},
-    {"fashion_cnn", 64, "sgd", 0.05,
+    {"digits_mlp", WorkloadData::digits, WorkloadNetwork::mlp, 128, "sgd", 0.1,
+     "MLP 64-128-128-10, ReLU, on the digits"},
+    {"digits_tanh8", WorkloadData::digits, WorkloadNetwork::tanh_mlp, 128, "sgd", 0.05,
+     "MLP of eight layers of 64, tanh, on the digits"},
+    {"fashion_cnn", WorkloadData::fashion_mnist, WorkloadNetwork::cnn, 64, "sgd", 0.05,
      "two convolutions (8, 16 channels) and batch norms, on Fashion-MNIST", false, true},
-    {"char_transformer", 16, "adamw", 0.003,
-     "two blocks of width 32, 32 characters, on the system's licences", true},
+    {"char_transformer", WorkloadData::licence_text, WorkloadNetwork::transformer, 16, "adamw",
+     0.003, "two blocks of width 32, 32 characters, on the system's licences", true},
 }};
 
 /// Returns the row of a workload. Throws Error, which lists the names, for an unknown name.
 const WorkloadRow& workload_row(std::string_view name);
 
 /// Says which data the workload needs that this machine lacks; empty if none are missing. Committed data are taken to
-/// be there.
+/// be there. Throws Error for an unknown name.
 std::string missing_data(std::string_view name);
 
 /// Returns how many rows an epoch has, which is the largest batch; for text, which gives batches of any size, the

@@ -16,10 +16,6 @@
 
 namespace binade::test {
 
-inline constexpr std::array deterministic{Rounding::ties_to_even,    Rounding::ties_to_away,
-                                          Rounding::toward_zero,     Rounding::toward_positive,
-                                          Rounding::toward_negative, Rounding::to_odd};
-
 inline oracle::Operation oracle_operation(Operation operation) {
   switch (operation) {
     case Operation::add: return oracle::Operation::add;

@@ -16,7 +16,7 @@ namespace {
 
 Attributes draw_attributes(std::mt19937_64& random) {
   Attributes a;
-  a.rounding = static_cast<Rounding>(random() % 7);
+  a.rounding = roundings[random() % roundings.size()].rounding;
   a.saturation = static_cast<Saturation>(random() % 2);
   a.flush_results = random() % 4 == 0;
   a.tininess = static_cast<Tininess>(random() % 2);

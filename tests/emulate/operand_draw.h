@@ -113,7 +113,7 @@ inline Operands draw_operands(Random& random, Operation operation, const Operand
 }
 
 inline Attributes draw_attributes(Random& random) {
-  return {.rounding = static_cast<Rounding>(random() % 7),
+  return {.rounding = roundings[random() % roundings.size()].rounding,
           .saturation = random() % 4 == 0 ? Saturation::finite : Saturation::none,
           .flush_results = random() % 8 == 0,
           .flush_operands = random() % 8 == 0,

@@ -31,6 +31,10 @@ oracle::Spec spec_of(const Format& f) {
   return spec;
 }
 
+// The oracle's own test goes through the ways before `random`.
+static_assert(static_cast<std::size_t>(oracle::Way::random) + 1 == roundings.size(),
+              "the oracle has a way for each rounding, and `random` is its last");
+
 oracle::Rules rules_of(const Attributes& attributes) {
   oracle::Rules rules;
   switch (attributes.rounding) {

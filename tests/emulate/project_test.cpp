@@ -11,16 +11,14 @@
 #include <limits>
 #include <vector>
 
+#include "tests/emulate/directions.h"
 #include "tests/emulate/oracle_bridge.h"
 
 namespace binade::project_test {
 namespace {
 
+using test::deterministic;
 using test::Judge;
-
-constexpr std::array deterministic{Rounding::ties_to_even,    Rounding::ties_to_away,
-                                   Rounding::toward_zero,     Rounding::toward_positive,
-                                   Rounding::toward_negative, Rounding::to_odd};
 
 /// Returns numbers in the gap above a positive finite encoding: the number itself, each quarter of
 /// the gap, and numbers just beside each, which differ by a bit of the exact significand or by the

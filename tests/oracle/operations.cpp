@@ -45,6 +45,9 @@ Value zero_value(bool negative) {
   return value;
 }
 
+/// Returns the sum of two equal magnitudes with opposite signs: 0, and -0 downward (6.3).
+Value cancelled(Way way) { return zero_value(way == Way::down); }
+
 Value infinite_value(bool negative) {
   Value value = zero_value(negative);
   value.kind = Kind::infinity;
@@ -80,7 +83,7 @@ Value sum(const Value& a, const Value& b, Way way) {
   const Dyadic y = magnitude(b);
   if (a.negative == b.negative) return in_128_bits(a.negative, add(x, y));
   const int side = compare(x, y);
-  if (side == 0) return zero_value(way == Way::down);
+  if (side == 0) return cancelled(way);
   return side > 0 ? in_128_bits(a.negative, subtract(x, y))
                   : in_128_bits(b.negative, subtract(y, x));
 }
@@ -131,7 +134,7 @@ Computed by_rule(Rule rule, const Value& a, const Value& b, Way way) {
     case numbers: break;
     case first: return {a};
     case second: return {b};
-    case zeros: return {zero_value(negative ? way == Way::down : a.negative)};
+    case zeros: return {negative ? cancelled(way) : zero_value(a.negative)};
     case infs: return negative ? invalid_operation() : Computed{a};
     case zero: return {zero_value(negative)};
     case infinite: return {infinite_value(negative)};

@@ -48,7 +48,7 @@ struct NamedSpec {
 std::span<const NamedSpec> named_specs();
 const NamedSpec& named_spec(std::string_view name);
 
-/// The rounding direction; `random` is stochastic rounding.
+/// The rounding direction; `random`, the last, is stochastic rounding.
 enum class Way { nearest_even, nearest_away, to_zero, up, down, odd, random };
 /// The NaN of a result in formats with Codes::ieee: its quiet bit alone; all fraction bits ones; or
 /// the operand's sign and payload, quiet.

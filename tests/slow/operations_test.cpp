@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // 2·10^8 operations between random formats, half of them user-made, under random attributes
-// (all seven roundings, saturation, FTZ, DAZ, NaN rules) and both tininess rules, against exact
+// (all roundings, saturation, FTZ, DAZ, NaN rules) and both tininess rules, against exact
 // arithmetic that shares no line with the emulator. `--slice N` runs one in N; `--threads N`.
 #include <array>
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Digests of 64 bits of what `quantize` of emulate/quantize.h makes of all 2^32 floats. There is a
-// row of digests for each of five formats and seven roundings; a row has a digest for each block of
+// row of digests for each rounding of each of five formats; a row has a digest for each block of
 // 2^24 consecutive encodings. Element x of a row is the float with encoding x, rounded with random
 // word x. A digest depends on the bits of every result of its block and on the block's EventCounts:
 //
@@ -31,14 +31,14 @@ static_assert(blocks * block_size == std::uint64_t{1} << 32 && block_size % tile
 inline constexpr std::array formats_of_rows{binary16, e4m3, bfloat16, e5m2, tf32};
 inline constexpr std::size_t rows = formats_of_rows.size() * roundings.size();
 
-/// Rounding r of format f has the set of attributes (f + r) mod 7. Results are not flushed, because
+/// Rounding r of format f has the set of attributes (f + r) modulo their number. Results are not flushed, because
 /// tiles do not do that.
 struct AttributeSet {
   Saturation saturation;
   bool flush_operands;
   NanResult nan;
 };
-inline constexpr std::array<AttributeSet, roundings.size()> attribute_sets{{
+inline constexpr auto attribute_sets = std::to_array<AttributeSet>({
     {Saturation::none, false, NanResult::quiet},
     {Saturation::finite, false, NanResult::nvidia},
     {Saturation::none, true, NanResult::propagate},
@@ -46,7 +46,9 @@ inline constexpr std::array<AttributeSet, roundings.size()> attribute_sets{{
     {Saturation::none, false, NanResult::nvidia},
     {Saturation::finite, false, NanResult::propagate},
     {Saturation::none, true, NanResult::nvidia},
-}};
+});
+static_assert(attribute_sets.size() == roundings.size(),
+              "as many sets as roundings: so each rounding of a format has a set of its own");
 /// The numbers of random bits of stochastic rounding, one for each format.
 inline constexpr std::array<int, formats_of_rows.size()> random_bits{32, 24, 16, 9, 1};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All 2^32 floats by the portable kernels and by the definition, bits and counts, into binary16,
-// bfloat16 and e4m3 in the seven roundings. `--slice N` tests every N-th pattern, at another offset
+// bfloat16 and e4m3 in all roundings. `--slice N` tests every N-th pattern, at another offset
 // in each block of 2^16; `--threads N`.
 #include "emulate/fast/quantize.h"
 

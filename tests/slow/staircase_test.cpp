@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All 2^32 floats into binary16, bfloat16, tf32, e4m3 and e5m2 in the six deterministic roundings. Each
+// All 2^32 floats into binary16, bfloat16, tf32, e4m3 and e5m2 in every rounding that draws no random words. Each
 // conversion is a monotone staircase; the oracle yields its steps, and the emulator's bits and flags
 // are compared with a constant over each interval. `--slice N` compares every N-th pattern (another
 // one in each block of 2^20) and every step with two patterns to each side; `--threads N`.
@@ -13,9 +13,12 @@
 #include <chrono>
 #include <cstdio>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "emulate/project.h"
+#include "tests/emulate/directions.h"
+#include "tests/emulate/oracle_bridge.h"
 #include "tests/oracle/staircase.h"
 #include "tests/outside/patterns.h"
 
@@ -25,25 +28,13 @@ using binade::Format;
 using binade::Projected;
 using binade::Rounding;
 using binade::outside::in_parallel;
+using binade::test::deterministic;
 
 struct Interval {
   std::uint32_t first = 0;
   Projected want;
 };
 using Intervals = std::vector<Interval>;
-
-struct Way {
-  Rounding rounding;
-  oracle::Way way;
-};
-constexpr std::array ways{
-    Way{Rounding::ties_to_even, oracle::Way::nearest_even},
-    Way{Rounding::ties_to_away, oracle::Way::nearest_away},
-    Way{Rounding::toward_zero, oracle::Way::to_zero},
-    Way{Rounding::toward_positive, oracle::Way::up},
-    Way{Rounding::toward_negative, oracle::Way::down},
-    Way{Rounding::to_odd, oracle::Way::odd},
-};
 
 std::atomic<std::uint64_t> compared{0};
 std::atomic<std::uint64_t> different{0};
@@ -61,10 +52,11 @@ void explain(const Format& format, Rounding rounding, std::uint32_t pattern, con
               static_cast<unsigned long long>(want.bits), want.flags);
 }
 
-Intervals intervals_of(const Format& format, const Way& way) {
+Intervals intervals_of(const Format& format, Rounding rounding) {
   const oracle::Oracle judge(oracle::named_spec(format_name(format)).spec);
+  const oracle::Rules rules{.way = binade::test::rules_of({.rounding = rounding}).way};
   Intervals out;
-  for (const oracle::Step& step : oracle::staircase(judge, {.way = way.way})) {
+  for (const oracle::Step& step : oracle::staircase(judge, rules)) {
     const oracle::Outcome& o = step.outcome;
     out.push_back({step.first,
                    {o.bits, static_cast<std::uint8_t>(o.inexact | o.underflow << 1 |
@@ -144,14 +136,14 @@ void specialised(const Intervals& intervals, std::uint64_t index) {
 
 struct Row {
   Format format;
-  std::array<CompareChunk, ways.size()> compare;
+  std::array<CompareChunk, deterministic.size()> compare;
 };
 template <Format format>
 constexpr Row row() {
-  return {format,
-          {specialised<format, ways[0].rounding>, specialised<format, ways[1].rounding>,
-           specialised<format, ways[2].rounding>, specialised<format, ways[3].rounding>,
-           specialised<format, ways[4].rounding>, specialised<format, ways[5].rounding>}};
+  return []<std::size_t... i>(std::index_sequence<i...>) {
+    return Row{format, {specialised<format, deterministic[i]>...}};
+  }
+  (std::make_index_sequence<deterministic.size()>{});
 }
 constexpr std::array rows{row<binade::binary16>(), row<binade::bfloat16>(), row<binade::tf32>(),
                           row<binade::e4m3>(), row<binade::e5m2>()};
@@ -170,22 +162,22 @@ int main(int argc, char** argv) {
   for (const Row& row : rows) {
     const auto start = std::chrono::steady_clock::now();
     const std::uint64_t before = compared;
-    std::array<Intervals, ways.size()> stairs;
-    in_parallel(options.threads, ways.size(),
-                [&](std::uint64_t i) { stairs[i] = intervals_of(row.format, ways[i]); });
+    std::array<Intervals, deterministic.size()> stairs;
+    in_parallel(options.threads, deterministic.size(),
+                [&](std::uint64_t i) { stairs[i] = intervals_of(row.format, deterministic[i]); });
     const double built = seconds_since(start);
-    in_parallel(options.threads, ways.size(), [&](std::uint64_t i) {
-      compare_steps(stairs[i], RunTime{row.format, ways[i].rounding});
+    in_parallel(options.threads, deterministic.size(), [&](std::uint64_t i) {
+      compare_steps(stairs[i], RunTime{row.format, deterministic[i]});
     });
-    in_parallel(options.threads, ways.size() * chunks, [&](std::uint64_t k) {
+    in_parallel(options.threads, deterministic.size() * chunks, [&](std::uint64_t k) {
       const std::size_t i = k / chunks;
       compare_chunk(stairs[i], k % chunks, whole ? 64 : options.slice,
-                    RunTime{row.format, ways[i].rounding});
+                    RunTime{row.format, deterministic[i]});
       if (whole) row.compare[i](stairs[i], k % chunks);
     });
     std::size_t steps = 0;
     for (const Intervals& intervals : stairs) steps += intervals.size();
-    combinations += ways.size();
+    combinations += deterministic.size();
     const std::string_view name = format_name(row.format);
     std::printf("%-9.*s %8zu steps, %12llu values, %.1f s (steps %.1f s)\n",
                 static_cast<int>(name.size()), name.data(), steps,
@@ -197,5 +189,5 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(compared),
               static_cast<unsigned long long>(different));
   const std::uint64_t at_least = combinations * ((std::uint64_t{1} << 32) / options.slice);
-  return different == 0 && compared >= at_least && combinations == 30 ? 0 : 1;
+  return different == 0 && compared >= at_least ? 0 : 1;
 }

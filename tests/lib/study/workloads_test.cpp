@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "lib/text/error.h"
@@ -53,6 +55,45 @@ TEST_CASE("the twin in binary64 sees the same rows and begins with the same weig
   REQUIRE(model.parameters.size() == 16);
   const auto& w = model.parameters[4]->value.values;
   CHECK(std::vector<double>(w.begin(), w.end()) == other.parameters[4]->value.values);
+}
+
+/// What tells a workload's network from the others': a parameter's shape, and how many parameters there are.
+struct Expected {
+  std::string_view workload, parameter;
+  Shape shape;
+  std::size_t parameters;
+};
+
+TEST_CASE("each workload has its own network, which gives logits for all targets of its data") {
+  const Expected expected[]{
+      {"digits_mlp", "fc2.weight", {128, 128}, 6},
+      {"digits_tanh8", "fc8.weight", {10, 64}, 16},
+      {"fashion_cnn", "conv2.weight", {16, 8, 3, 3}, 10},
+      {"char_transformer", "blocks.1.attn.qkv.weight", {96, 32}, 30},
+  };
+  REQUIRE(std::size(expected) == workload_rows.size());
+  int tried = 0;
+  for (std::size_t i = 0; i < workload_rows.size(); ++i) {
+    const WorkloadRow& row = workload_rows[i];
+    CAPTURE(row.name);
+    REQUIRE(row.name == expected[i].workload);
+    if (!missing_data(row.name).empty()) continue;
+    const Workload<float> found = workload<float>(row.name, data);
+    const Model<float> model = found.make(1);
+    CHECK(model.parameters.size() == expected[i].parameters);
+    const auto named = [&](const auto& p) { return p->name == expected[i].parameter; };
+    const auto parameter = std::ranges::find_if(model.parameters, named);
+    REQUIRE(parameter != model.parameters.end());
+    CHECK((*parameter)->value.shape == expected[i].shape);
+    const Batch<float> trained = found.train_batch(1, 0);
+    CHECK(trained.rows == row.batch);
+    for (const Batch<float>& batch : {trained, found.test_batch(0)}) {
+      Tape<float> tape;
+      CHECK(tape.shape(model.forward(tape, batch, false))[0] == batch.targets.size());
+    }
+    ++tried;
+  }
+  CHECK(tried >= 2);  // those on the digits, whose data are committed
 }
 
 TEST_CASE("tests are all rows of the test set, in batches") {

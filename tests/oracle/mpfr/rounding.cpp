@@ -24,17 +24,16 @@ struct Direction {
   bool positive_inward, negative_inward;  // overflow stops at the largest finite number
 };
 
-constexpr Direction directions[] = {
-    {MPFR_RNDN, false, false, false},  // near_even
-    {MPFR_RNDZ, false, true, true},    // min_mag
-    {MPFR_RNDD, false, true, false},   // min
-    {MPFR_RNDU, false, false, true},   // max
-    {MPFR_RNDZ, true, false, false},   // near_max_mag
-    {MPFR_RNDZ, true, true, true},     // odd
-};
-
-const Direction& direction_of(Rounding rounding) {
-  return directions[static_cast<std::size_t>(rounding)];
+Direction direction_of(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::near_even: return {MPFR_RNDN, false, false, false};
+    case Rounding::min_mag: return {MPFR_RNDZ, false, true, true};
+    case Rounding::min: return {MPFR_RNDD, false, true, false};
+    case Rounding::max: return {MPFR_RNDU, false, false, true};
+    case Rounding::near_max_mag: return {MPFR_RNDZ, true, false, false};
+    case Rounding::odd: return {MPFR_RNDZ, true, true, true};
+  }
+  throw std::logic_error("no such rounding");
 }
 
 Grid unbounded_grid(const Format& format) {
@@ -79,7 +78,7 @@ bool reaches_midpoint(const Grid& grid, mpfr_srcptr value, mpfr_exp_t quantum, c
 
 // Rounds onto the grid; returns whether `value` differs from the exact result.
 bool round_on(const Grid& grid, Rounding rounding, const Exact& exact, mpfr_ptr value) {
-  const Direction& direction = direction_of(rounding);
+  const Direction direction = direction_of(rounding);
   int ternary = exact(value, direction.mpfr);
   {
     const ExponentRange range(grid.least, grid.greatest);
@@ -121,7 +120,7 @@ std::uint64_t infinite_result(const Format& format, bool negative, bool saturate
 }
 
 std::uint64_t overflow_result(const Format& format, const Environment& environment, bool negative) {
-  const Direction& direction = direction_of(environment.rounding);
+  const Direction direction = direction_of(environment.rounding);
   const bool inward = negative ? direction.negative_inward : direction.positive_inward;
   return infinite_result(format, negative, inward || environment.saturate);
 }
