@@ -2,8 +2,8 @@
 //
 // PTX's wgmma.mma_async with m64n8 and with a and b in shared memory, and the fences around it. Each row
 // of BINADE_WGMMA_TABLE becomes a function with one asm statement that executes one instruction and
-// returns true; only sm_90a has these instructions, elsewhere the functions return false. Above each
-// macro that makes rows, a line per instruction has binade's name and PTX's name; the forms
+// returns true; only sm_90a has these instructions, elsewhere the functions return false. A line per
+// instruction, above the macros that list it, has binade's name and PTX's name; the forms
 // _without_c, _minus_a and _minus_b differ in immediate operands, and binade's names of them end in
 // .scale_d_0, .imm_scale_a_-1 and .imm_scale_b_-1.
 #pragma once

@@ -189,8 +189,8 @@ __device__ inline void range_error_body(const RangeCall& call, RangeWords* total
   errors.clear();
   for (int i = thread; i < range_binades; i += range_threads) {
     const ErrorRule rule = error_rule(call.column[column], RangeBlock<float>::lowest + i, 24);
-    // A significand has 24 bits, so bounds above 32 bits have the effect of the largest ones here. A
-    // mask of 0 means that nothing is rounded.
+    // A significand has 24 bits, so a cap of more than 32 bits has the effect of 2^32 - 1, and a mask of
+    // more than 31 that of 2^31 - 1. A mask of 0 means that nothing is rounded.
     cap[i] = rule.cap < 0xFFFFFFFF ? static_cast<unsigned>(rule.cap) : 0xFFFFFFFF;
     mask[i] = rule.mask < 0x7FFFFFFF ? static_cast<unsigned>(rule.mask) : 0x7FFFFFFF;
   }

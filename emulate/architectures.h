@@ -48,7 +48,7 @@ struct Architecture {
   int sm = 0;               ///< number in the names of its targets: 90 for sm_90
   char suffix = ' ';        ///< of the target with all instructions: 'a' for sm_90a, ' ' for sm_80
   std::string_view gpus{};  ///< names of GPUs, separated by commas
-  Families families{};      ///< dense families; their sparse forms go with them
+  Families families{};      ///< dense families; sparse forms from sm_80 on
   int like = 0;             ///< sm whose shapes and models it has: its own or an older one
   std::span<const UsualInstruction> usual{};  ///< instructions for the formats of training
 

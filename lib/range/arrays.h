@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The emulator's functions of arrays (emulate/quantize.h, emulate/elementwise.h, emulate/range_count.h) under the same
-// names, on all threads and with the fastest kernels of the machine. They give the same bits and counts:
+// The emulator's functions of arrays (emulate/quantize.h, emulate/elementwise.h) under the same names, and range_summary,
+// which counts as range_count does (emulate/range_count.h), on all threads and with the fastest kernels of the machine.
+// They give the same bits and counts:
 //
 //     std::vector<float> x = …;
 //     const binade::EventCounts counts = binade::quantize(x, x, {.format = binade::e4m3});
@@ -22,8 +23,8 @@
 
 namespace binade {
 
-// In the functions below T is float or double. The span of results says which, since an array or a vector can stand for a
-// span of operands. Results may be written over operands of the same type.
+// Each function has an overload for float and one for double, which is T here; its arguments choose. Results may be
+// written over operands of the same type.
 
 /// Rounds each value to to.format. The index of in[0] in the stream of random words is `first`.
 EventCounts quantize(std::span<const float> in, std::span<float> out, const Quantizer& to,

@@ -41,9 +41,9 @@ class Trainings {
   std::map<std::string, Workload<double>, std::less<>> twins_;
 };
 
-/// Returns a recipe with the workload's own optimizer and learning rate, in binary32 (level O0).
+/// Returns settings with the workload's own optimizer and learning rate, in binary32 (Apex's level O0, amp/opt_level.h).
 TrainingRecipe usual_recipe(std::string_view workload, std::int64_t steps, std::uint64_t seed = 0);
-/// Returns the recipe with another level and format; "native" and "binary16" are PyTorch's AMP.
+/// Returns the settings with another level of amp/opt_level.h and another format; "native" and "binary16" are PyTorch's AMP.
 TrainingRecipe in_format(TrainingRecipe recipe, std::string level, std::string format);
 
 /// Returns hooks that call those of `first` and then those of `second`; of two gradient filters only the first is kept.

@@ -49,7 +49,7 @@ std::vector<T> map(const std::vector<T>& x, const std::vector<T>& y, const F& f)
 }
 
 /// Calls body(begin, end) for disjoint runs of rows that cover all rows, on all threads. A run has
-/// about 2^13 elements.
+/// at most 2^13 elements, or is a single row.
 template <class F>
 void for_runs(std::size_t rows, std::size_t columns, const F& body) {
   const std::size_t grain = std::max<std::size_t>(1, 8192 / std::max<std::size_t>(1, columns));

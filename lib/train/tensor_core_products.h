@@ -29,7 +29,8 @@ inline constexpr std::array<TrainingFormat, 5> training_formats{{
     {"bfloat16", bfloat16, false, "BF16"},
     {"e4m3", bfloat16, false, "FP8 products (gradients e5m2), the rest in BF16"},
 }};
-/// Returns the row of a format by its name. Throws Error, which lists the names, for any other name.
+/// Returns the row of a format by the name in it or another name of that format ("fp16"). Throws Error, which lists the
+/// names in the table, if there is none.
 const TrainingFormat& training_format(std::string_view name);
 
 struct ProductChoice {
