@@ -7,9 +7,12 @@
 //     bit      15    14-13      12 … 7          6      5 … 0
 //              FTZ   rounding   traps masked    DAZ    flags of exceptions
 //     usual    0     00         111111          0      000000      0x1F80: the flags are all that may differ
+//
+// On AArch64 it is FPCR, whose bits usually are all 0: one flushes results and operands, and one gives every NaN the same sign
+// and payload, which C's fesetenv() would leave as it is. The flags have a register of their own.
 #pragma once
 
-#if defined(__SSE2__)
+#if defined(__SSE2__) || defined(__aarch64__)
 #include <cstdint>
 #else
 #include <cfenv>
@@ -17,9 +20,9 @@
 
 namespace binade::fast {
 
-/// Sets the default environment for as long as the object lives; the destructor restores the one before. On x86-64,
-/// where the environment was the default one already, nothing is set or restored, and flags that arithmetic raises
-/// meanwhile stay; elsewhere they are lost.
+/// Sets the default environment for as long as the object lives; the destructor restores the one before. On x86-64
+/// and AArch64, where the environment was the default one already, nothing is set or restored, and flags that arithmetic
+/// raises meanwhile stay; elsewhere they are lost.
 class DefaultEnvironment {
  public:
   DefaultEnvironment(const DefaultEnvironment&) = delete;
@@ -42,6 +45,19 @@ class DefaultEnvironment {
   }
 
   std::uint32_t before_;
+#elif defined(__aarch64__)
+  DefaultEnvironment() {
+    asm volatile("mrs %0, fpcr" : "=r"(before_));
+    if (before_ != 0) set(0);
+  }
+  ~DefaultEnvironment() {
+    if (before_ != 0) set(before_);
+  }
+
+ private:
+  static void set(std::uint64_t fpcr) { asm volatile("msr fpcr, %0" : : "r"(fpcr) : "memory"); }
+
+  std::uint64_t before_;
 #else
   DefaultEnvironment() {
     std::fegetenv(&before_);

@@ -17,36 +17,55 @@ const Fault* fault_of_call() {
   return nullptr;
 }
 
-#ifdef __SSE2__
+namespace {
+
+#if defined(__SSE2__)
+// MXCSR, without the flags of exceptions.
+std::uint32_t environment_now() { return _mm_getcsr() & ~0x3FU; }
+void set_environment(std::uint32_t to) { _mm_setcsr(to); }
+constexpr std::uint32_t usual = 0x1F80, ftz = 1U << 15, daz = 1U << 6, rounding = 1U << 13;
+#elif defined(__aarch64__)
+// FPCR, in which one bit flushes results and operands; the other stands for NaNs that are all the same.
+std::uint32_t environment_now() {
+  std::uint64_t fpcr = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return static_cast<std::uint32_t>(fpcr);
+}
+void set_environment(std::uint32_t to) {
+  asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{to}) : "memory");
+}
+constexpr std::uint32_t usual = 0, ftz = 1U << 24, daz = 1U << 25, rounding = 1U << 22;
+#else
+std::uint32_t environment_now() { return 0; }
+void set_environment(std::uint32_t /*to*/) {}
+constexpr std::uint32_t usual = 0, ftz = 0, daz = 0, rounding = 0;
+#endif
+
+}  // namespace
+
 OtherEnvironment::OtherEnvironment() {
   if (!faults.in_other_environments) return;
-  constexpr std::uint32_t ftz = 1U << 15, daz = 1U << 6, usual = 0x1F80;
-  constexpr auto rounding = [](std::uint32_t mode) { return mode << 13; };
   constexpr std::array others{usual,
                               usual | ftz,
                               usual | daz,
                               usual | ftz | daz,
-                              usual | rounding(1),
-                              usual | rounding(2),
-                              usual | rounding(3),
-                              usual | ftz | daz | rounding(2)};
-  before_ = _mm_getcsr();
+                              usual | rounding,
+                              usual | 2 * rounding,
+                              usual | 3 * rounding,
+                              usual | ftz | daz | 2 * rounding};
+  before_ = environment_now();
   // Which one follows no order of a judge's calls (a step of SplitMix64).
   std::uint64_t mixed = ++faults.environments * 0x9E3779B97F4A7C15U;
   mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9U;
   set_ = others[(mixed >> 32) % others.size()];
-  _mm_setcsr(set_);
+  set_environment(set_);
 }
+
 OtherEnvironment::~OtherEnvironment() {
-  if (set_ == 0) return;
-  constexpr std::uint32_t flags = 0x3F;
-  faults.environments_lost += (_mm_getcsr() & ~flags) == set_ ? 0 : 1;
-  _mm_setcsr(before_);
+  if (!faults.in_other_environments) return;
+  faults.environments_lost += environment_now() == set_ ? 0 : 1;
+  set_environment(before_);
 }
-#else
-OtherEnvironment::OtherEnvironment() = default;
-OtherEnvironment::~OtherEnvironment() = default;
-#endif
 
 namespace {
 
