@@ -265,6 +265,7 @@ GemmAccount& GemmAccount::operator+=(const GemmAccount& other) {
 
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
                     const GemmProgress& progress, const Kernels& kernels) {
+  check(sizes_of(operands));
   require_whole_sums(model, operands.k);
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());
