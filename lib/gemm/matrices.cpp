@@ -6,6 +6,7 @@
 #include <string>
 
 #include "emulate/instruction_shapes.h"
+#include "lib/gemm/model_check.h"
 #include "lib/gemm/packed_elements.h"
 #include "lib/range/arrays.h"
 #include "lib/text/error.h"
@@ -29,6 +30,7 @@ std::vector<std::uint64_t> encodings_of(std::span<const float> values, const For
 }  // namespace
 
 GemmOperands rounded_operands(const GemmModel& model, const FloatMatrices& x) {
+  check(model);
   if (x.k == 0) throw Error("k: a size from 1 to 2^30 is wanted");
   check(sizes_of(x));
   require_floating("a", model.types.a);
