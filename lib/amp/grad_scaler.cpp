@@ -83,7 +83,7 @@ std::optional<bool> GradScaler::unscale_gradients(const OptimizerView& optimizer
 }
 
 std::shared_ptr<GradScaler::PerOptimizer> GradScaler::state_of(const OptimizerView& optimizer) {
-  std::shared_ptr<PerOptimizer>& state = optimizers_[optimizer.id];
+  std::shared_ptr<PerOptimizer>& state = optimizers_.of[optimizer.id];
   if (state == nullptr) state = std::make_shared<PerOptimizer>();
   return state;
 }
@@ -144,14 +144,14 @@ void GradScaler::update(std::optional<float> new_scale) {
     scaler_.set_scale(*new_scale);
   } else {
     std::optional<bool> found_inf;
-    for (const auto& [id, state] : optimizers_) {
+    for (const auto& [id, state] : optimizers_.of) {
       if (state->found_inf) found_inf = found_inf.value_or(false) || *state->found_inf;
     }
     if (!found_inf) throw Error("No inf checks were recorded prior to update.");
-    optimizers_.clear();
+    optimizers_.of.clear();
     scaler_.update(*found_inf);  // throws Error if the policy gives up at its floor
   }
-  optimizers_.clear();
+  optimizers_.of.clear();
   first_is_old_ = true;
 }
 
@@ -200,8 +200,8 @@ void GradScaler::set_state(const GradScalerState& state) {
 }
 
 std::optional<bool> GradScaler::found_inf(std::uint64_t optimizer) const {
-  const auto found = optimizers_.find(optimizer);
-  return found == optimizers_.end() ? std::nullopt : found->second->found_inf;
+  const auto found = optimizers_.of.find(optimizer);
+  return found == optimizers_.of.end() ? std::nullopt : found->second->found_inf;
 }
 
 }  // namespace binade

@@ -51,6 +51,7 @@ struct GradScalerState {
   LossScalerState scaler;
 };
 
+/// A copy shares nothing with what it was copied from, also between an unscaling and the update.
 class GradScaler {
  public:
   struct Options {
@@ -110,13 +111,32 @@ class GradScaler {
   const LossScaler& loss_scaler() const { return scaler_; }
   /// Returns whether no optimizer was unscaled or stepped since the last update: PyTorch's scaler may be pickled only
   /// then.
-  bool is_between_iterations() const { return optimizers_.empty(); }
+  bool is_between_iterations() const { return optimizers_.of.empty(); }
 
  private:
   enum class Stage : std::uint8_t { ready, unscaled, stepped };
   struct PerOptimizer {
     Stage stage = Stage::ready;
     std::optional<bool> found_inf = {};  ///< none: no gradient was checked
+  };
+
+  /// The optimizers of this iteration. Shared pointers, because an optimizer's step may call update(), which clears the
+  /// map while the step still uses its entry; a copy of the map has entries of its own.
+  struct States {
+    std::map<std::uint64_t, std::shared_ptr<PerOptimizer>> of;
+
+    States() = default;
+    States(const States& other) {
+      for (const auto& [id, state] : other.of) {
+        of.emplace(id, std::make_shared<PerOptimizer>(*state));
+      }
+    }
+    States(States&&) = default;
+    States& operator=(States other) noexcept {
+      of.swap(other.of);
+      return *this;
+    }
+    ~States() = default;
   };
 
   void require_scaled(std::string_view function) const;
@@ -129,9 +149,7 @@ class GradScaler {
   LossScaler scaler_;
   bool scale_used_ = false;  ///< scale() was called: PyTorch makes its scale tensor then
   double unused_scale_ = 1;  ///< the scale before that call
-  /// Shared pointers, because an optimizer's step may call update(), which clears the map while the step still uses its
-  /// entry.
-  std::map<std::uint64_t, std::shared_ptr<PerOptimizer>> optimizers_;
+  States optimizers_;
   std::optional<FoundInf> first_;
   bool first_is_old_ = false;  ///< first_ belongs to the iteration before the last update()
 };

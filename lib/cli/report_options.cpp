@@ -22,18 +22,9 @@ NamedFormat report_format(const std::string& name) {
                   printable(name)));
 }
 
-void check_range(const char* option, int value, int low, int high) {
-  if (value >= low && value <= high) return;
-  throw Error(fmt::format("{} {}: give an integer from {} to {}", option, value, low, high));
-}
-
 }  // namespace
 
 ReportOptions report_options(const ReportWords& words) {
-  if (!(words.target_loss >= 0 && words.target_loss < 1)) {  // NaN too
-    throw Error("--target-loss: not a share; give a number from 0 to below 1");
-  }
-  check_range("--headroom", words.headroom, 0, most_headroom);
   if (words.prefer != "s_max" && words.prefer != "s_min") {
     throw Error(fmt::format("--prefer {}: give s_max or s_min", printable(words.prefer)));
   }
@@ -42,9 +33,6 @@ ReportOptions report_options(const ReportWords& words) {
   options.target_loss = words.target_loss;
   options.prefer = words.prefer == "s_min" ? ScaleChoice::s_min : ScaleChoice::s_max;
   options.scales_log2 = words.scales;
-  for (const int scale : words.scales) {
-    check_range("--sqnr-scale", scale, lowest_scale_log2, highest_scale_log2);
-  }
   if (std::ranges::find(options.scales_log2, 0) == options.scales_log2.end()) {
     options.scales_log2.insert(options.scales_log2.begin(), 0);
   }
@@ -56,11 +44,8 @@ ReportOptions report_options(const ReportWords& words) {
     options.formats.clear();
     for (const std::string& name : words.formats) options.formats.push_back(report_format(name));
   }
-  if (options.scales_log2.size() * options.formats.size() > max_error_columns) {
-    throw Error(
-        fmt::format("--sqnr-scale: {} scales times {} formats are more than {}; ask for fewer",
-                    options.scales_log2.size(), options.formats.size(), max_error_columns));
-  }
+  check(options,
+        {.target_loss = "--target-loss", .headroom = "--headroom", .scales = "--sqnr-scale"});
   return options;
 }
 

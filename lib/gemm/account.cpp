@@ -9,6 +9,7 @@
 
 #include "lib/gemm/error_walk.h"
 #include "lib/gemm/lane_product.h"
+#include "lib/gemm/model_check.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -265,6 +266,8 @@ GemmAccount& GemmAccount::operator+=(const GemmAccount& other) {
 
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
                     const GemmProgress& progress, const Kernels& kernels) {
+  check(model);
+  check(sizes_of(operands));
   require_whole_sums(model, operands.k);
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());

@@ -112,7 +112,7 @@ struct GemmAccount {
 
 /// Returns the loss account of a product. Throws Error, as require_whole_sums (loss.h) does, for a
 /// product that has no exact value to compare with: one whose instructions drop their accumulator
-/// (scale-d 0), if there are several or the sum begins with C.
+/// (scale-d 0), if there are several or the sum begins with C; and if operands do not fit m, n and k, or the model does not pass check() (model_check.h).
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
                     const GemmProgress& progress = {}, const Kernels& kernels = fastest_kernels());
 

@@ -13,7 +13,8 @@
 
 namespace binade {
 
-/// Returns D, m × n, row after row, in the epilogue's output format.
+/// Returns D, m × n, row after row, in the epilogue's output format. Throws Error if a matrix has another size than m, n and
+/// k say (operands.h), or if a member of the model is outside of its range (model_check.h).
 std::vector<std::uint64_t> gemm(const GemmModel& model, const GemmOperands& operands,
                                 const GemmProgress& progress = {});
 

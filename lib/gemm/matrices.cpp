@@ -6,18 +6,13 @@
 #include <string>
 
 #include "emulate/instruction_shapes.h"
+#include "lib/gemm/model_check.h"
 #include "lib/gemm/packed_elements.h"
 #include "lib/range/arrays.h"
 #include "lib/text/error.h"
 
 namespace binade {
 namespace {
-
-void require_elements(const char* what, std::size_t size, std::size_t wanted) {
-  if (size == wanted) return;
-  throw Error(std::string(what) + ": " + std::to_string(size) +
-              " elements; by m, n and k there are " + std::to_string(wanted));
-}
 
 void require_floating(const char* what, const Format& f) {
   if (!is_integer(f)) return;
@@ -35,16 +30,11 @@ std::vector<std::uint64_t> encodings_of(std::span<const float> values, const For
 }  // namespace
 
 GemmOperands rounded_operands(const GemmModel& model, const FloatMatrices& x) {
-  constexpr std::size_t most_k = std::size_t{1} << 30, most_rows = std::size_t{1} << 31;
-  if (x.m == 0 || x.n == 0 || x.k == 0 || x.m > most_rows || x.n > most_rows || x.k > most_k) {
-    throw Error("m, n and k: sizes from 1 on are wanted, k up to 2^30, m and n up to 2^31");
-  }
+  check(model);
+  if (x.k == 0) throw Error("k: a size from 1 to 2^30 is wanted");
+  check(sizes_of(x));
   require_floating("a", model.types.a);
   require_floating("b", model.types.b);
-  require_elements("a", x.a.size(), x.m * x.k);
-  require_elements("b", x.b.size(), x.k * x.n);
-  require_elements("c", x.c.size(), x.c.empty() ? 0 : x.m * x.n);
-  require_elements("bias", x.bias.size(), x.bias.empty() ? 0 : x.n);
   GemmOperands out{x.m,
                    x.n,
                    x.k,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "emulate/gemm.h"
@@ -30,6 +31,23 @@ struct GemmOperands {
             !bias.empty()};
   }
 };
+
+/// How large a product is, and how many elements its matrices have.
+struct OperandSizes {
+  std::size_t m = 0, n = 0, k = 0;
+  std::size_t a = 0, b = 0, c = 0, bias = 0;
+};
+template <class Matrices>
+OperandSizes sizes_of(const Matrices& x) {
+  return {x.m, x.n, x.k, x.a.size(), x.b.size(), x.c.size(), x.bias.size()};
+}
+
+/// Throws Error unless a has m·k elements, b k·n, c m·n or none, and the bias n or none, where m and n are from 1 to 2^31
+/// and k is at most 2^30. gemm(), account() and check_gemm() call this first.
+void check(const OperandSizes& x);
+
+/// Throws Error, which begins with the name of a matrix, if it has another number of elements than it should.
+void require_elements(std::string_view what, std::size_t size, std::size_t wanted);
 
 /// Lines of numbers, wherever they lie in memory: operand k of line i is values[starts[i] + offsets[k]]. All numbers
 /// between the first and the last operand must be readable; those that are no operands have no effect on D.

@@ -55,6 +55,7 @@ bool round_to_tf32(std::vector<std::uint64_t>& codes) {
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress, const Searched& searched) {
+  for (std::size_t i = 0; i < runs.size(); ++i) check(runs[i], i + 1, types);
   Identification plain = identify_as(types, std::move(runs), epilogue, options, progress, searched);
   const bool explained = !plain.result.explaining.empty();
   const bool single = types.a == binary32 && types.b == binary32 && types.d == binary32;

@@ -26,7 +26,8 @@ struct Identification {
 /// Searches for the models that explain every bit of the runs. If no model does, a, b and d are binary32, and
 /// `searched` allows instructions and tf32, then a and b are rounded to tf32 and searched again; if that
 /// explains every bit, types and runs are the rounded ones and searched.rounded is set. Throws Error if no model
-/// takes these types, or if there is nothing to compare.
+/// takes these types, if there is nothing to compare, or if an array of a run has another size than m, n and k say
+/// (kernel_run.h).
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});

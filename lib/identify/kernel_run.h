@@ -37,6 +37,10 @@ struct KernelRun {
   }
 };
 
+/// Throws Error, which says the number of the run, unless its arrays are as large as m, n and k say, which are at least 1 and
+/// k at most 2^30, and unless the types have a format for its bias.
+void check(const KernelRun& run, std::size_t number, const KernelTypes& types);
+
 /// Returns the operands of a run that is a product.
 inline GemmOperands operands_of(const KernelRun& x) {
   return {x.m, x.n, x.k, x.a, x.b, x.c, x.bias};

@@ -176,6 +176,7 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
 }  // namespace
 
 ReadRuns read_runs(const RunFiles& files) {
+  if (files.d.empty()) throw Error("no run: d names no file; give a, b and d of every run");
   const auto count = [&](const char* what, const std::vector<std::string>& list, bool optional) {
     if (list.size() == files.d.size() || (optional && list.empty())) return;
     throw Error(fmt::format("{} of {} and {} of --d; give one of each for every run of the kernel",

@@ -8,6 +8,7 @@
 
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/matrices.h"
+#include "lib/gemm/model_check.h"
 #include "lib/gemm/named_gemm.h"
 #include "lib/public/emulate.h"
 #include "lib/public/error.h"

@@ -7,7 +7,8 @@
 //     std::vector<float> x = …;
 //     const binade::EventCounts counts = binade::quantize(x, x, {.format = binade::e4m3});
 //
-// Each throws Error if spans that go together differ in size, or if T does not hold a format whose numbers it carries.
+// Each throws Error if spans that go together differ in size, if T does not hold a format whose numbers it carries, if a
+// format is not one that the emulator computes with (is_valid), or if an attribute is none of its enumeration.
 #pragma once
 
 #include <concepts>
@@ -50,7 +51,8 @@ EventCounts elementwise(std::span<const double> a, std::span<const double> b,
                         std::span<const double> c, std::span<double> out, const Elementwise& how,
                         std::uint64_t first = 0);
 
-/// Counts the values. `columns` are the formats and scales whose squared errors are summed, at most max_error_columns.
+/// Counts the values. `columns` are the formats and scales whose squared errors are summed: at most max_error_columns,
+/// none of them twice, with scales from 2^-126 to 2^127.
 RangeSummary range_summary(std::span<const float> values,
                            const std::vector<ErrorColumn>& columns = {});
 RangeSummary range_summary(std::span<const double> values,

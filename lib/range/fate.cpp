@@ -10,6 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+
+#include "lib/format/format_spec.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {
@@ -23,8 +27,10 @@ constexpr Cuts make_cuts(const Format& f) {
   return {segment_of(normal), segment_of(tie_overflows ? tie : tie + 1)};
 }
 
-/// Whether there is a boundary of segments everywhere the format's fate changes.
+/// Whether there is a boundary of segments everywhere the format's fate changes, and binary64 has its numbers.
 constexpr bool segments_serve(const Format& f) {
+  if (!is_valid(f) || !f.has_zero || f.precision < 2 || !fits_in(f, binary64)) return false;
+  if (f.precision >= summary_fraction_bits) return false;
   const std::uint64_t normal = 2 * one - (one >> (f.precision - 1));
   const std::uint64_t tie = (2 * f.max_significand() + 1) << (summary_fraction_bits - f.precision);
   const std::uint64_t overflow = (f.max_significand() & 1) != 0 ? tie : tie + 1;
@@ -69,6 +75,25 @@ void add_squares(ExactSum& sum, const BinadeRow& row, int exponent) {
   sum.add(row.squares.limbs, 2 * (exponent - summary_fraction_bits));
 }
 
+/// Throws Error unless a scale or a headroom lies in the range that the sums have room for.
+void require_fate_log2(const char* what, int x) {
+  if (x >= lowest_fate_log2 && x <= highest_fate_log2) return;
+  throw Error(std::string(what) + " " + std::to_string(x) + ": give an integer from " +
+              std::to_string(lowest_fate_log2) + " to " + std::to_string(highest_fate_log2));
+}
+
+void require_share(double target_loss) {
+  if (target_loss >= 0 && target_loss <= 1) return;  // not so for NaN
+  throw Error("target_loss: not a share; give a number from 0 to 1");
+}
+
+void require_column(const RangeSummary& summary, std::size_t column) {
+  const std::size_t all = std::min(summary.columns.size(), summary.squared_error.size());
+  if (column < all) return;
+  throw Error("column " + std::to_string(column) + ": the summary has squared errors of " +
+              std::to_string(all) + " columns; count the values with this one");
+}
+
 ExactSum largest_finite(const Format& f, int scale_log2, std::uint64_t count) {
   ExactSum out;
   out.add(static_cast<uint128>(f.max_significand()) * count,
@@ -78,10 +103,16 @@ ExactSum largest_finite(const Format& f, int scale_log2, std::uint64_t count) {
 
 }  // namespace
 
-Cuts cuts_of(const Format& format) { return make_cuts(format); }
+Cuts cuts_of(const Format& format) {
+  if (segments_serve(format)) return make_cuts(format);
+  throw Error((is_valid(format) ? spec_of(format) : "an invalid format") +
+              ": a summary does not keep its values apart where their fate changes; give binary16, "
+              "bfloat16, tf32, e5m2 or e4m3, or count with quantize()");
+}
 
 Fates fates(const RangeSummary& summary, const Format& format, int scale_log2) {
   const Cuts cuts = cuts_of(format);
+  require_fate_log2("scale_log2", scale_log2);
   Fates out;
   for (const auto& [exponent, row] : summary.binades) {
     const FateCuts of = fate_cuts(format, cuts, exponent + scale_log2);
@@ -104,6 +135,7 @@ Norms norms(const RangeSummary& summary) {
 
 Masses masses(const RangeSummary& summary, const Format& format, int scale_log2) {
   const Cuts cuts = cuts_of(format);
+  require_fate_log2("scale_log2", scale_log2);
   Masses out;
   std::uint64_t overflowing = 0;
   for (const auto& [exponent, row] : summary.binades) {
@@ -125,8 +157,8 @@ Masses masses(const RangeSummary& summary, const Format& format, int scale_log2)
 
 std::optional<Losses> losses(const RangeSummary& summary, const Norms& of, const Format& format,
                              int scale_log2) {
-  if (summary.nonzero() == 0) return std::nullopt;
   const Masses m = masses(summary, format, scale_log2);
+  if (summary.nonzero() == 0) return std::nullopt;
   return Losses{divide(m.lost_l1, of.l1).value(),
                 std::sqrt(divide(m.lost_squares, of.squares).value()),
                 divide(m.clipped_l1, of.l1).value()};
@@ -137,6 +169,7 @@ std::optional<Losses> losses(const RangeSummary& summary, const Format& format, 
 }
 
 ExactSum total_squared_error(const RangeSummary& summary, std::size_t column) {
+  require_column(summary, column);
   // Values in binades above emax saturate at max, so their squared errors are (|x| - max)² = x² +
   // max² - 2 max |x|.
   const auto& [format, scale_log2] = summary.columns[column];
@@ -157,6 +190,7 @@ ExactSum total_squared_error(const RangeSummary& summary, std::size_t column) {
 }
 
 std::optional<double> sqnr_db(const RangeSummary& summary, const Norms& of, std::size_t column) {
+  require_column(summary, column);
   if (summary.nonzero() == 0) return std::nullopt;
   const ExactSum error = total_squared_error(summary, column);
   if (error.is_zero()) return std::nullopt;
@@ -170,9 +204,9 @@ std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column) {
 
 namespace {
 
-/// Returns the largest k such that x·2^k does not overflow.
-int largest_scale(const Placed& x, const Format& format) {
-  const bool over = segment_of(x.significand) >= cuts_of(format).overflow;
+/// Returns the largest k such that x·2^k does not overflow. The cuts are those of the format.
+int largest_scale(const Placed& x, const Format& format, const Cuts& cuts) {
+  const bool over = segment_of(x.significand) >= cuts.overflow;
   return format.emax() - x.exponent - (over ? 1 : 0);
 }
 
@@ -186,11 +220,13 @@ ScaleRange scale_range(const RangeSummary& summary) {
 }
 
 std::optional<int> headroom(const RangeSummary& summary, const Format& format) {
+  const Cuts cuts = cuts_of(format);
   if (summary.nonzero() == 0) return std::nullopt;
-  return largest_scale(summary.largest, format);
+  return largest_scale(summary.largest, format, cuts);
 }
 
 std::optional<int> highest_tie(const RangeSummary& summary, const Norms& of, double target_loss) {
+  require_share(target_loss);
   if (summary.nonzero() == 0) return std::nullopt;
   const auto is_too_much = [&](const ExactSum& lost) {
     return std::sqrt(divide(lost, of.squares).value()) > target_loss;
@@ -220,13 +256,18 @@ std::optional<int> highest_tie(const RangeSummary& summary, const Norms& of, dou
 
 ScaleInterval interval_of(const RangeSummary& summary, const Format& format, int headroom_log2,
                           int tie) {
+  const Cuts cuts = cuts_of(format);
+  require_fate_log2("headroom", headroom_log2);
   const ScaleRange scales = scale_range(summary);
-  return {std::max(format.emin() - format.precision - tie, scales.lowest_log2),
-          std::min(largest_scale(summary.largest, format) - headroom_log2, scales.highest_log2)};
+  return {
+      std::max(format.emin() - format.precision - tie, scales.lowest_log2),
+      std::min(largest_scale(summary.largest, format, cuts) - headroom_log2, scales.highest_log2)};
 }
 
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom_log2, double target_loss) {
+  static_cast<void>(cuts_of(format));
+  require_fate_log2("headroom", headroom_log2);
   const std::optional<int> tie = highest_tie(summary, norms(summary), target_loss);
   if (!tie) return std::nullopt;
   return interval_of(summary, format, headroom_log2, *tie);

@@ -4,6 +4,11 @@
 // zero, subnormal, normal or overflow), exactly, with rounding to nearest, ties to even, and gradual
 // underflow: counts, the share of the norm that is lost, and the loss scales at which a format loses
 // little enough.
+//
+// A summary keeps values apart at the cuts of its segments (emulate/range_count.h), so all this is exact for formats whose
+// fates change at those cuts: the report's five, and others as e5m2fnuz, e3m2, e5m7 or e4m3 with another bias. For all
+// others (binary32, e4m3fnuz, e2m1, e8m0 …) each function that takes a format throws Error, as it does for a scale_log2
+// or a headroom below lowest_fate_log2 or above highest_fate_log2, and for a target loss that is no share.
 #pragma once
 
 #include <array>
@@ -33,6 +38,9 @@ struct Cuts {
   int overflow = 0;  ///< at binade emax: values overflow
 };
 Cuts cuts_of(const Format& format);
+
+/// What scale_log2 and headroom may be below: enough to move any binary64 from one end of any format to the other.
+inline constexpr int lowest_fate_log2 = -1220, highest_fate_log2 = 1220;
 
 /// Scales are powers of two with exponents in this range, that of a float32 scale.
 inline constexpr int lowest_scale_log2 = -126;
@@ -80,7 +88,8 @@ Masses masses(const RangeSummary& summary, const Format& format, int scale_log2)
 /// index into summary.columns: a format and a scale whose squared errors were summed (ErrorColumn).
 std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column);
 std::optional<double> sqnr_db(const RangeSummary& summary, const Norms& of, std::size_t column);
-/// Returns the exact sum of squared errors of a column, those of saturated values included.
+/// Returns the exact sum of squared errors of a column, those of saturated values included. All three throw Error if the
+/// summary has no such column.
 ExactSum total_squared_error(const RangeSummary& summary, std::size_t column);
 
 /// Returns how many times the largest magnitude can be doubled without overflow. It is negative if
@@ -95,7 +104,7 @@ struct ScaleInterval {
   bool empty() const { return min_log2 > max_log2; }
 };
 /// Returns the interval for a format, or nothing if there is no finite non-zero value. `target_loss`
-/// is a share of the L2 norm. min_log2 is at least, and max_log2 at most, the end of scale_range();
+/// is a share of the L2 norm, from 0 to 1. min_log2 is at least, and max_log2 at most, the end of scale_range();
 /// if the interval is empty, min_log2 may lie above that range and max_log2 below it.
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom, double target_loss);

@@ -4,7 +4,6 @@
 #include "lib/range/summary.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -40,7 +39,9 @@ RangeSummary empty_summary(const std::vector<ErrorColumn>& columns) {
 }
 
 void merge(RangeSummary& a, const RangeSummary& b) {
-  assert(a.columns == b.columns);
+  if (a.columns != b.columns || a.squared_error.size() != b.squared_error.size()) {
+    throw Error("summaries whose columns of squared errors differ; merge those counted alike");
+  }
   a.values += b.values;
   a.zeros += b.zeros;
   a.nan += b.nan;

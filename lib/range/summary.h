@@ -47,7 +47,7 @@ struct NamedSummary {
 /// Returns the summary of no values.
 RangeSummary empty_summary(const std::vector<ErrorColumn>& columns);
 
-/// Adds b to a. Both must have the same columns.
+/// Adds b to a. Throws Error unless both have the same columns.
 void merge(RangeSummary& a, const RangeSummary& b);
 
 /// Returns the summary of all values times 2^log2, exactly. A column for the scale 2^s becomes one

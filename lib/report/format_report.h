@@ -33,6 +33,19 @@ struct ReportOptions {
   std::vector<RoleRule> roles = {};  ///< applied before the words in names
 };
 
+/// Returns the columns that summaries need for the SQNR of each format at each scale.
+std::vector<ErrorColumn> error_columns(const ReportOptions& options);
+
+/// What messages call the members of ReportOptions.
+struct ReportOptionNames {
+  const char* target_loss = "target_loss";
+  const char* headroom = "headroom";
+  const char* scales = "scales_log2";
+};
+/// Throws Error if a member is outside of its range, if scales times formats are more than max_error_columns, if a format is
+/// not a row of report_formats or there is none, or if a rule was not made by parse_role_rule().
+void check(const ReportOptions& options, const ReportOptionNames& names = {});
+
 /// A count of values, and the shares that it is: of all values, and of the finite non-zero ones. A
 /// share of no values is 0.
 struct Share {

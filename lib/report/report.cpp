@@ -18,14 +18,6 @@
 
 namespace binade {
 
-std::vector<ErrorColumn> error_columns(const ReportOptions& options) {
-  std::vector<ErrorColumn> columns;
-  for (const int scale : options.scales_log2) {
-    for (const NamedFormat& row : options.formats) columns.push_back({row.format, scale});
-  }
-  return columns;
-}
-
 namespace {
 
 const std::string name_of_summaries = "summaries";

@@ -108,7 +108,4 @@ ReportInputs inputs_of(std::shared_ptr<const CountedRun> run,
 Report read_report(const ReportInputs& inputs, const Progress& progress = {},
                    Device* device = nullptr, const TensorSink& on_tensor = {});
 
-/// Returns the formats and scales whose squared errors the report needs.
-std::vector<ErrorColumn> error_columns(const ReportOptions& options);
-
 }  // namespace binade

@@ -7,9 +7,8 @@
 #include <span>
 #include <utility>
 
-#include "lib/range/fate.h"
+#include "lib/format/format_spec.h"
 #include "lib/report/counted_tensors.h"
-#include "lib/text/error.h"
 
 namespace binade {
 namespace {
@@ -41,16 +40,19 @@ void TensorCounting::advance(std::uint64_t bytes) {
   if (progress_) progress_(done_, bytes_);
 }
 
+Error without_column(std::string_view name, const ErrorColumn& column) {
+  return Error("the summary of " + printable(name) + " has no squared errors of " +
+               spec_of(column.format) + " at scale 2^" + std::to_string(column.scale_log2) +
+               "; give the formats and scales that it was made with");
+}
+
 RangeSummary TensorCounting::with_columns(RangeSummary summary, const std::string& name) const {
   if (summary.columns == columns_) return summary;
   std::vector<ExactSum> errors;
   for (const ErrorColumn& column : columns_) {
     const auto at = std::ranges::find(summary.columns, column);
     if (at == summary.columns.end()) {
-      const auto& format = *std::ranges::find(report_formats, column.format, &NamedFormat::format);
-      throw Error("the summary of " + printable(name) + " has no squared errors of " +
-                  std::string(format.name) + " at scale 2^" + std::to_string(column.scale_log2) +
-                  "; give the formats and scales that it was made with");
+      throw without_column(name, column);
     }
     errors.push_back(summary.squared_error[static_cast<std::size_t>(at - summary.columns.begin())]);
   }

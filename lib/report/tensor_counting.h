@@ -9,17 +9,22 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/device/device.h"
 #include "lib/range/counter.h"
 #include "lib/report/named_tensors.h"
 #include "lib/report/time.h"
+#include "lib/text/error.h"
 
 namespace binade {
 
 /// A function that is called after each chunk with the bytes done and the bytes in all.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+/// The Error of a summary that lacks a column of squared errors.
+Error without_column(std::string_view name, const ErrorColumn& column);
 
 class TensorCounting {
  public:

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "lib/report/loss_scale.h"
+#include "lib/report/tensor_counting.h"
 
 namespace binade {
 namespace {
@@ -21,8 +22,9 @@ std::uint64_t count_between(const RangeSummary& s, int first, int last) {
   return count;
 }
 
-FormatReport format_report(const RangeSummary& s, const Norms& of, const NamedFormat& row,
+FormatReport format_report(const TensorReport& tensor, const Norms& of, const NamedFormat& row,
                            const ReportOptions& options) {
+  const RangeSummary& s = tensor.summary;
   const Fates at_one = fates(s, row.format, 0);
   FormatReport out{.name = std::string(row.name),
                    .to_zero = share(at_one.to_zero, s),
@@ -35,6 +37,7 @@ FormatReport format_report(const RangeSummary& s, const Norms& of, const NamedFo
                    .rne_zero = {}};
   for (const int scale : options.scales_log2) {
     const auto column = std::ranges::find(s.columns, ErrorColumn{row.format, scale});
+    if (column == s.columns.end()) throw without_column(tensor.name, {row.format, scale});
     out.sqnr_db.push_back(sqnr_db(s, of, static_cast<std::size_t>(column - s.columns.begin())));
   }
   if (row.format == binary16) {
@@ -44,11 +47,12 @@ FormatReport format_report(const RangeSummary& s, const Norms& of, const NamedFo
   return out;
 }
 
-std::vector<FormatReport> reports_in_formats(const RangeSummary& s, const Norms& of,
+std::vector<FormatReport> reports_in_formats(const TensorReport& tensor, const Norms& of,
                                              const ReportOptions& options) {
   std::vector<FormatReport> out;
   out.reserve(options.formats.size());
-  for (const NamedFormat& row : options.formats) out.push_back(format_report(s, of, row, options));
+  for (const NamedFormat& row : options.formats)
+    out.push_back(format_report(tensor, of, row, options));
   return out;
 }
 
@@ -100,7 +104,7 @@ void analyse(TensorReport& tensor, const ReportOptions& options) {
   const Norms of = norms(s);
   const std::optional<int> tie = highest_tie(s, of, options.target_loss);
   tensor.status = status_of(s);
-  tensor.formats = reports_in_formats(s, of, options);
+  tensor.formats = reports_in_formats(tensor, of, options);
   tensor.loss_scale = loss_scale_of(s, of, tie, options);
   advise(tensor, tie, options);
 }

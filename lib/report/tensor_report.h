@@ -32,7 +32,8 @@ struct TensorReport {
   std::string advice;                            ///< in words: these formats and their scales
 };
 
-/// Fills everything but name, file, role, time, dtype and shape from the summary.
+/// Fills everything but name, file, role, time, dtype and shape from the summary. Throws Error if the summary lacks one of
+/// error_columns(options).
 void analyse(TensorReport& tensor, const ReportOptions& options);
 
 /// Returns a count of some of the summary's values with its shares of all values and of the finite

@@ -73,9 +73,10 @@ std::string head(const Report& report, const Paint& paint) {
                            magnitude(value_of(s.smallest)), magnitude(value_of(s.largest)));
 }
 
-using Cell = std::string (*)(const FormatReport&);
+using Cell = std::string (*)(const FormatReport&, std::size_t);
 
-/// A row of the format table: its label, and the text in the column of a format.
+/// A row of the format table: its label, and the text in the column of a format. Cells are given the number of scale 1 among
+/// the options' scales.
 struct FormatRow {
   const char* label;
   Cell cell;
@@ -83,36 +84,39 @@ struct FormatRow {
 
 constexpr std::array<FormatRow, 8> format_rows{{
     {"to zero    of non-zero values",
-     [](const FormatReport& f) { return percent(f.to_zero.of_nonzero); }},
+     [](const FormatReport& f, std::size_t) { return percent(f.to_zero.of_nonzero); }},
     {"subnormal  of non-zero values",
-     [](const FormatReport& f) { return percent(f.subnormal.of_nonzero); }},
+     [](const FormatReport& f, std::size_t) { return percent(f.subnormal.of_nonzero); }},
     {"overflow   of non-zero values",
-     [](const FormatReport& f) { return percent(f.overflow.of_nonzero); }},
+     [](const FormatReport& f, std::size_t) { return percent(f.overflow.of_nonzero); }},
     {"lost l1    of sum |x|",
-     [](const FormatReport& f) { return f.lost ? percent(f.lost->l1) : "-"; }},
+     [](const FormatReport& f, std::size_t) { return f.lost ? percent(f.lost->l1) : "-"; }},
     {"lost l2    of sqrt(sum x²)",
-     [](const FormatReport& f) { return f.lost ? percent(f.lost->l2) : "-"; }},
+     [](const FormatReport& f, std::size_t) { return f.lost ? percent(f.lost->l2) : "-"; }},
     {"clipped l1 of sum |x|",
-     [](const FormatReport& f) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
+     [](const FormatReport& f, std::size_t) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
     {"SQNR       overflow saturated",
-     [](const FormatReport& f) {
-       return !f.lost || f.sqnr_db.empty() ? std::string("-")
-              : !f.sqnr_db[0]              ? std::string("exact")
-                                           : fmt::format("{:.1f} dB", *f.sqnr_db[0]);
+     [](const FormatReport& f, std::size_t at_one) {
+       return !f.lost || at_one >= f.sqnr_db.size() ? std::string("-")
+              : !f.sqnr_db[at_one]                  ? std::string("exact")
+                                                    : fmt::format("{:.1f} dB", *f.sqnr_db[at_one]);
      }},
     {"headroom to overflow",
-     [](const FormatReport& f) {
+     [](const FormatReport& f, std::size_t) {
        return f.headroom ? fmt::format("2^{}", *f.headroom) : std::string("-");
      }},
 }};
 
 std::string format_table(const Report& report, const Paint& paint) {
+  const std::vector<int>& scales = report.options.scales_log2;
+  const auto at_one = static_cast<std::size_t>(std::ranges::find(scales, 0) - scales.begin());
   std::string out = "\n" + paint(bold, left_aligned("At scale 1", 34));
   for (const FormatReport& f : report.total.formats) out += fmt::format("{:>12}", f.name);
   out += "\n";
   for (const FormatRow& row : format_rows) {
     out += fmt::format("  {}", left_aligned(row.label, 32));
-    for (const FormatReport& f : report.total.formats) out += fmt::format("{:>12}", row.cell(f));
+    for (const FormatReport& f : report.total.formats)
+      out += fmt::format("{:>12}", row.cell(f, at_one));
     out += "\n";
   }
   for (const FormatReport& f : report.total.formats) {

@@ -32,6 +32,14 @@ std::string csv_of(const std::string& json) {
   return report_csv(nlohmann::ordered_json::parse(json));
 }
 
+/// Throws Error if an array has elements and no memory.
+void require_data(const std::vector<NamedArray>& arrays) {
+  for (const auto& [name, array] : arrays) {
+    if (array.data != nullptr || array.size().elements == 0) continue;
+    throw Error(printable(name) + ": an array of elements without data; set ArrayView::data");
+  }
+}
+
 Report read_quietly(const ReportInputs& inputs, const TensorSink& on_tensor) {
   return read_report(inputs, {}, nullptr, on_tensor);
 }
@@ -52,6 +60,7 @@ WrittenReport write_report(const ReportInputs& inputs, std::size_t rows, const R
   out.page_data = page_data(report);
   out.total = std::move(report.total);
   out.loss_scale = std::move(report.loss_scale);
+  out.tensors = std::move(report.tensors);
   return out;
 }
 
@@ -70,17 +79,21 @@ void save_report(const std::string& json, std::string_view page_data, const std:
 
 WrittenReport report_on_files(const std::vector<std::string>& files, const ReportOptions& options,
                               std::size_t rows) {
+  check(options);
   return write_report(open_inputs(expand_paths(files), options), rows, &read_quietly);
 }
 
 WrittenReport report_on_arrays(std::vector<NamedArray> arrays, const ReportOptions& options,
                                std::size_t rows) {
+  check(options);
+  require_data(arrays);
   const NamedArrays named({{name_of_arrays, std::move(arrays)}});
   return write_report(open_inputs({name_of_arrays}, options), rows, &read_quietly);
 }
 
 WrittenReport report_on_summaries(std::vector<NamedSummary> summaries, const ReportOptions& options,
                                   std::size_t rows) {
+  check(options);
   return write_report(inputs_of(std::move(summaries), options), rows, &read_quietly);
 }
 

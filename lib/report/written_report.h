@@ -17,7 +17,9 @@
 namespace binade {
 
 struct WrittenReport {
-  TensorReport total;     ///< all tensors together
+  TensorReport total;  ///< all tensors together
+  /// Each tensor, in the order of the files; if names tell steps of a training, those that have none.
+  std::vector<TensorReport> tensors;
   LossScale loss_scale;   ///< one for all tensors, or for the gradients if names say which they are
   std::string text;       ///< what `binade report` prints, without colours
   std::string json;       ///< every figure; lib/json.schema.json describes the keys
@@ -37,7 +39,7 @@ WrittenReport report_on_files(const std::vector<std::string>& files,
                               const ReportOptions& options = {}, std::size_t rows = 20);
 WrittenReport report_on_arrays(std::vector<NamedArray> arrays, const ReportOptions& options = {},
                                std::size_t rows = 20);
-/// The summaries must have the columns error_columns(options) (report.h), or none if options.scales_log2 is {0}.
+/// The summaries must have the columns error_columns(options) (format_report.h), or none if options.scales_log2 is {0}.
 WrittenReport report_on_summaries(std::vector<NamedSummary> summaries,
                                   const ReportOptions& options = {}, std::size_t rows = 20);
 

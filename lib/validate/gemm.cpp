@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "lib/gemm/model_check.h"
 #include "lib/parallel/parallel.h"
+#include "lib/text/error.h"
 #include "lib/validate/dots.h"
 
 namespace binade {
@@ -64,6 +66,12 @@ std::vector<GemmDifference> differences(const GemmModel& model, const GemmOperan
 GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
                      const std::vector<std::uint64_t>& given, std::size_t keep,
                      std::size_t map_rows, std::size_t map_columns, const GemmProgress& progress) {
+  check(model);
+  check(sizes_of(operands));
+  require_elements("given", given.size(), operands.m * operands.n);
+  if (map_rows == 0 || map_columns == 0) {
+    throw Error("map_rows, map_columns: no cell; give at least 1 of each");
+  }
   GemmCheck out;
   out.m = operands.m;
   out.n = operands.n;

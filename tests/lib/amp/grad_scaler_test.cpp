@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emulate/carrier.h"
@@ -233,6 +234,26 @@ TEST_CASE("who skipped is told, until the next unscaling") {
   Counted good(9, {1});
   scaler.step(good.view);
   CHECK_FALSE(scaler.first_found_inf());
+}
+
+TEST_CASE("a copy goes on by itself") {
+  GradScaler scaler = used_scaler();
+  Counted one(1, {65536}), two(1, {65536}), bad(2, {inf});
+  scaler.unscale_(bad.view);
+  GradScaler copy = scaler;
+  GradScaler assigned;
+  assigned = copy;
+  CHECK(scaler.found_inf(2) == true);
+  CHECK_FALSE(scaler.step(bad.view));
+  CHECK_FALSE(copy.step(bad.view));  // the stage is still "unscaled" in the copy
+  CHECK(scaler.step(one.view));
+  scaler.update();
+  CHECK(copy.found_inf(2) == true);
+  CHECK(copy.get_scale() == 65536);
+  CHECK_FALSE(assigned.step(bad.view));
+  CHECK(assigned.step(two.view));
+  const GradScaler moved = std::move(assigned);
+  CHECK(moved.found_inf(2) == true);
 }
 
 TEST_CASE("update with a scale leaves the growth tracker alone") {

@@ -9,9 +9,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "lib/range/summary_bytes.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -73,9 +76,8 @@ TEST_CASE_TEMPLATE("encodings and their values are the definition's", T, float, 
 
 TEST_CASE_TEMPLATE("elementwise computes and counts as the definition does", T, float, double) {
   const std::size_t n = 40001;
-  Elementwise how{.operation = Operation::multiply_add,
-                  .from = {bfloat16, bfloat16, binary32},
-                  .to = e5m2};
+  Elementwise how{
+      .operation = Operation::multiply_add, .from = {bfloat16, bfloat16, binary32}, .to = e5m2};
   std::vector<T> a = random_values<T>(n, 3), b = random_values<T>(n, 4);
   const std::vector<T> c = random_values<T>(n, 5);
   quantize(a, a, {.format = bfloat16});
@@ -122,6 +124,65 @@ TEST_CASE("spans that do not fit together, and types that hold too little, are r
   CHECK_THROWS_WITH_AS(elementwise(x, x, x, three, {}),
                        "c: 3 elements, not 0; give spans of the same size", Error);
   CHECK_THROWS_AS(range_summary(x, std::vector<ErrorColumn>(max_error_columns + 1)), Error);
+}
+
+TEST_CASE("formats and attributes that there are not are refused") {
+  const std::vector<float> x(3);
+  std::vector<float> y(3);
+  std::vector<std::byte> bytes(3);
+  const auto refused = [&](const Quantizer& to, const char* message) {
+    CHECK_THROWS_WITH_AS(quantize(x, y, to), message, Error);
+    CHECK_THROWS_WITH_AS(quantize_to_codes(x, bytes, to), message, Error);
+  };
+  const std::string no_format =
+      ": no format that is computed with; give a named one, or one of parse_format()";
+  for (const Format& f : {Format{}, Format{8, 60, 127}, Format{-1, 3, 7},
+                          Format{5, 3, 15, static_cast<Specials>(77)}}) {
+    refused({.format = f}, ("format" + no_format).c_str());
+    CHECK_THROWS_WITH_AS(values_of_codes(bytes, y, f), ("format" + no_format).c_str(), Error);
+    CHECK_THROWS_WITH_AS(elementwise(x, x, {}, y, {.to = f}), ("to" + no_format).c_str(), Error);
+    CHECK_THROWS_WITH_AS(elementwise(x, x, {}, y, {.from = {binary16, f, binary16}}),
+                         ("from" + no_format).c_str(), Error);
+    CHECK_THROWS_WITH_AS(range_summary(x, {{f, 0}}), ("columns" + no_format).c_str(), Error);
+  }
+  refused({.operands = {99, 99, 99}}, ("operands" + no_format).c_str());
+  const char* const unknown =
+      "attributes: a rounding, saturation, tininess or nan that there is not; give one of its "
+      "enumeration";
+  for (const Attributes& how : {Attributes{.rounding = static_cast<Rounding>(99)},
+                                Attributes{.saturation = static_cast<Saturation>(99)},
+                                Attributes{.tininess = static_cast<Tininess>(99)},
+                                Attributes{.nan = static_cast<NanResult>(99)}}) {
+    refused({.attributes = how}, unknown);
+    CHECK_THROWS_WITH_AS(elementwise(x, x, {}, y, {.attributes = how}), unknown, Error);
+  }
+  for (const int n : {0, -5, 33}) {
+    refused(
+        {.attributes = {.rounding = Rounding::stochastic, .random_bits = n}},
+        ("attributes.random_bits " + std::to_string(n) + ": give an integer from 1 to 32").c_str());
+  }
+  CHECK_THROWS_WITH_AS(elementwise(x, x, {}, y, {.operation = static_cast<Operation>(99)}),
+                       "operation: there is none of this number; give one of Operation", Error);
+}
+
+TEST_CASE("columns whose bytes nobody would read are refused") {
+  const std::vector<float> x(3);
+  const char* const twice = "columns: a column twice; give each format and scale once";
+  CHECK_THROWS_WITH_AS(range_summary(x, {{e4m3, 1}, {binary16, 0}, {e4m3, 1}}), twice, Error);
+  for (const int scale : {-127, 128, std::numeric_limits<int>::min()}) {
+    CHECK_THROWS_WITH_AS(
+        range_summary(x, {{binary16, scale}}),
+        ("columns: no such scale, 2^" + std::to_string(scale) + "; give one from 2^-126 to 2^127")
+            .c_str(),
+        Error);
+  }
+  CHECK_THROWS_WITH_AS(range_summary(x, {{e8m0, 0}}),
+                       "columns: e8m0, whose squared errors a summary does not sum; give a format "
+                       "of the report",
+                       Error);
+  const std::vector<ErrorColumn> good{{e4m3, -126}, {e4m3, 127}};
+  const RangeSummary counted = range_summary(std::vector<float>{1, 0.3F}, good);
+  CHECK(summary_from_bytes(bytes_of(counted)) == counted);
 }
 
 }  // namespace

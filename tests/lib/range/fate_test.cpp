@@ -6,8 +6,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
 #include <optional>
+#include <string>
 
+#include "emulate/project.h"
+#include "lib/format/format_spec.h"
+#include "lib/text/error.h"
 #include "tests/lib/range/exact.h"
 #include "tests/lib/range/values.h"
 
@@ -135,6 +141,96 @@ TEST_CASE("the cuts of the report formats are the segments of the schema") {
     CHECK(cuts_of(report_formats[f].format).normal == want[f].normal);
     CHECK(cuts_of(report_formats[f].format).overflow == want[f].overflow);
   }
+}
+
+/// All that is derived for a format; each throws what fates() throws.
+void refused(const Format& f, const char* message) {
+  const RangeSummary s = summary_of(std::vector<double>{1, 3});
+  CHECK_THROWS_WITH_AS(cuts_of(f), message, Error);
+  CHECK_THROWS_WITH_AS(fates(s, f, 0), message, Error);
+  CHECK_THROWS_WITH_AS(losses(s, f, 0), message, Error);
+  CHECK_THROWS_WITH_AS(masses(s, f, 0), message, Error);
+  CHECK_THROWS_WITH_AS(headroom(s, f), message, Error);
+  CHECK_THROWS_WITH_AS(scale_interval(s, f, 1, 1e-3), message, Error);
+  CHECK_THROWS_WITH_AS(interval_of(s, f, 1, 0), message, Error);
+  CHECK_THROWS_WITH_AS(scale_interval(summary_of(std::vector<double>{}), f, 1, 1e-3), message,
+                       Error);
+}
+
+TEST_CASE("formats whose fates change within a segment are refused, whatever is asked") {
+  const std::string why =
+      ": a summary does not keep its values apart where their fate changes; give binary16, "
+      "bfloat16, tf32, e5m2 or e4m3, or count with quantize()";
+  for (const Format& f : {binary32, binary64, e4m3fnuz, e2m3, e2m1, e8m0}) {
+    refused(f, (std::string(format_name(f)) + why).c_str());
+  }
+  refused({5, 4, 15, Specials::ieee, true, false}, ("ue5m3" + why).c_str());
+  refused({3, 5, 3}, ("e3m4" + why).c_str());
+  refused({4, 4, 7, Specials::ieee}, ("e4m3:specials=ieee" + why).c_str());
+  refused({}, ("an invalid format" + why).c_str());
+  refused({11, 3, 16384}, ("e11m2:bias=16384" + why).c_str());
+}
+
+/// Counts of values by rounding them.
+Fates counted(const std::vector<double>& values, const Format& f) {
+  Fates out;
+  for (const double x : values) {
+    const Projected y = convert(bits_of(x), binary64, f);
+    out.overflow += (y.flags & Flag::overflow) != 0 ? 1 : 0;
+    const Exact r = decode(y.bits, f);
+    if (r.kind == Kind::zero) out.to_zero += 1;
+    if (r.kind == Kind::finite && is_subnormal(r, f)) out.subnormal += 1;
+  }
+  return out;
+}
+
+TEST_CASE("other formats with the same cuts have the fates that rounding gives") {
+  constexpr std::array<Format, 5> others{{e5m2fnuz,
+                                          e3m2,
+                                          {5, 8, 15},
+                                          {4, 4, 8, Specials::nan_only},
+                                          {4, 4, 7, Specials::nan_only, true, false}}};
+  for (const Format& f : others) {
+    std::vector<double> values;
+    for (int e = f.emin() - f.precision - 2; e <= f.emax() + 1; ++e) {
+      for (int m = 0; m < 1 << 13; m += 1) values.push_back(std::ldexp(1 + m * 0x1p-13, e));
+    }
+    const Fates have = fates(summary_of(values), f, 0), want = counted(values, f);
+    INFO(spec_of(f));
+    CHECK(have.to_zero == want.to_zero);
+    CHECK(have.subnormal == want.subnormal);
+    CHECK(have.overflow == want.overflow);
+  }
+}
+
+TEST_CASE("scales, headrooms, targets and columns that there are not are refused") {
+  const RangeSummary s = summary_of(std::vector<double>{1, 3});
+  for (const int log2 :
+       {-1221, 1221, 3000, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+    const std::string range = " " + std::to_string(log2) + ": give an integer from -1220 to 1220";
+    CHECK_THROWS_WITH_AS(fates(s, binary16, log2), ("scale_log2" + range).c_str(), Error);
+    CHECK_THROWS_WITH_AS(losses(s, binary16, log2), ("scale_log2" + range).c_str(), Error);
+    CHECK_THROWS_WITH_AS(masses(s, binary16, log2), ("scale_log2" + range).c_str(), Error);
+    CHECK_THROWS_WITH_AS(scale_interval(s, binary16, log2, 0), ("headroom" + range).c_str(), Error);
+    CHECK_THROWS_WITH_AS(interval_of(s, binary16, log2, 0), ("headroom" + range).c_str(), Error);
+  }
+  const RangeSummary ends = summary_of(std::vector<double>{0x1p-1074, 0x1.fp1023});
+  for (const NamedFormat& row : report_formats) {
+    CHECK(losses(ends, row.format, lowest_fate_log2)->l1 == 1);
+    CHECK(losses(ends, row.format, highest_fate_log2)->clipped_l1 > 0.9);
+  }
+  for (const double target : {std::nan(""), -1.0, 1.5, HUGE_VAL}) {
+    CHECK_THROWS_WITH_AS(scale_interval(s, binary16, 1, target),
+                         "target_loss: not a share; give a number from 0 to 1", Error);
+  }
+  CHECK_THROWS_WITH_AS(
+      sqnr_db(s, 0),
+      "column 0: the summary has squared errors of 0 columns; count the values with this one",
+      Error);
+  CHECK_THROWS_WITH_AS(
+      total_squared_error(summary_of(std::vector<double>{1}, {{binary16, 0}}), 5),
+      "column 5: the summary has squared errors of 1 columns; count the values with this one",
+      Error);
 }
 
 TEST_CASE("headroom is how often the largest value can be doubled before it overflows") {

@@ -207,5 +207,17 @@ TEST_CASE("blocks filled to their capacity hold their sums, in both types") {
   check(std::nextafter(2.0, 0.0));
 }
 
+TEST_CASE("summaries of other columns are not merged") {
+  const std::vector<float> one{1};
+  const RangeSummary without = summary_of(one), with = summary_of(one, some_columns());
+  const char* const message =
+      "summaries whose columns of squared errors differ; merge those counted alike";
+  for (RangeSummary into : {without, summary_of(one, {{binary16, 0}})}) {
+    const RangeSummary before = into;
+    CHECK_THROWS_WITH_AS(merge(into, with), message, Error);
+    CHECK(into == before);
+  }
+}
+
 }  // namespace
 }  // namespace binade::test::summary_test

@@ -7,9 +7,11 @@
 #include <doctest/doctest.h>
 
 #include <numeric>
+#include <string>
 
 #include "emulate/philox.h"
 #include "lib/gemm/named_gemm.h"
+#include "lib/text/error.h"
 
 namespace binade::gemm_test {
 namespace {
@@ -102,6 +104,34 @@ TEST_CASE("-0 for +0 is another D at no distance") {
   const GemmCheck check = p.check();
   CHECK(check.different.count == 1);
   CHECK(check.distances[0] == 1);
+}
+
+TEST_CASE("a D or operands of another size, and maps without cells, are refused") {
+  Product p;
+  const auto message_of = [](const Product& x, std::size_t rows, std::size_t columns) {
+    try {
+      check_gemm(x.model, x.x, x.d, 5, rows, columns);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(message_of(p, 0, 64) == "map_rows, map_columns: no cell; give at least 1 of each");
+  CHECK(message_of(p, 16, 0) == "map_rows, map_columns: no cell; give at least 1 of each");
+  Product some = p;
+  some.d.pop_back();
+  CHECK(message_of(some, 16, 64) == "given: 2599 elements; by m, n and k there are 2600");
+  some.d.clear();
+  CHECK(message_of(some, 16, 64) == "given: 0 elements; by m, n and k there are 2600");
+  some = p;
+  some.d.push_back(0);
+  CHECK(message_of(some, 16, 64) == "given: 2601 elements; by m, n and k there are 2600");
+  some = p;
+  some.x.a.pop_back();
+  CHECK(message_of(some, 16, 64) == "a: 799 elements; by m, n and k there are 800");
+  some.x.m = 0;
+  CHECK(message_of(some, 16, 64) ==
+        "m, n and k: sizes from 1 on are wanted, k up to 2^30, m and n up to 2^31");
 }
 
 }  // namespace

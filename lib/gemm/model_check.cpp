@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ranges of a GemmModel's members.
+#include "lib/gemm/model_check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "emulate/attributes.h"
+#include "lib/text/error.h"
+
+namespace binade {
+namespace {
+
+/// The largest --split, and the most parts that splits in each other may have together.
+constexpr int most_split_parts = 4096, most_split_parts_together = 1 << 26,
+              most_split_round = 1 << 30;
+constexpr int most_split_run = 1 << 20, most_order_group = 64, most_instruction_k = 256;
+/// With more kept bits the sum of a fused block would not fit into 64 bits.
+constexpr int most_fraction_bits = 52;
+
+struct ModelNumber {
+  const char* name;
+  std::int64_t value, lowest, highest;
+};
+
+void require_in_range(const ModelNumber& x) {
+  if (x.value >= x.lowest && x.value <= x.highest) return;
+  throw Error("GemmModel: " + std::string(x.name) + " is " + std::to_string(x.value) +
+              "; give an integer from " + std::to_string(x.lowest) + " to " +
+              std::to_string(x.highest));
+}
+
+template <class Enum, class Names>
+void require_known(const char* name, Enum value, const Names& names) {
+  require_in_range(
+      {name, static_cast<std::int64_t>(value), 0, static_cast<std::int64_t>(names.size()) - 1});
+}
+
+/// Formats of integers have no exponent.
+bool is_of_integers(const Format& f) {
+  return f.exponent_bits == 0 && f.precision >= 1 && f.precision <= 63;
+}
+
+void require_format(const char* name, const Format& f, bool integers) {
+  if (integers ? is_of_integers(f) : is_valid(f)) return;
+  throw Error("GemmModel: " + std::string(name) + " is no format of " +
+              (integers ? "integers" : "floating-point numbers") +
+              " that is computed with; give a named one");
+}
+
+void check_instruction(const GemmModel& g) {
+  const DotModel& m = g.model;
+  require_in_range({"k", g.k, 1, most_instruction_k});
+  require_known("model.recipe", m.recipe, recipe_names);
+  require_known("model.rounding", m.rounding, roundings);
+  require_known("model.edges.zero_raises", m.edges.zero_raises, zero_raises_names);
+  const bool integers = m.recipe == Recipe::exact_integer;
+  require_format("types.a", g.types.a, integers);
+  require_format("types.b", g.types.b, integers);
+  require_format("types.c", g.types.c, integers);
+  require_format("types.d", g.types.d, integers);
+  if (is_fused(m)) {
+    require_in_range({"model.block", m.block, 1, most_instruction_k});
+    require_in_range({"model.fraction_bits", m.fraction_bits, 0, most_fraction_bits});
+    require_in_range({"model.exponent_floor", m.exponent_floor, no_floor, -no_floor});
+    require_format("model.grid", m.grid, false);
+    require_in_range({"the precisions of types.a and types.b together",
+                      g.types.a.precision + g.types.b.precision, 2, 62});
+  }
+  const bool by_four = m.recipe == Recipe::expanded || m.recipe == Recipe::pairwise;
+  if (by_four && g.k % 4 != 0) {
+    throw Error("GemmModel: k is " + std::to_string(g.k) + "; " +
+                std::string(recipe_name(m.recipe)) + " takes a multiple of 4");
+  }
+  require_in_range({"model.sparse_group", m.sparse_group, 0, g.k});
+  if (m.sparse_group != 0 && (m.sparse_group % 2 != 0 || g.k % m.sparse_group != 0)) {
+    throw Error("GemmModel: model.sparse_group is " + std::to_string(m.sparse_group) +
+                "; give an even divisor of k, " + std::to_string(g.k));
+  }
+}
+
+void check_splits(const Accumulation& sum) {
+  std::int64_t together = 1;
+  bool ended = false;
+  for (const Split& split : sum.splits) {
+    require_in_range({"the parts of a split", split.parts, 0, most_split_parts});
+    require_in_range({"the interleave of a split", split.interleave, 0, most_split_run});
+    require_in_range({"the tile of a split", split.tile, 0, most_split_run});
+    require_known("the reduction of a split", split.reduction, reduction_names);
+    require_in_range({"a split's parts times interleave or tile",
+                      std::int64_t{split.parts} * std::max(split.interleave, split.tile), 0,
+                      most_split_round});
+    if (split.parts > 1 && ended) {
+      throw Error(
+          "GemmModel: a split lies in one of 1 part; give the splits from the outermost on");
+    }
+    ended = split.parts <= 1;
+    together *= std::max(split.parts, 1);
+    require_in_range({"the parts of all splits together", together, 1, most_split_parts_together});
+  }
+}
+
+}  // namespace
+
+void check(const GemmModel& g) {
+  check_instruction(g);
+  const KOrder& order = g.sum.order;
+  require_in_range({"sum.order.group", order.group, 1, most_order_group});
+  if (order.group != 1) {
+    require_in_range({"sum.order.width", order.width, 1, g.k});
+    if (g.k % order.width != 0) {
+      throw Error("GemmModel: sum.order.width is " + std::to_string(order.width) +
+                  "; give a divisor of k, " + std::to_string(g.k));
+    }
+  }
+  require_in_range({"sum.promote_every", g.sum.promote_every, 0, std::numeric_limits<int>::max()});
+  check_splits(g.sum);
+  if (g.model.recipe == Recipe::exact_integer) return;
+  if (g.sum.promote_every != 0) require_format("sum.promotion", g.sum.promotion, false);
+  if (g.sum.splits[0].parts > 1) require_format("sum.partial", g.sum.partial, false);
+  require_format("epilogue.compute", g.epilogue.compute, false);
+  require_format("epilogue.out", g.epilogue.out, false);
+  require_format("c", g.c, false);
+  require_format("bias", g.bias, false);
+}
+
+}  // namespace binade

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks that the arrays of a run go together.
+#include "lib/identify/kernel_run.h"
+
+#include <string>
+
+#include "lib/text/error.h"
+
+namespace binade {
+
+void check(const KernelRun& x, std::size_t number, const KernelTypes& types) {
+  const std::string where = "run " + std::to_string(number) + ": ";
+  try {
+    if (x.k == 0) throw Error("k: a size from 1 to 2^30 is wanted");
+    if (x.dots && x.m != x.n) {
+      throw Error("m, n: of dot products both are their number, not " + std::to_string(x.m) +
+                  " and " + std::to_string(x.n));
+    }
+    const std::size_t elements = x.dots ? x.m : x.m * x.n;
+    OperandSizes sizes = sizes_of(x);
+    if (x.dots) sizes.c = 0;
+    check(sizes);
+    require_elements("c", x.c.size(), x.c.empty() ? 0 : elements);
+    require_elements("d", x.d.size(), elements);
+    if (!x.bias.empty() && !is_valid(types.bias) && !is_integer(types.bias)) {
+      throw Error("bias: the types say no format of it; set KernelTypes::bias");
+    }
+  } catch (const Error& e) {
+    throw Error(where + e.what());
+  }
+}
+
+}  // namespace binade

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks the options of a report, for the command line and for C++ programs, and lists the columns that they need.
+#include "lib/report/format_report.h"
+
+#include <algorithm>
+#include <string>
+
+#include "lib/text/error.h"
+
+namespace binade {
+namespace {
+
+void check_option(const char* name, int value, int lowest, int highest) {
+  if (value >= lowest && value <= highest) return;
+  throw Error(std::string(name) + " " + std::to_string(value) + ": give an integer from " +
+              std::to_string(lowest) + " to " + std::to_string(highest));
+}
+
+}  // namespace
+
+std::vector<ErrorColumn> error_columns(const ReportOptions& options) {
+  std::vector<ErrorColumn> columns;
+  for (const int scale : options.scales_log2) {
+    for (const NamedFormat& row : options.formats) columns.push_back({row.format, scale});
+  }
+  return columns;
+}
+
+void check(const ReportOptions& options, const ReportOptionNames& names) {
+  if (!(options.target_loss >= 0 && options.target_loss < 1)) {  // NaN too
+    throw Error(std::string(names.target_loss) + ": not a share; give a number from 0 to below 1");
+  }
+  check_option(names.headroom, options.headroom, 0, most_headroom);
+  if (options.prefer != ScaleChoice::s_max && options.prefer != ScaleChoice::s_min) {
+    throw Error("prefer: no such choice; give ScaleChoice::s_max or s_min");
+  }
+  for (const int scale : options.scales_log2) {
+    check_option(names.scales, scale, lowest_scale_log2, highest_scale_log2);
+  }
+  if (options.formats.empty()) throw Error("formats: none; give rows of report_formats");
+  for (const NamedFormat& row : options.formats) {
+    const auto* const own = std::ranges::find(report_formats, row.name, &NamedFormat::name);
+    if (own != report_formats.end() && own->format == row.format) continue;
+    throw Error("formats: '" + printable(row.name) +
+                "' is no format of a report under its name; give rows of report_formats");
+  }
+  if (options.scales_log2.size() * options.formats.size() > max_error_columns) {
+    throw Error(std::string(names.scales) + ": " + std::to_string(options.scales_log2.size()) +
+                " scales times " + std::to_string(options.formats.size()) +
+                " formats are more than " + std::to_string(max_error_columns) + "; ask for fewer");
+  }
+  for (const RoleRule& rule : options.roles) {
+    if (rule.pattern != nullptr) continue;
+    throw Error("roles: '" + printable(rule.text) +
+                "' is a rule without a pattern; make it with parse_role_rule()");
+  }
+}
+
+}  // namespace binade

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models whose members are outside of their ranges are refused before anything is computed.
+#include "lib/gemm/model_check.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <limits>
+
+#include "lib/gemm/account.h"
+#include "lib/gemm/matrices.h"
+#include "lib/gemm/named_gemm.h"
+#include "lib/text/error.h"
+
+namespace binade::model_check_test {
+namespace {
+
+GemmModel model(const char* name = "mma.m16n8k16.f32.f16.f16.f32") {
+  return parse_gemm(name, 90).model;
+}
+
+void refused(const std::function<void(GemmModel&)>& set, const char* message) {
+  GemmModel g = model();
+  set(g);
+  const std::vector<float> two{1, 2};
+  CHECK_THROWS_WITH_AS(check(g), message, Error);
+  CHECK_THROWS_WITH_AS(gemm(g, {1, 1, 2, {1, 2}, {3, 4}, {}, {}}), message, Error);
+  CHECK_THROWS_WITH_AS(account(g, {1, 1, 2, {1, 2}, {3, 4}, {}, {}}), message, Error);
+  CHECK_THROWS_WITH_AS(rounded_operands(g, {.m = 1, .n = 1, .k = 2, .a = two, .b = two}), message,
+                       Error);
+}
+
+TEST_CASE("models of instructions and chains pass") {
+  for (const char* name :
+       {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k32.s32.s8.s8.s32", "fma.rn.f32.f16.f16.f32",
+        "mma.m8n8k4.f32.f16.f16.f32", "mma.m16n8k32.f32.e4m3.e4m3.f32",
+        "mma.sp.m16n8k32.f32.f16.f16.f32", "mma.m8n8k4.f64.f64.f64.f64"}) {
+    INFO(name);
+    CHECK_NOTHROW(check(model(name)));
+  }
+  CHECK_NOTHROW(check(parse_gemm("mma.m16n8k256.s32.b1.b1.s32.xor.popc", 80).model));
+}
+
+TEST_CASE("numbers of an instruction outside of their ranges are refused") {
+  for (const int k : {0, -1, 257, std::numeric_limits<int>::max()}) {
+    refused([k](GemmModel& g) { g.k = k; },
+            ("GemmModel: k is " + std::to_string(k) + "; give an integer from 1 to 256").c_str());
+  }
+  refused([](GemmModel& g) { g.model.block = 0; },
+          "GemmModel: model.block is 0; give an integer from 1 to 256");
+  refused([](GemmModel& g) { g.model.fraction_bits = 63; },
+          "GemmModel: model.fraction_bits is 63; give an integer from 0 to 52");
+  refused([](GemmModel& g) { g.model.exponent_floor = 5000; },
+          "GemmModel: model.exponent_floor is 5000; give an integer from -4096 to 4096");
+  refused([](GemmModel& g) { g.model.recipe = static_cast<Recipe>(77); },
+          "GemmModel: model.recipe is 77; give an integer from 0 to 5");
+  refused([](GemmModel& g) { g.model.recipe = Recipe::pairwise, g.k = 6; },
+          "GemmModel: k is 6; pairwise takes a multiple of 4");
+  refused([](GemmModel& g) { g.model.sparse_group = 3; },
+          "GemmModel: model.sparse_group is 3; give an even divisor of k, 16");
+  refused([](GemmModel& g) { g.types.a = {}; },
+          "GemmModel: types.a is no format of floating-point numbers that is computed with; give a "
+          "named one");
+  refused(
+      [](GemmModel& g) { g.types.a = g.types.b = binary64; },
+      "GemmModel: the precisions of types.a and types.b together is 106; give an integer from 2 "
+      "to 62");
+  refused([](GemmModel& g) { g.epilogue.out = {}; },
+          "GemmModel: epilogue.out is no format of floating-point numbers that is computed with; "
+          "give a named one");
+  refused([](GemmModel& g) { g.model.recipe = Recipe::exact_integer; },
+          "GemmModel: types.a is no format of integers that is computed with; give a named one");
+}
+
+TEST_CASE("orders that there are not are refused") {
+  refused([](GemmModel& g) { g.sum.order.group = 0; },
+          "GemmModel: sum.order.group is 0; give an integer from 1 to 64");
+  refused([](GemmModel& g) { g.sum.order.group = 2; },
+          "GemmModel: sum.order.width is 0; give an integer from 1 to 16");
+  refused([](GemmModel& g) { g.sum.order = {.group = 2, .width = 3}; },
+          "GemmModel: sum.order.width is 3; give a divisor of k, 16");
+  refused([](GemmModel& g) { g.sum.promote_every = -1; },
+          "GemmModel: sum.promote_every is -1; give an integer from 0 to 2147483647");
+  refused([](GemmModel& g) { g.sum.splits[0].parts = 1 << 20; },
+          "GemmModel: the parts of a split is 1048576; give an integer from 0 to 4096");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .interleave = -4}; },
+          "GemmModel: the interleave of a split is -4; give an integer from 0 to 1048576");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 4096, .tile = 1 << 20}; },
+          "GemmModel: a split's parts times interleave or tile is 4294967296; give an integer from "
+          "0 to 1073741824");
+  refused(
+      [](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .reduction = static_cast<Reduction>(9)}; },
+      "GemmModel: the reduction of a split is 9; give an integer from 0 to 3");
+  refused([](GemmModel& g) { g.sum.splits[1].parts = 2; },
+          "GemmModel: a split lies in one of 1 part; give the splits from the outermost on");
+  refused(
+      [](GemmModel& g) {
+        for (Split& split : g.sum.splits) split.parts = 4096;
+      },
+      "GemmModel: the parts of all splits together is 68719476736; give an integer from 1 to "
+      "67108864");
+}
+
+}  // namespace
+}  // namespace binade::model_check_test
