@@ -266,7 +266,7 @@ GemmAccount& GemmAccount::operator+=(const GemmAccount& other) {
 
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
                     const GemmProgress& progress, const Kernels& kernels) {
-  check(model);
+  check(model, {!operands.c.empty(), !operands.bias.empty()});
   check(sizes_of(operands));
   require_whole_sums(model, operands.k);
   GemmAccount out = empty_account(model, operands);

@@ -10,7 +10,7 @@ namespace binade {
 
 std::vector<std::uint64_t> gemm(const GemmModel& model, const GemmOperands& operands,
                                 const GemmProgress& progress) {
-  check(model);
+  check(model, {!operands.c.empty(), !operands.bias.empty()});
   check(sizes_of(operands));
   const ProductShape shape{operands.k, !operands.c.empty(), !operands.bias.empty()};
   return PreparedProduct(model, shape).all(operands, progress);

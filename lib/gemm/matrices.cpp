@@ -20,6 +20,7 @@ void require_floating(const char* what, const Format& f) {
 }
 
 std::vector<std::uint64_t> encodings_of(std::span<const float> values, const Format& format) {
+  if (values.empty()) return {};
   std::vector<std::byte> codes(values.size() * code_bytes(format));
   quantize_to_codes(values, codes, {.format = format});
   std::vector<std::uint64_t> out(values.size());
@@ -30,7 +31,7 @@ std::vector<std::uint64_t> encodings_of(std::span<const float> values, const For
 }  // namespace
 
 GemmOperands rounded_operands(const GemmModel& model, const FloatMatrices& x) {
-  check(model);
+  check(model, {!x.c.empty(), !x.bias.empty()});
   if (x.k == 0) throw Error("k: a size from 1 to 2^30 is wanted");
   check(sizes_of(x));
   require_floating("a", model.types.a);

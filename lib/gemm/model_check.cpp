@@ -18,6 +18,8 @@ namespace {
 constexpr int most_split_parts = 4096, most_split_parts_together = 1 << 26,
               most_split_round = 1 << 30;
 constexpr int most_split_run = 1 << 20, most_order_group = 64, most_instruction_k = 256;
+/// The most products of an instruction that takes half of them at a time (emulate/dot.h).
+constexpr int most_halved_k = 64;
 /// With more kept bits the sum of a fused block would not fit into 64 bits.
 constexpr int most_fraction_bits = 52;
 
@@ -70,15 +72,20 @@ void check_instruction(const GemmModel& g) {
     require_in_range({"the precisions of types.a and types.b together",
                       g.types.a.precision + g.types.b.precision, 2, 62});
   }
-  const bool by_four = m.recipe == Recipe::expanded || m.recipe == Recipe::pairwise;
-  if (by_four && g.k % 4 != 0) {
-    throw Error("GemmModel: k is " + std::to_string(g.k) + "; " +
-                std::string(recipe_name(m.recipe)) + " takes a multiple of 4");
-  }
   require_in_range({"model.sparse_group", m.sparse_group, 0, g.k});
   if (m.sparse_group != 0 && (m.sparse_group % 2 != 0 || g.k % m.sparse_group != 0)) {
     throw Error("GemmModel: model.sparse_group is " + std::to_string(m.sparse_group) +
                 "; give an even divisor of k, " + std::to_string(g.k));
+  }
+  const bool halves = m.recipe == Recipe::expanded || m.sparse_group != 0;
+  const bool both = m.recipe == Recipe::expanded && m.sparse_group != 0;
+  const int multiple = both ? 8 : halves || m.recipe == Recipe::pairwise ? 4 : 1;
+  const int most = halves ? most_halved_k : most_instruction_k;
+  if (g.k % multiple != 0 || g.k > most) {
+    throw Error("GemmModel: k is " + std::to_string(g.k) + "; " +
+                (m.sparse_group != 0 ? "sparse " : "") + std::string(recipe_name(m.recipe)) +
+                " takes a multiple of " + std::to_string(multiple) + " up to " +
+                std::to_string(most));
   }
 }
 
@@ -105,7 +112,7 @@ void check_splits(const Accumulation& sum) {
 
 }  // namespace
 
-void check(const GemmModel& g) {
+void check(const GemmModel& g, const AddedMatrices& added) {
   check_instruction(g);
   const KOrder& order = g.sum.order;
   require_in_range({"sum.order.group", order.group, 1, most_order_group});
@@ -123,8 +130,8 @@ void check(const GemmModel& g) {
   if (g.sum.splits[0].parts > 1) require_format("sum.partial", g.sum.partial, false);
   require_format("epilogue.compute", g.epilogue.compute, false);
   require_format("epilogue.out", g.epilogue.out, false);
-  require_format("c", g.c, false);
-  require_format("bias", g.bias, false);
+  if (added.c || g.sum.c_first) require_format("c", g.c, false);
+  if (added.bias) require_format("bias", g.bias, false);
 }
 
 }  // namespace binade

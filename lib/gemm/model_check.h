@@ -8,9 +8,14 @@
 
 namespace binade {
 
+/// What a product has beside A and B. Of a matrix that is absent the format is not looked at.
+struct AddedMatrices {
+  bool c = true, bias = true;
+};
+
 /// Throws Error, which names the member, if a number of the model, of its order or of its splits is outside of its range, if
 /// an enumeration has no such value, or if a format is not one that the emulator computes with. gemm(), account(),
 /// check_gemm() and rounded_operands() call this first.
-void check(const GemmModel& model);
+void check(const GemmModel& model, const AddedMatrices& added = {});
 
 }  // namespace binade

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <limits>
+#include <string>
 
 #include "lib/gemm/account.h"
 #include "lib/gemm/matrices.h"
@@ -56,7 +57,7 @@ TEST_CASE("numbers of an instruction outside of their ranges are refused") {
   refused([](GemmModel& g) { g.model.recipe = static_cast<Recipe>(77); },
           "GemmModel: model.recipe is 77; give an integer from 0 to 5");
   refused([](GemmModel& g) { g.model.recipe = Recipe::pairwise, g.k = 6; },
-          "GemmModel: k is 6; pairwise takes a multiple of 4");
+          "GemmModel: k is 6; pairwise takes a multiple of 4 up to 256");
   refused([](GemmModel& g) { g.model.sparse_group = 3; },
           "GemmModel: model.sparse_group is 3; give an even divisor of k, 16");
   refused([](GemmModel& g) { g.types.a = {}; },
@@ -71,6 +72,35 @@ TEST_CASE("numbers of an instruction outside of their ranges are refused") {
           "give a named one");
   refused([](GemmModel& g) { g.model.recipe = Recipe::exact_integer; },
           "GemmModel: types.a is no format of integers that is computed with; give a named one");
+}
+
+TEST_CASE("instructions that take their products by halves have at most 64") {
+  refused([](GemmModel& g) { g.model.recipe = Recipe::expanded, g.k = 128; },
+          "GemmModel: k is 128; expanded takes a multiple of 4 up to 64");
+  refused([](GemmModel& g) { g.model.sparse_group = 4, g.k = 256; },
+          "GemmModel: k is 256; sparse fused_block takes a multiple of 4 up to 64");
+  refused(
+      [](GemmModel& g) { g.model.recipe = Recipe::expanded, g.model.sparse_group = 4, g.k = 12; },
+      "GemmModel: k is 12; sparse expanded takes a multiple of 8 up to 64");
+}
+
+TEST_CASE("the formats of a C and a bias that are not there are not looked at") {
+  GemmModel g = model();
+  g.c = g.bias = {};
+  const std::vector<float> two{1, 2};
+  const GemmOperands x = rounded_operands(g, {.m = 1, .n = 1, .k = 2, .a = two, .b = two});
+  CHECK(result_values(g, gemm(g, x)) == std::vector<double>{5});
+  CHECK(account(g, x).exact == 1);
+  const char* const message =
+      " is no format of floating-point numbers that is computed with; give a named one";
+  GemmOperands with = x;
+  with.c = {0};
+  CHECK_THROWS_WITH_AS(gemm(g, with), (std::string("GemmModel: c") + message).c_str(), Error);
+  with = x;
+  with.bias = {0};
+  CHECK_THROWS_WITH_AS(gemm(g, with), (std::string("GemmModel: bias") + message).c_str(), Error);
+  g.sum.c_first = true;
+  CHECK_THROWS_WITH_AS(gemm(g, x), (std::string("GemmModel: c") + message).c_str(), Error);
 }
 
 TEST_CASE("orders that there are not are refused") {

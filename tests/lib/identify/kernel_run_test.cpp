@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/gemm/named_gemm.h"
 #include "lib/identify/identification.h"
 #include "lib/text/error.h"
 #include "tests/lib/identify/kernel_draw.h"
@@ -45,6 +46,16 @@ TEST_CASE("runs whose arrays have other sizes than m, n and k say are refused") 
   longer = dots;
   longer.n = 2;
   refused(dots, longer, "run 2: m, n: of dot products both are their number, not 3 and 2");
+}
+
+TEST_CASE("a run without a bias needs no format of it") {
+  test::Random random(3);
+  KernelRun run = test::draw_run(random, types, {2, 3, 4}, false, false);
+  const GemmModel fma = parse_gemm("fma.rn.f32.f16.f16.f32", 0).model;
+  test::compute(fma, run);
+  CHECK_FALSE(identify(types, {run}, {}, {}).result.explaining.empty());
+  for (std::uint64_t& d : run.d) d ^= 0x1000;
+  CHECK(identify(types, {run}, {}, {}).result.explaining.empty());
 }
 
 TEST_CASE("runs of nothing, and a bias without a format, are refused") {
