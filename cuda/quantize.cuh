@@ -73,10 +73,12 @@ __device__ float quantize_element(float value, std::uint32_t random, const fast:
 }
 
 /// Counts a NaN or an infinity in the input; these are rare, so each is added atomically.
-__device__ inline void count_special(float value, EventWords& words) {
+__device__ inline void count_special(float value, const fast::QuantizePlan& to, EventWords& words) {
   const auto bits = static_cast<std::uint32_t>(bits_of(value));
   if (!fast::is_nan_or_infinity(bits)) return;
-  atomicAdd((bits & 0x007FFFFF) != 0 ? &words.nan_in : &words.inf_in, Count{1});
+  const bool is_nan = fast::is_nan(bits);
+  atomicAdd(is_nan ? &words.nan_in : &words.inf_in, Count{1});
+  if (is_nan && fast::nan_is_invalid(bits, to.to.format)) atomicAdd(&words.invalid, Count{1});
 }
 
 /// Quantizes the elements of a group.
@@ -99,10 +101,10 @@ __device__ inline float4 quantize_group(const float4& x, const std::array<std::u
   if (!special(x.x) && !special(x.y) && !special(x.z) && !special(x.w)) {
     return quantize_values<true>(x, random, to, events);
   }
-  count_special(x.x, words);
-  count_special(x.y, words);
-  count_special(x.z, words);
-  count_special(x.w, words);
+  count_special(x.x, to, words);
+  count_special(x.y, to, words);
+  count_special(x.z, to, words);
+  count_special(x.w, to, words);
   return quantize_values<false>(x, random, to, events);
 }
 

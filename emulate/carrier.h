@@ -39,12 +39,14 @@ constexpr std::uint64_t bits_of(T value) {
 }
 
 /// Returns the value of an encoding as a float or double, exactly. Every number of `format` must be
-/// a number of T's format. A NaN keeps its sign and leading payload bits, and becomes quiet.
+/// a number of T's format. A NaN keeps its sign and payload; a signaling one stays signaling.
 template <std::floating_point T>
 constexpr T value_of(std::uint64_t bits, const Format& format) {
-  const Attributes keep{.nan = NanResult::propagate};
-  const std::uint64_t wide = convert(bits, format, Carrier<T>::format, keep).bits;
-  return std::bit_cast<T>(static_cast<typename Carrier<T>::Bits>(wide));
+  constexpr const Format& c = Carrier<T>::format;
+  const Projected wide = convert(bits, format, c, {.nan = NanResult::propagate});
+  const bool was_signaling = (wide.flags & Flag::invalid) != 0;
+  const std::uint64_t quiet = was_signaling ? std::uint64_t{1} << (c.fraction_bits() - 1) : 0;
+  return std::bit_cast<T>(static_cast<typename Carrier<T>::Bits>(wide.bits & ~quiet));
 }
 
 /// Returns the exact number that a float or double is.

@@ -53,9 +53,9 @@ constexpr std::uint64_t elementwise_one(const std::array<Exact, 3>& operands, st
   if (before.flushed) {
     const Exact flushed = exact;
     exact = compute(how.operation, operands[0], operands[1], operands[2], attributes.rounding);
-    before.flushed = !same_result(flushed, exact);
+    before.flushed = exact.kind != Kind::nan && !same_result(flushed, exact);
   }
-  before.nonzero = exact.kind != Kind::zero;
+  before.nonzero = exact.kind != Kind::zero && exact.kind != Kind::nan;
   count_event(before, out, how.to, attributes, counts);
   return out.bits;
 }

@@ -15,14 +15,16 @@
 
 namespace binade {
 
-/// Counts over an array. Elements with a NaN or an infinite operand are counted by the first four
-/// members only. "Out" is the rounded result; "exact" is the result before rounding, from operands
-/// that were not flushed (DAZ).
+/// Counts over an array. Elements that have a NaN or an infinite operand or are invalid are counted
+/// by the first four members only. "Out" is the rounded result; "exact" is the result before
+/// rounding, from operands that were not flushed (DAZ).
 struct EventCounts {
-  std::uint64_t values = 0;     ///< all elements
-  std::uint64_t nan_in = 0;     ///< elements with a NaN operand
-  std::uint64_t inf_in = 0;     ///< elements with an infinite operand and no NaN
-  std::uint64_t invalid = 0;    ///< invalid without a NaN operand: Inf - Inf, 0 · Inf, 0 / 0
+  std::uint64_t values = 0;  ///< all elements
+  std::uint64_t nan_in = 0;  ///< elements with a NaN operand
+  std::uint64_t inf_in = 0;  ///< elements with an infinite operand and no NaN
+  /// Elements that raise invalid (attributes.h, Flag): Inf - Inf, 0 · Inf, 0 / 0, a signaling NaN,
+  /// 0 · Inf + NaN, a NaN into a format without NaN.
+  std::uint64_t invalid = 0;
   std::uint64_t to_zero = 0;    ///< the exact result is not zero and out is, flushed ones included
   std::uint64_t subnormal = 0;  ///< out is subnormal
   std::uint64_t overflow = 0;   ///< overflow by IEEE 754-2019 7.4, whatever out became
@@ -49,7 +51,7 @@ struct EventCounts {
 struct Unrounded {
   bool nan_in = false;   ///< an operand is a NaN
   bool inf_in = false;   ///< an operand is infinite
-  bool nonzero = false;  ///< the exact result is not zero
+  bool nonzero = false;  ///< the exact result is a number or an infinity, and not zero
   bool flushed = false;  ///< flushing operands (DAZ) changed the exact result
 };
 
@@ -57,11 +59,12 @@ struct Unrounded {
 constexpr void count_event(const Unrounded& before, const Projected& out, const Format& to,
                            const Attributes& attributes, EventCounts& counts) {
   const bool infinite = before.inf_in && !before.nan_in;
+  const bool invalid = (out.flags & Flag::invalid) != 0;
   counts.values += 1;
   counts.nan_in += before.nan_in ? 1 : 0;
   counts.inf_in += infinite ? 1 : 0;
-  counts.invalid += !before.nan_in && (out.flags & Flag::invalid) != 0 ? 1 : 0;
-  if (before.nan_in || before.inf_in) return;
+  counts.invalid += invalid ? 1 : 0;
+  if (before.nan_in || before.inf_in || invalid) return;
   const bool overflowed = (out.flags & Flag::overflow) != 0;
   const bool zero_out = decode(out.bits, to).kind == Kind::zero;
   counts.to_zero += before.nonzero && zero_out ? 1 : 0;

@@ -153,6 +153,13 @@ constexpr bool is_tiny(std::uint32_t magnitude, std::uint32_t increment, const Q
 constexpr bool is_nan_or_infinity(std::uint32_t float_bits) {
   return (float_bits & 0x7FFFFFFF) >= 0x7F800000;
 }
+constexpr bool is_nan(std::uint32_t float_bits) { return (float_bits & 0x7FFFFFFF) > 0x7F800000; }
+
+/// Returns whether a NaN, the bits of a float, raises invalid when it is rounded to a format.
+constexpr bool nan_is_invalid(std::uint32_t float_bits, const Format& to) {
+  const bool is_signaling = (float_bits & 0x00400000) == 0;
+  return is_signaling || !to.has_nan();
+}
 
 /// Quantizes one float, given as bits, under a plan that is `known`. `random` is the word that stochastic rounding
 /// uses. A NaN or an infinity has no events. `finite` promises that the operand is neither.
@@ -198,8 +205,9 @@ constexpr void count_events(std::uint32_t bits, std::uint32_t events, const Quan
                             EventCounts& counts) {
   const std::uint64_t overflow = events >> 16 & 1;
   counts.values += 1;
-  counts.nan_in += (bits & 0x7FFFFFFF) > 0x7F800000 ? 1 : 0;
+  counts.nan_in += is_nan(bits) ? 1 : 0;
   counts.inf_in += (bits & 0x7FFFFFFF) == 0x7F800000 ? 1 : 0;
+  counts.invalid += is_nan(bits) && nan_is_invalid(bits, to.to.format) ? 1 : 0;
   counts.to_zero += events & 1;
   counts.subnormal += events >> 8 & 1;
   counts.overflow += overflow;

@@ -107,22 +107,20 @@ struct VectorDecoder {
     return V::shift_right(V::load_narrow(in + k * V::lanes * fields.bytes, fields.bytes),
                           fields.padding);
   }
-  /// Replaces the results of codes that are infinities and NaNs. A NaN becomes quiet, and keeps its payload where the
-  /// format has payloads (Specials::ieee).
+  /// Replaces the results of codes that are infinities and NaNs. A NaN keeps its fraction where the format has payloads
+  /// (Specials::ieee); elsewhere it is a quiet NaN.
   [[gnu::noinline]] void set_specials(const std::byte* in, I (&out)[4]) const {
     const I infinity = V::set(field(carrier.emax() + carrier.bias + 1));
     const I quiet = V::set(Bits{1} << (carrier.fraction_bits() - 1));
     const I carrier_sign = V::set(~(~Bits{0} >> 1));
     const bool has_payloads = format.specials == Specials::ieee;
-    const I fraction = V::set(has_payloads ? carrier.fraction_mask() : 0);
-    const I first_nan = V::set(fields.special - (has_payloads ? 0 : 1));
+    const I fraction = V::set(carrier.fraction_mask());
     for (std::size_t k = 0; k < 4; ++k) {
       const I code = code_at(in, k);
       const I a = V::bit_and(code, magnitude);
-      const I payload = V::bit_and(V::shift_left(a, fields.fraction_shift), fraction);
-      const I nan = V::where(V::greater(a, first_nan), quiet);
-      const I special =
-          V::bit_or(V::bit_or(V::bit_and(out[k], carrier_sign), infinity), V::bit_or(payload, nan));
+      const I nan =
+          has_payloads ? V::bit_and(V::shift_left(a, fields.fraction_shift), fraction) : quiet;
+      const I special = V::bit_or(V::bit_or(V::bit_and(out[k], carrier_sign), infinity), nan);
       out[k] = V::select(V::greater(a, last_number), special, out[k]);
       if (fields.lone_nan != 0) {
         const I all = V::bit_and(code, V::bit_or(magnitude, sign));

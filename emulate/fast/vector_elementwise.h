@@ -210,11 +210,26 @@ struct VectorElementwise {
     if ((exact & Plan::magnitude_bits) < Plan::infinity || selects(how.operation)) return false;
     return special_results.nan_is_known || !any_from(RoundingPlan<float>::infinity + 1, x);
   }
+  static bool is_signaling(const float* x) {
+    constexpr std::uint32_t quiet = 0x00400000;
+    const std::uint32_t magnitude = magnitude_of(x);
+    return magnitude > RoundingPlan<float>::infinity && (magnitude & quiet) == 0;
+  }
+  /// Returns whether an element with a NaN operand raises invalid. Operands are as they were before they were flushed,
+  /// none of which is subnormal.
+  bool raises_invalid(const ElementOperands& x) const {
+    constexpr std::uint32_t infinity = RoundingPlan<float>::infinity;
+    const std::uint32_t a = magnitude_of(x.a), b = magnitude_of(x.b);
+    return !how.to.has_nan() || is_signaling(x.a) || is_signaling(x.b) || is_signaling(x.c) ||
+           (how.operation == Operation::multiply_add &&
+            ((a == 0 && b == infinity) || (a == infinity && b == 0)));
+  }
   float known_result(std::uint64_t exact, const ElementOperands& x) const {
     constexpr std::uint32_t infinity = RoundingPlan<float>::infinity;
     counts.values += 1;
     if (any_from(infinity + 1, x)) {
       counts.nan_in += 1;
+      counts.invalid += raises_invalid(x) ? 1 : 0;
       return special_results.nan;
     }
     counts.inf_in += any_from(infinity, x) ? 1 : 0;
@@ -289,17 +304,20 @@ struct VectorElementwise {
 
   /// Adds the events that the rounding of flushed results did not count: a result counts as inexact or as a new zero
   /// against the result that the operands as they are would have. A flushed result is one operand, a product or zero:
-  /// exact in binary64, with an even last bit, so it equals no result that lost bits and was rounded to odd.
+  /// exact in binary64, with an even last bit, so it equals no result that lost bits and was rounded to odd. Operands
+  /// whose own result is a NaN (the root of a negative subnormal number) have no exact result to compare with.
   void count_flushed(const std::uint64_t* exact, const std::uint64_t* flushed,
                      const std::uint64_t* results, std::size_t n) const {
     constexpr std::uint64_t magnitude = RoundingPlan<double>::magnitude_bits;
     std::uint64_t to_zero = 0, inexact = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t e = exact[i] & magnitude, f = flushed[i] & magnitude;
+      const bool is_nan = (exact[i] & magnitude) > RoundingPlan<double>::infinity;
+      const std::uint64_t unflushed = is_nan ? flushed[i] : exact[i];
+      const std::uint64_t e = unflushed & magnitude, f = flushed[i] & magnitude;
       const std::uint64_t r = results[i] & magnitude;
       const std::uint64_t was = e != 0 ? 1 : 0, is = f != 0 ? 1 : 0;
       to_zero += r == 0 ? was - is : 0;
-      inexact += exact[i] != flushed[i] && (was | is) != 0 && r == f ? 1 : 0;
+      inexact += unflushed != flushed[i] && (was | is) != 0 && r == f ? 1 : 0;
     }
     counts.to_zero += to_zero;
     counts.inexact += inexact;

@@ -220,7 +220,7 @@ void run_arith(const ArithArguments& a) {
                   counts = operate_on_operands(how, operands, layout.elements, sink);
                 });
   const std::string text =
-      counts_head("operation", event_columns) + counts_line(operation.name, counts, event_columns);
+      counts_head("operation") + counts_line(operation.name, counts);
   std::fputs(text.c_str(), stdout);
 }
 

@@ -126,7 +126,7 @@ int run_quantize(const QuantizeArguments& a) {
     metadata["binade.rounding"] = rounding_name(to.attributes.rounding);
     writer = std::make_unique<SafetensorsWriter>(a.out, specs, metadata);
   }
-  std::string text = counts_head("tensor", rounding_columns);
+  std::string text = counts_head("tensor");
   EventCounts all;
   std::uint64_t done = 0;
   {
@@ -150,12 +150,12 @@ int run_quantize(const QuantizeArguments& a) {
         done += chunk.size();
         line.update(done, bytes);
       });
-      text += counts_line(info.name, stream.counts(), rounding_columns);
+      text += counts_line(info.name, stream.counts());
       all += stream.counts();
     }
   }
   npy ? npy_writer->finish() : writer->finish();
-  if (chosen.size() > 1) text += counts_line("total", all, rounding_columns);
+  if (chosen.size() > 1) text += counts_line("total", all);
   for (const std::string& tensor : left_out) text += "skipped " + tensor + ", not written\n";
   fmt::print("{}{}", text, on_device);
   return 0;

@@ -129,7 +129,10 @@ void add_counts(nb::module_& m) {
        "Elements with a NaN operand, which count elsewhere only in values and invalid."},
       {"inf_in", &EventCounts::inf_in,
        "Elements with an infinite operand, which count elsewhere only in values and invalid."},
-      {"invalid", &EventCounts::invalid, "Invalid operations: Inf - Inf, 0 * Inf, 0 / 0."},
+      {"invalid", &EventCounts::invalid,
+       "Elements that raise IEEE 754's invalid: Inf - Inf, 0 * Inf, 0 / 0, a signaling NaN, "
+       "0 * Inf + NaN, a NaN into a format without NaN. They count elsewhere only in values, nan_in "
+       "and inf_in."},
       {"to_zero", &EventCounts::to_zero, "Results that were not zero and were rounded to zero."},
       {"subnormal", &EventCounts::subnormal, "Results that are subnormal after rounding."},
       {"overflow", &EventCounts::overflow,

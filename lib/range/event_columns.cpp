@@ -9,16 +9,15 @@
 
 namespace binade {
 
-std::string counts_head(std::string_view first, std::span<const EventColumn> columns) {
+std::string counts_head(std::string_view first) {
   std::string line = fmt::format("{:<36}", first);
-  for (const EventColumn& c : columns) line += fmt::format("{:>{}}", c.title, c.width);
+  for (const EventColumn& c : event_columns) line += fmt::format("{:>{}}", c.title, c.width);
   return line + "\n";
 }
 
-std::string counts_line(std::string_view name, const EventCounts& counts,
-                        std::span<const EventColumn> columns) {
+std::string counts_line(std::string_view name, const EventCounts& counts) {
   std::string line = fmt::format("{:<36}", printable(name, 35));
-  for (const EventColumn& c : columns) line += fmt::format("{:>{}}", counts.*c.count, c.width);
+  for (const EventColumn& c : event_columns) line += fmt::format("{:>{}}", counts.*c.count, c.width);
   return line + "\n";
 }
 

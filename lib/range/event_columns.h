@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,15 +31,10 @@ inline constexpr std::array<EventColumn, 9> event_columns{{
     {"invalid", 10, &EventCounts::invalid},
 }};
 
-/// The columns for pure rounding, without "invalid", which counts elements without a NaN operand:
-/// to round a number or an infinity is never invalid.
-inline constexpr std::span rounding_columns = std::span(event_columns).first<8>();
-
 /// Return the head of the table, whose first column has the title `first`, and a line of it, each
 /// with a newline at its end. The first column is 36 wide; of a longer name, the first 35 bytes and
 /// "..." are printed.
-std::string counts_head(std::string_view first, std::span<const EventColumn> columns);
-std::string counts_line(std::string_view name, const EventCounts& counts,
-                        std::span<const EventColumn> columns);
+std::string counts_head(std::string_view first);
+std::string counts_line(std::string_view name, const EventCounts& counts);
 
 }  // namespace binade

@@ -33,8 +33,10 @@ Columns<T> draw_columns(Random& random, Operation operation, const OperandFormat
   return out;
 }
 
-oracle::Value oracle_value(double x) {
-  return oracle::value_of(bits_of(x), oracle::named_spec("binary64").spec);
+template <class T>
+oracle::Value oracle_value(T x) {
+  return oracle::value_of(bits_of(x),
+                          oracle::named_spec(sizeof(T) == 4 ? "binary32" : "binary64").spec);
 }
 
 bool same_value(const oracle::Value& a, const oracle::Value& b) {
@@ -64,14 +66,14 @@ Judged judged(const Columns<T>& in, const std::vector<T>& out, const Elementwise
     bool inf = false;
     for (int k = 0; k < count; ++k) {
       const auto column = static_cast<std::size_t>(k);
-      const double value = in[column][i];
+      const T value = in[column][i];
       const double least = std::ldexp(1.0, how.from[column].emin());
       given[k] = x[k] = oracle_value(value);
       nan = nan || std::isnan(value);
       inf = inf || std::isinf(value);
       const bool subnormal = value != 0 && std::abs(value) < least && how.from[column].has_zero;
       if (how.attributes.flush_operands && subnormal) {
-        x[k] = oracle_value(std::copysign(0.0, value));
+        x[k] = oracle_value(std::copysign(T{0}, value));
       }
     }
     const auto operation = test::oracle_operation(how.operation);
@@ -90,10 +92,11 @@ Judged judged(const Columns<T>& in, const std::vector<T>& out, const Elementwise
     c.values += 1;
     c.nan_in += nan ? 1 : 0;
     c.inf_in += inf && !nan ? 1 : 0;
-    c.invalid += !nan && (exact.invalid || o.invalid) ? 1 : 0;
-    if (nan || inf) continue;
-    const bool nonzero =
-        unflushed.value.kind != oracle::Kind::number || !oracle::is_zero(unflushed.value);
+    const bool invalid = exact.invalid || o.invalid;
+    c.invalid += invalid ? 1 : 0;
+    if (nan || inf || invalid) continue;
+    const bool is_number = unflushed.value.kind != oracle::Kind::nan;
+    const bool nonzero = is_number && !oracle::is_zero(unflushed.value);
     c.to_zero += nonzero && y.kind == oracle::Kind::number && oracle::is_zero(y) ? 1 : 0;
     c.subnormal += oracle::is_subnormal(o.bits, judge.spec()) ? 1 : 0;
     c.overflow += o.overflow ? 1 : 0;
@@ -103,7 +106,8 @@ Judged judged(const Columns<T>& in, const std::vector<T>& out, const Elementwise
     if (oracle::is_zero(unsigned_flushed) && oracle::is_zero(unsigned_given)) {
       unsigned_flushed.negative = unsigned_given.negative = false;
     }
-    c.inexact += o.inexact || !same_value(unsigned_flushed, unsigned_given) ? 1 : 0;
+    const bool flushing_changed = is_number && !same_value(unsigned_flushed, unsigned_given);
+    c.inexact += o.inexact || flushing_changed ? 1 : 0;
   }
   return result;
 }
@@ -145,6 +149,28 @@ TEST_CASE("add, multiply and multiply_add of float arrays give the oracle's valu
 
 TEST_CASE("double arrays, binary64's too, give the oracle's values and counts") {
   check<double>({binary64, binary32, binary16, e5m2, Format{7, 30, 50}}, 1500);
+}
+
+TEST_CASE("what raises invalid counts as invalid, with NaN operands too, and as nothing else") {
+  const auto counted = [](Operation operation, float a, float b, float c, const Format& to = e4m3) {
+    const Elementwise how{.operation = operation, .to = to, .attributes = {.flush_operands = true}};
+    float out = 0;
+    EventCounts counts;
+    elementwise<float>(&a, &b, &c, &out, 1, 0, how, counts);
+    return counts;
+  };
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const EventCounts nan_in{.values = 1, .nan_in = 1};
+  const EventCounts invalid_nan{.values = 1, .nan_in = 1, .invalid = 1};
+  CHECK(counted(Operation::multiply_add, 0, inf, nan) == invalid_nan);
+  CHECK(counted(Operation::multiply_add, 1, inf, nan) == nan_in);
+  CHECK(counted(Operation::add, 1, nan, 0) == nan_in);
+  CHECK(counted(Operation::add, 1, nan, 0, e2m1) == invalid_nan);
+  CHECK(counted(Operation::add, 1, std::numeric_limits<float>::signaling_NaN(), 0) == invalid_nan);
+  // With flushed operands 0 / 0, not 1; and the root of -0, not of a negative number.
+  CHECK(counted(Operation::divide, 1e-40F, 1e-40F, 0) == EventCounts{.values = 1, .invalid = 1});
+  CHECK(counted(Operation::square_root, -1e-40F, 0, 0) == EventCounts{.values = 1});
 }
 
 TEST_CASE("subnormal operands under DAZ count as what they were") {

@@ -44,6 +44,7 @@ std::vector<T> batch(const Format& f, std::uint64_t seed, std::size_t n) {
                      -inf,
                      std::numeric_limits<T>::quiet_NaN(),
                      -std::numeric_limits<T>::quiet_NaN(),
+                     std::numeric_limits<T>::signaling_NaN(),
                      std::numeric_limits<T>::denorm_min(),
                      std::numeric_limits<T>::max(),
                      std::numeric_limits<T>::lowest(),
@@ -85,6 +86,7 @@ EventCounts expected_counts(const oracle::Oracle& judge, const std::vector<T>& i
     want.values += 1;
     want.nan_in += x.kind == oracle::Kind::nan ? 1 : 0;
     want.inf_in += x.kind == oracle::Kind::infinity ? 1 : 0;
+    want.invalid += o.invalid ? 1 : 0;
     if (x.kind != oracle::Kind::number) continue;
     want.to_zero += nonzero && value == 0 ? 1 : 0;
     want.subnormal += oracle::is_subnormal(o.bits, judge.spec()) ? 1 : 0;
@@ -129,7 +131,8 @@ void check_counts(std::size_t n) {
       total += got;
     }
     const bool itself = f == Carrier<T>::format;
-    CHECK(total.nan_in == 2 * modes.size());
+    CHECK(total.nan_in == 3 * modes.size());
+    CHECK(total.invalid == (f.has_nan() ? 1 : 3) * modes.size());
     CHECK(total.inf_in >= 2 * modes.size());
     CHECK(total.inexact > 0);
     CHECK((total.overflow > 0 || itself));

@@ -25,7 +25,8 @@ Operands3<T> operands_of(const Elementwise& how, std::size_t n, std::uint64_t nu
   const bool with_specials = number % 2 == 0, with_zeros = number % 4 < 2;
   constexpr T infinity = std::numeric_limits<T>::infinity();
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
-  constexpr std::array<T, 6> specials{infinity, -infinity, nan, -nan, T{0}, -T{0}};
+  constexpr T signaling = std::numeric_limits<T>::signaling_NaN();
+  constexpr std::array<T, 7> specials{infinity, -infinity, nan, -nan, signaling, T{0}, -T{0}};
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t kind = random() % 8;
     if (kind == 0 && with_zeros) {
