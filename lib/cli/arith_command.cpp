@@ -133,7 +133,9 @@ void begin_reading(ArithOperand& operand, std::uint64_t results) {
 /// ResultKind to `sink` in order.
 template <typename Sink>
 EventCounts operate_on_operands(const Elementwise& how, std::vector<ArithOperand>& operands,
-                                std::uint64_t elements, const Sink& sink) {
+                                const ResultLayout& layout, const Sink& sink) {
+  const std::uint64_t elements = layout.elements;
+  const ElementIndex index = layout.fortran_order ? fortran_index(layout.shape) : ElementIndex();
   constexpr std::size_t most = std::size_t{1} << 20;  // results held in memory at a time
   std::uint64_t bytes_each = 0;
   for (ArithOperand& operand : operands) {
@@ -150,7 +152,7 @@ EventCounts operate_on_operands(const Elementwise& how, std::vector<ArithOperand
     std::vector<OperandBytes> taken;
     for (ArithOperand& operand : operands) taken.push_back(take_elements(operand, n));
     results.resize(n * (value_dtype(how.to).bits / 8));
-    counts += operate_on_elements(how, taken, done, in, results);
+    counts += operate_on_elements(how, taken, done, in, results, index);
     sink(results);
     done += n;
     line.update(done * bytes_each, elements * bytes_each);
@@ -212,15 +214,13 @@ void run_arith(const ArithArguments& a) {
   }
   const TensorSpec tensor{a.name.empty() ? "out" : a.name, value_dtype(how.to), layout.shape};
   EventCounts counts;
-  write_results(out, tensor, layout,
-                {{"binade.operation", std::string(operation.name)},
-                 {"binade.format", a.format},
-                 {"binade.rounding", std::string(rounding_name(how.attributes.rounding))}},
-                [&](const auto& sink) {
-                  counts = operate_on_operands(how, operands, layout.elements, sink);
-                });
-  const std::string text =
-      counts_head("operation") + counts_line(operation.name, counts);
+  write_results(
+      out, tensor, layout,
+      {{"binade.operation", std::string(operation.name)},
+       {"binade.format", a.format},
+       {"binade.rounding", std::string(rounding_name(how.attributes.rounding))}},
+      [&](const auto& sink) { counts = operate_on_operands(how, operands, layout, sink); });
+  const std::string text = counts_head("operation") + counts_line(operation.name, counts);
   std::fputs(text.c_str(), stdout);
 }
 
@@ -253,8 +253,8 @@ void define_arith(App app, int&) {
   add_flush_results(app, a->attributes);
   add_flush_operands(app, a->attributes);
   app.add_option("--seed", a->seed,
-                 "seed of stochastic rounding, from 0 to 2^64 - 1; element i, in the order of the "
-                 "file, draws word i of the random numbers")
+                 "seed of stochastic rounding, from 0 to 2^64 - 1; element i, in C order whatever the "
+                 "order of storage is, draws word i of the random numbers")
       .capture_default_str();
   add_random_bits(app, a->attributes);
   app.add_option("--name", a->name,

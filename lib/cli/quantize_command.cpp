@@ -100,6 +100,16 @@ int run_quantize(const QuantizeArguments& a) {
     throw error_in(a.out, fmt::format("a .npy holds one array, not {}", chosen.size()),
                    "name it .safetensors");
   }
+  // Stochastic rounding draws by an element's index in C order, whatever the order of storage.
+  const auto index_of = [&](const TensorInfo& info) {
+    const bool is_turned = info.fortran_order && to.attributes.rounding == Rounding::stochastic;
+    return is_turned ? fortran_index(info.shape) : ElementIndex();
+  };
+  // A device draws in the order of storage.
+  const auto is_for_device = [&](std::size_t i) {
+    const TensorInfo& info = file->tensors()[i];
+    return info.dtype.name == "F32" && !index_of(info);
+  };
   QuantizeFloats floats;
   std::string on_device;
   if (opened.device) {
@@ -107,10 +117,9 @@ int run_quantize(const QuantizeArguments& a) {
                                         EventCounts& counts) {
       expect_done(device, device.quantize(in, out, at, by, counts));
     };
-    const auto is_f32 = [&](std::size_t i) { return file->tensors()[i].dtype.name == "F32"; };
-    on_device = tensors_on_device("quantized", *opened.device,
-                                  static_cast<std::size_t>(std::ranges::count_if(chosen, is_f32)),
-                                  chosen.size());
+    on_device = tensors_on_device(
+        "quantized", *opened.device,
+        static_cast<std::size_t>(std::ranges::count_if(chosen, is_for_device)), chosen.size());
   }
   const TensorInfo& first = file->tensors()[chosen[0]];
   std::unique_ptr<NpyWriter> npy_writer;
@@ -142,7 +151,7 @@ int run_quantize(const QuantizeArguments& a) {
       Quantizer mine = to;
       mine.stream = n;
       QuantizeStream stream(mine, info.dtype, a.encode,
-                            info.dtype.name == "F32" ? floats : QuantizeFloats{});
+                            is_for_device(chosen[n]) ? floats : QuantizeFloats{}, index_of(info));
       file->read(chosen[n], [&](std::span<const std::byte> chunk) {
         stream.add(chunk, [&](std::span<const std::byte> out) {
           npy ? npy_writer->write(out) : writer->write(out);

@@ -39,9 +39,20 @@ void check_has_values(const NamedOrCustom& format) {
       ": no dtype holds all its values, which go beyond binary64's; encode gives encodings");
 }
 
+/// Whether every value of `inner` is one of `outer`: its numbers, -0, infinities and NaNs.
+bool is_held_by(const Format& inner, const Format& outer) {
+  const std::uint64_t largest = inner.max_significand()
+                                << std::max(outer.precision - inner.precision, 0);
+  return fits_in(inner, outer) &&
+         (inner.emax() < outer.emax() || largest <= outer.max_significand()) &&
+         inner.has_sign <= outer.has_sign && inner.has_zero <= outer.has_zero &&
+         inner.has_negative_zero() <= outer.has_negative_zero() &&
+         inner.has_infinity() <= outer.has_infinity() && inner.has_nan() <= outer.has_nan();
+}
+
 /// The caller's own dtype where that holds the format, else the narrower of F32 and F64.
 Dtype result_dtype(const Dtype& own, const Format& own_format, const Format& format) {
-  return fits_in(format, own_format) ? own : value_dtype(format);
+  return is_held_by(format, own_format) ? own : value_dtype(format);
 }
 
 ResultKind results_in(const Dtype& dtype) {
@@ -336,8 +347,8 @@ void add_rounding(nb::module_& m) {
       R"(Rounds every element of an array to a format and returns the values.
 
     x: an array of any shape and floating dtype. format: a name such as "e4m3", a specification such as "e5m7", or a Format.
-    Returns an array of x's library, shape and dtype; if the dtype does not hold every number of the format, of float32, or else
-    of float64. With counts=True the result is a pair of the array and the Counts of what happened. out: an array for the
+    Returns an array of x's library, shape and dtype; if the dtype does not hold every value of the format (its numbers, -0,
+    infinities and NaNs), of float32, or else of float64. With counts=True the result is a pair of the array and the Counts of what happened. out: an array for the
     result, which may be x.
 )",
       R"(    >>> quantize(np.array([0.1, 1000.0], "f"), "e4m3", saturation="finite")

@@ -84,7 +84,8 @@ const NamedOperation& parse_operation(std::string_view text) {
 }
 
 EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandBytes> operands,
-                                std::uint64_t first, ResultKind results, std::span<std::byte> out) {
+                                std::uint64_t first, ResultKind results, std::span<std::byte> out,
+                                const ElementIndex& index) {
   assert(operands.size() == static_cast<std::size_t>(operand_count(how.operation)));
   assert(results != ResultKind::encodings);
   const auto is_narrow = [](const Format& f) { return fits_in(f, binary32); };
@@ -93,10 +94,16 @@ EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandB
   const auto run = results == ResultKind::f64 ? &operate_on_run<double, double>
                    : narrow                   ? &operate_on_run<float, float>
                                               : &operate_on_run<double, float>;
+  const bool draws_by_index = index && how.attributes.rounding == Rounding::stochastic;
   const std::size_t n = out.size() / (results == ResultKind::f64 ? sizeof(double) : sizeof(float));
   return counted_loop(n, elementwise_grain,
                       [&](std::size_t begin, std::size_t end, EventCounts& counts) {
-                        run(how, operands, first, out, begin, end, counts);
+                        if (!draws_by_index) {
+                          return run(how, operands, first, out, begin, end, counts);
+                        }
+                        for (std::size_t i = begin; i < end; ++i) {
+                          run(how, operands, index(first + i) - i, out, i, i + 1, counts);
+                        }
                       });
 }
 

@@ -27,9 +27,10 @@ struct OperandBytes {
 
 /// Computes out[i] = operation(…), rounded once. The operands are encodings of the formats
 /// how.from, which must be formats of dtypes; results are values of f32 or f64, whichever `results`
-/// says, and that type must hold every number of how.to. `first` is the index of the first element
-/// in its stream (for stochastic rounding). Returns the counts of what happened to these elements.
+/// says, and that type must hold every number of how.to. `first` and `index` are as for
+/// quantize_elements. Returns the counts of what happened to these elements.
 EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandBytes> operands,
-                                std::uint64_t first, ResultKind results, std::span<std::byte> out);
+                                std::uint64_t first, ResultKind results, std::span<std::byte> out,
+                                const ElementIndex& index = {});
 
 }  // namespace binade

@@ -17,7 +17,8 @@ std::string counts_head(std::string_view first) {
 
 std::string counts_line(std::string_view name, const EventCounts& counts) {
   std::string line = fmt::format("{:<36}", printable(name, 35));
-  for (const EventColumn& c : event_columns) line += fmt::format("{:>{}}", counts.*c.count, c.width);
+  for (const EventColumn& c : event_columns)
+    line += fmt::format("{:>{}}", counts.*c.count, c.width);
   return line + "\n";
 }
 

@@ -106,7 +106,7 @@ Dtype encoded_dtype(const Format& format) {
 
 EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKind results,
                               std::span<const std::byte> in, std::uint64_t first,
-                              std::span<std::byte> out) {
+                              std::span<std::byte> out, const ElementIndex& index) {
   Quantizer by = to;
   by.operands = from;
   const std::size_t in_size = code_bytes(from);
@@ -120,9 +120,15 @@ EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKin
                      : narrow_in                  ? &piece_to_values<float, float>
                                                   : &piece_to_values<double, float>;
   const std::size_t n = in.size() / in_size;
+  const auto run_from = [&](std::size_t begin, std::size_t count, std::uint64_t at,
+                            EventCounts& counts) {
+    piece({in.data() + begin * in_size, out.data() + begin * out_size, count, at}, from, by,
+          counts);
+  };
+  const bool draws_by_index = index && to.attributes.rounding == Rounding::stochastic;
   const auto run = [&](std::size_t begin, std::size_t end, EventCounts& counts) {
-    piece({in.data() + begin * in_size, out.data() + begin * out_size, end - begin, first + begin},
-          from, by, counts);
+    if (!draws_by_index) return run_from(begin, end - begin, first + begin, counts);
+    for (std::size_t i = begin; i < end; ++i) run_from(i, 1, index(first + i), counts);
   };
   return counted_loop(n, grain_of(n), run);
 }
@@ -143,9 +149,13 @@ void decode_elements(const Format& from, std::span<const std::byte> in, ResultKi
 }
 
 QuantizeStream::QuantizeStream(const Quantizer& to, const Dtype& from, bool encode,
-                               QuantizeFloats floats)
-    : to_(to), from_(*find_format(from.format)), encode_(encode), floats_(std::move(floats)) {
-  assert(!floats_ || (from_ == binary32 && !encode && fits_in(to.format, binary32)));
+                               QuantizeFloats floats, ElementIndex index)
+    : to_(to),
+      from_(*find_format(from.format)),
+      encode_(encode),
+      floats_(std::move(floats)),
+      index_(std::move(index)) {
+  assert(!floats_ || (from_ == binary32 && !encode && fits_in(to.format, binary32) && !index_));
 }
 
 void QuantizeStream::add(std::span<const std::byte> data,
@@ -167,7 +177,7 @@ void QuantizeStream::add(std::span<const std::byte> data,
     const std::size_t n = std::min(batch, data.size() / in_size - start);
     out_.resize(n * out_size);
     counts_ += quantize_elements(to_, from_, results, data.subspan(start * in_size, n * in_size),
-                                 next_, out_);
+                                 next_, out_, index_);
     next_ += n;
     sink(out_);
   }

@@ -12,6 +12,7 @@
 
 #include "emulate/quantize.h"
 #include "lib/format/dtype.h"
+#include "lib/range/element_index.h"
 
 namespace binade {
 
@@ -29,12 +30,13 @@ Dtype encoded_dtype(const Format& format);
 enum class ResultKind : std::uint8_t { f32, f64, encodings };
 
 /// Rounds whole elements of `from`, a floating format, to the format to.format. `first` is the
-/// index of the first element in its stream (for stochastic rounding). `out` must be aligned for
-/// its elements and may be `in` if elements of both have the same size. Returns the counts of what
-/// happened to these elements.
+/// place of the first element in its array; with `index`, stochastic rounding draws by that of the
+/// element, at the cost of a call of the kernel for each. `out` must be aligned for its elements and
+/// may be `in` if elements of both have the same size. Returns the counts of what happened to these
+/// elements.
 EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKind results,
                               std::span<const std::byte> in, std::uint64_t first,
-                              std::span<std::byte> out);
+                              std::span<std::byte> out, const ElementIndex& index = {});
 
 /// Decodes encodings of `from`, which must fit in binary64, to values of the type that `results`
 /// says: f32, which must hold them, or f64. `out` must be aligned for its elements; its size says
@@ -52,12 +54,13 @@ class QuantizeStream {
  public:
   /// `from` is a floating dtype. If `encode`, results are encodings (in encoded_dtype) instead of
   /// values. If `floats` is given, it does the quantizing, the elements must be binary32, and
-  /// results are values in binary32.
-  QuantizeStream(const Quantizer& to, const Dtype& from, bool encode, QuantizeFloats floats = {});
+  /// results are values in binary32; `index` must then be empty.
+  QuantizeStream(const Quantizer& to, const Dtype& from, bool encode, QuantizeFloats floats = {},
+                 ElementIndex index = {});
 
   /// Takes whole little-endian elements and calls `sink` with the results, in order, in as many
-  /// calls as it takes; the span is valid only during the call. The index of an element, from which
-  /// stochastic rounding draws, counts on from call to call.
+  /// calls as it takes; the span is valid only during the call. The place of an element in its array
+  /// counts on from call to call.
   void add(std::span<const std::byte> data,
            const std::function<void(std::span<const std::byte>)>& sink);
 
@@ -68,6 +71,7 @@ class QuantizeStream {
   Format from_;
   bool encode_;
   QuantizeFloats floats_;
+  ElementIndex index_;
   std::uint64_t next_ = 0;
   EventCounts counts_;
   std::vector<std::byte> out_;  ///< room for results that is kept from call to call

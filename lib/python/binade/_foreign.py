@@ -78,7 +78,7 @@ def refuse_dtype(name):
 def of_numpy(x):
     kind = x.dtype.kind
     if not x.dtype.isnative:
-        raise ValueError(f"an array in the other byte order ({x.dtype.str}); give x.astype(x.dtype.newbyteorder('='))")
+        x = x.byteswap().view(x.dtype.newbyteorder("="))
     if x.dtype.name in NAMES:
         bits = np.require(x, requirements=["C", "A"]).view(BITS[x.dtype.itemsize])
         return bits.reshape(x.shape), NAMES[x.dtype.name], to_ml_dtypes
@@ -156,7 +156,7 @@ def why_not_in_place(array, x):
         return f"{type(x).__name__}, which cannot be written to"
     if not x.flags.writeable:
         return "an array that is read-only"
-    return None if array.ctypes.data == x.ctypes.data else "an array that is not in C order, or not aligned"
+    return None if array.ctypes.data == x.ctypes.data else "an array that is not in C order, not aligned, or of another byte order"
 
 
 def can_put(x):

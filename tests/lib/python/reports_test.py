@@ -143,7 +143,6 @@ class Reports(Ranges):
                 (ValueError, "^no array; nothing to report on", lambda: binade.report({"a": None})),
                 (TypeError, "^a: an array of clongdouble|^a: an array of complex256",
                  lambda: binade.report({"a": x.astype("G")})),
-                (ValueError, "^a: .*byte order", lambda: binade.report({"a": x.astype(">f4")})),
                 (TypeError, "names of arrays are text", lambda: binade.report({1: x})),
                 (TypeError, "not of both", lambda: binade.report({"a": x, "b": summary})),
                 (TypeError, "summaries have names", lambda: binade.report([summary])),
