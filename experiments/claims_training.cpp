@@ -248,6 +248,7 @@ Measured diverges_without_scaling(const ClaimInput& input) {
                                percent(half.test_accuracy), percent(single.test_accuracy),
                                percent(lost)),
           .figures = {{"steps", steps},
+                      {"seed", recipe_of(steps).seed},
                       {"fp16_accuracy", half.test_accuracy},
                       {"fp32_accuracy", single.test_accuracy},
                       {"fp16_first_loss", half.steps[0].loss},
