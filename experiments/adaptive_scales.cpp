@@ -178,7 +178,8 @@ Outcome run_adaptive_scales(const ExperimentInput& input) {
   }
   out.as_expected = true;
   out.verdict = fmt::format(
-      "with a loss 2^-14 times as large {} of the activation gradients are zero without a scale, "
+      "with seed 0 and a loss 2^-14 times as large {} of the activation gradients are zero without "
+      "a scale, "
       "{} under ada-loss's layer scales and {} under one scale; the accuracies are {:.2f}, "
       "{:.2f} and {:.2f} %.",
       percent(zeros_at_14[0]), percent(zeros_at_14[1]), percent(zeros_at_14[4]), 100 * at_14[0],
@@ -213,7 +214,8 @@ constexpr std::array<ExpectedFigure, 7> adaptive_scales_quick{{
 }};
 
 constexpr std::string_view adaptive_scales_said =
-    "Little. With the loss as it is all ways end within {harmless} of each other. Eight tanh "
+    "With seed 0 little. With the loss as it is all ways end within {harmless} of each other. "
+    "Eight tanh "
     "layers whose loss is {shift} times as large lose {zeros_none} of their activation gradients "
     "without a scale and {zeros_ada} under ada-loss, and accuracy goes from {none} to {ada}: what "
     "the loss's own gradient loses no layer scale brings back. {init} for all, fixed, ends at "
@@ -221,7 +223,8 @@ constexpr std::string_view adaptive_scales_said =
     "ada-loss beside it, with products up to {cap}, ends at {both_far}, PyTorch's scale at "
     "{torch_far}.";
 constexpr std::string_view adaptive_scales_quickly_said =
-    "Little. With the loss as it is all ways end within {harmless} of each other. Eight tanh "
+    "With seed 0 little. With the loss as it is all ways end within {harmless} of each other. "
+    "Eight tanh "
     "layers whose loss is {shift} times as large lose {zeros_none} of their activation gradients "
     "without a scale and {zeros_ada} under ada-loss, and accuracy stays at chance ({none}, "
     "{ada}): what the loss's own gradient loses no layer scale brings back. {init} for all, "

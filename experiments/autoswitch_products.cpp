@@ -117,7 +117,7 @@ Outcome run_autoswitch_products(const ExperimentInput& input) {
             .y_label = "% of a layer's products",
             .note =
                 "Where the mean square of an operand's rounding errors passes 1e-4 its products "
-                "leave FP8: activations pass it as they grow, weights are too small to."};
+                "leave FP8: here activations pass it as they grow, weights are too small to."};
   double plain = 0, ruled = 0, chance = 0, least_by_error = 1, dgrad_by_error = 0,
          dgrad_by_underflow = 0;
   for (const SwitchCase& c : chosen) {
@@ -170,7 +170,8 @@ Outcome run_autoswitch_products(const ExperimentInput& input) {
                   {"chance", chance}};
   out.as_expected = true;
   out.verdict = fmt::format(
-      "by its threshold of errors autoswitch sends at least {} of the forward products and of "
+      "with seed 0, by its threshold of errors, autoswitch sends at least {} of the forward "
+      "products and of "
       "the weight gradients to BF16 and at most {} of dgrad, by underflow at most {} of dgrad; "
       "FP8 ends up to {:.2g} % from BF16's test loss without it, up to {:.2g} % with it, another "
       "seed up to {:.2g} %.",
@@ -199,7 +200,8 @@ constexpr std::array<ExpectedFigure, 5> autoswitch_products_quick{{
 
 constexpr std::string_view autoswitch_products_said =
     "Transformer Engine's rule switches a product where more than {underflow} of an operand's "
-    "values become zero or the mean square of its errors passes {mse}. The second is absolute: it "
+    "values become zero or the mean square of its errors passes {mse}. The second is absolute: "
+    "with seed 0 it "
     "sends away at least {by_error} of a network's forward products and weight gradients, whose "
     "activations are of order one, and {dgrad_by_error} of dgrad, whose gradients and weights are "
     "small; underflow sends up to {dgrad_by_underflow} of dgrad. FP8's test losses lie up to "

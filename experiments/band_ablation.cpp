@@ -176,7 +176,8 @@ Outcome run_band_ablation(const ExperimentInput& input) {
   }
   out.as_expected = true;
   out.verdict = fmt::format(
-      "all gradients below 2^-24 may be zero here ({} against {}); FP16 without a scale falls from "
+      "with seed 0 all gradients below 2^-24 may be zero here ({} against {}); FP16 without a "
+      "scale falls from "
       "{} to {} at a loss shift of 2^-{} (2^-14: {}), and the dynamic scale brings back {}.",
       points(ablation[3]), points(ablation[0]), points(digits.plain), points(digits.far),
       shifts.back(), points(digits.shifted_14), points(digits.cured));
@@ -206,7 +207,8 @@ const Experiment band_ablation{
     "band_ablation",
     "Which binades of the gradients does learning need, and how many can binary16 lose before it "
     "fails?",
-    {"On the digits MLP setting even all gradients below {cut} to zero costs at most {missed} of "
+    {"With seed 0 setting even all gradients below {cut} to zero costs the digits MLP at most "
+     "{missed} of "
      "accuracy; FP16 without a loss scale loses at most {begin} of it where the loss is "
      "{begin_at} times as large, ends near {fails} at {fails_at} and at chance, {chance}, at "
      "{chance_at}; a dynamic loss scale cures it to within {cured}. That what lies below {ssd} "
@@ -214,7 +216,8 @@ const Experiment band_ablation{
      band_ablation_figures},
     &run_band_ablation,
     true,
-    {"On the digits MLP setting even all gradients below {cut} to zero costs at most {missed} of "
+    {"With seed 0 setting even all gradients below {cut} to zero costs the digits MLP at most "
+     "{missed} of "
      "accuracy; FP16 without a loss scale loses at most {begin} of it where the loss is {begin_at} "
      "times as "
      "large and ends at chance, {chance}, at {chance_at}; a dynamic loss scale cures it to within "

@@ -141,9 +141,10 @@ Outcome run_master_weights(const ExperimentInput& input) {
                   {"cured", at(0, 0) - std::min({at(1, 0), at(3, 0), at(4, 0)})}};
   out.as_expected = true;
   out.verdict = fmt::format(
-      "at lr {:g} FP16 without masters ends at {:.2f} % where binary32 ends at {:.2f} %, {} of its "
+      "with seed 0, at lr {:g}, FP16 without masters ends at {:.2f} % where binary32 ends at "
+      "{:.2f} %, {} of its "
       "updates lost; with masters {:.2f} %, stochastic rounding {:.2f} %, Kahan {:.2f} %; at lr "
-      "{:g} nothing is lost that learning needs ({:.2f} against {:.2f} %).",
+      "{:g} nothing is lost that this training needs ({:.2f} against {:.2f} %).",
       rates[0], 100 * at(2, 0), 100 * at(0, 0), percent(results[2][0].lost), 100 * at(1, 0),
       100 * at(3, 0), 100 * at(4, 0), rates[last], 100 * at(2, last), 100 * at(0, last));
   return out;
@@ -178,9 +179,10 @@ constexpr std::array<ExpectedFigure, 8> master_weights_quick{{
 }  // namespace
 
 constexpr std::string_view master_weights_said =
-    "An update is lost if its weight is {ratio} times as large or more: after {steps} steps at lr "
-    "{small} the digits MLP ends at {without} instead of binary32's {single}, {lost} of its "
-    "updates lost; at lr {large} nothing that learning needs is lost (at most {harmless} of "
+    "An update is lost if its weight is {ratio} times as large or more: with seed 0, after {steps} "
+    "steps at lr "
+    "{small}, the digits MLP ends at {without} instead of binary32's {single}, {lost} of its "
+    "updates lost; at lr {large} nothing that this training needs is lost (at most {harmless} of "
     "accuracy). Micikevicius et al. 2018 lost most of the accuracy of a speech model. Stochastic "
     "rounding restores it (Gupta et al. 2015), so do masters and Kahan's compensation, to within "
     "{cured}. Masters lose {master_lost} of the updates, as binary32 does ({single_lost}), and "

@@ -170,7 +170,8 @@ Outcome run_opt_levels(const ExperimentInput& input) {
   out.tables = {table};
   out.as_expected = finite;
   out.verdict = fmt::format(
-      "of {} network{} trained in {} modes besides FP32 and FP16 without masters, the farthest "
+      "with seed 0, of {} network{} trained in {} modes besides FP32 and FP16 without masters, the "
+      "farthest "
       "from FP32 is {} with a test loss {:.2f} % from its; another seed moves it by up to {:.2f} "
       "%.",
       chosen.size(), chosen.size() == 1 ? "" : "s", modes.size() - 3, worst_name, 100 * worst,
@@ -198,7 +199,8 @@ const Experiment opt_levels{
     "opt_levels",
     "How far from binary32 does a network end when it is trained in FP16, BF16, TF32 or FP8, and "
     "at which level?",
-    {"After some dozens of steps test losses lie within {near} of FP32's, {transformer} for the "
+    {"With seed 0, after some dozens of steps, test losses lie within {near} of FP32's, "
+     "{transformer} for the "
      "transformer, where another seed moves them by up to {seed}: in TF32, in FP16 with masters "
      "or under autocast (Micikevicius et al. 2018), in BF16 with a loss scale of {bfloat_scale}, "
      "which is none (Kalamkar et al. 2019), and with FP8 products and one scale per tensor "
@@ -208,7 +210,8 @@ const Experiment opt_levels{
      opt_levels_figures},
     &run_opt_levels,
     true,
-    {"After some dozens of steps test losses lie within {near} of FP32's in TF32, in FP16 with "
+    {"With seed 0, after some dozens of steps, test losses lie within {near} of FP32's in TF32, in "
+     "FP16 with "
      "masters or under autocast, in BF16 with a loss scale of {bfloat_scale}, which is none, and "
      "with FP8 products and one scale per tensor; without masters {nan_by_sgd} training by SGD "
      "ends in NaN.",

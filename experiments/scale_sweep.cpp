@@ -149,7 +149,8 @@ Outcome run_scale_sweep(const ExperimentInput& input) {
                   {"scaled", best(swept[1])}};
   out.as_expected = diverges;
   out.verdict = fmt::format(
-      "digits MLP: scale 1 is as good as any ({:.2f} of {:.2f} %), 2^{} skips {} of {} steps; with "
+      "digits MLP, seed 0: scale 1 is as good as any ({:.2f} of {:.2f} %), 2^{} skips {} of {} "
+      "steps; with "
       "a loss 2^-20 times as large scale 1 gives {:.2f} % and the best scale {:.2f} %; the same "
       "overflow with the check off leaves {} weights.",
       100 * swept[0].accuracy[0], 100 * best(swept[0]), scales[last], swept[0].skipped[last], steps,
@@ -176,8 +177,10 @@ constexpr std::array<ExpectedFigure, 2> scale_sweep_quick{{
 }  // namespace
 
 constexpr std::string_view scale_sweep_said =
-    "A flat roof, then a cliff where amax times the scale exceeds the largest binary16 number: on "
-    "the digits MLP no scale gains more than {flat} of accuracy over a scale of one; at {cliff} "
+    "A flat roof, then a cliff where amax times the scale exceeds the largest binary16 number: "
+    "with "
+    "seed 0 no scale gains the digits MLP more than {flat} of accuracy over a scale of one; at "
+    "{cliff} "
     "about {skipped} of the steps are skipped, at {beyond} {all}. With a loss {shift} times as "
     "large training without a scale ends at chance, {unscaled}, with the best one at {scaled}. "
     "Scales are powers of two: multiplying by them is exact where nothing under- or overflows. "

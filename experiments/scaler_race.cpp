@@ -377,15 +377,18 @@ const std::string scaler_race_began =
     "the end), the short one follows closer (at most {short_lag}). Where gradients need a scale ";
 const std::string scaler_race_said =
     scaler_race_began +
-    "(a loss {shift} times as large), every policy that begins at {least_scale} or above trains "
-    "within {behind} of binary32, also with a growth window of a few steps ({behind_hasty}), and "
+    "(a loss {shift} times as large), every policy that begins at {least_scale} or above trains, "
+    "with seed 0, "
+    "within {behind} of binary32, also with a growth window of a few steps ({behind_hasty}, a mean "
+    "of several seeds), and "
     "so "
     "does PopART's histogram, which doubles from one at every step; a scale of one ends at chance "
     "({fails}), "
     "and so does LogMax, which begins there and takes the logarithm of a gradient of zeros.";
 const std::string scaler_race_quickly_said =
     scaler_race_began +
-    "(a loss {shift} times as large), PyTorch's and Megatron's train within {behind} of binary32, "
+    "(a loss {shift} times as large), PyTorch's and Megatron's train, with seed 0, within {behind} "
+    "of binary32, "
     "also with a growth window of a few steps ({behind_hasty}), and no scale ends at chance "
     "({fails}).";
 

@@ -251,12 +251,14 @@ LiveRace race_on_trainings(const ExperimentInput& input, Outcome& out) {
   if (!input.quick) measured["least_scale"] = ends.least_scale;
   return {
       std::move(measured),
-      fmt::format("trained with a loss 2^-{} times as large, policies that begin high enough "
-                  "end at {:.2f} % or more where binary32 ends at {:.2f} % and no scale at "
-                  "{:.2f} %; with a growth interval of {} at {:.2f} % or more (binary32 {:.2f} "
-                  "%), with up to {:.4g} of {} steps skipped",
-                  loss_shift, 100 * ends.learns, 100 * reference, 100 * unscaled->accuracy,
-                  short_interval, 100 * ends_of_busy.learns, 100 * mean_reference, most, steps)};
+      fmt::format(
+          "trained from seed 0 with a loss 2^-{} times as large, policies that begin high enough "
+          "end at {:.2f} % or more where binary32 ends at {:.2f} % and no scale at "
+          "{:.2f} %; with a growth interval of {} and {} at {:.2f} % or more (binary32 {:.2f} "
+          "%), with up to {:.4g} of {} steps skipped",
+          loss_shift, 100 * ends.learns, 100 * reference, 100 * unscaled->accuracy, short_interval,
+          hasty.seeds == 1 ? "the same seed" : fmt::format("{} seeds", hasty.seeds),
+          100 * ends_of_busy.learns, 100 * mean_reference, most, steps)};
 }
 
 }  // namespace binade

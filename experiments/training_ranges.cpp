@@ -217,7 +217,8 @@ Outcome run_training_ranges(const ExperimentInput& input) {
   }
   out.as_expected = grows && weights_less;
   out.verdict = fmt::format(
-      "late in the training of the digits MLP FP16 would round {} of the non-zero activation "
+      "with seed 0 FP16 would round, late in the training of the digits MLP, {} of the non-zero "
+      "activation "
       "gradients to zero; their share {}, and weight gradients lose {}.",
       percent(late_digits), grows ? "grows as the network learns" : "does not grow",
       weights_less ? "less" : "as much");
@@ -248,14 +249,16 @@ constexpr std::array<ExpectedFigure, 4> training_ranges_quick{{
 const Experiment training_ranges{
     "training_ranges",
     "How small do gradients become while a network learns, and what of them would binary16 keep?",
-    {"Digits MLP: of the activation gradients binary16 rounds {early} to zero in the first tenth "
+    {"Digits MLP, seed 0: of the activation gradients binary16 rounds {early} to zero in the first "
+     "tenth "
      "of {steps} steps, {late} in the last tenth, and {late_long} in the last tenth of "
      "{steps_long}; weight gradients lose less: {weights} (Micikevicius et al. 2018 saw some of "
      "a speech model's die, too).",
      training_ranges_figures},
     &run_training_ranges,
     true,
-    {"Digits MLP: of the activation gradients binary16 rounds {early} to zero in the first tenth "
+    {"Digits MLP, seed 0: of the activation gradients binary16 rounds {early} to zero in the first "
+     "tenth "
      "of {steps} steps and {late} in the last tenth; weight gradients lose less: {weights}.",
      training_ranges_quick}};
 

@@ -50,7 +50,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-CELL_SECONDS = 600  # trainings of some minutes, on a machine that does other things besides
+CELL_SECONDS = 180  # none takes a minute on a machine that does nothing else
 
 
 def working_copy(folder):

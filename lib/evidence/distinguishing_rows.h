@@ -12,7 +12,7 @@
 
 namespace binade {
 
-/// Returns the results of a model on a row; each model has the same number of results.
+/// A function that gives the results of a model on a row; each model has the same number of results.
 using ResultsOf = std::function<std::span<const std::uint64_t>(std::size_t model, std::size_t row)>;
 
 /// Returns at most `wanted` of `rows` rows, in the order of choice, none of which is `taken`; fewer if no

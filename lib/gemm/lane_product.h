@@ -36,7 +36,8 @@ class LaneProduct {
 
   std::size_t pieces() const;
   using Left = std::function<void(std::size_t row, std::size_t column)>;
-  /// Adds D's element and its error to the account. Returns false if only the definition can count the element.
+  /// A function that adds D's element and its error to the account; it gives false if only the definition can count
+  /// the element.
   using Finish = std::function<bool(const LaneElement& element)>;
   /// Adds the elements of a piece to an account. Elements that only the definition (loss.h, element by element)
   /// can count are not added, and `left` is called for each. Returns the number of elements of the piece, these

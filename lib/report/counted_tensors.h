@@ -18,7 +18,7 @@ namespace binade {
 
 /// What such a file has in place of elements.
 struct Counted {
-  /// Returns the summary of a tensor, given its index. Not set if the summaries are elsewhere, in
+  /// Gives the summary of a tensor by its index. Not set if the summaries are elsewhere, in
   /// the parts of a report.
   std::function<RangeSummary(std::size_t)> summary = {};
   bool has_errors = true;  ///< whether the summaries have squared errors

@@ -12,6 +12,7 @@
 
 #include "emulate/functions.h"
 #include "tests/bench/clock.h"
+#include "tests/bench/registered.h"
 
 namespace binade::bench {
 namespace {
@@ -58,8 +59,7 @@ void add(const char* name, float low, float high) {
     state.counters["ns/call"] = 1e9 * elapsed / static_cast<double>(in.size());
     state.counters["of_std_x"] = elapsed / library;
   };
-  benchmark::RegisterBenchmark(("functions/" + std::string(name)).c_str(), row)
-      ->Unit(benchmark::kMicrosecond);
+  add_benchmark("functions/" + std::string(name), benchmark::kMicrosecond, row);
 }
 
 float library_exp(float x) { return std::exp(x); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program of ./dev bench: it runs all rows, and writes the machine and the compiler to the
-// context of its JSON.
+// context of its JSON. It exits with 1 if a row failed.
 #include <benchmark/benchmark.h>
 
 #include <fstream>
@@ -10,6 +10,7 @@
 
 #include "tests/bench/arrays.h"
 #include "tests/bench/clock.h"
+#include "tests/bench/registered.h"
 #include "tests/bench/rows.h"
 
 namespace binade::bench {
@@ -99,5 +100,5 @@ int main(int argc, char** argv) {
   add_training();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  return 0;
+  return failed_rows == 0 ? 0 : 1;
 }

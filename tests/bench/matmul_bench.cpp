@@ -24,6 +24,7 @@
 #include "lib/gemm/named_gemm.h"
 #include "lib/gemm/prepared_product.h"
 #include "tests/bench/clock.h"
+#include "tests/bench/registered.h"
 
 namespace binade::bench {
 namespace {
@@ -295,9 +296,9 @@ void add_matmul() {
       if (by_vectors) shapes.push_back(small);
       for (const Shape& shape : shapes) {
         const std::string full = name + std::string(level_names[at]) + "/" + shape.name();
-        benchmark::RegisterBenchmark(full.c_str(), [&row, shape, &table](benchmark::State& state) {
-          multiply(state, row, shape, table);
-        })->Unit(benchmark::kMillisecond);
+        add_benchmark(
+            full, benchmark::kMillisecond,
+            [&row, shape, &table](benchmark::State& state) { multiply(state, row, shape, table); });
       }
       if (&table == &fastest_kernels()) break;
     }
@@ -310,11 +311,10 @@ void add_matmul() {
       const Kernels& table = kernels(level);
       if (!machine_has(level)) continue;
       const std::string full = name + std::string(level_names[static_cast<std::size_t>(level)]);
-      benchmark::RegisterBenchmark((full + "/" + middle.name()).c_str(),
-                                   [&hurt, middle, &table](benchmark::State& state) {
-                                     multiply_hurt(state, hurt, middle, table);
-                                   })
-          ->Unit(benchmark::kMillisecond);
+      add_benchmark(full + "/" + middle.name(), benchmark::kMillisecond,
+                    [&hurt, middle, &table](benchmark::State& state) {
+                      multiply_hurt(state, hurt, middle, table);
+                    });
     }
   }
 }

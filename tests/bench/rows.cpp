@@ -12,6 +12,7 @@
 
 #include "tests/bench/arrays.h"
 #include "tests/bench/clock.h"
+#include "tests/bench/registered.h"
 
 namespace binade::bench {
 namespace {
@@ -76,7 +77,7 @@ void add_row(const std::string& name, std::size_t n, std::function<Compared()> c
     state.counters["limit_ns"] = 1e9 * limit / static_cast<double>(n);
     state.counters["of_limit"] = kernel / limit;
   };
-  benchmark::RegisterBenchmark(name.c_str(), row)->Unit(benchmark::kMicrosecond);
+  add_benchmark(name, benchmark::kMicrosecond, row);
 }
 
 void add_rows(const Work& work, const std::vector<ReadyLevel>& levels) {

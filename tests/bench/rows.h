@@ -25,7 +25,7 @@ struct Work {
   std::string name;  ///< "quantize/binary16/ties_to_even"
   std::size_t n = 0;
   Limit limit;  ///< fastest pass here that moves the same bytes and computes nothing (limits.h)
-  /// Returns the arrays. It is called when a row runs, so that arrays of rows that do not run are
+  /// Gives the arrays. It is called when a row runs, so that arrays of rows that do not run are
   /// not filled.
   std::function<Arrays()> arrays;
   /// Does the work on elements [begin, end) by a level's kernels. Several threads may call it at

@@ -16,6 +16,7 @@
 #include "lib/study/train_settings.h"
 #include "lib/study/workloads.h"
 #include "tests/bench/clock.h"
+#include "tests/bench/registered.h"
 
 namespace binade::bench {
 namespace {
@@ -32,6 +33,10 @@ double seconds_of_training(const std::string& name, const std::string& format) {
 }
 
 void train_in(benchmark::State& state, const std::string& name, const std::string& format) {
+  if (const std::string why = missing_data(name); !why.empty()) {
+    state.SkipWithError(why.c_str());
+    return;
+  }
   std::vector<double> own, reference;
   for (auto _ : state) {
     own.push_back(seconds_of_training(name, format));
@@ -56,9 +61,8 @@ void add_training() {
   for (const char* name : {"digits_mlp", "fashion_cnn", "char_transformer"}) {
     for (const char* format : {"binary32", "binary16", "bfloat16", "tf32", "e4m3"}) {
       const std::string full = std::string("train/") + name + "/" + format + "/" + level;
-      benchmark::RegisterBenchmark(full.c_str(), [name, format](benchmark::State& state) {
-        train_in(state, name, format);
-      })->Unit(benchmark::kMillisecond);
+      add_benchmark(full, benchmark::kMillisecond,
+                    [name, format](benchmark::State& state) { train_in(state, name, format); });
     }
   }
 }

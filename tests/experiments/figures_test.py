@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every experiment runs, and every figure of its hypothesis is one that was measured and holds.
+# Every experiment runs, and every figure of its hypothesis is one that was measured and holds. A verdict on trainings of one seed
+# names it, as the hypothesis does.
 # Run as figures_test.py PATH_TO_BINADE [--whole]; the quick form without --whole. Needs Python only.
 
 import json
@@ -28,6 +29,8 @@ def main():
     for result in results:
         assert result["status"] == "as_expected", (result["experiment"], result["status"], result["verdict"])
         assert result["figures"], result["experiment"]
+        one_seed = "seed 0" in result["hypothesis"]
+        assert one_seed == ("seed 0" in result["verdict"]), (result["experiment"], result["verdict"])
         for figure in result["figures"]:
             what = (result["experiment"], figure)
             assert figure["stated"] in result["hypothesis"], what

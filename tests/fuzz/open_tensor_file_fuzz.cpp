@@ -2,9 +2,6 @@
 //
 // A libFuzzer harness that opens and reads any bytes as a file, with and without a --dtype. The
 // reader may only throw Error or give as many bytes as it promised.
-//   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -I. \
-//     tests/fuzz/open_tensor_file_fuzz.cpp $(ls lib/io/*.cpp | grep -v /no_) lib/format/dtype.cpp lib/text/spelling.cpp \
-//     lib/parallel/parallel.cpp build/emulate/libemulate.a -lz -lfmt -o fuzz
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
 // A libFuzzer harness that reads any bytes as the pickle of an archive of torch.save's. The archive
 // itself is left out, since its checksums and offsets would reject most inputs. The reader may only
 // throw Error or give tensors.
-//   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -I. tests/fuzz/torch_pickle_fuzz.cpp
-//     lib/io/pickle.cpp lib/io/torch_pickle.cpp lib/format/dtype.cpp lib/text/spelling.cpp -o fuzz
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

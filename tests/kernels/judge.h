@@ -94,7 +94,7 @@ struct Fault {
 struct Faults {
   std::vector<Fault> planted;
   std::uint64_t calls = 0;  ///< calls that wrote something
-  /// Returns whether each call is made in another floating-point environment in turn: the usual one, one that flushes
+  /// Whether each call is made in another floating-point environment in turn: the usual one, one that flushes
   /// subnormals, one with another rounding. Then: the number of such calls, and of those that did not restore the
   /// environment.
   bool in_other_environments = false;
@@ -185,7 +185,7 @@ struct Entry {
   std::vector<Work> works;
   /// The reason why the portable level may be less than three times as fast as the reference; empty if it may not.
   std::string_view bound;
-  /// Returns whether a row's kernel is judged as another entry.
+  /// Tells whether a row's kernel is judged as another entry.
   bool (*is_judged_elsewhere)(const Kernels& own) = [](const Kernels&) { return false; };
 };
 
@@ -236,7 +236,7 @@ inline constexpr std::array<std::uint64_t, 19> starts{0,
 /// Returns the named formats, and formats of users on both sides of every limit of what the tiled kernels know.
 const std::vector<Format>& tried_formats();
 
-/// Returns whether NaNs and infinities are among numbers.
+/// Whether NaNs and infinities are among numbers.
 enum class With : std::uint8_t { numbers, specials };
 
 /// Returns n numbers that are hard to round to f: near the ends of its range, ties, subnormals, near the carrier's own

@@ -82,7 +82,7 @@ bool about_overflow16(int128 n, bool above) {
   return above ? off > 0 && off < int128{32} << 48 : off < 0 && -off < int128{32} << 48;
 }
 
-/// Returns the exact results, in units of 2^-48, of the cases whose operands are finite.
+/// The exact results, in units of 2^-48, of the cases whose operands are finite.
 struct Results16 {
   std::vector<int128> all = {}, aimed = {};
 };

@@ -196,8 +196,9 @@ TEST_CASE("random_bits: everything in even rows, numbers alone in odd ones") {
   }
 }
 
-/// Returns a finite binary16 number in units of 2^-48.
 __extension__ typedef __int128 int128;
+
+/// Returns a finite binary16 number in units of 2^-24.
 int128 units16(std::uint64_t bits) {
   const Exact x = decode(bits, binary16);
   const int128 magnitude = static_cast<int128>(x.significand) << (x.exponent + 24);

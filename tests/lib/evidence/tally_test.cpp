@@ -15,7 +15,7 @@
 namespace binade::tally_test {
 namespace {
 
-/// Returns rows of bfloat16 whose sums are 1, except one that is -2^-133 · 2^-20 and is rounded to
+/// Rows of bfloat16 whose sums are 1, except one that is -2^-133 · 2^-20 and is rounded to
 /// zero. Its product is in the second block of eight, since a -0 of the first block would become +0
 /// there.
 struct Rows {

@@ -144,7 +144,7 @@ std::pair<std::string, int> oracle_digits(const Fraction& x, int places) {
   return {digits, exponent};
 }
 
-/// Returns digits · 10^exponent as a literal in one of many spellings.
+/// The number digits · 10^exponent, and literals of it in many spellings.
 struct Typed {
   std::string digits;
   int exponent = 0;

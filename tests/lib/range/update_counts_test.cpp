@@ -119,7 +119,7 @@ TEST_CASE("the lost share of the norm is that of the lost updates") {
   CHECK(lost_l2(UpdateCounts{}, 0) == 0);
 }
 
-/// Returns weights and, for each, updates around the deciding sizes: halves and quarters of the
+/// Weights and, for each, updates around the deciding sizes: halves and quarters of the
 /// spacing of numbers, 2^-11 of the weight, tiny and large ones.
 struct Pairs {
   std::vector<std::uint32_t> weights, updates;
