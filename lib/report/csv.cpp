@@ -8,7 +8,10 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {
@@ -126,9 +129,18 @@ std::string quoted_field(const std::string& field) {
   return out + "\"";
 }
 
-std::string csv_field(const Json& cell) {
+/// Returns whether a spreadsheet would take the text for a formula.
+bool is_formula(const std::string& text) {
+  return !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+}
+
+std::string csv_field(const Json& cell, CsvReader reader) {
   if (cell.is_null()) return "";
-  return cell.is_string() ? quoted_field(cell.get_ref<const std::string&>()) : cell.dump();
+  if (!cell.is_string()) return cell.dump();
+  const auto& text = cell.get_ref<const std::string&>();
+  const std::string harmless = (is_formula(text) ? "'" : "") + text;
+  return quoted_field(reader == CsvReader::terminal ? printable(harmless, std::string::npos)
+                                                    : harmless);
 }
 
 /// Returns the fields with commas between them and CR LF at the end.
@@ -160,8 +172,8 @@ struct CsvLines::Columns {
   std::vector<SourcedColumn> all;
 };
 
-CsvLines::CsvLines(const Json& options)
-    : columns_(std::make_unique<const Columns>(Columns{table_columns(options)})) {}
+CsvLines::CsvLines(const Json& options, CsvReader reader)
+    : columns_(std::make_unique<const Columns>(Columns{table_columns(options)})), reader_(reader) {}
 CsvLines::~CsvLines() = default;
 
 std::string CsvLines::head() const {
@@ -170,8 +182,8 @@ std::string CsvLines::head() const {
 }
 
 std::string CsvLines::line(const Json& tensor) const {
-  return csv_line(columns_->all, [&tensor](const SourcedColumn& one) {
-    return csv_field(table_cell(tensor, one.keys));
+  return csv_line(columns_->all, [&](const SourcedColumn& one) {
+    return csv_field(table_cell(tensor, one.keys), reader_);
   });
 }
 
