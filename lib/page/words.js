@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as text, and the texts of data as they may be shown. Where a function takes null, that is a number that does not exist, and its text is a dash.
+// Numbers as text, and the texts of data as they may be shown. Where a function takes null, that is a number that does
+// not exist, and its text is a dash.
 
 const thin = '\u202f';
 const none = '–';
