@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "emulate/philox.h"
@@ -365,39 +366,49 @@ constexpr std::array<ExpectedFigure, 15> scaler_race_figures{{
     {"fails", "highest accuracy of policies that begin at 1", "11 %", 0.05, 0.2},
 }};
 
-}  // namespace
+/// The texts one after the other, put together by the compiler.
+template <const std::string_view&... texts>
+constexpr auto one_text = [] {
+  std::array<char, (texts.size() + ...)> out{};
+  auto end = out.begin();
+  ((end = std::ranges::copy(texts, end).out), ...);
+  return out;
+}();
 
 /// The part of the hypothesis that whole and quick runs share; the part about trainings follows it.
-const std::string scaler_race_began =
+constexpr std::string_view scaler_race_began =
     "The golden table of {rows} policies, which an independent implementation gave, holds in "
     "every cell. An infinity every {every} steps walks PyTorch's scale down to {torch} in {steps} "
     "steps and leaves Megatron's at {megatron}, as the growth window ({window} or {short_window}) "
     "is longer or shorter than the distance of the infinities. Where amax falls by {falls} "
     "binades in as many steps, the long window cannot follow (at least {lag} binades behind at "
     "the end), the short one follows closer (at most {short_lag}). Where gradients need a scale ";
-const std::string scaler_race_said =
-    scaler_race_began +
+constexpr std::string_view scaler_race_said =
     "(a loss {shift} times as large), every policy that begins at {least_scale} or above trains, "
-    "with seed 0, "
-    "within {behind} of binary32, also with a growth window of a few steps ({behind_hasty}, a mean "
-    "of several seeds), and "
+    "with seed 0, within {behind} of binary32, also with a growth window of a few steps "
+    "({behind_hasty}, a mean of several seeds), and "
     "so "
     "does PopART's histogram, which doubles from one at every step; a scale of one ends at chance "
     "({fails}), "
     "and so does LogMax, which begins there and takes the logarithm of a gradient of zeros.";
-const std::string scaler_race_quickly_said =
-    scaler_race_began +
+constexpr std::string_view scaler_race_quickly_said =
     "(a loss {shift} times as large), PyTorch's and Megatron's train, with seed 0, within {behind} "
     "of binary32, "
     "also with a growth window of a few steps ({behind_hasty}), and no scale ends at chance "
     "({fails}).";
 
+template <const std::string_view& said>
+constexpr std::string_view scaler_race_text{one_text<scaler_race_began, said>.data(),
+                                            one_text<scaler_race_began, said>.size()};
+
+}  // namespace
+
 const Experiment scaler_race{"scaler_race",
                              "Frameworks answer an overflow with nearly the same few numbers: what "
                              "do the differences amount to?",
-                             {scaler_race_said, scaler_race_figures},
+                             {scaler_race_text<scaler_race_said>, scaler_race_figures},
                              &run_scaler_race,
                              true,
-                             {scaler_race_quickly_said}};
+                             {scaler_race_text<scaler_race_quickly_said>}};
 
 }  // namespace binade

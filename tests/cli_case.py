@@ -12,6 +12,9 @@ import unittest
 # Variables of the environment that change what the program does or prints.
 DECIDING = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "BINADE_TEXT", "BINADE_FASHION_MNIST", "NO_COLOR", "TERM")
 
+# Characters that must not reach a terminal: C0, C1, and the marks that reorder, break or hide text.
+UNSHOWN = "\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+
 
 def environment(**variables):
     """The caller's environment without the variables that decide, and with the given ones."""
@@ -102,7 +105,7 @@ class CliCase(unittest.TestCase):
         line = result.stderr.decode()
         self.assertEqual(result.returncode, 2, (arguments, line))
         self.assertEqual(result.stdout, b"", arguments)
-        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z", arguments)
+        self.assertRegex(line, rf"\Abinade: [^\n{UNSHOWN}]+\n\Z", arguments)
         self.assertNotIn("should not happen", line, arguments)
         self.assertEqual(self.files(), before, "something half written was left")
         return line

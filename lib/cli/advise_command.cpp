@@ -12,6 +12,7 @@
 #include "lib/cli/suggestions.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/study/advise_answer.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 #include "lib/train/memory.h"
 
@@ -25,8 +26,7 @@ struct AdviseArguments : AdviseWords {
 void show_advise(const AdviseArguments& words) {
   const AdviseAnswer answer = advise_answer(words);
   if (words.json) {
-    constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-    fmt::print("{}\n", answer.json.dump(2, ' ', false, replace));
+    fmt::print("{}\n", json_text(answer.json, 2));
     return;
   }
   fmt::print("{}", answer.text);

@@ -17,6 +17,7 @@
 #include "lib/evidence/overview.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 
 namespace binade {
 namespace {
@@ -45,7 +46,7 @@ void show_architectures(const ArchitecturesOptions& options) {
     nlohmann::ordered_json out{{"schema", "binade.architectures/2"},
                                {"architectures", nlohmann::ordered_json::array()}};
     for (const Architecture& on : chosen) out["architectures"].push_back(evidence_json(on));
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", json_text(out, 2));
     return;
   }
   for (const Architecture& on : chosen) {

@@ -13,6 +13,7 @@
 #include "lib/amp/autocast_answer.h"
 #include "lib/cli/command.h"
 #include "lib/cli/suggestions.h"
+#include "lib/text/json_text.h"
 
 namespace binade {
 namespace {
@@ -21,8 +22,7 @@ void show_autocast(const AutocastWords& words) {
   const AutocastQuestion q = autocast_question(words);
   const std::vector<AutocastAnswer> answers = autocast_answers(q, words.ops);
   if (words.json) {
-    constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-    fmt::print("{}\n", autocast_json(q, answers).dump(2, ' ', false, replace));
+    fmt::print("{}\n", json_text(autocast_json(q, answers), 2));
     return;
   }
   fmt::print("{}", autocast_text(q, answers));

@@ -12,6 +12,7 @@
 #include "lib/cli/suggestions.h"
 #include "lib/device/emulated_device.h"
 #include "lib/instruction/instruction_name.h"
+#include "lib/text/json_text.h"
 
 namespace binade {
 
@@ -56,7 +57,7 @@ OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& ru
 int no_hardware(const char* schema, const std::string& why, bool json) {
   if (json) {
     const nlohmann::ordered_json out{{"schema", schema}, {"device", nullptr}, {"reason", why}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", json_text(out, 2));
   } else {
     fmt::print("{}\n", why);
   }

@@ -24,6 +24,7 @@
 #include "lib/study/experiment_run.h"
 #include "lib/study/results_html.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
 
@@ -104,7 +105,8 @@ ExperimentRun ask(const Experiment& e, const ExperimentArguments& a, StepLine& l
   line.wipe();
   print(answer_of(run));
   if (status_of(run) == RunStatus::failed) {
-    fmt::print(stderr, "binade: experiment {}: {}\n", run.name, run.failure);
+    fmt::print(stderr, "binade: experiment {}: {}\n", run.name,
+               printable(run.failure, std::string::npos));
   }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "took {:.1f} s\n", run.seconds);
   return run;
@@ -142,7 +144,7 @@ int run_chosen(const ExperimentArguments& a) {
     }
   }
   const nlohmann::ordered_json results = experiment_runs_json(runs, a.quick, a.times);
-  if (!a.json.empty()) write_file(a.json, results.dump(1) + "\n");
+  if (!a.json.empty()) write_file(a.json, json_text(results, 1) + "\n");
   if (!a.html.empty()) write_file(a.html, results_html(results));
   return status_of(runs);
 }

@@ -25,6 +25,7 @@
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 
 namespace binade {
 namespace {
@@ -51,7 +52,7 @@ void write(const Explanation& x, const ExplainOutput& output) {
                explanation_svg(x, output.block ? *output.block : block_that_loses_most(x)));
   }
   if (output.json) {
-    fmt::print("{}\n", explanation_json(x).dump(2));
+    fmt::print("{}\n", json_text(explanation_json(x), 2));
   } else {
     fmt::print("{}", explanation_text(x, {wants_color(STDOUT_FILENO), output.all, output.block}));
   }

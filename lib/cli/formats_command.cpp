@@ -10,6 +10,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/suggestions.h"
 #include "lib/explain/format_table.h"
+#include "lib/text/json_text.h"
 
 namespace binade {
 namespace {
@@ -28,7 +29,7 @@ void print_formats(const FormatsOptions& options) {
     }
   }
   if (options.json) {
-    std::cout << format_table_json(rows).dump(2) << '\n';
+    std::cout << json_text(format_table_json(rows), 2) << '\n';
   } else {
     std::cout << format_table_text(rows);
   }

@@ -18,6 +18,7 @@
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 
 namespace binade {
 namespace {
@@ -56,7 +57,7 @@ void write_account(const GemmArguments& options, const NamedGemm& named,
   const GemmTitle title = title_of(options.product, named);
   const nlohmann::ordered_json json = to_json(result, title);
   const bool is_page = options.account.ends_with(".html");
-  write_file(options.account, is_page ? account_html(json) : json.dump(1) + "\n");
+  write_file(options.account, is_page ? account_html(json) : json_text(json, 1) + "\n");
   fmt::print("{}", account_text(result, title));
 }
 

@@ -22,6 +22,7 @@
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
+#include "lib/text/json_text.h"
 
 namespace binade {
 namespace {
@@ -52,7 +53,7 @@ int run_identify(const IdentifyOptions& o) {
   if (o.json) {
     nlohmann::ordered_json out = identification_json(found, show);
     if (proposal) out["proposal"] = proposal_json(*proposal, o.propose);
-    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(out, 2));
   } else {
     fmt::print("{}", identification_text(found, show));
     if (proposal) {

@@ -309,13 +309,14 @@ Program::Program(const std::string& description, const std::string& name,
 Program::~Program() = default;
 
 void Program::parse(int argc, const char* const* argv) const {
+  constexpr std::size_t longest_complaint = 1000;  // CLI11 repeats values, and lists of words
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& asked) {
     app_->exit(asked);
   } catch (const CLI::ParseError& wrong) {
     const std::string command = chosen_subcommand();
-    throw Error(std::string(wrong.what()) + "; see " + app_->get_name() +
+    throw Error(printable(wrong.what(), longest_complaint) + "; see " + app_->get_name() +
                 (command.empty() ? "" : " " + command) + " --help");
   }
 }

@@ -75,16 +75,21 @@ void fill_standard_streams() {
   }
 }
 
-int end_with(const std::string& line) {
+int end_with(const char* line) {
   std::fflush(stdout);
-  std::fprintf(stderr, "binade: %s\n", line.c_str());
+  std::fprintf(stderr, "binade: %s\n", line);
   return binade::exit_bad_input;
 }
 
-}  // namespace
+/// Ends with what an exception that is no Error says, and what to do about it.
+int end_with(const std::exception& error, std::string_view what_to_do) {
+  return end_with(
+      (binade::printable(error.what(), std::string::npos) + std::string(what_to_do)).c_str());
+}
 
-int binade::run_program(int argc, const char* const* argv,
-                        const std::function<void()>& on_exception) {
+/// run_program() as long as there is memory. Throws std::bad_alloc, also from handlers of others.
+int run_within_memory(int argc, const char* const* argv,
+                      const std::function<void()>& on_exception) {
   const std::array commands{
       &binade::report_command,   &binade::merge_command,      &binade::formats_command,
       &binade::show_command,     &binade::quantize_command,   &binade::arith_command,
@@ -110,12 +115,23 @@ int binade::run_program(int argc, const char* const* argv,
   } catch (const binade::Error& error) {
     return end_with(error.what());
   } catch (const std::system_error& error) {  // the flush above, fmt::print, threads, file names
-    return end_with(std::string(error.what()) + "; make room, or try again");
+    return end_with(error, "; make room, or try again");
   } catch (const std::bad_alloc&) {
-    return end_with("out of memory; give the machine more, or read fewer tensors at once");
+    throw;
   } catch (const std::exception& error) {
     if (on_exception) on_exception();
-    return end_with(std::string(error.what()) + " (this should not happen; please report it)");
+    return end_with(error, " (this should not happen; please report it)");
   }
   return status;
+}
+
+}  // namespace
+
+int binade::run_program(int argc, const char* const* argv,
+                        const std::function<void()>& on_exception) {
+  try {
+    return run_within_memory(argc, argv, on_exception);
+  } catch (const std::bad_alloc&) {
+    return end_with(out_of_memory);
+  }
 }

@@ -65,7 +65,9 @@ struct ReportWriter::Spools {
   Spools(const ReportOutputs& outputs, const ReportOptions& options)
       : json(spool_folder(outputs.json)),
         csv(spool_folder(outputs.csv)),
-        lines(options_json(options)) {
+        lines(options_json(options), outputs.csv == "-" && isatty(STDOUT_FILENO) != 0
+                                         ? CsvReader::terminal
+                                         : CsvReader::program) {
     csv.add(lines.head());
   }
 };

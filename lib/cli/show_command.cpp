@@ -16,6 +16,7 @@
 #include "lib/cli/suggestions.h"
 #include "lib/explain/shown_encoding.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 
 namespace binade {
@@ -49,7 +50,7 @@ void take_back_negative_words(App app, ShowOptions& options) {
 void show_values(const ShowOptions& options) {
   const std::vector<ShownEncoding> all = shown_values(options.question);
   if (options.json) {
-    std::cout << shown_encodings_json(all).dump(2) << '\n';
+    std::cout << json_text(shown_encodings_json(all), 2) << '\n';
   } else {
     std::cout << shown_encodings_text(all);
   }

@@ -24,6 +24,7 @@
 #include "lib/study/sweep_table.h"
 #include "lib/study/train_job.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 
 namespace binade {
@@ -104,7 +105,8 @@ void run_sweep(const SweepArguments& a) {
                printable(results_path(a), longest_path));
   }
   fmt::print("{}", table_text(sweep_table(spec, sweep.results, chosen)));
-  if (!a.json.empty()) write_file(a.json, sweep_json(spec, sweep.results, chosen).dump(1) + "\n");
+  if (!a.json.empty())
+    write_file(a.json, json_text(sweep_json(spec, sweep.results, chosen), 1) + "\n");
   if (!a.html.empty()) write_file(a.html, results_html(sweep_page(spec, sweep.results, chosen, x)));
 }
 

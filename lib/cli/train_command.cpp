@@ -26,6 +26,7 @@
 #include "lib/study/trainings.h"
 #include "lib/study/workloads.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 #include "lib/train/step_scaler.h"
 
@@ -84,7 +85,7 @@ void run_train(const TrainArguments& a) {
   const TrainAnswer answer = train_answer(question, prepare, told);
   line.wipe();
   fmt::print("{}", answer.text);
-  if (!a.json.empty()) write_file(a.json, answer.json.dump(1) + "\n");
+  if (!a.json.empty()) write_file(a.json, json_text(answer.json, 1) + "\n");
 }
 
 /// "of sgd " for a setting that not every optimizer takes; empty for one that every optimizer takes.

@@ -27,6 +27,7 @@
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 #include "lib/validate/device_report.h"
 #include "lib/validate/dot_text.h"
@@ -133,7 +134,7 @@ class SetOutput {
     out["different"] = totals.different;
     if (totals.recorded_only > 0) out["recorded_only"] = totals.recorded_only;
     out["compared"] = sets_;
-    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(out, 2));
   }
 
   /// Why the first skipped instruction was skipped; empty if none was.

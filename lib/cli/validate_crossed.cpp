@@ -14,6 +14,7 @@
 #include "lib/cli/device_option.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/number/encoding_text.h"
+#include "lib/text/json_text.h"
 #include "lib/validate/crossed.h"
 #include "lib/validate/dot_text.h"
 
@@ -83,7 +84,7 @@ int run_validate_crossed(const ValidateCrossedArguments& a) {
                                      {"dots", total.dots},
                                      {"different", total.different},
                                      {"instructions", checks}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", json_text(out, 2));
   } else {
     fmt::print("{}: dots {}, different {}\n", device, total.dots, total.different);
   }

@@ -16,6 +16,7 @@
 #include "lib/evidence/tally.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/number/encoding_text.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 #include "lib/validate/dot_text.h"
 
@@ -133,7 +134,7 @@ void define_validate_dots(App app, int& status) {
   dots.callback([&status, options] {
     const DotValidation x = validated(*options);
     if (options->json) {
-      fmt::print("{}\n", dot_validation_json(x, *options).dump(2));
+      fmt::print("{}\n", json_text(dot_validation_json(x, *options), 2));
     } else {
       fmt::print("{}", dot_validation_text(x, *options));
     }

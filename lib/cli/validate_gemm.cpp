@@ -23,6 +23,7 @@
 #include "lib/gemm/touched.h"
 #include "lib/number/encoding_text.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/validate/dot_text.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/gemm.h"
@@ -324,7 +325,7 @@ void define_validate_gemm(App app, int& status) {
                        [&](std::uint64_t done, std::uint64_t all) { line.update(done, all); });
     }();
     if (options->json) {
-      fmt::print("{}\n", gemm_validation_json(x, *options).dump(2));
+      fmt::print("{}\n", json_text(gemm_validation_json(x, *options), 2));
     } else {
       fmt::print("{}", gemm_validation_text(x, *options));
     }

@@ -3,8 +3,6 @@
 // Chooses the reader of a file by its first bytes, and finds the files that a command line names.
 #include "lib/io/tensor_file.h"
 
-#include <glob.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +11,7 @@
 #include <string_view>
 
 #include "lib/io/array_file.h"
+#include "lib/io/file_pattern.h"
 #include "lib/io/npy.h"
 #include "lib/io/npz.h"
 #include "lib/io/safetensors.h"
@@ -38,24 +37,20 @@ std::string file_of_folder(const std::string& path) {
 std::vector<std::string> matches(const std::string& pattern) {
   std::error_code failed;
   if (pattern == "-" || fs::exists(pattern, failed)) return {pattern};
-  struct Result {
-    glob_t found = {};
-    ~Result() { globfree(&found); }
-  } result;
+  const bool is_pattern = is_file_pattern(pattern);
   std::vector<std::string> names;
-  if (glob(pattern.c_str(), GLOB_BRACE | GLOB_NOSORT, nullptr, &result.found) == 0) {
-    names.assign(result.found.gl_pathv, result.found.gl_pathv + result.found.gl_pathc);
+  if (is_pattern) {
+    names = paths_matching(pattern);
     std::error_code ignored;
     std::erase_if(names, [&](const std::string& name) {
       return fs::is_directory(file_of_folder(name), ignored);
     });
   }
   if (names.empty()) {
-    const bool is_glob = pattern.find_first_of("*?[{") != std::string::npos;
     throw file_error(pattern,
-                     is_glob  ? "matches no file"
-                     : failed ? failed.message()
-                              : "no such file",
+                     is_pattern ? "matches no file"
+                     : failed   ? failed.message()
+                                : "no such file",
                      "check the spelling");
   }
   return names;

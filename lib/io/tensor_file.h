@@ -130,7 +130,7 @@ std::unique_ptr<TensorFile> open_tensor_file(const std::string& path,
 /// Returns the files that names and globs stand for, sorted and without duplicates (two names of
 /// the same file are duplicates). A pattern is first taken as a literal name; "-" is standard
 /// input. Of the folders that a glob matches, only those of torch.distributed.checkpoint stay.
-/// Throws Error if a pattern matches no file.
+/// Throws Error if a pattern matches no file, or stands for more names than file_pattern.h allows.
 std::vector<std::string> expand_paths(std::span<const std::string> patterns);
 
 }  // namespace binade

@@ -6,6 +6,7 @@
 #include "lib/io/torch_checkpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -34,7 +35,7 @@ constexpr std::string_view storage_class = "torch.distributed.checkpoint.filesys
 
 /// The globals that a .metadata may name. Members of enumerations are made by calling their class,
 /// and by Python 3.11.0 to 3.11.3 with getattr.
-const std::vector<std::string_view> checkpoint_globals = {
+constexpr std::array<std::string_view, 12> checkpoint_globals{
     metadata_class,
     index_class,
     tensor_class,
@@ -62,7 +63,8 @@ class CheckpointReader {
  public:
   explicit CheckpointReader(const InputFile& metadata)
       : pickle_(metadata.path(), contents_of(metadata),
-                only_torch_globals(metadata.path(), checkpoint_globals)) {}
+                only_torch_globals(metadata.path(),
+                                   {checkpoint_globals.begin(), checkpoint_globals.end()})) {}
 
   void read() {
     const PickleValue& root = pickle_.root();

@@ -3,17 +3,15 @@
 // JSON inside a script element.
 #include "lib/page/data_page.h"
 
-#include <nlohmann/json.hpp>
+#include "lib/text/json_text.h"
 
 namespace binade {
 
 std::string data_page(std::string_view before, const nlohmann::ordered_json& data,
                       std::string_view after) {
   // A name may be "</script>" or "<!--": inside a string, \u003c is the same character.
-  const std::string text =
-      data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::string out(before);
-  for (const char c : text) {
+  for (const char c : json_text(data)) {
     if (c == '<') {
       out += "\\u003c";
     } else {

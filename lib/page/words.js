@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as text. Where a function takes null, that is a number that does not exist, and its text is a dash.
+// Numbers as text, and the texts of data as they may be shown. Where a function takes null, that is a number that does
+// not exist, and its text is a dash.
 
 const thin = '\u202f';
 const none = '–';
+
+// For JSON.parse: texts with the characters that turn the order of others around, or have no width, written as \u and
+// four digits (printable_character() in lib/text/error.h).
+function visible(_, value) {
+  return typeof value !== 'string' ? value
+    : value.replace(/[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+      (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 // 2^k with raised digits, for text in which no element can stand.
 function power(k) {

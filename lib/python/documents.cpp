@@ -12,6 +12,7 @@
 #include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 
 namespace binade::python {
@@ -103,7 +104,7 @@ nlohmann::ordered_json json_of_python(nb::handle x) {
 }
 
 nb::object document(const char* name, std::string_view text, const nlohmann::ordered_json& json) {
-  return python_call("_documents", name, text_object(text), text_object(json.dump(2) + "\n"));
+  return python_call("_documents", name, text_object(text), text_object(json_text(json, 2) + "\n"));
 }
 
 }  // namespace binade::python

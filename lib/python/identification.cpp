@@ -24,6 +24,7 @@
 #include "lib/python/operands.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 
 namespace binade::python {
@@ -84,9 +85,7 @@ IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d,
   on(operands, [&] {
     found->identification = identified(o);
     text = identification_text(found->identification, shown(o));
-    json = identification_json(found->identification, shown(o))
-               .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-           "\n";
+    json = json_text(identification_json(found->identification, shown(o)), 2) + "\n";
   });
   found->files = o.files;
   found->like = operands.like();

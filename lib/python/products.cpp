@@ -39,6 +39,7 @@
 #include "lib/python/operands.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 
 namespace binade::python {
@@ -108,7 +109,7 @@ GemmAccountObject account_of(nb::handle a, nb::handle b, nb::handle c, nb::handl
     const GemmOperands read = operands_of(o, named.model);
     const GemmAccount found = account(named.model, read);
     const GemmTitle title = title_of(o, named);
-    return std::pair(account_text(found, title), to_json(found, title).dump(1) + "\n");
+    return std::pair(account_text(found, title), json_text(to_json(found, title), 1) + "\n");
   });
   return product_document<GemmAccountObject>("GemmAccount", text, json);
 }
@@ -167,7 +168,7 @@ ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::han
     o.d = operands.add(d, "d");
     const auto [text, json] = on(operands, [&] {
       const GemmValidation x = validated(o);
-      return std::pair(gemm_validation_text(x, o), gemm_validation_json(x, o).dump(2) + "\n");
+      return std::pair(gemm_validation_text(x, o), json_text(gemm_validation_json(x, o), 2) + "\n");
     });
     return product_document<ValidationObject>("Validation", text, json);
   }
@@ -180,7 +181,8 @@ ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::han
       .dots = x.call.dots, .rules = x.call.rules, .show = show, .evidence = evidence};
   const auto [text, json] = on(x.operands, [&] {
     const DotValidation found = validated(o);
-    return std::pair(dot_validation_text(found, o), dot_validation_json(found, o).dump(2) + "\n");
+    return std::pair(dot_validation_text(found, o),
+                     json_text(dot_validation_json(found, o), 2) + "\n");
   });
   return product_document<ValidationObject>("Validation", text, json);
 }
@@ -191,8 +193,8 @@ struct ToldExplanation {
 };
 
 ToldExplanation told(const Explanation& x, bool all, std::optional<int> block) {
-  ToldExplanation out{explanation_text(x, {false, all, block}), explanation_json(x).dump(2) + "\n",
-                      "", ""};
+  ToldExplanation out{explanation_text(x, {false, all, block}),
+                      json_text(explanation_json(x), 2) + "\n", "", ""};
   try {
     out.svg = explanation_svg(x, block ? *block : block_that_loses_most(x));
   } catch (const Error& error) {

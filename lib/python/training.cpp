@@ -34,6 +34,7 @@
 #include "lib/study/sweep_table.h"
 #include "lib/study/train_job.h"
 #include "lib/text/error.h"
+#include "lib/text/json_text.h"
 
 namespace binade::python {
 namespace {
@@ -44,7 +45,7 @@ using Json = nlohmann::ordered_json;
 /// A document of _training.py.
 template <class Made>
 Made answer(const char* name, const std::string& text, const Json& json, int indent) {
-  const std::string dumped = json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string dumped = json_text(json, indent) + "\n";
   return nb::borrow<Made>(python_call("_training", name, text_object(text), text_object(dumped)));
 }
 

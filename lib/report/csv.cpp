@@ -4,10 +4,14 @@
 // figure of a format begins in format_report.h.
 #include "lib/report/csv.h"
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {
@@ -46,36 +50,50 @@ std::vector<SourcedColumn> columns_of_format(const std::string& f, const Json& s
   return out;
 }
 
+/// A column that does not depend on the report's options. Its value is under `key`, or under `inner`
+/// of what is there.
+struct FixedColumn {
+  const char* name;
+  CellKind kind;
+  const char* key;
+  const char* inner = nullptr;
+};
+
+constexpr std::array<FixedColumn, 24> fixed_columns{{
+    {"name", CellKind::text, "name"},
+    {"file", CellKind::text, "file"},
+    {"role", CellKind::text, "role"},
+    {"step", CellKind::integer, "time", "step"},
+    {"layer", CellKind::text, "time", "layer"},
+    {"dtype", CellKind::text, "dtype"},
+    {"shape", CellKind::text, "shape"},
+    {"status", CellKind::text, "status"},
+    {"values_count", CellKind::integer, "values"},
+    {"zeros_count", CellKind::integer, "zeros"},
+    {"nan_count", CellKind::integer, "nan"},
+    {"inf_count", CellKind::integer, "inf"},
+    {"negative_count", CellKind::integer, "negative"},
+    {"nonzero_count", CellKind::integer, "nonzero"},
+    {"min_magnitude", CellKind::number, "min"},
+    {"max_magnitude", CellKind::number, "max"},
+    {"loss_scale_status", CellKind::text, "loss_scale", "status"},
+    {"loss_scale_min_log2", CellKind::integer, "loss_scale", "s_min_log2"},
+    {"loss_scale_max_log2", CellKind::integer, "loss_scale", "s_max_log2"},
+    {"loss_scale_recommended_log2", CellKind::integer, "loss_scale", "recommended_log2"},
+    {"loss_scale_lost_l2_share", CellKind::number, "loss_scale", "lost_l2_at_recommended"},
+    {"advice_format", CellKind::text, "advice", "format"},
+    {"advice_min_log2", CellKind::integer, "advice", "s_min_log2"},
+    {"advice_max_log2", CellKind::integer, "advice", "s_max_log2"},
+}};
+
 std::vector<SourcedColumn> table_columns(const Json& options) {
-  constexpr auto text = CellKind::text;
-  constexpr auto integer = CellKind::integer;
-  constexpr auto number = CellKind::number;
-  std::vector<SourcedColumn> out{
-      {{"name", text}, {"name"}},
-      {{"file", text}, {"file"}},
-      {{"role", text}, {"role"}},
-      {{"step", integer}, {"time", "step"}},
-      {{"layer", text}, {"time", "layer"}},
-      {{"dtype", text}, {"dtype"}},
-      {{"shape", text}, {"shape"}},
-      {{"status", text}, {"status"}},
-      {{"values_count", integer}, {"values"}},
-      {{"zeros_count", integer}, {"zeros"}},
-      {{"nan_count", integer}, {"nan"}},
-      {{"inf_count", integer}, {"inf"}},
-      {{"negative_count", integer}, {"negative"}},
-      {{"nonzero_count", integer}, {"nonzero"}},
-      {{"min_magnitude", number}, {"min"}},
-      {{"max_magnitude", number}, {"max"}},
-      {{"loss_scale_status", text}, {"loss_scale", "status"}},
-      {{"loss_scale_min_log2", integer}, {"loss_scale", "s_min_log2"}},
-      {{"loss_scale_max_log2", integer}, {"loss_scale", "s_max_log2"}},
-      {{"loss_scale_recommended_log2", integer}, {"loss_scale", "recommended_log2"}},
-      {{"loss_scale_lost_l2_share", number}, {"loss_scale", "lost_l2_at_recommended"}},
-      {{"advice_format", text}, {"advice", "format"}},
-      {{"advice_min_log2", integer}, {"advice", "s_min_log2"}},
-      {{"advice_max_log2", integer}, {"advice", "s_max_log2"}},
-  };
+  std::vector<SourcedColumn> out;
+  for (const FixedColumn& fixed : fixed_columns) {
+    SourcedColumn& one = out.emplace_back(SourcedColumn{{fixed.name, fixed.kind}, {}});
+    for (const char* key : {fixed.key, fixed.inner}) {
+      if (key != nullptr) one.keys.emplace_back(key);
+    }
+  }
   for (const Json& f : options.at("formats")) {
     for (SourcedColumn& one : columns_of_format(f.get<std::string>(), options.at("scales_log2"))) {
       out.push_back(std::move(one));
@@ -111,9 +129,18 @@ std::string quoted_field(const std::string& field) {
   return out + "\"";
 }
 
-std::string csv_field(const Json& cell) {
+/// Returns whether a spreadsheet would take the text for a formula.
+bool is_formula(const std::string& text) {
+  return !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+}
+
+std::string csv_field(const Json& cell, CsvReader reader) {
   if (cell.is_null()) return "";
-  return cell.is_string() ? quoted_field(cell.get_ref<const std::string&>()) : cell.dump();
+  if (!cell.is_string()) return cell.dump();
+  const auto& text = cell.get_ref<const std::string&>();
+  const std::string harmless = (is_formula(text) ? "'" : "") + text;
+  return quoted_field(reader == CsvReader::terminal ? printable(harmless, std::string::npos)
+                                                    : harmless);
 }
 
 /// Returns the fields with commas between them and CR LF at the end.
@@ -145,8 +172,8 @@ struct CsvLines::Columns {
   std::vector<SourcedColumn> all;
 };
 
-CsvLines::CsvLines(const Json& options)
-    : columns_(std::make_unique<const Columns>(Columns{table_columns(options)})) {}
+CsvLines::CsvLines(const Json& options, CsvReader reader)
+    : columns_(std::make_unique<const Columns>(Columns{table_columns(options)})), reader_(reader) {}
 CsvLines::~CsvLines() = default;
 
 std::string CsvLines::head() const {
@@ -155,8 +182,8 @@ std::string CsvLines::head() const {
 }
 
 std::string CsvLines::line(const Json& tensor) const {
-  return csv_line(columns_->all, [&tensor](const SourcedColumn& one) {
-    return csv_field(table_cell(tensor, one.keys));
+  return csv_line(columns_->all, [&](const SourcedColumn& one) {
+    return csv_field(table_cell(tensor, one.keys), reader_);
   });
 }
 

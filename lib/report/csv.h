@@ -30,12 +30,18 @@ struct TensorTable {
 /// Returns the table of a report that is given as JSON.
 TensorTable tensor_table(const nlohmann::ordered_json& report);
 
+/// Who reads CSV: a program, which gets texts as they are, or people at a terminal, which must not
+/// get their control characters (printable()).
+enum class CsvReader : std::uint8_t { program, terminal };
+
 /// Writes the table as CSV (RFC 4180), line by line: first the names of the columns, then one line
-/// per tensor. Lines end in CR LF, fields are quoted where needed, and null is an empty field.
+/// per tensor. Lines end in CR LF, fields are quoted where needed, and null is an empty field. A
+/// text that a spreadsheet would take for a formula, because it begins with = + - @, a tab or CR,
+/// has a single quote before it.
 class CsvLines {
  public:
   /// `options` are those of the report, as JSON.
-  explicit CsvLines(const nlohmann::ordered_json& options);
+  explicit CsvLines(const nlohmann::ordered_json& options, CsvReader reader = CsvReader::program);
   ~CsvLines();
   CsvLines(const CsvLines&) = delete;
   CsvLines& operator=(const CsvLines&) = delete;
@@ -46,6 +52,7 @@ class CsvLines {
  private:
   struct Columns;
   std::unique_ptr<const Columns> columns_;
+  CsvReader reader_;
 };
 
 /// Returns the whole CSV of a report that is given as JSON.

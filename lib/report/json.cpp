@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/report/time_json.h"
+#include "lib/text/json_text.h"
 #include "lib/version.h"
 
 namespace binade {
@@ -187,9 +188,7 @@ Json tensor_json(const TensorReport& tensor, const ReportOptions& options) {
   return out;
 }
 
-std::string json_line(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string json_line(const Json& value) { return json_text(value); }
 
 void JsonTensors::add(const Json& tensor) {
   lines_.add((lines_.empty() ? "[\n  " : ",\n  ") + json_line(tensor));

@@ -11,18 +11,6 @@
 
 namespace binade {
 
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// The Error of a file or folder that the operating system does not open, read or write, or that is
-/// not what it was used as (a folder where a file is needed, say).
-class FileError : public Error {
- public:
-  using Error::Error;
-};
-
 /// Returns whether a character is one of the invisible ones that reorder, break or hide the text
 /// around them: marks of direction (U+200E, U+202E …), line and paragraph separators, and spaces of
 /// no width.
@@ -78,6 +66,21 @@ inline std::string printable(std::string_view text, std::size_t longest = 200) {
   }
   return line;
 }
+
+/// Its message is one line that a terminal may show, whatever text of users and files it repeats:
+/// the constructor makes it printable().
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& line)
+      : std::runtime_error(printable(line, std::string::npos)) {}
+};
+
+/// The Error of a file or folder that the operating system does not open, read or write, or that is
+/// not what it was used as (a folder where a file is needed, say).
+class FileError : public Error {
+ public:
+  using Error::Error;
+};
 
 /// The `longest` with which messages print a path: the longest that Linux takes, in bytes.
 constexpr std::size_t longest_path = 4096;

@@ -11,6 +11,7 @@
 #include "emulate/carrier.h"
 #include "lib/device/kernel_report.h"
 #include "lib/number/encoding_text.h"
+#include "lib/text/json_text.h"
 
 namespace binade {
 namespace {
@@ -185,7 +186,7 @@ std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck>
   for (const ScalarCheck& check : checks) json["instructions"].push_back(scalar_check_json(check));
   json["kernels"] = kernel_checks_json(kernels);
   json["rates"] = kernel_rates_json(rates);
-  return json.dump(1) + "\n";
+  return json_text(json, 1) + "\n";
 }
 
 }  // namespace binade

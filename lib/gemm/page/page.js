@@ -2,7 +2,7 @@
 //
 // The page's wiring: words are written once, figures are drawn again whenever their width changes.
 
-const account = JSON.parse(by_id('account').textContent);
+const account = JSON.parse(by_id('account').textContent, visible);
 
 const depth_names = {whole: 'kept whole', shortened: 'low bits cut', vanished: 'vanished'};
 

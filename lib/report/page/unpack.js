@@ -7,12 +7,6 @@
 
 const segment_count = 9;
 
-// A text in which characters that turn the order of others around, or have no width, are written as \u and their number.
-function visible(_, value) {
-  return typeof value !== 'string' ? value : value.replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16)}`);
-}
-
 // Returns a promise of {line: the parsed JSON, bytes: what follows it}, which is rejected if the data are damaged.
 async function unpack_data(text) {
   const letters = atob(text);

@@ -2,7 +2,7 @@
 //
 // The page's wiring: words are written once, plots are drawn again whenever their width changes.
 
-const data = JSON.parse(by_id('data').textContent);
+const data = JSON.parse(by_id('data').textContent, visible);
 const redraws = [];
 
 // Calls choose(x or null) as the pointer or the arrow keys go to one of the plot's x, which are `stops`.

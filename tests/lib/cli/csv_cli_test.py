@@ -3,9 +3,11 @@
 # binade report --csv as a spreadsheet reads it: RFC 4180, a row for each tensor, the same figures as the JSON. Run as
 # csv_cli_test.py PATH_TO_BINADE; needs Python only.
 
+import contextlib
 import csv
 import io
 import os
+import pty
 import struct
 import sys
 
@@ -57,6 +59,29 @@ class Csv(CliCase):
                 self.assertEqual(fields[column], "" if value is None else str(value), (column, tensor["name"]))
         self.assertEqual([row[head.index("shape")] for row in rows], ["2x2", "1", "0", ""])
         self.assertFalse([name for name in head if name.startswith("e5m2")])
+
+    def test_a_name_is_never_a_formula(self):
+        names = ["=1+1", "+a", "-a", "@a", "\ta", "\ra", "a=b", "'=a"]
+        self.write("grads.safetensors", safetensors(*((name, "F32", [1], f32(-1.0)) for name in names)))
+        _, (head, *rows) = self.rows()
+        self.assertEqual([row[head.index("name")] for row in rows], ["'" + name for name in names[:6]] + names[6:])
+
+    def test_a_terminal_gets_no_control_characters_and_a_file_the_exact_names(self):
+        name = "x\x1b[31m\u202e\ny.grad"
+        self.write("grads.safetensors", safetensors((name, "F32", [1], f32(1.0))))
+        text, (_, row) = self.rows()
+        self.assertEqual(row[0], name)
+        process, terminal = pty.fork()
+        if process == 0:
+            os.execv(self.program, [self.program, "report", self.path("grads.safetensors"), "--csv", "-"])
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while piece := os.read(terminal, 65536):
+                shown += piece
+        os.close(terminal)
+        self.assertEqual(os.waitpid(process, 0)[1], 0)
+        self.assertIn(rb"x\x1b[31m\xe2\x80\xae\x0ay.grad,", shown)
+        self.assertNotIn(b"\x1b", shown)
 
     def test_files_and_standard_output(self):
         text, _ = self.rows()

@@ -8,7 +8,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from cli_case import CliCase, main
+from cli_case import UNSHOWN, CliCase, main
 
 
 class Options(CliCase):
@@ -26,6 +26,15 @@ class Options(CliCase):
                 self.assertIn(f"{option}: {said}", self.complaint(*words, option, value))
             tried += 1
         self.assertGreater(tried, least)
+
+    def test_what_is_typed_is_repeated_in_one_line_that_a_terminal_may_show(self):
+        typed = "1\x1b[31mX\nY\r\x7f\u009b\u202e\u2066\u061c\u2028Z"
+        for words in (("validate",), ("report", "x", "--headroom"), ("report", "x", "--prefer"), ("report", "x", "--tensors"),
+                      ("record", "--seed"), ("check", "--testfloat"), ("report",), ("report", "--")):
+            self.assertIn(r"1\x1b[31mX\x0aY\x0d\x7f\xc2\x9b\xe2\x80\xae", self.complaint(*words, typed), words)
+        self.assertIn(r"'f16_ad\x1b'; did you mean f16_add", self.complaint("check", "--testfloat", "f16_ad\x1b"))
+        self.assertLess(len(self.complaint("report", "x", "--tensors", "1" * 5000)), 2000)
+        self.assertNotRegex(self.good("autocast", typed, "--json"), f"[{UNSHOWN}]")
 
     def test_a_count_is_never_negative(self):
         self.refused("UINT", "-1", "Value -1 is negative", 20)

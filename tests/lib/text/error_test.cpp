@@ -27,6 +27,13 @@ TEST_CASE("control characters cannot break the line or move the cursor") {
   CHECK(printable("\u200A\u2010\u2027\u202F\u061B") == "\u200A\u2010\u2027\u202F\u061B");
 }
 
+TEST_CASE("an error is one line that a terminal may show, whatever it repeats") {
+  CHECK(Error("a\nb\x1b[31m \u202E\u2066 é").what() ==
+        "a\\x0ab\\x1b[31m \\xe2\\x80\\xae\\xe2\\x81\\xa6 é"s);
+  const std::string line(5000, 'x');
+  CHECK(FileError(line).what() == line);
+}
+
 TEST_CASE("a long name keeps its beginning and no half character") {
   CHECK(printable(std::string(200, 'x')) == std::string(200, 'x'));
   CHECK(printable(std::string(201, 'x')) == std::string(200, 'x') + "...");
