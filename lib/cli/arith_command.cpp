@@ -185,6 +185,8 @@ void run_arith(const ArithArguments& a) {
                   .to = parse_format(a.format).format,
                   .attributes = attributes_of(a.attributes),
                   .seed = a.seed};
+  check_effects(how.attributes, how.to, printable(a.format));
+  check_seed(how.attributes, how.seed);
   if (!fits_in(how.to, binary64)) {
     throw Error(
         "--format " + printable(a.format) +

@@ -25,6 +25,7 @@
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/json_text.h"
 
 namespace binade {
@@ -58,7 +59,14 @@ void write(const Explanation& x, const ExplainOutput& output) {
   }
 }
 
+/// Throws Error if --block names a block that nothing shows apart: JSON has all of them.
+void check_output(const ExplainOutput& output) {
+  refuse_idle(std::array{IdleOption{"--block", output.block && output.json && output.svg.empty(),
+                                    "with --json, which has every block"}});
+}
+
 void explain_one(const OneDot& options) {
+  check_output(options.output);
   const DotFiles& files = options.dots.files;
   prepare_outputs(std::array{InputPath{"--a", files.a}, InputPath{"--b", files.b},
                              InputPath{"--c", options.dots.c}, InputPath{"--d", files.d},
@@ -103,7 +111,8 @@ void define_explain_dots(App app) {
 }
 
 void explain_one(const OneElement& options) {
-  (void)model_of(options.product);
+  check_effects(options.product, model_of(options.product).model);
+  check_output(options.output);
   std::vector<InputPath> read = inputs_of(options.product);
   read.push_back({"--d", file_of(options.d)});
   prepare_outputs(read, std::array{OutputPath{"--svg", options.output.svg}});

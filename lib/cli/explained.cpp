@@ -5,11 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "lib/cli/rule_options.h"
 #include "lib/device/recording.h"
 #include "lib/explain/dot_terms.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 
 namespace binade {
 namespace {
@@ -73,11 +76,22 @@ ExplainedOperands operands_of(const OneDot& options) {
   if (ways != 1) {
     throw Error("give one of --terms, --recording, or --a and --b; see binade explain dots --help");
   }
-  if (!options.recording.empty()) return recorded(options);
+  const bool is_recorded = !options.recording.empty();
+  const bool is_typed = !options.terms.empty();
+  const std::string beside_terms = "with --terms, which are one sum";
+  const std::string beside_recording = "with --recording, which has its own";
+  refuse_idle(std::array{
+      IdleOption{"--row", is_typed && options.row, beside_terms},
+      IdleOption{"--c", is_typed && !options.dots.c.empty(), beside_terms, "give --addend"},
+      IdleOption{"--d", is_typed && !options.dots.files.d.empty(), beside_terms},
+      IdleOption{"--c", is_recorded && !options.dots.c.empty(), beside_recording},
+      IdleOption{"--d", is_recorded && !options.dots.files.d.empty(), beside_recording},
+  });
+  if (is_recorded) return recorded(options);
   if (options.dots.architecture.empty() || options.dots.instruction.empty()) {
     throw Error("--arch and --instruction say which rules to explain; see binade architectures");
   }
-  if (!options.terms.empty()) return typed(options);
+  if (is_typed) return typed(options);
   if (options.dots.files.a.empty() || options.dots.files.b.empty()) {
     throw Error("--a and --b go together");
   }

@@ -74,6 +74,7 @@ DeviceGemm gemm_here_or_there(Device* device, const NamedGemm& named,
 int run_gemm(const GemmArguments& options) {
   check_names(options);
   NamedGemm named = model_of(options.product);
+  check_effects(options.product, named.model);
   OpenedDevice opened;
   if (options.device.asked()) {
     check_order_for_device(named.model);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -15,6 +16,7 @@
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 
 namespace binade {
 namespace {
@@ -61,11 +63,18 @@ void set_order(GemmModel& g, const std::string& text) {
 void check_integer(const GemmOptions& o) {
   const bool plain = o.promote_every.empty() && o.partial.empty() && o.splits.empty() &&
                      o.bias.empty() && o.epilogue_format.empty() && o.out_format.empty() &&
-                     o.alpha == 1 && o.beta == 1 && !o.saturate;
+                     o.alpha == 1 && o.beta == 1 && o.fused == "alpha" && !o.saturate;
   if (plain) return;
   throw Error(
       "an integer product has no promotion, split, epilogue or other output than s32; leave those "
       "options out");
+}
+
+bool is_divided(const GemmModel& g) { return g.sum.splits[0].parts > 1; }
+
+/// Whether the epilogue adds C or a bias to the sum.
+bool adds_in_epilogue(const GemmOptions& o, const GemmModel& g) {
+  return (!o.c.empty() && !g.sum.c_first && g.epilogue.beta != 0) || !o.bias.empty();
 }
 
 }  // namespace
@@ -169,6 +178,9 @@ NamedGemm model_of(const GemmOptions& o) {
   set_order(g, o.k_order);
   if (is_integer(g.types.d)) {
     check_integer(o);
+    refuse_idle(
+        std::array{IdleOption{"--k-order", g.sum.order != KOrder{} && !g.model.integer.satfinite,
+                              "on a product of integers, which is the same in every order"}});
     return out;
   }
   if (!o.promote_every.empty()) set_promotion(g, o.promote_every);
@@ -184,7 +196,30 @@ NamedGemm model_of(const GemmOptions& o) {
   if (!o.epilogue_format.empty()) g.epilogue.compute = format_of(o.epilogue_format);
   if (!o.out_format.empty()) g.epilogue.out = format_of(o.out_format);
   g.epilogue.saturate = o.saturate;
+  refuse_idle(std::array{
+      IdleOption{"--arch", chain && !o.architecture.empty(),
+                 "on a chain of rounded operations, which is the same on all"},
+      IdleOption{"--partial", !is_divided(g) && g.sum.partial != g.types.d, "without --split"},
+      IdleOption{"--beta", o.c_first && o.beta != 1,
+                 "with --c-first, which begins with C as it is"},
+  });
   return out;
+}
+
+bool computes_epilogue(const GemmOptions& o, const GemmModel& g) {
+  return g.epilogue.alpha != 1 || adds_in_epilogue(o, g);
+}
+
+void check_effects(const GemmOptions& o, const GemmModel& g) {
+  if (is_integer(g.types.d)) return;
+  const std::string nothing_added = "where the epilogue adds neither C nor a bias";
+  refuse_idle(std::array{
+      IdleOption{"--beta", o.c.empty() && o.beta != 1, "without C"},
+      IdleOption{"--c-first", o.c.empty() && o.c_first, "without C"},
+      IdleOption{"--fused", !adds_in_epilogue(o, g) && !g.epilogue.sum_last, nothing_added},
+      IdleOption{"--epilogue-format", !computes_epilogue(o, g) && g.epilogue.compute != g.types.d,
+                 nothing_added + " and alpha is 1"},
+  });
 }
 
 void adopt_output(const GemmOptions& o, const std::string& d, GemmModel& model) {

@@ -38,8 +38,14 @@ inline constexpr const char* matrix_a_help =
 /// Declares the positionals A, B and C and all options. `options` must live as long as the command.
 void add_gemm_options(App app, GemmOptions& options);
 
-/// The model that the options name. Throws Error if an option is wrong, or two of them do not go together.
+/// The model that the options name. Throws Error if an option is wrong, if two of them do not go together, or if one can
+/// have no effect on any product of this model.
 NamedGemm model_of(const GemmOptions& options);
+/// Throws Error if an option can have no effect on the product of these files, such as --beta without C. Not for models
+/// that are used for many products.
+void check_effects(const GemmOptions& options, const GemmModel& model);
+/// Whether the epilogue does more with these files than round the sum, so that --epilogue-format has an effect.
+bool computes_epilogue(const GemmOptions& options, const GemmModel& model);
 
 /// Sets the model's output format to that of the file `d`, which a kernel wrote, if it has a floating dtype, no option names
 /// the format, and the product is not one of integers.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/paragraph.h"
 
 namespace binade {
@@ -218,6 +219,18 @@ CommandTree tree_of(const CLI::App& app, const std::string& above, const Program
   return tree;
 }
 
+/// Throws Error if an option of the commands above was given, which is theirs alone: `validate --json dots`.
+void refuse_options_before(const CLI::App& app) {
+  const CLI::App* const above = app.get_parent();
+  if (above == nullptr) return;
+  std::vector<IdleOption> before;
+  for (const CLI::Option* option : above->get_options([](const CLI::Option*) { return true; })) {
+    before.push_back(
+        {option->get_name(), option->count() > 0, "before " + app.get_name(), "give it behind"});
+  }
+  refuse_idle(before);
+}
+
 }  // namespace
 
 Option App::option_of(CLI::Option* option) const { return {option, &notes_->of[option]}; }
@@ -276,7 +289,12 @@ void App::require_subcommand(std::size_t least, std::size_t most) const {
 
 void App::footer(const std::string& text) const { app_->footer(text); }
 void App::allow_extras() const { app_->allow_extras(); }
-void App::callback(std::function<void()> act) const { app_->callback(std::move(act)); }
+void App::callback(std::function<void()> act) const {
+  app_->callback([app = app_, act = std::move(act)] {
+    refuse_options_before(*app);
+    act();
+  });
+}
 
 std::size_t App::count(const std::string& option) const { return app_->count(option); }
 std::vector<std::string> App::remaining() const { return app_->remaining(); }

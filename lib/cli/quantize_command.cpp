@@ -37,9 +37,12 @@ struct QuantizeArguments {
 };
 
 Quantizer quantizer_from(const QuantizeArguments& a) {
-  return {.format = parse_format(a.format).format,
-          .attributes = attributes_of(a.attributes),
-          .seed = a.seed};
+  const Quantizer out{.format = parse_format(a.format).format,
+                      .attributes = attributes_of(a.attributes),
+                      .seed = a.seed};
+  check_effects(out.attributes, out.format, printable(a.format));
+  check_seed(out.attributes, out.seed);
+  return out;
 }
 
 bool ends_with(const std::string& text, const char* end) {

@@ -27,6 +27,7 @@
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 #include "lib/validate/device_report.h"
@@ -316,6 +317,9 @@ void define_validate(App app, int& status) {
           "a GPU follows its own rules; --zero-raises, --floor and --cut-to-zero are for --replay "
           "and --emulated");
     }
+    refuse_idle(std::array{IdleOption{"--emulated",
+                                      !options->device && !options->device_option.emulated.empty(),
+                                      "without --device"}});
     status = options->device ? validate_device(*options) : validate_replay(*options);
   });
 }

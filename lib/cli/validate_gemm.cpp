@@ -143,7 +143,9 @@ std::string explain_command(const ValidateGemmOptions& options, const NamedGemm&
   if (o.files.transposed_a) out += " --transpose-a";
   if (o.files.transposed_b) out += " --transpose-b";
   if (o.files.round) out += " --round";
-  const std::string order = options_of(named.model);
+  GemmModel model = named.model;
+  if (!computes_epilogue(o, model)) model.epilogue.compute = model.types.d;
+  const std::string order = options_of(model);
   if (!order.empty()) out += " " + order;
   for (const std::string& word : words_of(o.rules)) out += " " + word;
   return out + fmt::format(" --d {} --element {} {}", quoted(options.d), x.row, x.column);
@@ -319,6 +321,7 @@ void define_validate_gemm(App app, int& status) {
       "  binade validate gemm a.npy b.npy --d d.npy --arch sm_90 --instruction "
       "wgmma.m64n8k32.f32.e4m3.e4m3 \\\n      --promote-every 4");
   gemm.callback([&status, options] {
+    check_effects(options->product, model_of(options->product).model);
     const GemmValidation x = [&] {
       ProgressLine line("GMAC");
       return validated(*options,

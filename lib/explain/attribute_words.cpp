@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/spelling.h"
 
 namespace binade {
@@ -43,6 +44,12 @@ auto look_up(const Table& table, std::string_view option, std::string_view word)
   throw unknown_choice(option, word, names_of(table));
 }
 
+/// A setting of stochastic rounding, and whether it was given for another one.
+IdleOption not_drawn(std::string_view name, Rounding rounding, bool given) {
+  return {name, given && rounding != Rounding::stochastic,
+          "with --rounding " + std::string(rounding_name(rounding)), "choose stochastic"};
+}
+
 }  // namespace
 
 Attributes attributes_of(const AttributeOptions& options) {
@@ -52,6 +59,9 @@ Attributes attributes_of(const AttributeOptions& options) {
     throw Error("--random-bits " + std::to_string(options.random_bits) +
                 ": stochastic rounding takes from 1 to 32 random bits");
   }
+  const AttributeOptions usual;
+  refuse_idle(
+      std::array{not_drawn("--random-bits", *rounding, options.random_bits != usual.random_bits)});
   return {.rounding = *rounding,
           .saturation = look_up(saturations, "--saturation", options.saturation),
           .flush_results = options.flush_results,
@@ -59,6 +69,15 @@ Attributes attributes_of(const AttributeOptions& options) {
           .tininess = look_up(tininesses, "--tininess", options.tininess),
           .nan = look_up(nan_results, "--nan", options.nan),
           .random_bits = options.random_bits};
+}
+
+void check_effects(const Attributes& a, const Format& format, const std::string& what) {
+  refuse_idle(std::array{IdleOption{"--nan", a.nan != Attributes{}.nan && !format.has_nan(),
+                                    "on " + what + ", which has no NaN"}});
+}
+
+void check_seed(const Attributes& a, std::uint64_t seed) {
+  refuse_idle(std::array{not_drawn("--seed", a.rounding, seed != 0)});
 }
 
 AttributeWords attribute_words() {

@@ -4,10 +4,12 @@
 // and in Python.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "emulate/attributes.h"
+#include "emulate/format.h"
 
 namespace binade {
 
@@ -23,8 +25,15 @@ struct AttributeOptions {
 };
 
 /// Returns the attributes that these words name. Throws Error with the option, the word that was given, all possible
-/// words and the one spelled most like it.
+/// words and the one spelled most like it; or if random bits were given, other than the default, for another rounding than
+/// stochastic.
 Attributes attributes_of(const AttributeOptions& options);
+
+/// Throws Error if an attribute has no effect on results in this format: a NaN in a format that has none. `what` is what the
+/// message calls the format.
+void check_effects(const Attributes& attributes, const Format& format, const std::string& what);
+/// Throws Error if a seed was given, other than the default, and nothing is drawn from it.
+void check_seed(const Attributes& attributes, std::uint64_t seed);
 
 /// All words for each attribute.
 struct AttributeWords {

@@ -3,6 +3,7 @@
 // Decodes one encoding, and writes it as text and as JSON.
 #include "lib/explain/shown_encoding.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -370,6 +371,10 @@ std::vector<ShownEncoding> shown_values(const ShowQuestion& question) {
   const std::uint32_t random = random_of(question, attributes);
   std::vector<NamedOrCustom> chosen;
   for (const std::string& text : question.formats) chosen.push_back(parse_format(text));
+  const auto has_nan = [](const NamedOrCustom& x) { return x.format.has_nan(); };
+  if (std::ranges::none_of(chosen, has_nan)) {
+    check_effects(attributes, chosen[0].format, printable(chosen[0].name));
+  }
   std::vector<ShownEncoding> all;
   for (const std::string& value : question.values) {
     const Literal literal = parse_literal(value);

@@ -206,7 +206,9 @@ std::string options_of(const GemmModel& g) {
   for (const Split& split : g.sum.splits) {
     if (split.parts > 1) option("--split", spelled(split));
   }
-  if (g.sum.partial != usual.sum.partial) option("--partial", format_word(g.sum.partial));
+  const bool divided = g.sum.splits[0].parts > 1;
+  if (divided && g.sum.partial != usual.sum.partial)
+    option("--partial", format_word(g.sum.partial));
   if (g.sum.c_first != usual.sum.c_first) option("--c-first", "");
   const Epilogue& e = g.epilogue;
   if (e.alpha != usual.epilogue.alpha) option("--alpha", fmt::format("{}", e.alpha));

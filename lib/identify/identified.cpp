@@ -3,12 +3,14 @@
 // Turns the options into a search; the command and the Python module both begin here.
 #include "lib/identify/identified.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 
 namespace binade {
 namespace {
@@ -29,6 +31,13 @@ void check(const IdentifyOptions& o) {
     throw Error("--alpha and --beta must be finite");
   }
   (void)searched_by(o);
+  const IdentifyOptions usual;
+  refuse_idle(std::array{
+      IdleOption{"--beta", o.files.c.empty() && o.epilogue.beta != usual.epilogue.beta,
+                 "without --c"},
+      IdleOption{"--show", o.all && o.show != usual.show, "with --all"},
+      IdleOption{"--seed", o.propose.empty() && o.seed != usual.seed, "without --propose"},
+  });
 }
 
 Identification identified(const IdentifyOptions& o, const SearchProgress& progress) {

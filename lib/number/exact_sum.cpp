@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fixed-point arithmetic on 72 limbs: addition with carries, and a division that looks at the
-// leading bits and is done at full length only if those do not decide the rounding.
+// leading bits and is done at full length only if those do not decide the rounding. Roots are compared
+// as squares, which are exact.
 #include "lib/number/exact_sum.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace {
 using Limbs = std::array<std::uint64_t, ExactSum::size>;
 using ConstLimbs = std::span<const std::uint64_t>;
 
-int highest_bit(const Limbs& limbs) {
+int highest_bit(ConstLimbs limbs) {
   for (std::size_t i = limbs.size(); i-- > 0;) {
     if (limbs[i] != 0) return static_cast<int>(64 * i) + bit_width(limbs[i]) - 1;
   }
@@ -67,11 +69,54 @@ std::strong_ordering compare_limbs(ConstLimbs a, ConstLimbs b) {
   return std::lexicographical_compare_three_way(a.rbegin(), a.rend(), b.rbegin(), b.rend());
 }
 
-/// Returns 64 bits, from the bit `top`, the highest that is set, downwards.
-std::uint64_t leading_bits(const Limbs& limbs, int top) {
-  const auto i = static_cast<std::size_t>(top / 64);
-  const int below = 63 - top % 64;
-  return limbs[i] << below | (below != 0 && i != 0 ? limbs[i - 1] >> (64 - below) : 0);
+/// Returns 64 bits, from the bit `low` upwards; bits beyond either end of the limbs are 0.
+std::uint64_t bits_from(ConstLimbs limbs, int low) {
+  const int whole = low >> 6;
+  const int part = low & 63;
+  const auto limb = [limbs](int i) {
+    return i >= 0 && i < static_cast<int>(limbs.size()) ? limbs[static_cast<std::size_t>(i)] : 0;
+  };
+  return part == 0 ? limb(whole) : limb(whole) >> part | limb(whole + 1) << (64 - part);
+}
+
+/// Returns 64 bits, from the bit `top` downwards.
+std::uint64_t leading_bits(ConstLimbs limbs, int top) { return bits_from(limbs, top - 63); }
+
+/// The number m·2^exponent, where m has at most 54 bits.
+struct Root {
+  std::uint64_t m;
+  int exponent;
+};
+
+/// Compares sqrt(a/b) with x by comparing a with b·x². None of them is zero.
+std::strong_ordering compare_squares(const Limbs& a, const Limbs& b, const Root& x) {
+  const uint128 square = static_cast<uint128>(x.m) * x.m;
+  std::array<std::uint64_t, ExactSum::size + 2> product{};
+  for (std::size_t j = 0; j < 2; ++j) {
+    const auto digit = static_cast<std::uint64_t>(square >> (64 * j));
+    std::uint64_t carry = 0;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      const uint128 sum = static_cast<uint128>(b[i]) * digit + product[i + j] + carry;
+      product[i + j] = static_cast<std::uint64_t>(sum);
+      carry = static_cast<std::uint64_t>(sum >> 64);
+    }
+    product[b.size() + j] = carry;
+  }
+  const int top_a = highest_bit(a);
+  const int top_product = highest_bit(product);
+  if (const auto order = top_a <=> top_product + 2 * x.exponent; order != 0) return order;
+  for (int below = 0; below <= std::max(top_a, top_product); below += 64) {
+    const auto order =
+        leading_bits(a, top_a - below) <=> leading_bits(product, top_product - below);
+    if (order != 0) return order;
+  }
+  return std::strong_ordering::equal;
+}
+
+/// Returns a share other than 0 and 1 as such a double.
+double inside(const ScaledDouble& share) {
+  constexpr double below_one = 1 - 0x1p-53;
+  return std::clamp(share.value(), std::numeric_limits<double>::denorm_min(), below_one);
 }
 
 /// Returns a/b if the leading 64 bits A and B of a and b decide the rounding, else nothing. With a
@@ -165,16 +210,9 @@ double ScaledDouble::value() const { return std::ldexp(significand, exponent); }
 double ScaledDouble::log2() const { return std::log2(significand) + exponent; }
 
 ExactSum shifted_right(const ExactSum& a, int n) {
-  const auto limb = [&a](int i) {
-    return i >= 0 && i < static_cast<int>(ExactSum::size) ? a.limbs[static_cast<std::size_t>(i)]
-                                                          : 0;
-  };
-  const int whole = n >= 0 ? n / 64 : -((63 - n) / 64);
-  const int part = n - 64 * whole;
   ExactSum out;
   for (int i = 0; i < static_cast<int>(ExactSum::size); ++i) {
-    const std::uint64_t high = part == 0 ? 0 : limb(i + whole + 1) << (64 - part);
-    out.limbs[static_cast<std::size_t>(i)] = limb(i + whole) >> part | high;
+    out.limbs[static_cast<std::size_t>(i)] = bits_from(a.limbs, 64 * i + n);
   }
   return out;
 }
@@ -223,6 +261,47 @@ ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {
   bool sticky = !rest.is_zero();
   if (next >= 0) sticky = sticky || any_below(a, next + 1);
   return rounded(quotient << 1 | (sticky ? 1 : 0), weight + 53);
+}
+
+std::strong_ordering compare_root(const ExactSum& a, const ExactSum& b, double x) {
+  if (a.is_zero() || x == 0) return (a.is_zero() ? 0 : 1) <=> (x == 0 ? 0 : 1);
+  int exponent = 0;
+  const auto m = static_cast<std::uint64_t>(std::ldexp(std::frexp(x, &exponent), 53));
+  return compare_squares(a.limbs, b.limbs, {m, exponent - 53});
+}
+
+ScaledDouble divide_root(const ExactSum& a, const ExactSum& b) {
+  const ScaledDouble quotient = divide(a, b);
+  if (quotient.significand == 0) return {};
+  const int odd = quotient.exponent & 1;
+  const int exponent = (quotient.exponent + odd) / 2 - 53;
+  // A root in [1/2, 1] of a rounded quotient is at most one unit away from the nearest to that of a/b,
+  // which lies between the two midpoints beside it.
+  auto m =
+      static_cast<std::uint64_t>(std::ldexp(std::sqrt(std::ldexp(quotient.significand, -odd)), 53));
+  const auto beside = [&](std::uint64_t midpoint) {
+    return compare_squares(a.limbs, b.limbs, {midpoint, exponent - 1});
+  };
+  const bool is_odd = (m & 1) != 0;
+  const auto above = beside(2 * m + 1);
+  if (above > 0 || (above == 0 && is_odd)) {
+    ++m;
+  } else if (const auto below = beside(2 * m - 1); below < 0 || (below == 0 && is_odd)) {
+    --m;
+  }
+  int shift = 0;
+  const double significand = std::frexp(static_cast<double>(m), &shift);
+  return {significand, exponent + shift};
+}
+
+double share_of(const ExactSum& part, const ExactSum& whole) {
+  if (part.is_zero() || part == whole) return part.is_zero() ? 0 : 1;
+  return inside(divide(part, whole));
+}
+
+double root_share_of(const ExactSum& part, const ExactSum& whole) {
+  if (part.is_zero() || part == whole) return part.is_zero() ? 0 : 1;
+  return inside(divide_root(part, whole));
 }
 
 std::string to_decimal(std::span<const std::uint64_t> limbs) {

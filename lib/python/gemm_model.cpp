@@ -266,8 +266,9 @@ void add_gemm_model(nb::module_& m) {
     zero_raises, floor, cut_to_zero: rules of fused sums in the place of the table's. round: operands are rounded first.
 
     `binade gemm --help` explains each in full. Two models are equal if they mean the same, however they are spelled; a model
-    can be a key of a dict and can be pickled. str() gives the words of the program. Raises ValueError if an option is wrong or
-    two do not go together.
+    can be a key of a dict and can be pickled. str() gives the words of the program. Raises ValueError if an option is wrong, if
+    two do not go together, or if one can have no effect. Options of C, bias and epilogue, which one product uses and another
+    does not, are refused only where they are given for a single product, without C, say.
 
     >>> GemmModel("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90", promote_every=4)
     GemmModel('wgmma.m64n8k32.f32.e4m3.e4m3', 'sm_90', promote_every=4)

@@ -69,7 +69,6 @@ IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d,
   if ((chains && cpu) || ((chains || cpu) && !o.architectures.empty())) {
     throw Error("--arch, --chains and --cpu exclude each other; give one");
   }
-  check(o);
   Operands operands;
   o.files.a = add_runs(operands, a, "a");
   o.files.b = add_runs(operands, b, "b");

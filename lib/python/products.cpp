@@ -79,6 +79,13 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
           o.rules};
 }
 
+/// Sets the operands' names, and checks that each option that was given for this product alone has an effect on it.
+void set_operands(Operands& operands, GemmOptions& o, nb::handle a, nb::handle b, nb::handle c,
+                  nb::handle bias, nb::handle model) {
+  operands.set(o, a, b, c, bias);
+  if (model.is_none()) check_effects(o, model_of(o).model);
+}
+
 nb::object multiply(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, nb::handle model,
                     Truth transpose_a, Truth transpose_b, nb::handle out, const nb::kwargs& given) {
   GemmOptions o = product_of(model, given, "gemm");
@@ -86,7 +93,7 @@ nb::object multiply(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, n
   o.files.transposed_b = transpose_b;
   NamedGemm named = model_of(o);
   Operands operands;
-  operands.set(o, a, b, c, bias);
+  set_operands(operands, o, a, b, c, bias, model);
   const GemmOperands read = on(operands, [&] { return operands_of(o, named.model); });
   const std::array shape{std::uint64_t{read.m}, std::uint64_t{read.n}};
   const Dtype dtype = result_dtype(named.model);
@@ -104,7 +111,7 @@ GemmAccountObject account_of(nb::handle a, nb::handle b, nb::handle c, nb::handl
   check_has_account(o);
   NamedGemm named = model_of(o);
   Operands operands;
-  operands.set(o, a, b, c, bias);
+  set_operands(operands, o, a, b, c, bias, model);
   const auto [text, json] = on(operands, [&] {
     const GemmOperands read = operands_of(o, named.model);
     const GemmAccount found = account(named.model, read);
@@ -164,7 +171,7 @@ ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::han
     o.product.files.transposed_b = transpose_b;
     o.show = show;
     Operands operands;
-    operands.set(o.product, a, b, c, bias);
+    set_operands(operands, o.product, a, b, c, bias, model);
     o.d = operands.add(d, "d");
     const auto [text, json] = on(operands, [&] {
       const GemmValidation x = validated(o);
@@ -239,7 +246,7 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
     if (!terms.is_none() || !addend.is_none() || !recording.is_none()) {
       throw Error("terms, addend, recording: of dots; give them, or an element of a whole product");
     }
-    operands.set(o.product, a, b, c, bias);
+    set_operands(operands, o.product, a, b, c, bias, model);
     o.d = operands.add(d, "d");
     return explanation_document(on(operands, [&] { return told(explained(o), all, block); }));
   }

@@ -288,8 +288,9 @@ void add_report(nb::module_& m) {
 
     source and options are those of report(); summaries need no squared errors. Keys: status ("ok", "empty interval", …),
     s_min_log2 and s_max_log2 (at scales from 2^s_min_log2 to 2^s_max_log2 nothing overflows and no tensor loses more than
-    target_loss of its L2 norm), recommended_log2, lost_l2_at_recommended (a share), binding_min and binding_max (the
-    tensors that set the ends), reason and basis (sentences). Raises as report() does.
+    target_loss of its L2 norm), recommended_log2 (from -126 to 127, since scales are kept in FP32; None if values overflow at
+    all of these), lost_l2_at_recommended (a share), binding_min and binding_max (the tensors that set the ends), reason and
+    basis (sentences). Raises as report() does.
 
     >>> import numpy as np
     >>> found = loss_scale({"a.grad": np.float32([1e-7, 1e-3]), "b.grad": np.float32([60000.0])})

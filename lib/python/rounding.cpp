@@ -94,13 +94,21 @@ nb::object with_counts(nb::object result, const EventCounts& counts, bool wanted
   return nb::make_tuple(std::move(result), counts);
 }
 
+/// The attributes of rounding to a format. Throws Error if a word is wrong, or an option has no effect.
+Attributes rules_for(const NamedOrCustom& to, const AttributeOptions& words, std::uint64_t seed) {
+  const Attributes out = attributes_of(words);
+  check_effects(out, to.format, printable(to.name));
+  check_seed(out, seed);
+  return out;
+}
+
 nb::object quantize_array(nb::handle x, nb::handle format, std::string_view rounding,
                           std::string_view saturation, std::string_view nan, std::string_view flush,
                           Whole<std::uint64_t> seed, Whole<int> random_bits, Truth counts,
                           nb::handle out) {
   const NamedOrCustom& to = format_of(format);
   const Attributes rules =
-      attributes_of(attribute_options(rounding, saturation, nan, flush, random_bits));
+      rules_for(to, attribute_options(rounding, saturation, nan, flush, random_bits), seed);
   check_has_values(to);
   const Array in = array_of(x);
   const Format from = in.format("quantize");
@@ -125,7 +133,7 @@ nb::object encode_array(nb::handle x, nb::handle format, std::string_view roundi
                         Truth as_dtype, nb::handle out) {
   const NamedOrCustom& to = format_of(format);
   const Attributes rules =
-      attributes_of(attribute_options(rounding, saturation, nan, flush, random_bits));
+      rules_for(to, attribute_options(rounding, saturation, nan, flush, random_bits), seed);
   const Array in = array_of(x);
   const Format from = in.format("encode");
   const Dtype dtype = as_dtype ? encoded_dtype(to.format) : code_dtype(to.format);
@@ -192,7 +200,7 @@ nb::object operate(std::string_view name, const nb::args& arrays, nb::handle for
   const NamedOperation& operation = parse_operation(name);
   const NamedOrCustom& to = format_of(format);
   const Attributes rules =
-      attributes_of(attribute_options(rounding, saturation, nan, flush, random_bits));
+      rules_for(to, attribute_options(rounding, saturation, nan, flush, random_bits), seed);
   check_has_values(to);
   const auto wanted = static_cast<std::size_t>(operation.operands);
   if (arrays.size() != wanted) {

@@ -159,9 +159,8 @@ std::optional<Losses> losses(const RangeSummary& summary, const Norms& of, const
                              int scale_log2) {
   const Masses m = masses(summary, format, scale_log2);
   if (summary.nonzero() == 0) return std::nullopt;
-  return Losses{divide(m.lost_l1, of.l1).value(),
-                std::sqrt(divide(m.lost_squares, of.squares).value()),
-                divide(m.clipped_l1, of.l1).value()};
+  return Losses{share_of(m.lost_l1, of.l1), root_share_of(m.lost_squares, of.squares),
+                share_of(m.clipped_l1, of.l1)};
 }
 
 std::optional<Losses> losses(const RangeSummary& summary, const Format& format, int scale_log2) {
@@ -212,13 +211,6 @@ int largest_scale(const Placed& x, const Format& format, const Cuts& cuts) {
 
 }  // namespace
 
-ScaleRange scale_range(const RangeSummary& summary) {
-  if (summary.nonzero() == 0) return {};
-  const bool in_float32 = summary.largest.exponent <= binary32.emax() &&
-                          summary.smallest.exponent >= binary32.quantum_exponent();
-  return in_float32 ? ScaleRange{} : ScaleRange{binary64.emin(), binary64.emax()};
-}
-
 std::optional<int> headroom(const RangeSummary& summary, const Format& format) {
   const Cuts cuts = cuts_of(format);
   if (summary.nonzero() == 0) return std::nullopt;
@@ -229,7 +221,7 @@ std::optional<int> highest_tie(const RangeSummary& summary, const Norms& of, dou
   require_share(target_loss);
   if (summary.nonzero() == 0) return std::nullopt;
   const auto is_too_much = [&](const ExactSum& lost) {
-    return std::sqrt(divide(lost, of.squares).value()) > target_loss;
+    return compare_root(lost, of.squares, target_loss) > 0;
   };
   // The sum of all squares is at least 4^largest, and the squares of n values up to 2^e sum to at
   // most n·4^e. While that bound is at most half the target, far from where the rounding of
@@ -258,10 +250,9 @@ ScaleInterval interval_of(const RangeSummary& summary, const Format& format, int
                           int tie) {
   const Cuts cuts = cuts_of(format);
   require_fate_log2("headroom", headroom_log2);
-  const ScaleRange scales = scale_range(summary);
   return {
-      std::max(format.emin() - format.precision - tie, scales.lowest_log2),
-      std::min(largest_scale(summary.largest, format, cuts) - headroom_log2, scales.highest_log2)};
+      std::max(format.emin() - format.precision - tie, lowest_scale_log2),
+      std::min(largest_scale(summary.largest, format, cuts) - headroom_log2, highest_scale_log2)};
 }
 
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,

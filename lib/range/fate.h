@@ -42,15 +42,10 @@ Cuts cuts_of(const Format& format);
 /// What scale_log2 and headroom may be below: enough to move any binary64 from one end of any format to the other.
 inline constexpr int lowest_fate_log2 = -1220, highest_fate_log2 = 1220;
 
-/// Scales are powers of two with exponents in this range, that of a float32 scale.
+/// Loss scales and scales of tensors are powers of two with exponents in this range, whatever the values: they are kept in
+/// binary32, as normal numbers whose reciprocals it holds too.
 inline constexpr int lowest_scale_log2 = -126;
 inline constexpr int highest_scale_log2 = 127;
-/// The exponents that scales of a summary may have: those above, or those of a float64 scale if the
-/// summary has values that float32 does not hold.
-struct ScaleRange {
-  int lowest_log2 = lowest_scale_log2, highest_log2 = highest_scale_log2;
-};
-ScaleRange scale_range(const RangeSummary& summary);
 
 /// Counts of the finite non-zero values x by what x·2^scale_log2 becomes in the format.
 struct Fates {
@@ -66,7 +61,7 @@ struct Norms {
 };
 Norms norms(const RangeSummary& summary);
 
-/// Shares of the sums over all finite values. Saturation cuts |x| - max·2^-scale_log2 off if
+/// Shares of the sums over all finite values, as share_of() and root_share_of() round them. Saturation cuts |x| - max·2^-scale_log2 off if
 /// x·2^scale_log2 overflows. losses() returns nothing if there is no finite non-zero value.
 struct Losses {
   double l1 = 0;          ///< share of sum |x| that becomes zero
@@ -104,8 +99,9 @@ struct ScaleInterval {
   bool empty() const { return min_log2 > max_log2; }
 };
 /// Returns the interval for a format, or nothing if there is no finite non-zero value. `target_loss`
-/// is a share of the L2 norm, from 0 to 1. min_log2 is at least, and max_log2 at most, the end of scale_range();
-/// if the interval is empty, min_log2 may lie above that range and max_log2 below it.
+/// is a share of the L2 norm, from 0 to 1, with which the exact share is compared: at 0 nothing is lost. min_log2 is at
+/// least lowest_scale_log2 and max_log2 at most highest_scale_log2; if the interval is empty, min_log2 may lie above that
+/// range and max_log2 below it.
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom, double target_loss);
 

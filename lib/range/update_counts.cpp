@@ -246,7 +246,7 @@ UpdateCounts merged(const std::vector<UpdateCounts>& slots) {
 
 double lost_l2(const UpdateCounts& counts, std::size_t format) {
   if (counts.squares.is_zero()) return 0;
-  return std::sqrt(divide(counts.kept_in[format].lost_squares, counts.squares).value());
+  return root_share_of(counts.kept_in[format].lost_squares, counts.squares);
 }
 
 void add_update(UpdateCounts& counts, std::uint64_t weight, const Format& weight_format,

@@ -45,7 +45,7 @@ struct UpdateCounts {
 void merge(UpdateCounts& a, const UpdateCounts& b);
 
 /// Returns sqrt(sum of u² over the lost updates / sum of u² over all updates), where `format` is an
-/// index into weight_formats; 0 if there are no updates.
+/// index into weight_formats, as root_share_of() rounds it; 0 if there are no updates.
 double lost_l2(const UpdateCounts& counts, std::size_t format);
 
 /// Adds one element, given by its encodings. This is the definition of the counts.

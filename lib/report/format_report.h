@@ -78,8 +78,9 @@ struct LossScale {
   /// The scales at which binary16 holds the values (range/fate.h); absent if there is no finite
   /// non-zero value or the step is not finite.
   std::optional<ScaleInterval> interval;
-  std::optional<int> recommended_log2;  ///< absent where the interval is
-  std::optional<double> lost_l2;        ///< at the recommended scale
+  /// Absent where the interval is, and if values overflow at every scale.
+  std::optional<int> recommended_log2;
+  std::optional<double> lost_l2;  ///< at the recommended scale
   /// The tensors that set the ends of the interval (only for the joint scale of several tensors).
   std::string binding_min, binding_max;
   /// The indices of these tensors in the order of the report.

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -16,15 +15,14 @@ namespace binade {
 namespace {
 
 /// Picks the scale from an interval. If the interval is empty, avoiding overflow comes before
-/// avoiding losses.
+/// avoiding losses; if every scale overflows, there is none to pick.
 void choose_scale(LossScale& scale, const RangeSummary& s, const Norms& of,
                   const ReportOptions& options) {
   const ScaleInterval& interval = *scale.interval;
   const bool low = options.prefer == ScaleChoice::s_min && !interval.empty();
   scale.status = interval.empty() ? "empty interval" : "ok";
-  const ScaleRange scales = scale_range(s);
-  scale.recommended_log2 = std::clamp(low ? interval.min_log2 : interval.max_log2,
-                                      scales.lowest_log2, scales.highest_log2);
+  if (interval.max_log2 < lowest_scale_log2) return;
+  scale.recommended_log2 = low ? interval.min_log2 : interval.max_log2;
   scale.lost_l2 = losses(s, of, binary16, *scale.recommended_log2)->l2;
 }
 
@@ -45,32 +43,27 @@ std::string shown_name(const JointScale::End& end, bool shares_name) {
   return name;
 }
 
-/// Returns the format whose exponents limit the scales of a range.
-const char* format_of_scales(const ScaleRange& range) {
-  return range.highest_log2 == highest_scale_log2 ? "binary32" : "binary64";
-}
-
-/// A tensor that sets an end of the interval, under the name that is shown.
-struct Binding {
-  ScaleRange scales;
-  std::string name;
-};
-
-/// Explains what sets the ends of a non-empty interval: a tensor, or the range of possible scales.
-std::string served_words(const LossScale& scale, const Binding& high, const Binding& low,
-                         const ReportOptions& options) {
-  const ScaleInterval& serves = *scale.interval;
+/// Explains what sets the ends of a non-empty interval: a tensor, whose name is given, or the range of possible scales.
+std::string served_words(const ScaleInterval& serves, const std::string& high,
+                         const std::string& low, const ReportOptions& options) {
   const std::string above =
-      serves.max_log2 == high.scales.highest_log2
-          ? fmt::format("{}, {}'s largest scale, keeps every value {}.",
-                        power_of_two(serves.max_log2), format_of_scales(high.scales),
-                        kept_free(options))
+      serves.max_log2 == highest_scale_log2
+          ? fmt::format("{}, binary32's largest scale, keeps every value {}.",
+                        power_of_two(serves.max_log2), kept_free(options))
           : fmt::format("{} is the largest scale that keeps every value {}; {} sets it.",
-                        power_of_two(serves.max_log2), kept_free(options), high.name);
-  return above + (serves.min_log2 == low.scales.lowest_log2
+                        power_of_two(serves.max_log2), kept_free(options), high);
+  return above + (serves.min_log2 == lowest_scale_log2
                       ? fmt::format(" At any scale no tensor loses more than {}.", within(options))
                       : fmt::format(" From {} on no tensor loses more than {}; {} needs that.",
-                                    power_of_two(serves.min_log2), within(options), low.name));
+                                    power_of_two(serves.min_log2), within(options), low));
+}
+
+/// Says that even binary32's smallest scale is too large for the values of `what`.
+std::string none_low_enough(const ScaleInterval& interval, const std::string& what,
+                            const ReportOptions& options) {
+  return fmt::format("binary32's smallest scale, {}, does not keep {} {}: {} would be needed",
+                     power_of_two(lowest_scale_log2), what, kept_free(options),
+                     power_of_two(interval.max_log2));
 }
 
 }  // namespace
@@ -89,26 +82,30 @@ LossScale loss_scale_of(const RangeSummary& s, const Norms& of, std::optional<in
     return out;
   }
   out.interval = interval_of(s, binary16, options.headroom, *tie);
+  const ScaleInterval& interval = *out.interval;
   choose_scale(out, s, of, options);
-  const ScaleRange scales = scale_range(s);
-  const bool ends_there = out.interval->max_log2 == scales.highest_log2;
-  const std::string limit = ends_there ? "scales end at " + power_of_two(scales.highest_log2)
-                                       : fmt::format("from {} on values overflow",
-                                                     power_of_two(out.interval->max_log2 + 1));
+  if (!out.recommended_log2) {
+    out.reason = none_low_enough(interval, "the largest value", options);
+    return out;
+  }
+  const bool ends_there = interval.max_log2 == highest_scale_log2;
+  const std::string limit =
+      ends_there ? "binary32's scales end at " + power_of_two(highest_scale_log2)
+                 : fmt::format("from {} on values overflow", power_of_two(interval.max_log2 + 1));
   out.reason =
-      out.interval->empty()
+      interval.empty()
           ? fmt::format(
                 "no scale keeps the loss within {} and the largest value {}: {}, {} would be "
                 "needed, and at {} the loss is {}",
-                within(options), kept_free(options), limit, power_of_two(out.interval->min_log2),
-                power_of_two(out.interval->max_log2), percent(*out.lost_l2))
+                within(options), kept_free(options), limit, power_of_two(interval.min_log2),
+                power_of_two(interval.max_log2), percent(*out.lost_l2))
           : fmt::format(
-                "{} to {}: {}; {}", power_of_two(out.interval->min_log2),
-                power_of_two(out.interval->max_log2),
-                out.interval->min_log2 == scales.lowest_log2
+                "{} to {}: {}; {}", power_of_two(interval.min_log2),
+                power_of_two(interval.max_log2),
+                interval.min_log2 == lowest_scale_log2
                     ? std::string("smaller scales are not looked at")
                     : fmt::format("below, more than {} becomes zero", within(options)),
-                ends_there ? fmt::format("larger ones are no {}", format_of_scales(scales))
+                ends_there ? std::string("larger ones are no binary32")
                            : fmt::format("above, the largest value is not {}", kept_free(options)));
   return out;
 }
@@ -133,8 +130,7 @@ void JointScale::add(const TensorReport& tensor, std::size_t place) {
   const auto& interval = tensor.loss_scale.interval;
   if (!interval) return;
   const auto end_at = [&](int log2) {
-    return End{
-        place, tensor.name, tensor.file, log2, tensor.summary.largest, scale_range(tensor.summary)};
+    return End{place, tensor.name, tensor.file, log2, tensor.summary.largest};
   };
   if (is_low(interval->min_log2, place)) {
     low_ = end_at(interval->min_log2);
@@ -164,22 +160,26 @@ LossScale JointScale::scale(const ReportOptions& options,
   choose_scale(out, total_, of, options);
   const std::string shown_high = shown_name(*high_, shares_name(*high_));
   const std::string shown_low = shown_name(*low_, shares_name(*low_));
+  if (!out.recommended_log2) {
+    out.reason = "No scale serves: " + none_low_enough(*out.interval, shown_high, options) + ".";
+    return out;
+  }
+  if (!out.interval->empty()) {
+    out.reason = served_words(*out.interval, shown_high, shown_low, options);
+    return out;
+  }
   const std::string top = power_of_two(out.interval->max_log2);
-  const std::string bottom = power_of_two(out.interval->min_log2);
-  const bool is_last = out.interval->max_log2 == high_->scales.highest_log2;
-  const std::string largest = is_last ? fmt::format("{}'s largest scale and keeps every value",
-                                                    format_of_scales(high_->scales))
-                                      : std::string("the largest that keeps every value");
-  const std::string setter = is_last ? "" : fmt::format(" ({} sets it)", shown_high);
-  const double worst = losses(low_->summary, binary16, out.interval->max_log2)->l2;
-  out.reason = out.interval->empty() ? fmt::format(
-                                           "No single scale serves all tensors. {} is {} {}{}, but "
-                                           "{} needs {} to lose at most "
-                                           "{}; at {} it loses {}.",
-                                           top, largest, kept_free(options), setter, shown_low,
-                                           bottom, within(options), top, percent(worst))
-                                     : served_words(out, {high_->scales, shown_high},
-                                                    {low_->scales, shown_low}, options);
+  const bool is_last = out.interval->max_log2 == highest_scale_log2;
+  out.reason = fmt::format(
+      "No single scale serves all tensors. {} is {} {}{}, but {} needs {} to lose at most {}; at "
+      "{} "
+      "it loses {}.",
+      top,
+      is_last ? "binary32's largest scale and keeps every value"
+              : "the largest that keeps every value",
+      kept_free(options), is_last ? "" : fmt::format(" ({} sets it)", shown_high), shown_low,
+      power_of_two(out.interval->min_log2), within(options), top,
+      percent(losses(low_->summary, binary16, out.interval->max_log2)->l2));
   return out;
 }
 

@@ -29,7 +29,6 @@ class JointScale {
     std::string name, file;
     int log2 = 0;               ///< the end: the tensor's lowest or highest scale is 2^log2
     Placed largest;             ///< its largest magnitude
-    ScaleRange scales = {};     ///< the scales possible for its values
     RangeSummary summary = {};  ///< only set for the lower end
   };
 

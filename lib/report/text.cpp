@@ -135,7 +135,6 @@ std::string format_table(const Report& report, const Paint& paint) {
 std::string scale_section(const Report& report, const Paint& paint) {
   const LossScale& s = report.loss_scale;
   if (!s.recommended_log2) {
-    if (!report.gradients) return "";
     return "\n" + paint(bold, "Loss scale for binary16: none") + "\n" +
            wrapped("  " + printable(s.reason, 2000), 2);
   }

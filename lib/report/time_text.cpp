@@ -47,6 +47,7 @@ std::string narrow_percent(std::optional<double> share) {
   if (p >= 0.95) return fmt::format("{:.1f}", p);
   if (p >= 0.095) return fmt::format("{:.2f}", p);
   if (p >= 0.001) return fmt::format("{:.1g}", p);
+  if (p < 9.5e-100) return ">0";
   std::string digit = fmt::format("{:.0e}", p);  // as in 4e-05
   const std::size_t zero = digit.find("e-0");
   return zero == std::string::npos ? digit : digit.erase(zero + 2, 1);

@@ -12,7 +12,8 @@ std::string percent(double share) {
   if (p == 0 || share == 1) return p == 0 ? "0 %" : "100 %";
   if (p >= 99.95) return "> 99.9 %";
   if (p >= 0.995) return fmt::format("{:.1f} %", p);
-  return p >= 0.000995 ? fmt::format("{:.2g} %", p) : fmt::format("{:.1e} %", p);
+  if (p >= 0.000995) return fmt::format("{:.2g} %", p);
+  return p >= 9.95e-100 ? fmt::format("{:.1e} %", p) : fmt::format("{:.0e} %", p);
 }
 
 }  // namespace binade

@@ -16,14 +16,14 @@ const state = {k: 0, format: binary16, of: 'nonzero', table: Object.keys(report.
 const axis = axis_window(report);
 
 // The loss scales that the slider reaches, as exponents: at least 2^-8 … 2^24, some binades beyond both ends of the
-// report's interval, and the ends of the intervals of single tensors up to 2^40.
+// report's interval, and the ends of the intervals of single tensors up to 2^40; none that binary32 does not hold.
 function scale_range(report) {
   const ends = (scale) => [scale.s_min_log2, scale.s_max_log2].filter((k) => k !== null);
   const known = [0, ...ends(report.loss_scale)];
   const single = scaled_tensors(report).flatMap((tensor) => ends(tensor.loss_scale));
   const highest = single.reduce((most, k) => Math.max(most, Math.min(k, 40)), 24);
-  return {low: Math.min(-8, Math.min(...known) - 4),
-    high: Math.max(highest, Math.max(...known) + 6)};
+  return {low: Math.max(-126, Math.min(-8, Math.min(...known) - 4)),
+    high: Math.min(127, Math.max(highest, Math.max(...known) + 6))};
 }
 const range = scale_range(report);
 

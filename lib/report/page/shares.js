@@ -67,17 +67,31 @@ function band_27_24(tensor, k) {
   return values_below(tensor, -24 - k, 0) - values_below(tensor, -27 - k, 0);
 }
 
-// Σ|x|^power over the values that become zero, as a share of the sum over all: those are whole binades, and in the next
-// one the values with m = 1, which are ties. `sums` are the table's running sums of that power.
+// A share that is neither none nor all of its whole, kept apart from 0 and 1.
+function inside(share) {
+  return Math.min(Math.max(share, Number.MIN_VALUE), 1 - 2 ** -53);
+}
+
+// x·2^k, where 2^k may lie beyond the range of a double.
+function times_power(x, k) {
+  const half = k >> 1;
+  return x * 2 ** half * 2 ** (k - half);
+}
+
+// The share of the norm of order `power`, (Σ|x|^power)^(1/power), that becomes zero: those are whole binades, and in the
+// next one the values with m = 1, which are ties. `sums` are the table's running sums of |x|^power. The root is taken before
+// the powers of two are moved, so that the share does not leave the range of a double where sums of squares do.
 function lost_part(tensor, sums, power, format, k) {
   const {exponent, count} = tensor.binades;
+  const top = tensor.end - 1;
   const tie = format.emin - format.precision - k;
   const row = row_from(tensor, tie);
-  const all = sums[tensor.end - 1];
-  const from_top = (e) => 2 ** (power * (e - exponent[tensor.end - 1]));
-  const below = row > tensor.first ? sums[row - 1] * from_top(exponent[row - 1]) : 0;
-  const at_tie = row < tensor.end && exponent[row] === tie ? count[row * segment_count] * from_top(tie) : 0;
-  return row === tensor.end ? 1 : (below + at_tie) / all;
+  if (row === tensor.end) return 1;
+  const at_tie = exponent[row] === tie ? count[row * segment_count] : 0;
+  if (row === tensor.first && at_tie === 0) return 0;
+  const e = at_tie > 0 ? tie : exponent[row - 1];
+  const lost = at_tie + (row > tensor.first ? moved(sums[row - 1], 2 ** power, e - exponent[row - 1]) : 0);
+  return inside(times_power((lost / sums[top]) ** (1 / power), e - exponent[top]));
 }
 
 function rows_of(tensor) {
@@ -89,7 +103,7 @@ function has_values(tensor) {
 }
 
 function lost_l2(tensor, format, k) {
-  return has_values(tensor) ? Math.sqrt(lost_part(tensor, tensor.binades.l2, 2, format, k)) : null;
+  return has_values(tensor) ? lost_part(tensor, tensor.binades.l2, 2, format, k) : null;
 }
 
 function lost_l1(tensor, format, k) {
@@ -122,7 +136,7 @@ function clipped_l1(tensor, format, k) {
       clipped += (l1[row] - below) * scale - all[row] * max;
     }
   }
-  return {share: clipped / l1[top], about};
+  return {share: clipped > 0 ? inside(clipped / l1[top]) : 0, about};
 }
 
 function denominator(tensor, of) {

@@ -168,7 +168,8 @@ class Dots(Explain):
         self.assertRegex(self.good(*words, "--block", "2"), r"\nblock 1 +k 0…7 +top 2\^0 +nothing cut")
         self.assertIn("no block 3; there are 2", self.complaint(*words, "--block", "3"))
         self.assertIn("no block 0", self.complaint(*words, "--block", "0"))
-        self.assertIn("no block 3", self.complaint(*words, "--block", "3", "--json"))
+        self.assertIn("no block 3", self.complaint(*words, "--block", "3", "--json", "--svg", self.path("x.svg")))
+        self.assertIn("--block has no effect with --json", self.complaint(*words, "--block", "2", "--json"))
 
     def test_complaints(self):
         for terms, words in [("0.1*3", "'0.1' is no f16 number; the nearest is 0.0999755859375, bits:0x2e66"),
@@ -215,7 +216,7 @@ class Elements(Explain):
         return sum(Fraction(self.a[40 * i + k]) * Fraction(self.b[3 * k + j]) for k in range(40))
 
     def test_json_is_exact(self):
-        for order in ([], ["--split", "2"], ["--promote-every", "1"], ["--split", "3:16:pairs", "--c-first"],
+        for order in ([], ["--split", "2"], ["--promote-every", "1"], ["--split", "3:16:pairs"],
                       ["--k-order", "descending"]):
             out = self.json(*self.words, *HOPPER, *order, "--element", "1", "2")
             self.assertEqual(self.check_json(out), self.exact(1, 2))

@@ -143,7 +143,7 @@ class Models(Identify):
         self.normal("a", "<f2", 8, 12)
         self.normal("b", "<f2", 12, 8)
         order = ("--instruction", "mul_add.rn.f16.f16.f16.f16", "--split", "12:1", "--partial", "f32")
-        self.gemm("d", *order, "--out-format", "f32", "--epilogue-format", "f32")
+        self.gemm("d", *order, "--out-format", "f32")
         out = self.found("--cpu", "--show", "40")
         told = [y for x in out["explain"] for y in [x["command"], *x["same"]]]
         self.assertTrue(any(x.startswith("binade gemm --instruction mul_add.rn.f16.f16.f16.f16 --split 12")

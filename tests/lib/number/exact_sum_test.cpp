@@ -189,6 +189,65 @@ TEST_CASE("quotients of the extremes: one unit, the largest sums, equal numbers,
   CHECK(divide(ExactSum{}, sum_of(most)).value() == 0);
 }
 
+TEST_CASE("roots of quotients are correctly rounded, also at and next to half-way points") {
+  std::mt19937_64 random(15);
+  for (int i = 0; i < 300; ++i) {
+    const Integer a = random_integer(random, between(random, 1, 4500));
+    const Integer b = random_integer(random, between(random, 1, 4500));
+    REQUIRE(is_root(divide_root(sum_of(a), sum_of(b)), a, b));
+  }
+  for (int i = 0; i < 300; ++i) {
+    const std::uint64_t m = random() >> 11 | std::uint64_t{1} << 52;
+    const Integer half_way = 2 * Integer(m) + 1;
+    const Integer b = random_integer(random, between(random, 1, 2000)) << 600U;
+    for (const int nudge : {-1, 0, 1}) {
+      const Integer a = half_way * half_way * b + nudge;
+      const ScaledDouble root = divide_root(sum_of(a), sum_of(b));
+      const std::uint64_t up = nudge > 0 || (nudge == 0 && m % 2 == 1) ? 1 : 0;
+      REQUIRE(root.exponent == 54);
+      REQUIRE(std::ldexp(root.significand, 53) == static_cast<double>(m + up));
+    }
+  }
+  CHECK(divide_root(ExactSum{}, sum_of(3)).value() == 0);
+  CHECK(divide_root(sum_of(9), sum_of(4)).value() == 1.5);
+}
+
+TEST_CASE("a root of a quotient is compared with a double exactly") {
+  std::mt19937_64 random(16);
+  for (int i = 0; i < 300; ++i) {
+    const std::uint64_t m = random() >> 11 | std::uint64_t{1} << 52;
+    const int e = between(random, -1074, 900);  // x = m·2^e
+    const Integer b = random_integer(random, between(random, 1, 200)) << 2200U;
+    Integer a = b * m * m;
+    if (e < 0) {
+      a >>= -2 * e;
+    } else {
+      a <<= 2 * e;
+    }
+    const double x = std::ldexp(static_cast<double>(m), e);
+    CHECK(compare_root(sum_of(a), sum_of(b), x) == 0);
+    CHECK(compare_root(sum_of(a + 1), sum_of(b), x) > 0);
+    CHECK(compare_root(sum_of(a - 1), sum_of(b), x) < 0);
+  }
+  const ExactSum one = sum_of(1), two = sum_of(2);
+  CHECK(compare_root(one, sum_of(power_of_two_of(4600)), 0) > 0);
+  CHECK(compare_root(one, two, 0x1p-1074) > 0);
+  CHECK(compare_root(ExactSum{}, two, 0) == 0);
+  CHECK(compare_root(ExactSum{}, two, 0x1p-1074) < 0);
+}
+
+TEST_CASE("a share is 0 only of nothing and 1 only of the whole") {
+  const Integer most = power_of_two_of(4600);
+  for (const auto& share : {&share_of, &root_share_of}) {
+    CHECK(share(ExactSum{}, sum_of(most)) == 0);
+    CHECK(share(sum_of(1), sum_of(most)) == 0x1p-1074);
+    CHECK(share(sum_of(most - 1), sum_of(most)) == 1 - 0x1p-53);
+    CHECK(share(sum_of(most), sum_of(most)) == 1);
+  }
+  CHECK(share_of(sum_of(1), sum_of(4)) == 0.25);
+  CHECK(root_share_of(sum_of(1), sum_of(power_of_two_of(2000))) == 0x1p-1000);
+}
+
 TEST_CASE("to_scaled rounds a sum to 53 bits, ties to even") {
   std::mt19937_64 random(6);
   const Integer one = power_of_two_of(static_cast<unsigned>(-unit));

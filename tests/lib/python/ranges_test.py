@@ -263,21 +263,22 @@ class BruteForce(Ranges):
         tie = Fraction(2) ** (-25 - scale)
         return sum((m * m for m in magnitudes if m <= tie), Fraction(0)) / sum((m * m for m in magnitudes), Fraction(0))
 
-    def check_scale(self, t, magnitudes, bounds):
+    def check_scale(self, t, magnitudes):
         got = t["loss_scale"]
         if not magnitudes:
             self.assertEqual((got["status"], got["s_min_log2"], got["recommended_log2"]), ("no finite value", None, None))
             return
         low, high, target = got["s_min_log2"], got["s_max_log2"], Fraction(1e-3) ** 2
         largest = max(magnitudes)
-        self.assertTrue(high == bounds[1] or overflows(largest * Fraction(2) ** (high + 2), "binary16"))
+        self.assertTrue(high == 127 or overflows(largest * Fraction(2) ** (high + 2), "binary16"))
         self.assertFalse(overflows(largest * Fraction(2) ** (high + 1), "binary16"))
         self.assertLessEqual(self.lost(magnitudes, low), target)
-        self.assertTrue(low == bounds[0] or self.lost(magnitudes, low - 1) > target, t["name"])
+        self.assertTrue(low == -126 or self.lost(magnitudes, low - 1) > target, t["name"])
         self.assertEqual(got["status"], "ok" if low <= high else "empty interval")
-        best = min(max(high, bounds[0]), bounds[1])
+        best = high if high >= -126 else None
         self.assertEqual(got["recommended_log2"], best)
-        self.close(got["lost_l2_at_recommended"], square_root(self.lost(magnitudes, best)), t["name"])
+        lost = None if best is None else square_root(self.lost(magnitudes, best))
+        self.close(got["lost_l2_at_recommended"], lost, t["name"])
 
     def test_every_figure(self):
         for seed in (2, 3):
@@ -305,9 +306,7 @@ class BruteForce(Ranges):
                     self.assertEqual(int(b["sum_of_squares"]), sum(m * m for m in mine))
                 for f in FORMATS:
                     self.check_format(t, magnitudes, f)
-                wide = finite.size and (abs(finite).max() >= 2.0**128 or abs(finite).min() < 2.0**-149)
-                self.check_scale(t, magnitudes, (-1022, 1023) if wide else (-126, 127))
-
+                self.check_scale(t, magnitudes)
 
     def test_becomes_tells_what_a_report_tells(self):
         for name, x in self.arrays.items():

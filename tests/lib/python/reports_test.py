@@ -6,6 +6,7 @@
 
 import csv
 import io
+import math
 import os
 import pathlib
 import pickle
@@ -124,13 +125,37 @@ class Reports(Ranges):
     def test_a_list_of_names_and_arrays_is_a_dict(self):
         self.assertEqual(binade.report(list(self.arrays.items())).to_json(), binade.report(self.arrays).to_json())
 
-    def test_scales_of_binary64_are_called_so(self):
-        def reason(x):
-            return binade.loss_scale({"a.grad": np.float64([x])})["reason"]
+    def test_scales_of_float64_values_are_those_that_float32_holds(self):
+        def scale(*x, **options):
+            found = binade.loss_scale({"a.grad": np.float64(x)}, **options)
+            return [found[key] for key in ("status", "s_min_log2", "s_max_log2", "recommended_log2", "reason")]
 
-        self.assertIn("At any scale no tensor loses more", reason(1e308))
-        self.assertIn("2^1023 is binary64's largest scale and keeps every value", reason(5e-324))
-        self.assertIn("2^127, binary32's largest scale, keeps every value", reason(1e-40))
+        *small, words = scale(1e-70)
+        self.assertEqual(small, ["empty interval", 208, 127, 127])
+        self.assertIn("2^127 is binary32's largest scale and keeps every value at least 1 binade below overflow, but a.grad needs "
+                      "2^208", words)
+        *large, words = scale(1e100, prefer="s_min")
+        self.assertEqual(large, ["empty interval", -126, -318, None])
+        self.assertEqual(words, "No scale serves: binary32's smallest scale, 2^-126, does not keep a.grad at least 1 binade below "
+                         "overflow: 2^-318 would be needed.")
+        self.assertIn("2^127, binary32's largest scale, keeps every value", scale(1e-40)[-1])
+        found = binade.report({"a.grad": np.float64([1e100])})
+        self.assertIn("\nLoss scale for binary16: none\n  No scale serves", str(found))
+        self.assertIn("does not keep the largest value at least", found.tensors[0]["loss_scale"]["reason"])
+        self.assertEqual(binade.report({"a": np.float64([1e-70])}).tensors[0]["advice"]["text"],
+                         "e4m3: no scale serves; e5m2: no scale serves; binary16: no scale serves; bfloat16: times 2^99 to 2^127")
+
+    def test_a_loss_far_below_the_norm_is_shown_as_such(self):
+        path = self.path("far.json")
+        found = binade.report({"a.grad": np.float64([1e100, 1e-70])}, target_loss=0)
+        found.save(path)
+        of = found.tensors[0]
+        self.assertTrue(math.isclose(of["formats"]["binary16"]["lost_l2"], 1e-170))
+        self.assertEqual(of["loss_scale"]["s_min_log2"], 208)
+        self.assertIn("  lost l2    of sqrt(sum x²)          1e-168 %", str(found))
+        found.save(self.path("far.csv"))
+        self.assertIn(",1e-170,", pathlib.Path(self.path("far.csv")).read_text())
+        self.assertIn("lost l2 in binary16                       1e-168 %        1e-168 %\n", self.good("report", "--diff", path, path))
 
     def test_errors(self):
         x = np.ones(3, "f")

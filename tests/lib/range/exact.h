@@ -133,6 +133,22 @@ inline Quotient quotient(const Integer& a, const Integer& b) {
   }
 }
 
+/// Returns whether a number is the nearest of 53 bits to sqrt(a/b), ties to even, by comparing squares.
+inline bool is_root(const ScaledDouble& have, const Integer& a, const Integer& b) {
+  if (a == 0) return have.significand == 0;
+  const auto m = static_cast<std::uint64_t>(std::ldexp(have.significand, 53));
+  const int e = have.exponent - 54;  // of the midpoints, (2m ± 1)·2^e
+  const Integer left = a << static_cast<unsigned>(std::max(0, -2 * e));
+  const auto squares = [&](const Integer& midpoint) {
+    const Integer right = (midpoint * midpoint * b) << static_cast<unsigned>(std::max(0, 2 * e));
+    return left.compare(right);
+  };
+  const int above = squares(2 * Integer(m) + 1);
+  const int below = squares(2 * Integer(m) - 1);
+  const bool even = m % 2 == 0;
+  return m >> 52 == 1 && (above < 0 || (above == 0 && even)) && (below > 0 || (below == 0 && even));
+}
+
 inline double double_of(const Quotient& q) { return std::ldexp(static_cast<double>(q.m), q.e); }
 
 }  // namespace binade::test

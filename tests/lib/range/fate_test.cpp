@@ -106,7 +106,9 @@ TEST_CASE("losses are the correctly rounded shares of the exact sums") {
       REQUIRE(have);
       INFO(name_of(grids[f]) << " at 2^" << k);
       CHECK(have->l1 == double_of(quotient(lost, total)));
-      CHECK(have->l2 == std::sqrt(double_of(quotient(lost_squares, total_squares))));
+      ScaledDouble l2;
+      l2.significand = std::frexp(have->l2, &l2.exponent);
+      CHECK(is_root(l2, lost_squares, total_squares));
       CHECK(have->clipped_l1 == double_of(quotient(clipped, total)));
       lossy += lost > 0 && lost < total ? 1 : 0;
       clipping += clipped > 0 ? 1 : 0;
@@ -282,10 +284,8 @@ Tried try_scales(const std::vector<T>& values, const Grid& g, int headroom_log2,
     total += squares.back();
   }
   Tried out;
-  const bool wide = std::ranges::any_of(values, [](double x) {
-    return std::isfinite(x) && x != 0 && (std::fabs(x) < 0x1p-149 || std::fabs(x) >= 0x1p128);
-  });
-  for (int k = wide ? -1022 : -126; k <= (wide ? 1023 : 127); ++k) {
+  const Number share = number_of(target);
+  for (int k = -126; k <= 127; ++k) {
     Integer lost = 0;
     bool overflows = false;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -293,7 +293,8 @@ Tried try_scales(const std::vector<T>& values, const Grid& g, int headroom_log2,
       overflows =
           overflows || round_to(numbers[i], k + headroom_log2, g).outcome == Outcome::overflow;
     }
-    if (!out.min_log2 && std::sqrt(double_of(quotient(lost, total))) <= target) out.min_log2 = k;
+    const bool within = lost << static_cast<unsigned>(-2 * share.e) <= total * share.n * share.n;
+    if (!out.min_log2 && within) out.min_log2 = k;
     if (!overflows) out.max_log2 = k;
   }
   return out;
@@ -350,18 +351,50 @@ TEST_CASE("the interval of powers of two, where ties decide, is what trying find
                  empty);
 }
 
-TEST_CASE("values beyond a float32 have the scales of a float64") {
+TEST_CASE("values beyond a float32 have the scales of a float32, too") {
   int empty = 0;
   check_interval(std::vector<double>{0x1p-1074}, empty);
   check_interval(std::vector<double>{1e-300, 3e-300}, empty);
   check_interval(std::vector<double>{0x1p1000}, empty);
-  check_interval(std::vector<double>{0x1p-170}, empty);
-  check_interval(std::vector<double>{0x1p200}, empty);
-  check_interval(std::vector<double>{1e60, 1}, empty);
-  check_interval(std::vector<double>{1e-60, 1e-62}, empty);
-  const ScaleRange of_floats = scale_range(summary_of(std::vector<double>{0x1p-149, 0x1.ffp127}));
-  CHECK(of_floats.lowest_log2 == -126);
-  CHECK(of_floats.highest_log2 == 127);
+  check_interval(std::vector<double>{0x1p-140}, empty);
+  check_interval(std::vector<double>{0x1p130}, empty);
+  check_interval(std::vector<double>{1e30, 1e-60}, empty);
+  const auto of = [](const std::vector<double>& values) {
+    return *scale_interval(summary_of(values), binary16, 1, 1e-3);
+  };
+  CHECK(of({1e-70}).min_log2 == 208);  // how far is seen where none serves
+  CHECK(of({1e-70}).max_log2 == 127);
+  CHECK(of({0x1p200}).min_log2 == -126);
+  CHECK(of({0x1p200}).max_log2 == -186);
+}
+
+TEST_CASE("what is lost of values that are far apart is a number of its own") {
+  const auto at_one = [](const std::vector<double>& values, const Format& format) {
+    return *losses(summary_of(values), format, 0);
+  };
+  const Losses far = at_one({1e100, 1e-70}, binary16);
+  CHECK(std::abs(far.l2 / 1e-170 - 1) < 1e-15);
+  CHECK(std::abs(far.l1 / 1e-170 - 1) < 1e-15);
+  CHECK(far.clipped_l1 == 1 - 0x1p-53);  // 65504 is kept of 1e100
+  const Losses farthest = at_one({0x1.fffffffffffffp1023, 0x1p-1074}, bfloat16);
+  CHECK(farthest.l2 == 0x1p-1074);  // 2^-2098, which is not nothing
+  CHECK(farthest.l1 == 0x1p-1074);
+  CHECK(at_one({1e300, 1e-300}, bfloat16).l2 > 0);
+  CHECK(at_one({1e-300, 3e-300}, bfloat16).l2 == 1);
+  CHECK(at_one({1e300, 3e300}, bfloat16).l2 == 0);
+}
+
+TEST_CASE("a target of 0 is lossless, however small the loss") {
+  for (const double small : {1e-30, 1e-25}) {
+    const RangeSummary s = summary_of(std::vector<double>{1e-5, small});
+    const auto lowest = scale_interval(s, binary16, 0, 0)->min_log2;
+    CHECK(fates(s, binary16, lowest).to_zero == 0);
+    CHECK(fates(s, binary16, lowest - 1).to_zero == 1);
+  }
+  const RangeSummary far = summary_of(std::vector<double>{1e100, 1e-70});
+  CHECK(scale_interval(far, binary16, 0, 0)->min_log2 == 208);
+  CHECK(scale_interval(far, binary16, 0, 1e-171)->min_log2 == 208);
+  CHECK(scale_interval(far, binary16, 0, 2e-170)->min_log2 == -126);
 }
 
 TEST_CASE("without a finite non-zero value there are no losses, no headroom and no interval") {

@@ -117,6 +117,12 @@ TEST_CASE("the lost share of the norm is that of the lost updates") {
   CHECK(lost_l2(counts, 0) == std::sqrt(0.5625 / 16.5625));
   CHECK(lost_l2(counts, 1) == 1);
   CHECK(lost_l2(UpdateCounts{}, 0) == 0);
+  UpdateCounts far;  // of two weights 1 of binary64 the one loses 2^-600, the other takes 2^300
+  for (const double update : {0x1p-600, 0x1p300}) {
+    add_update(far, std::bit_cast<std::uint64_t>(1.0), binary64,
+               std::bit_cast<std::uint64_t>(update), binary64);
+  }
+  CHECK(lost_l2(far, 0) == 0x1p-900);
 }
 
 /// Weights and, for each, updates around the deciding sizes: halves and quarters of the

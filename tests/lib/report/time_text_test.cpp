@@ -26,6 +26,15 @@ TEST_CASE("the text tells of binary16 where other formats were asked for") {
   CHECK(has(text, "  to zero    act"));
 }
 
+TEST_CASE("a loss too small for a column is not shown as none") {
+  TimeReport time = *small_run().report().time;
+  for (TimeSeries& series : time.series) {
+    for (TimePoint& point : series.points)
+      point.formats[0].lost = point.step == 2 ? 1e-170 : 3e-101;
+  }
+  CHECK(has(time_text(time, false), " dW           >0 3e-99\n"));
+}
+
 TEST_CASE("the text shows NaN and Inf wherever a role holds some") {
   const std::string text = report_text(diverging_run().report(), {});
   CHECK(has(text,

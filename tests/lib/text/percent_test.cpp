@@ -16,6 +16,9 @@ TEST_CASE("shares read as people write them") {
   CHECK(percent(0.9999) == "> 99.9 %");
   CHECK(percent(0.5) == "50.0 %");
   CHECK(percent(1e-9) == "1.0e-07 %");
+  CHECK(percent(1e-101) == "1.0e-99 %");
+  CHECK(percent(1e-170) == "1e-168 %");
+  CHECK(percent(0x1p-1074) == "5e-322 %");
 }
 
 }  // namespace

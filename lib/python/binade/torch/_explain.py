@@ -132,8 +132,9 @@ class Explaining:
         Returns how many models the runs left, how many were compared with all elements, and how many were tried."""
         left = whole = tried = 0
         for way, words in itertools.product(self._ways, low.k_orders):
-            found = _binade.identify(*(None if x[0] is None else list(x) for x in zip(*runs[words])), alpha=low.alpha,
-                                     beta=low.beta, **way)
+            *operands, c = (None if x[0] is None else list(x) for x in zip(*runs[words]))
+            factors = {"alpha": low.alpha} if c is None else {"alpha": low.alpha, "beta": low.beta}
+            found = _binade.identify(*operands, c, **factors, **way)
             self.model, count = self._first(found.models, low.k_order(words))
             left, whole, tried = left + len(found.models), whole + count, tried + found.to_dict()["models"]
             if self.model is not None:

@@ -41,7 +41,10 @@ class Rounding:
 
     def drawn(self, call):
         """Returns the same with the seed of the given call."""
-        options = tuple({**dict(self.options), "seed": dict(self.options).get("seed", 0) + call}.items())
+        options = dict(self.options)
+        if options.get("rounding") not in ("stochastic", "rs"):
+            return self
+        options = tuple({**options, "seed": options.get("seed", 0) + call}.items())
         return dataclasses.replace(self, options=options, gradient=self.gradient and self.gradient.drawn(call))
 
     def _factor(self, x):
@@ -89,10 +92,15 @@ def rounding_of(format, scale, gradient, options):
     if {"counts", "out"} & options.keys():
         raise TypeError("quantize: counts= and out= are binade.quantize's; here rounding, saturation, nan, flush, seed, "
                         "random_bits")
-    own = tuple(sorted(options.items()))
-    how = Rounding(format, scale, None if gradient is None else Rounding(gradient, scale and "amax", None, own), own)
+    some_nan = any(_binade.Format(one).has_nan for one in (format, gradient) if one is not None)
+
+    def rounding(to, scale, behind):  # nan= is of the format that has one, if only one has
+        takes = {key for key in options if key != "nan" or not some_nan or _binade.Format(to).has_nan}
+        return Rounding(to, scale, behind, tuple((key, options[key]) for key in sorted(takes)))
+
+    how = rounding(format, scale, None if gradient is None else rounding(gradient, scale and "amax", None))
     for one in filter(None, (how, how.gradient)):  # raises ValueError for options that are wrong
-        _binade.quantize(np.zeros(1), one.format, **options)
+        _binade.quantize(np.zeros(1), one.format, **dict(one.options))
     return how
 
 

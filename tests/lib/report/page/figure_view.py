@@ -37,6 +37,18 @@ class Figure(ReportPage):
             for _, count, wide in bars:
                 self.assertAlmostEqual(wide / width, count / 23, places=3)
 
+    def test_what_values_far_below_the_largest_lose_is_not_nothing(self):
+        for high, low, lost in ((332, -233, 2.0 ** -565), (1023, -1074, 2.0 ** -1074)):
+            report = one_tensor(self.report, [[1] + [0] * 8], exponent=high)
+            small = one_tensor(self.report, [[1] + [0] * 8], exponent=low)
+            for one, other in ((report["total"], small["total"]), (report["tensors"][0], small["tensors"][0])):
+                one.update(values=2, nonzero=2, binades=other["binades"] + one["binades"])
+            self.open(report)
+            self.slide(0)
+            shown = {metric: value for metric, (value, _) in self.shown().items()}
+            self.assertEqual((shown["lost_l1"], shown["lost_l2"]), (lost, lost))
+            self.assertEqual(shown["clipped_l1"], 1 - 2.0 ** -53)
+
     def test_at_scale_one_it_shows_the_reports_own_numbers(self):
         self.open()
         for form in self.report["formats"]:
