@@ -121,7 +121,9 @@ void define_sweep(App app, int&) {
   app.add_output(
       "-o,--output", a->results,
       "file of the results, a line of JSON for each run (default: SPEC with the ending .jsonl). "
-      "Runs that it holds already are not run again, so a sweep that was interrupted goes on");
+      "Runs that it holds already are not run again, so a sweep that was interrupted goes on; a "
+      "file "
+      "of another version of binade or of other data is refused");
   app.add_option("--result", a->chosen,
                  "names of the results to show instead of the usual ones, separated by commas, in "
                  "this order")

@@ -17,6 +17,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "lib/io/fnv.h"
 #include "lib/io/output_paths.h"
 #include "lib/parallel/parallel.h"
 #include "lib/python/arguments.h"
@@ -69,7 +70,7 @@ constexpr CountsKind updates_kind{.magic = {"binade.updates/1", 16},
                                   .again = "give what to_bytes() gave, unchanged"};
 
 std::string checksum_of(std::string_view bytes) {
-  CountsHash hash;
+  Fnv1a hash;
   hash.add(bytes);
   CountsBytes to;
   to.number(hash.value());

@@ -25,12 +25,6 @@ std::string bytes_of_number(std::uint64_t x) {
 
 }  // namespace
 
-void CountsHash::add(std::string_view bytes) {
-  for (const char c : bytes) {
-    value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-}
-
 CountsWriter::CountsWriter(const CountsKind& kind, const std::string& path) : file_(path) {
   add(kind.magic);
 }

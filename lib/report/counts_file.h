@@ -13,20 +13,11 @@
 #include <string_view>
 
 #include "lib/io/atomic_file.h"
+#include "lib/io/fnv.h"
 #include "lib/io/input_file.h"
 #include "lib/report/counts_bytes.h"
 
 namespace binade {
-
-/// FNV-1a of bytes that come in pieces.
-class CountsHash {
- public:
-  void add(std::string_view bytes);
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
-};
 
 /// Writes a file of counts, which appears when commit() is called.
 class CountsWriter {
@@ -43,7 +34,7 @@ class CountsWriter {
 
   AtomicFile file_;
   std::string buffer_;
-  CountsHash hash_;
+  Fnv1a hash_;
 };
 
 /// Reads a file of counts from beginning to end. Throws Error, which names the file, if it is of
@@ -75,7 +66,7 @@ class CountsReader {
   std::uint64_t at_ = 0;    ///< offset of the next byte to hand out
   std::uint64_t read_ = 0;  ///< offset up to which the file was read into the buffer
   std::string buffer_;
-  CountsHash hash_;
+  Fnv1a hash_;
 };
 
 }  // namespace binade

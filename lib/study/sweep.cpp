@@ -14,9 +14,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lib/io/fnv.h"
 #include "lib/parallel/parallel.h"
 #include "lib/study/strict_json.h"
 #include "lib/text/error.h"
+#include "lib/version.h"
 
 namespace binade {
 namespace {
@@ -26,11 +28,13 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t most_bytes_of_results = std::size_t{1} << 30;
 
-/// Returns the 64-bit FNV-1a hash, which distinguishes specs; it is not cryptographic.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return hash;
+constexpr std::string_view any_version_of_lines = "binade.sweep/";
+constexpr const char* version_of_lines = "binade.sweep/2";
+
+std::string hash_of(std::string_view text) {
+  Fnv1a hash;
+  hash.add(text);
+  return fmt::format("{:016x}", hash.value());
 }
 
 ordered_json sweep_spec_json(const SweepSpec& spec) {
@@ -39,14 +43,16 @@ ordered_json sweep_spec_json(const SweepSpec& spec) {
   return {{"name", spec.name}, {"base", spec.base}, {"grid", grid}};
 }
 
-std::string header_line(const SweepSpec& spec) {
+/// Returns the first line, for a job whose settings have been checked.
+ordered_json header_of(const SweepSpec& spec, const SweepJob& job) {
   const ordered_json written = sweep_spec_json(spec);
-  const ordered_json header{{"schema", "binade.sweep/1"},
-                            {"name", spec.name},
-                            {"spec_hash", fmt::format("{:016x}", hash_of(written.dump()))},
-                            {"runs", spec.runs()},
-                            {"spec", written}};
-  return header.dump() + "\n";
+  return {{"schema", version_of_lines},
+          {"binade", version},
+          {"name", spec.name},
+          {"spec_hash", hash_of(written.dump())},
+          {"data", job.data ? job.data() : ordered_json::object()},
+          {"runs", spec.runs()},
+          {"spec", written}};
 }
 
 std::string run_line(const SweepSpec& spec, std::size_t run, const ordered_json& result) {
@@ -130,9 +136,10 @@ class LineFile {
   throw error_in(path, what, "name another file, or delete this one to start anew");
 }
 
+std::string shown(const ordered_json& value) { return printable(value.dump(), 60); }
+
 /// Says how the spec of another sweep differs from ours; empty if it does not.
 std::string difference(const ordered_json& theirs, const ordered_json& ours) {
-  const auto shown = [](const ordered_json& value) { return printable(value.dump(), 60); };
   if (theirs["name"] != ours["name"]) {
     return fmt::format("its name is {}, not {}", shown(theirs["name"]), shown(ours["name"]));
   }
@@ -151,21 +158,52 @@ std::string difference(const ordered_json& theirs, const ordered_json& ours) {
   return theirs == ours ? "" : "the keys of the grid have another order";
 }
 
-/// Throws the Error for a file that does not begin with this sweep's header.
-[[noreturn]] void refuse_header(const std::string& path, const SweepSpec& spec,
-                                std::string_view line) {
+/// Says which data of the runs in a file are not ours; empty if all are.
+std::string difference_of_data(const ordered_json& theirs, const ordered_json& ours) {
+  for (const auto& [name, digest] : ours.items()) {
+    const ordered_json found = theirs.value(name, ordered_json());
+    if (found == digest) continue;
+    return fmt::format("its runs read other data of {}, of digest {}, not {}", name, shown(found),
+                       shown(digest));
+  }
+  return "";
+}
+
+/// Says why a first line that is not ours cannot be gone on with; empty if it is no first line of a sweep.
+std::string difference_of_headers(const ordered_json& theirs, const ordered_json& ours) {
   const auto is_object = [](const ordered_json& in, const char* key) {
     return in.contains(key) && in[key].is_object();
   };
+  const auto text_of = [&theirs](const char* key) {
+    return theirs.contains(key) && theirs[key].is_string() ? theirs[key].get<std::string>() : "";
+  };
+  if (!theirs.is_object() || !is_object(theirs, "spec") || !theirs["spec"].contains("name") ||
+      !is_object(theirs["spec"], "base") || !is_object(theirs["spec"], "grid")) {
+    return "";
+  }
+  const std::string schema = text_of("schema");
+  if (!schema.starts_with(any_version_of_lines)) return "";
+  if (schema != version_of_lines) {
+    return fmt::format("its lines are {}, of another version of binade, and this one writes {}",
+                       printable(schema, 40), version_of_lines);
+  }
+  const std::string spec = difference(theirs["spec"], ours["spec"]);
+  if (!spec.empty()) return spec;
+  if (theirs.value("binade", ordered_json()) != ours["binade"]) {
+    return fmt::format("its runs are of binade {}, and this is {}",
+                       printable(text_of("binade"), 40), version);
+  }
+  const std::string data =
+      is_object(theirs, "data") ? difference_of_data(theirs["data"], ours["data"]) : "";
+  return data.empty() ? "its header is not as it was written" : data;
+}
+
+/// Throws the Error for a file that does not begin with this sweep's header.
+[[noreturn]] void refuse_header(const std::string& path, const ordered_json& ours,
+                                std::string_view line) {
   std::string other;
   try {
-    const ordered_json header = parse_strictly(path, line);
-    if (header.is_object() && header.value("schema", ordered_json()) == "binade.sweep/1" &&
-        is_object(header, "spec") && header["spec"].contains("name") &&
-        is_object(header["spec"], "base") && is_object(header["spec"], "grid")) {
-      other = difference(header["spec"], sweep_spec_json(spec));
-      if (other.empty()) other = "its header is not as it was written";
-    }
+    other = difference_of_headers(parse_strictly(path, line), ours);
   } catch (const Error&) {  // the line is no header at all
   }
   if (other.empty()) throw error_in(path, "not the results of a sweep", "name another file");
@@ -197,13 +235,14 @@ ordered_json result_in(const std::string& path, const SweepSpec& spec, const Swe
 /// Returns the results in the whole lines of the file, and sets `end` to the offset behind the last
 /// whole line.
 std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& spec,
-                                     const SweepJob& job, std::string_view text, std::size_t& end) {
-  const std::string header = header_line(spec);
+                                     const SweepJob& job, const ordered_json& first_line,
+                                     std::string_view text, std::size_t& end) {
+  const std::string header = first_line.dump() + "\n";
   std::vector<ordered_json> results;
   end = 0;
   if (!text.starts_with(header)) {
     if (header.starts_with(text)) return results;  // an empty file, or an incomplete header
-    refuse_header(path, spec, text.substr(0, text.find('\n')));
+    refuse_header(path, first_line, text.substr(0, text.find('\n')));
   }
   end = header.size();
   for (std::size_t next = 0; (next = text.find('\n', end)) != std::string_view::npos;) {
@@ -234,13 +273,14 @@ SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const Swe
       throw in_run(spec, run, error);
     }
   }
+  const ordered_json header = header_of(spec, job);
   LineFile file(path);
   std::size_t end = 0;
   SweepResults out;
-  out.results = results_in(path, spec, job, file.read_all(), end);
+  out.results = results_in(path, spec, job, header, file.read_all(), end);
   out.found = out.results.size();
   file.keep(end);
-  if (end == 0) file.append(header_line(spec));
+  if (end == 0) file.append(header.dump() + "\n");
   for (std::size_t run = out.found; run < spec.runs(); ++run) {
     poll();
     const auto share = [&](double done) {

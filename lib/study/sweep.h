@@ -2,9 +2,10 @@
 //
 // A sweep runs one job for every combination of settings. The results are a file of JSON lines that grows by a line per
 // run and survives kill -9: a sweep that is started again does not repeat finished runs, and at the end its file has
-// the same bytes as that of a sweep that was never interrupted.
+// the same bytes as that of a sweep that was never interrupted. The first line says of which version of binade and of
+// which data the runs are; what a kernel level or threads are does not change them.
 //
-//   {"schema": "binade.sweep/1", "name": …, "spec_hash": …, "runs": n, "spec": {…}}
+//   {"schema": "binade.sweep/2", "binade": …, "name": …, "spec_hash": …, "data": {…}, "runs": n, "spec": {…}}
 //   {"run": 0, "settings": {…}, "result": {…}}
 //   …
 #pragma once
@@ -40,13 +41,16 @@ SweepSpec read_sweep(const std::string& path);
 /// Returns the settings of a run, which is numbered from 0: the base and, for each key of the grid, the run's value.
 nlohmann::json settings_of(const SweepSpec& spec, std::size_t run);
 
-/// What a sweep runs.
+/// What a sweep runs. `check` is called for the settings of all runs before the first `run`.
 struct SweepJob {
   std::function<void(const nlohmann::json& settings)> check;  ///< throws Error for wrong settings
   std::function<nlohmann::ordered_json(const nlohmann::json& settings,
                                        const std::function<void(double done)>& progress)>
       run;                          ///< runs the job and returns its result, a JSON object
   std::vector<std::string> keys{};  ///< keys that every result has
+  /// Returns, when all settings are checked, an object of what the runs read beside them: for each data set by its
+  /// name a digest of its contents. If it is not given, they read nothing.
+  std::function<nlohmann::ordered_json()> data{};
 };
 
 /// Called during a run with its number and the share of it that is done.
@@ -61,8 +65,9 @@ struct SweepResults {
 };
 
 /// Checks the settings of all runs, then runs those whose results are not in the file `path` yet. Throws Error if the
-/// settings of a run are wrong, if the file cannot be written, belongs to another sweep or is being written by another
-/// process, and if the job throws Error; results of finished runs stay in the file.
+/// settings of a run are wrong, if the file cannot be written, belongs to another sweep, is of another version of binade
+/// or of other data, or is being written by another process, and if the job throws Error; results of finished runs stay
+/// in the file.
 SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
                        const SweepProgress& progress = {}, const RunTold& told = {});
 

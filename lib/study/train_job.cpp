@@ -3,6 +3,8 @@
 // One training of a sweep: reads its settings, makes the workload, trains, and returns the result.
 #include "lib/study/train_job.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <memory>
@@ -13,24 +15,36 @@
 namespace binade {
 
 SweepJob train_job(const std::string& data_folder) {
-  SweepJob job;
-  const auto rows = std::make_shared<std::map<std::string, std::size_t>>();  // per workload
-  job.check = [rows, data_folder](const nlohmann::json& settings) {
-    const TrainSettings s = train_settings(settings);
-    auto known = rows->find(s.workload);
-    if (known == rows->end()) {
-      known = rows->emplace(s.workload, epoch_rows(s.workload, data_folder)).first;
+  const auto sets = std::make_shared<std::map<WorkloadData, DataSet>>();
+  const auto data_of = [sets, data_folder](const std::string& workload) -> const DataSet& {
+    const WorkloadData which = workload_row(workload).data;
+    auto known = sets->find(which);
+    if (known == sets->end()) {
+      known = sets->emplace(which, read_data_set(which, data_folder)).first;
     }
-    check_batch(s.workload, s.batch, known->second);
+    return known->second;
   };
-  job.run = [data_folder](const nlohmann::json& settings,
-                          const std::function<void(double done)>& progress) {
+  SweepJob job;
+  job.check = [data_of](const nlohmann::json& settings) {
+    const TrainSettings s = train_settings(settings);
+    check_batch(s.workload, s.batch, epoch_rows(data_of(s.workload)));
+  };
+  job.data = [sets] {
+    nlohmann::ordered_json digests = nlohmann::ordered_json::object();
+    for (const auto& [which, set] : *sets) {
+      digests[std::string(name_of(which))] = fmt::format("{:016x}", digest_of(set));
+    }
+    return digests;
+  };
+  job.run = [data_of](const nlohmann::json& settings,
+                      const std::function<void(double done)>& progress) {
     const TrainSettings s = train_settings(settings);
     Hooks<float> hooks;
     hooks.progress = [&progress](std::int64_t done, std::int64_t of) {
       if (progress) progress(static_cast<double>(done) / static_cast<double>(of));
     };
-    return result_of(train(workload<float>(s.workload, data_folder, s.batch), s.recipe, hooks));
+    return result_of(
+        train(workload<float>(s.workload, data_of(s.workload), s.batch), s.recipe, hooks));
   };
   for (const TrainResultKey& key : train_result_keys()) {
     if (key.always) job.keys.emplace_back(key.name);

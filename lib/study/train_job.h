@@ -23,8 +23,8 @@ struct TrainResultKey {
 std::span<const TrainResultKey> train_result_keys();
 
 /// Returns the job. Its `check` throws Error for settings that its `run` would refuse, without
-/// training; it reads the data of each workload once, to see that they are there and that batches
-/// fit. `data_folder` is the folder of the committed data.
+/// training; it reads each data set once and keeps it for all runs, so that they train on the data
+/// whose digest `data` returns. `data_folder` is the folder of the committed data.
 SweepJob train_job(const std::string& data_folder);
 
 }  // namespace binade

@@ -6,16 +6,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
-#include <variant>
 
 #include "emulate/philox.h"
+#include "lib/io/fnv.h"
 #include "lib/study/digits.h"
 #include "lib/study/fashion_mnist.h"
-#include "lib/study/text_corpus.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -55,9 +56,9 @@ Batch<T> rows_of(const Images& from, const std::vector<std::size_t>& rows, bool 
 }
 
 template <std::floating_point T>
-void give_images(Workload<T>& out, ImageSplit split, std::size_t batch, bool flat) {
+void give_images(Workload<T>& out, const std::shared_ptr<const ImageSplit>& data, std::size_t batch,
+                 bool flat) {
   constexpr std::size_t most_tests = 2000;
-  const auto data = std::make_shared<const ImageSplit>(std::move(split));
   const std::size_t tests = std::min(data->test.count, most_tests);
   struct Epoch {
     std::uint64_t seed = 0, number = ~std::uint64_t{0};
@@ -108,8 +109,7 @@ Text long_enough(Text text) {
 }
 
 template <std::floating_point T>
-void give_texts(Workload<T>& out, Text long_enough, std::size_t batch) {
-  const auto text = std::make_shared<const Text>(std::move(long_enough));
+void give_texts(Workload<T>& out, const std::shared_ptr<const Text>& text, std::size_t batch) {
   out.train_batch = [text, batch](std::uint64_t seed, std::int64_t step) {
     const std::uint64_t room = text->train.size() - text_length;
     std::vector<std::size_t> starts(batch);
@@ -128,13 +128,30 @@ void give_texts(Workload<T>& out, Text long_enough, std::size_t batch) {
   };
 }
 
-std::variant<ImageSplit, Text> data_of(WorkloadData data, const std::string& data_folder) {
-  switch (data) {
-    case WorkloadData::digits: return digits(data_folder);
-    case WorkloadData::fashion_mnist: return fashion_mnist();
-    case WorkloadData::licence_text: return long_enough(licence_text());
+DataSet of_images(ImageSplit images) {
+  return {.images = std::make_shared<const ImageSplit>(std::move(images)), .text = nullptr};
+}
+
+DataSet of_text(Text text) {
+  return {.images = nullptr, .text = std::make_shared<const Text>(std::move(text))};
+}
+
+/// Adds the bytes of a list of numbers after their count.
+template <class Numbers>
+void add_numbers(Fnv1a& hash, const Numbers& numbers) {
+  const std::uint64_t count = numbers.size();
+  for (const auto bytes : {std::as_bytes(std::span(&count, 1)),
+                           std::as_bytes(std::span<const typename Numbers::value_type>(numbers))}) {
+    hash.add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
-  return {};
+}
+
+void add_images(Fnv1a& hash, const Images& images) {
+  const std::array<std::uint64_t, 5> sizes{images.count, images.channels, images.height,
+                                           images.width, images.classes};
+  add_numbers(hash, sizes);
+  add_numbers(hash, images.pixels);
+  add_numbers(hash, images.labels);
 }
 
 /// Returns whether the network takes an image as one row of pixels.
@@ -173,10 +190,39 @@ std::function<Model<T>(std::uint64_t)> maker_of(WorkloadNetwork network, std::si
 
 }  // namespace
 
-std::size_t epoch_rows(std::string_view name, const std::string& data_folder) {
-  const auto data = data_of(workload_row(name).data, data_folder);
-  const auto* images = std::get_if<ImageSplit>(&data);
-  return images != nullptr ? images->train.count : std::numeric_limits<std::size_t>::max();
+std::string_view name_of(WorkloadData data) {
+  switch (data) {
+    case WorkloadData::digits: return "digits";
+    case WorkloadData::fashion_mnist: return "fashion_mnist";
+    case WorkloadData::licence_text: return "licence_text";
+  }
+  return "";
+}
+
+DataSet read_data_set(WorkloadData data, const std::string& data_folder) {
+  switch (data) {
+    case WorkloadData::digits: return of_images(digits(data_folder));
+    case WorkloadData::fashion_mnist: return of_images(fashion_mnist());
+    case WorkloadData::licence_text: return of_text(long_enough(licence_text()));
+  }
+  return {};
+}
+
+std::uint64_t digest_of(const DataSet& data) {
+  Fnv1a hash;
+  if (data.images) {
+    add_images(hash, data.images->train);
+    add_images(hash, data.images->test);
+  } else {
+    add_numbers(hash, data.text->vocabulary);
+    add_numbers(hash, data.text->train);
+    add_numbers(hash, data.text->test);
+  }
+  return hash.value();
+}
+
+std::size_t epoch_rows(const DataSet& data) {
+  return data.images ? data.images->train.count : std::numeric_limits<std::size_t>::max();
 }
 
 void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows) {
@@ -210,23 +256,27 @@ const WorkloadRow& workload_row(std::string_view name) {
 }
 
 template <std::floating_point T>
-Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch) {
+Workload<T> workload(std::string_view name, const DataSet& data, std::size_t batch) {
   const WorkloadRow& row = workload_row(name);
   if (batch == 0) batch = row.batch;
+  check_batch(row.name, batch, epoch_rows(data));
   Workload<T> out;
-  std::size_t vocabulary = 0;
-  auto data = data_of(row.data, data_folder);
-  if (auto* images = std::get_if<ImageSplit>(&data)) {
-    check_batch(row.name, batch, images->train.count);
-    give_images(out, std::move(*images), batch, takes_flat_images(row.network));
-  } else if (auto* text = std::get_if<Text>(&data)) {
-    vocabulary = text->vocabulary.size();
-    give_texts(out, std::move(*text), batch);
+  if (data.images) {
+    give_images(out, data.images, batch, takes_flat_images(row.network));
+  } else {
+    give_texts(out, data.text, batch);
   }
-  out.make = maker_of<T>(row.network, vocabulary);
+  out.make = maker_of<T>(row.network, data.text ? data.text->vocabulary.size() : 0);
   return out;
 }
 
+template <std::floating_point T>
+Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch) {
+  return workload<T>(name, read_data_set(workload_row(name).data, data_folder), batch);
+}
+
+template Workload<float> workload(std::string_view, const DataSet&, std::size_t);
+template Workload<double> workload(std::string_view, const DataSet&, std::size_t);
 template Workload<float> workload(std::string_view, const std::string&, std::size_t);
 template Workload<double> workload(std::string_view, const std::string&, std::size_t);
 

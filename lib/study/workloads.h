@@ -6,9 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "lib/study/images.h"
+#include "lib/study/text_corpus.h"
 #include "lib/train/trainer.h"
 
 namespace binade {
@@ -45,16 +48,35 @@ const WorkloadRow& workload_row(std::string_view name);
 /// be there. Throws Error for an unknown name.
 std::string missing_data(std::string_view name);
 
+/// A data set in memory, which any number of workloads may share: images or a text.
+struct DataSet {
+  std::shared_ptr<const ImageSplit> images;
+  std::shared_ptr<const Text> text;
+};
+
+/// Returns the name of a data set, as in `digits`.
+std::string_view name_of(WorkloadData data);
+
+/// Reads a data set. Throws Error if the data are missing, damaged or too few.
+DataSet read_data_set(WorkloadData data, const std::string& data_folder);
+
+/// Returns a hash of all that a training can read of the data: of their contents, whatever the files are called.
+std::uint64_t digest_of(const DataSet& data);
+
 /// Returns how many rows an epoch has, which is the largest batch; for text, which gives batches of any size, the
-/// largest std::size_t. Reads the data and throws Error if they are missing, damaged or too few.
-std::size_t epoch_rows(std::string_view name, const std::string& data_folder);
+/// largest std::size_t.
+std::size_t epoch_rows(const DataSet& data);
 
 /// Throws Error if a batch (0: the workload's own) is larger than an epoch.
 void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows);
 
 /// Returns the network and its data. An epoch of images is a permutation drawn from the seed that train_batch is given; the rows after its last
 /// whole batch are not used. Of images to test, the first 2000 are used. `batch` 0 is the workload's own. Throws
-/// Error if the data are missing or too few, or as check_batch does.
+/// Error as check_batch does. The data are those that the workload's row names.
+template <std::floating_point T>
+Workload<T> workload(std::string_view name, const DataSet& data, std::size_t batch = 0);
+
+/// The same with the data that are read from the folder; throws Error as read_data_set does, too.
 template <std::floating_point T>
 Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch = 0);
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 
+#include "lib/io/fnv.h"
 #include "lib/range/summary_bytes.h"
 #include "lib/report/counts_file.h"
 #include "lib/report/report.h"
@@ -30,7 +31,7 @@ void read_all(const std::string& path) { read_report(open_inputs({path}, {})); }
 
 /// Returns the checksum of the bytes before it.
 std::string with_checksum(std::string bytes) {
-  CountsHash hash;
+  Fnv1a hash;
   bytes.resize(bytes.size() - 8);
   hash.add(bytes);
   CountsBytes end;

@@ -57,7 +57,9 @@ ordered_json slow_root(const json& settings, const std::function<void(double)>& 
   return root(settings, progress);
 }
 
-const SweepJob job{&check, &root, {"root", "error"}};
+ordered_json read_data() { return {{"numbers", "0123456789abcdef"}, {"texts", "00"}}; }
+
+const SweepJob job{&check, &root, {"root", "error"}, &read_data};
 
 /// Returns the file of a sweep that was not interrupted.
 std::string whole() {
@@ -68,7 +70,9 @@ std::string whole() {
 
 TEST_CASE("the file has a header and a line for each run in the order of the grid") {
   const std::string text = whole();
-  CHECK(text.starts_with(R"({"schema":"binade.sweep/1","name":"roots","spec_hash":")"));
+  CHECK(text.starts_with(R"({"schema":"binade.sweep/2","binade":")"));
+  CHECK(has(text, R"(","name":"roots","spec_hash":")"));
+  CHECK(has(text, R"("data":{"numbers":"0123456789abcdef","texts":"00"},"runs":12,"spec":{)"));
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     lines.push_back(text.substr(at, text.find('\n', at) - at));
@@ -85,7 +89,8 @@ TEST_CASE("a sweep that is done runs nothing again and gives the same results") 
   const test::Folder folder;
   const SweepResults first = run_sweep(spec(), folder / "a.jsonl", job);
   const std::string bytes = slurp(folder / "a.jsonl");
-  const SweepJob none{&check, [](const json&, const auto&) -> ordered_json { throw Error("ran"); }};
+  const SweepJob none{
+      &check, [](const json&, const auto&) -> ordered_json { throw Error("ran"); }, {}, &read_data};
   const SweepResults again = run_sweep(spec(), folder / "a.jsonl", none);
   CHECK(first.found == 0);
   CHECK(again.found == 12);
@@ -107,10 +112,13 @@ TEST_CASE("a file cut off in, before or behind a line is finished to the same by
     CAPTURE(size);
     const std::string path = folder.write("a.jsonl", text.substr(0, size));
     std::size_t ran = 0;
-    const SweepJob counting{&check, [&ran](const json& settings, const auto& progress) {
+    const SweepJob counting{&check,
+                            [&ran](const json& settings, const auto& progress) {
                               ++ran;
                               return root(settings, progress);
-                            }};
+                            },
+                            {},
+                            &read_data};
     const SweepResults sweep = run_sweep(spec(), path, counting);
     REQUIRE(slurp(path) == text);
     const auto lines = static_cast<std::size_t>(
@@ -124,7 +132,7 @@ TEST_CASE("killed by SIGKILL at any moment, a sweep goes on to the same bytes") 
   const std::string text = whole();
   const test::Folder folder;
   const std::string path = folder / "a.jsonl";
-  const SweepJob slow{&check, &slow_root};
+  const SweepJob slow{&check, &slow_root, {}, &read_data};
   std::size_t interrupted = 0;
   std::size_t kills = 0;
   for (int delay = 1; delay <= 40; delay += 3) {  // the whole takes 36 ms and more
@@ -162,10 +170,13 @@ TEST_CASE("an Error in one run names it and leaves what is finished") {
   const test::Folder folder;
   const std::string path = folder / "a.jsonl";
   int ran = 0;
-  const SweepJob failing{&check, [&ran](const json& settings, const auto& progress) {
+  const SweepJob failing{&check,
+                         [&ran](const json& settings, const auto& progress) {
                            if (++ran == 5) throw Error("out of patience");
                            return root(settings, progress);
-                         }};
+                         },
+                         {},
+                         &read_data};
   const std::string error = error_of([&] { run_sweep(spec(), path, failing); });
   CHECK(error == R"(sweep roots, run 5 of 12 {"of":3,"start":0.5,"steps":40}: out of patience)");
   CHECK(run_sweep(spec(), path, job).found == 4);
@@ -189,6 +200,7 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
     std::string changed = text;
     return changed.replace(changed.find(from), from.size(), to);
   };
+  const std::string version = ordered_json::parse(text.substr(0, text.find('\n')))["binade"];
   const std::size_t second = text.find('\n') + 1;
   const std::size_t third = text.find('\n', second) + 1;
   const auto line_of = [](const std::string& result) {
@@ -206,6 +218,15 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
       {swapped(R"("spec":{"name":"roots")", R"("spec":{"name":"branches")"),
        R"(its name is "branches", not "roots")"},
       {swapped("spec_hash", "spec_hush"), "its header is not as it was written"},
+      {swapped("\"data\":{", "\"data\":{\"more\":1,"), "its header is not as it was written"},
+      {swapped(R"("binade":")", R"("binade":"older than )"),
+       "its runs are of binade older than " + version + ", and this is " + version + ";"},
+      {swapped("6789abcdef", "6789abcdee"),
+       R"(its runs read other data of numbers, of digest "0123456789abcdee", not "0123456789abcdef")"},
+      {swapped(R"(,"texts":"00")", ""), "its runs read other data of texts, of digest null"},
+      {swapped("binade.sweep/2", "binade.sweep/1"),
+       "its lines are binade.sweep/1, of another version of binade, and this one writes "
+       "binade.sweep/2"},
       {swapped("\"run\":3", "\"run\":4"), "line 5 is not run 4 of this sweep"},
       {swapped("{\"run\":0", "{ \"run\":0"), "line 2 is not run 1"},
       {text.substr(0, second) + text.substr(third), "line 2 is not run 1"},
@@ -236,7 +257,7 @@ TEST_CASE("a result is an object even where a job names no key of it") {
   const std::string line = R"({"run":0,"settings":{"of":2,"start":1,"steps":40},"result":)";
   const std::string path =
       folder.write("a.jsonl", text.substr(0, text.find('\n') + 1) + line + "5}\n");
-  const SweepJob keyless{&check, &root};
+  const SweepJob keyless{&check, &root, {}, &read_data};
   CHECK(has(error_of([&] { run_sweep(spec(), path, keyless); }), "line 2 is not run 1"));
 }
 
@@ -245,10 +266,10 @@ TEST_CASE("what is no results file is refused without the advice to delete it") 
   const std::string spec_text =
       R"({"name": "roots", "base": {"steps": 40}, "grid": {"of": [2, 3, 5, 7]}})";
   const std::string deep =
-      R"({"schema":"binade.sweep/1","spec":)" + std::string(100'000, '[') + "\n";
+      R"({"schema":"binade.sweep/2","spec":)" + std::string(100'000, '[') + "\n";
   for (const std::string& bytes :
        {std::string("my diary\n"), std::string("x"), spec_text, spec_text + "\n", deep,
-        std::string(R"({"schema":"binade.sweep/1","spec":{"name":1,"base":{},"grid":5}})"),
+        std::string(R"({"schema":"binade.sweep/2","spec":{"name":1,"base":{},"grid":5}})"),
         std::string("[]\n"), std::string("\n")}) {
     const std::string path = folder.write("a.jsonl", bytes);
     CHECK(error_of([&] { run_sweep(spec(), path, job); }) ==
@@ -274,11 +295,14 @@ TEST_CASE("a file that another sweep is writing, or that is no file, is refused"
   const test::Folder folder;
   const std::string path = folder / "a.jsonl";
   std::string inner;
-  const SweepJob nested{&check, [&](const json& settings, const auto& progress) {
+  const SweepJob nested{&check,
+                        [&](const json& settings, const auto& progress) {
                           if (inner.empty())
                             inner = error_of([&] { run_sweep(spec(), path, job); });
                           return root(settings, progress);
-                        }};
+                        },
+                        {},
+                        &read_data};
   run_sweep(spec(), path, nested);
   CHECK(has(inner, "is being written by another sweep"));
   CHECK(slurp(path) == whole());

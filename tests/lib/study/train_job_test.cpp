@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/io/gzip.h"
 #include "tests/lib/io/files.h"
+#include "tests/lib/io/gzipped.h"
 
 namespace binade::train_job_test {
 namespace {
@@ -37,6 +39,31 @@ TEST_CASE("what a training would refuse is refused before the results' file is t
   CHECK(has(error_of_sweep(base, R"({"seed": [1, 2]})", data + "/nowhere"), "run 1 of 2"));
   CHECK(has(error_of_sweep(base, R"({"scaler": ["torch", "none"], "init_scale": [4]})"),
             "init_scale has no effect with scaler none"));
+}
+
+/// The digests of the data in a folder that has the digits with the labels of two images exchanged, or as they are.
+ordered_json digests_of_digits(bool exchanged) {
+  std::string text = read_gzip(data + "/digits.csv.gz", std::size_t{1} << 20);
+  const std::size_t first = text.find('\n') - 1;
+  const std::size_t second = text.find('\n', first + 2) - 1;
+  REQUIRE(text[first] != text[second]);
+  if (exchanged) std::swap(text[first], text[second]);
+  const test::Folder folder;
+  folder.write("digits.csv.gz", test::gzipped(text));
+  const SweepJob job = train_job(folder / "");
+  job.check({{"workload", "digits_mlp"}, {"steps", 1}});
+  job.check({{"workload", "digits_tanh8"}, {"steps", 1}});
+  return job.data();
+}
+
+TEST_CASE("the digest of the data is of their contents: other labels, another digest") {
+  const ordered_json as_they_are = digests_of_digits(false);
+  CHECK(as_they_are.size() == 1);
+  CHECK(as_they_are["digits"] != digests_of_digits(true)["digits"]);
+  const SweepJob job = train_job(data);
+  CHECK(job.data().empty());
+  job.check({{"workload", "digits_mlp"}, {"steps", 1}});
+  CHECK(job.data() == as_they_are);
 }
 
 TEST_CASE("a run has every figure that is announced, in their order, and none beside") {

@@ -107,12 +107,11 @@ TEST_CASE("names and batches that there are not are refused") {
   CHECK_THROWS_AS(workload<float>("mnist", data), Error);
   CHECK_THROWS_AS(workload<float>("digits_mlp", data, 1 << 20), Error);
   CHECK_THROWS_AS(workload<float>("digits_mlp", data + "/nowhere"), Error);
-  CHECK_THROWS_AS(epoch_rows("mnist", data), Error);
-  CHECK_THROWS_AS(epoch_rows("digits_mlp", data + "/nowhere"), Error);
+  CHECK_THROWS_AS(read_data_set(WorkloadData::digits, data + "/nowhere"), Error);
 }
 
 TEST_CASE("a batch may be a whole epoch and no larger") {
-  const std::size_t rows = epoch_rows("digits_mlp", data);
+  const std::size_t rows = epoch_rows(read_data_set(WorkloadData::digits, data));
   CHECK(workload<float>("digits_mlp", data, rows).train_batch(0, 0).rows == rows);
   check_batch("digits_mlp", rows, rows);
   check_batch("digits_mlp", 0, 128);
