@@ -110,9 +110,9 @@ struct ProductTile {
 /// A kernel as a table of functions. A model whose packing is `in_values` is summed by `sum`, on floats, every other
 /// one by `run`, on encodings; `sum` is null where the kernel has no such packing.
 struct ProductKernel {
-  /// Returns how the kernel takes a model's operands; one that it does not know has `known` false.
+  /// Gives how the kernel takes a model's operands; one that it does not know has `known` false.
   Packing (*packing)(const GemmModel& g);
-  /// Returns which of an instruction's k operands, numbered from 0 in the order in which the sum takes them, is its
+  /// Gives which of an instruction's k operands, numbered from 0 in the order in which the sum takes them, is its
   /// i-th packed one.
   int (*place)(const GemmModel& g, int i);
   /// Decodes n codes of format f into numbers of `as`, a or b of the packing. Returns false where one is a NaN or an

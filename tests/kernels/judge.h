@@ -174,13 +174,13 @@ struct Work {
 /// An entry of the table, or a group that only makes sense together.
 struct Entry {
   std::string_view name;
-  /// Returns whether a level's own row has the entry.
+  /// Tells whether a level's own row has the entry.
   bool (*has)(const Kernels& own);
-  /// Returns whether two rows have the same pointer.
+  /// Tells whether two rows have the same pointer.
   bool (*same)(const Kernels& a, const Kernels& b);
   /// Compares every call of a level's kernel with the definition's.
   Verdict (*judge)(const Kernels& kernels);
-  /// Returns a level's kernels, with `faults` in this one.
+  /// Gives a level's kernels, with `faults` in this one.
   Kernels (*with_faults)(const Kernels& kernels);
   std::vector<Work> works;
   /// The reason why the portable level may be less than three times as fast as the reference; empty if it may not.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Enforces the rules for every file: the licence line and a paragraph at its head, `#pragma once` in headers, words that are
-# not used, no other files at the top level, no empty room. The checks are first tried on files that are wrong on purpose.
+# not used, "Returns" on functions alone, no other files at the top level, no empty room. The checks are first tried on files that are wrong on purpose.
 
 import re
 import sys
@@ -51,6 +51,22 @@ def judge_words(path, text):
             for pattern, better in WORDS for match in pattern.finditer(line)]
 
 
+SOURCE = re.compile(r".*\.(h|cuh|cpp|cu|inc)")
+RETURNS = re.compile(r"^[ \t]*///[ \t]*Returns\b.*\n(?:[ \t]*///.*\n)*(?P<what>[^;{]*[;{])", re.MULTILINE)
+TYPE = re.compile(r"(enum|using|typedef|__extension__)\b")
+# A member or variable that holds a function.
+HOLDER = re.compile(r"(std::function<.*>|[^()]*\(\*\w+\)\(.*\))[^()]*$", re.DOTALL)
+
+
+def judge_returns(path, text):
+    """A type and a variable return nothing."""
+    if not SOURCE.fullmatch(path):
+        return []
+    found = ((match, match["what"][:-1].split(" = ")[0].strip()) for match in RETURNS.finditer(text))
+    return [f"{path}:{text.count(chr(10), 0, match.start()) + 1}: \"Returns\" on what is no function: {what.split(chr(10))[0]}"
+            for match, what in found if "(" not in match["what"] or TYPE.match(what) or HOLDER.fullmatch(what)]
+
+
 def judge_places(paths):
     top = {path.split("/")[0] for path in paths}
     complaints = [f"{name}: the top level has no place for it"
@@ -80,6 +96,10 @@ WRONG_WORDS = ["the man" + "tissa", "De" + "normals", "a white" + "list", "// TO
                "in /ro" + "ot/binade", "cd /ho" + "me/me/binade"]
 RIGHT_WORDS = ["std::numeric_limits<float>::denorm_min()", "_MM_SET_DE" + "NORMALS_ZERO_MODE", "significand",
                "tests/root/", "https://example.org/home/index.html"]
+WRONG_RETURNS = ["bool flushed = false;", "struct Rows {", "enum class With { a };", "using F = std::function<int(int)>;",
+                 "std::function<int()> row;", "int (*row)(int) = [](int) { return 0; };", "typedef int (*Row)();"]
+RIGHT_RETURNS = ["int rows();", "int rows(int (*f)());", "struct stat status_of(int file) {", "template <class T>\nT operator+(T a, T b) {",
+                 "const auto of = [](int x) {", "std::function<int()> row_of(int n);"]
 
 
 def self_test():
@@ -88,6 +108,8 @@ def self_test():
     complaints += [f"rejected a right head: {found}" for path, text in RIGHT_HEADS for found in judge_head(path, text)]
     complaints += [f"accepted the words {text!r}" for text in WRONG_WORDS if not judge_words("a", text)]
     complaints += [f"rejected the words {text!r}" for text in RIGHT_WORDS if judge_words("a", text)]
+    complaints += [f"accepted Returns on {text!r}" for text in WRONG_RETURNS if not judge_returns("a.h", f"/// Returns a\n/// b.\n{text}\n")]
+    complaints += [f"rejected Returns on {text!r}" for text in RIGHT_RETURNS if judge_returns("a.h", f"/// Returns a\n/// b.\n{text}\n")]
     house = [room + "/a.h" for room in ROOMS]
     complaints += [] if not judge_places(house + ["dev", ".gitignore"]) else ["rejected a right house"]
     complaints += [f"accepted {name}" for name in ["setup.py", "lib/utils/a.h", "lib/common.h"]
@@ -108,6 +130,7 @@ def main():
         read += 1
         complaints += judge_head(path, text)
         complaints += judge_words(path, text)
+        complaints += judge_returns(path, text)
         if path == "meson.build" and text.count("\n") >= BUILD_FILE_LINES:
             complaints.append(f"{path}: {text.count(chr(10))} lines; it stays under {BUILD_FILE_LINES}")
     if read < 60:
