@@ -14,7 +14,7 @@
 
 namespace binade {
 
-/// Returns an element's index by its place in storage. An empty function stands for an array in C order.
+/// An element's index by its place in storage. An empty function stands for an array in C order.
 using ElementIndex = std::function<std::uint64_t(std::uint64_t place)>;
 
 /// Returns the indices of an array in Fortran order; an empty function if its two orders are the same, since at most

@@ -102,7 +102,8 @@ EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandB
                           return run(how, operands, first, out, begin, end, counts);
                         }
                         for (std::size_t i = begin; i < end; ++i) {
-                          run(how, operands, index(first + i) - i, out, i, i + 1, counts);
+                          const std::uint64_t drawn = index(first + i);
+                          run(how, operands, drawn - i, out, i, i + 1, counts);
                         }
                       });
 }

@@ -48,8 +48,8 @@ struct SweepJob {
                                        const std::function<void(double done)>& progress)>
       run;                          ///< runs the job and returns its result, a JSON object
   std::vector<std::string> keys{};  ///< keys that every result has
-  /// Returns, when all settings are checked, an object of what the runs read beside them: for each data set by its
-  /// name a digest of its contents. If it is not given, they read nothing.
+  /// Called when all settings are checked. Its object says what the runs read beside them: for each data set by its
+  /// name a digest of its contents. If it is empty, they read nothing.
   std::function<nlohmann::ordered_json()> data{};
 };
 

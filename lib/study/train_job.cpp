@@ -3,12 +3,11 @@
 // One training of a sweep: reads its settings, makes the workload, trains, and returns the result.
 #include "lib/study/train_job.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <map>
 #include <memory>
 
+#include "lib/number/encoding_text.h"
 #include "lib/study/train_settings.h"
 #include "lib/study/workloads.h"
 
@@ -32,7 +31,7 @@ SweepJob train_job(const std::string& data_folder) {
   job.data = [sets] {
     nlohmann::ordered_json digests = nlohmann::ordered_json::object();
     for (const auto& [which, set] : *sets) {
-      digests[std::string(name_of(which))] = fmt::format("{:016x}", digest_of(set));
+      digests[std::string(name_of(which))] = hex_bits(digest_of(set), 64);
     }
     return digests;
   };
