@@ -21,7 +21,7 @@ struct MergeArguments {
 };
 
 void run_merge(const MergeArguments& arguments) {
-  refuse_two_on_stdout(arguments.outputs);
+  check_stdout(arguments.outputs);
   const std::vector<std::string> files = expand_paths(arguments.inputs);
   std::vector<InputPath> read;
   for (const std::string& file : files) read.push_back({"PART", file});

@@ -70,7 +70,7 @@ int make_part(const ReportArguments& arguments, const std::vector<std::string>& 
 
 int make(const ReportArguments& arguments) {
   const ReportOutputs& outputs = arguments.outputs;
-  refuse_two_on_stdout(outputs);
+  check_stdout(outputs);
   const ReportOptions options = report_options(arguments.words);
   OpenedDevice opened;
   if (arguments.device.asked()) {

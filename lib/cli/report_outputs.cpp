@@ -20,6 +20,7 @@
 #include "lib/report/page_data.h"
 #include "lib/report/text.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 
 namespace binade {
 namespace {
@@ -89,10 +90,14 @@ void add_text_options(App app, ReportOutputs& outputs) {
   app.add_flag("-q,--quiet", outputs.quiet, "print no text on standard output");
 }
 
-void refuse_two_on_stdout(const ReportOutputs& outputs) {
+void check_stdout(const ReportOutputs& outputs) {
   if (outputs.json == "-" && outputs.csv == "-") {
     throw Error("--json - and --csv -: standard output takes one; give the other a file");
   }
+  const bool other = outputs.json == "-" || outputs.csv == "-";
+  refuse_idle(std::array{IdleOption{
+      "--tensors", outputs.tensors != ReportOutputs{}.tensors && (outputs.quiet || other),
+      outputs.quiet ? "with --quiet" : "where standard output takes no text"}});
 }
 
 void prepare_report_outputs(const ReportOutputs& outputs, std::span<const InputPath> read) {

@@ -45,7 +45,7 @@ auto look_up(const Table& table, std::string_view option, std::string_view word)
 }
 
 /// A setting of stochastic rounding, and whether it was given for another one.
-IdleOption not_drawn(std::string_view name, Rounding rounding, bool given) {
+IdleOption not_drawn(const char* name, Rounding rounding, bool given) {
   return {name, given && rounding != Rounding::stochastic,
           "with --rounding " + std::string(rounding_name(rounding)), "choose stochastic"};
 }

@@ -100,6 +100,13 @@ void check_splits(const Accumulation& sum) {
     require_in_range({"a split's parts times interleave or tile",
                       std::int64_t{split.parts} * std::max(split.interleave, split.tile), 0,
                       most_split_round});
+    if (split.parts > 1 && split.interleave != 0 && split.tile != 0) {
+      throw Error(
+          "GemmModel: a split has an interleave, beside which its tile has no effect; set one");
+    }
+    if (split.parts > 1 && split.tail_after && split.interleave == 0) {
+      throw Error("GemmModel: tail_after of a split has no effect without an interleave; set both");
+    }
     if (split.parts > 1 && ended) {
       throw Error(
           "GemmModel: a split lies in one of 1 part; give the splits from the outermost on");

@@ -18,6 +18,7 @@
 #include "lib/instruction/instruction_name.h"
 #include "lib/study/workloads.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/spelling.h"
 #include "lib/train/step_scaler.h"
 
@@ -160,14 +161,6 @@ Key key_of(std::string_view name) {
                           did_you_mean(name, known), listed(known)));
 }
 
-/// A setting that another one leaves without effect.
-struct Idle {
-  std::string_view key;
-  bool idle;
-  std::string because;  ///< the setting that leaves `key` without effect
-  std::string remedy;
-};
-
 /// Throws Error for the first given setting that has no effect.
 void check_effects(const Json& settings, const TrainSettings& s) {
   const TrainingRecipe& recipe = s.recipe;
@@ -208,30 +201,36 @@ void check_effects(const Json& settings, const TrainSettings& s) {
   const std::string format = fmt::format("format {}", recipe.products.format);
   const bool switches = settings.value("autoswitch", Json(false)) == true;
   const std::string with_fp8 = "choose format e4m3", with_switch = "add autoswitch=true";
-  const std::array<Idle, 14> rows{{
-      {"autoswitch", !fp8 && switches, format, with_fp8},
-      {"autoswitch_underflow", !switches, "autoswitch false", with_switch},
-      {"autoswitch_mse", !switches, "autoswitch false", with_switch},
-      {"skip_overflow", !takes.skip_overflow, scaler, "choose a fixed one, such as static:1024"},
-      {"attention", !workload_row(s.workload).attends, workload, "train char_transformer"},
-      {"master_weights", !low_model, low_needed, "choose level O2 or O3"},
-      {"update", low_model && has_masters && !workload_row(s.workload).batch_norms,
-       "master weights", "choose level O3"},
-      {"momentum", !optimizer.takes("momentum"), with_optimizer, choose("momentum")},
-      {"weight_decay", !optimizer.takes("weight_decay"), with_optimizer, choose("weight_decay")},
-      // In binary32 products are always the reference's, so that accumulator=reference is not
-      // wrong.
-      {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},
-      {"promote_every", by_eigen, products, emulated},
-      {"fprop", by_eigen, products, emulated},
-      {"dgrad", by_eigen, products, emulated},
-      {"wgrad", by_eigen, products, emulated},
-  }};
-  for (const Idle& row : rows) {
-    if (!row.idle || !settings.contains(row.key)) continue;
-    throw Error(fmt::format("training: {} has no effect with {}: leave it out, or {}", row.key,
-                            printable(row.because), row.remedy));
-  }
+  const auto idle = [&settings](std::string_view key, bool without_effect,
+                                const std::string& because, const std::string& remedy) {
+    return IdleOption{std::string(key), without_effect && settings.contains(key),
+                      "with " + printable(because), remedy};
+  };
+  refuse_idle(
+      std::array{
+          idle("autoswitch", !fp8 && switches, format, with_fp8),
+          idle("autoswitch_underflow", !switches, "autoswitch false", with_switch),
+          idle("autoswitch_mse", !switches, "autoswitch false", with_switch),
+          idle("skip_overflow", !takes.skip_overflow, scaler,
+               "choose a fixed one, such as static:1024"),
+          idle("attention", !workload_row(s.workload).attends, workload, "train char_transformer"),
+          idle("master_weights", !low_model, low_needed, "choose level O2 or O3"),
+          idle("update", low_model && has_masters && !workload_row(s.workload).batch_norms,
+               "master weights", "choose level O3"),
+          idle("momentum", !optimizer.takes("momentum"), with_optimizer, choose("momentum")),
+          idle("weight_decay", !optimizer.takes("weight_decay"), with_optimizer,
+               choose("weight_decay")),
+          // In binary32 products are always the reference's, so that accumulator=reference is not
+          // wrong.
+          idle("accumulator", in_float && recipe.products.accumulator != "reference", products,
+               emulated),
+          idle("arch", in_float, products, emulated),
+          idle("promote_every", by_eigen, products, emulated),
+          idle("fprop", by_eigen, products, emulated),
+          idle("dgrad", by_eigen, products, emulated),
+          idle("wgrad", by_eigen, products, emulated),
+      },
+      "training: ");
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 
 namespace binade {
 
-void refuse_idle(std::span<const IdleOption> options) {
+void refuse_idle(std::span<const IdleOption> options, std::string_view where) {
   const auto first = std::ranges::find(options, true, &IdleOption::idle);
   if (first == options.end()) return;
-  throw Error(std::string(first->name) + " has no effect " + first->because + ": leave it out" +
-              (first->remedy.empty() ? "" : ", or " + first->remedy));
+  throw Error(std::string(where) + first->name + " has no effect " + first->because +
+              ": leave it out" + (first->remedy.empty() ? "" : ", or " + first->remedy));
 }
 
 }  // namespace binade

@@ -11,13 +11,14 @@
 namespace binade {
 
 struct IdleOption {
-  std::string_view name;    ///< "--partial"
+  std::string name;         ///< "--partial"
   bool idle = false;        ///< whether it was given, not with its default, and has no effect
   std::string because;      ///< "without --split"
   std::string remedy = {};  ///< what to do but leave it out; empty: nothing
 };
 
-/// Throws Error for the first option that is idle: "--partial has no effect without --split: leave it out, or give a split".
-void refuse_idle(std::span<const IdleOption> options);
+/// Throws Error for the first option that is idle: "--partial has no effect without --split: leave it out". The message
+/// begins with `where`.
+void refuse_idle(std::span<const IdleOption> options, std::string_view where = "");
 
 }  // namespace binade

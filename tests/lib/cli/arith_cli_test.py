@@ -257,6 +257,8 @@ class Arith(CliCase):
             ("sqrt", "a.npy", "o.npy", "--format", "binary17"): "binary17",
             ("sqrt", "a.npy", "o.npy", "--format", "e5m2:bias=2000"): "no dtype holds all its values",
             ("sqrt", "a.npy", "o.npy", *half, "--rounding", "up"): "rounding",
+            ("sqrt", "a.npy", "o.npy", *half, "--seed", "1"): "--seed has no effect",
+            ("sqrt", "a.npy", "o.npy", "--format", "e2m1", "--nan", "nvidia"): "--nan has no effect",
         }, "arith")
 
 

@@ -191,6 +191,9 @@ class Dots(Explain):
         self.assertIn("result    0x", self.good(*integers, "-128*255"))
         self.assertIn("0.3", self.complaint("dots", *HOPPER, "--terms", "1*1", "--addend", "0.3"))
         self.assertIn("--terms", self.complaint("dots", *HOPPER, "--addend", "1"))
+        for option in (("--row", "0"), ("--c", "c.npy"), ("--d", "d.npy")):
+            self.assertIn(f"{option[0]} has no effect with --terms", self.complaint("dots", *HOPPER, "--terms", "1*1", *option))
+        self.assertIn("--d has no effect with --recording", self.complaint("dots", "--recording", "r", "--row", "0", "--d", "d.npy"))
         self.assertIn("--arch and --instruction", self.complaint("dots", "--terms", "1*1"))
         rows = self.rows()
         self.assertIn("--row is missing", self.complaint("dots", *HOPPER, *rows))

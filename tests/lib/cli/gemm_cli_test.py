@@ -133,6 +133,31 @@ class Gemm(Case):
         self.assertIn('"schema":"binade.gemm_account/1"', self.read("account.html").decode())
         self.assertEqual(self.values("d"), self.flat())
 
+    def test_options_without_effect_on_the_product_are_refused(self):
+        plain = ("gemm", "a.npy", "b.npy", "-o", "no.npy")
+        chain = ("--instruction", "fma.rn.f32.f16.f16.f32")
+        nothing_added = "where the epilogue adds neither C nor a bias"
+        for words, option, because in (
+                ((*plain, *HOPPER, "--partial", "f16"), "--partial", "without --split"),
+                ((*plain, *HOPPER, "--beta", "2"), "--beta", "without C"),
+                ((*plain, "c.npy", *HOPPER, "--beta", "2", "--c-first"), "--beta", "with --c-first"),
+                ((*plain, *HOPPER, "--c-first"), "--c-first", "without C"),
+                ((*plain, *HOPPER, "--alpha", "2", "--fused", "beta"), "--fused", nothing_added),
+                ((*plain, "c.npy", *HOPPER, "--beta", "0", "--fused", "beta"), "--fused", nothing_added),
+                ((*plain, *HOPPER, "--epilogue-format", "f16"), "--epilogue-format", nothing_added + " and alpha is 1"),
+                ((*plain, "--arch", "sm_90", *chain), "--arch", "on a chain of rounded operations"),
+                ((*plain, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32", "--k-order", "descending"),
+                 "--k-order", "on a product of integers")):
+            with self.subTest(words):
+                self.assertIn(f"binade: {option} has no effect {because}", self.complaint(*words))
+        for words in (("--partial", "f16", "--split", "2"), ("--partial", "f32"), ("--beta", "1"),
+                      ("--alpha", "2", "--epilogue-format", "f16")):
+            self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, *words)
+        self.assertIn("--partial has no effect", self.complaint(
+            "validate", "gemm", "a.npy", "b.npy", "--d", "d.npy", *HOPPER, "--partial", "f16"))
+        self.assertIn("--beta has no effect", self.complaint(
+            "explain", "gemm", "a.npy", "b.npy", "--element", "0", "0", *HOPPER, "--beta", "2"))
+
     def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(self):
         plain = ("gemm", "a.npy", "b.npy", "-o", "no.npy")
         for words, why in (

@@ -215,6 +215,9 @@ class Proposals(Identify):
         for words in (("--cpu", "--arch", "sm_90"), ("--chains", "--arch", "sm_90"), ("--cpu", "--chains")):
             self.assertIn("excludes", self.complaint(*call, *words))
         self.assertIn("no architecture 'sm_91'", self.complaint(*call, "--arch", "sm_91"))
+        for words, because in ((("--beta", "2"), "without --c"), (("--seed", "2"), "without --propose"),
+                               (("--all", "--show", "2"), "with --all")):
+            self.assertIn(f"{words[-2]} has no effect {because}", self.complaint(*call, *words))
 
     def test_no_option_is_advised_that_is_not_there(self):
         self.normal("wide", "<f4", 8, 128)

@@ -171,6 +171,9 @@ class Quantize(CliCase):
             ("cut.npy", "o.npy", "--format", "e4m3"): "cut.npy",
             ("crc.npz", "o.npy", "--format", "e4m3"): "crc.npz",
             ("two.safetensors", "o.npy", "--format", "e4m3"): "one array",
+            ("a.npy", "o.npy", "--format", "e4m3", "--seed", "1"): "--seed has no effect with --rounding ties_to_even",
+            ("a.npy", "o.npy", "--format", "e4m3", "-r", "rz", "--random-bits", "8"): "--random-bits has no effect with --rounding to",
+            ("a.npy", "o.npy", "--format", "e2m1", "--nan", "nvidia"): "--nan has no effect on e2m1, which has no NaN",
         }, "quantize")
 
 

@@ -121,6 +121,10 @@ class Complaints(StreamCase):
                 "fma.rn.f16 --ftz": "--ftz: fma.rn.f16", "fma.rn.f16 --daz": "--daz",
                 "fma.rn.f16 --exact": "--exact", "add.f32 --nan quiet": "--nan",
                 "add.f32 --saturation none": "--saturation", "add.f32 --tininess after": "--tin",
+                "f16_add --exact": "--exact has no effect on f16_add", "f16_le -r rz": "--rounding has no effect",
+                "f16_le --ftz": "--ftz has no effect", "f16_to_i8 --nan nvidia": "whose result is an integer",
+                "f16_eq --saturation finite": "--saturation has no effect", "f16_to_i8 --tininess before": "--tininess has no",
+                "f16_to_e2m1 --nan nvidia": "--nan has no effect on f16_to_e2m1, which has no NaN",
         }.items():
             with self.subTest(rest):
                 self.assertIn(words, self.complains("check --testfloat " + rest, GOOD))

@@ -138,6 +138,10 @@ class Dots(Validate):
             self.write(name, npy("<u4", (0,), []))
         self.assertIn("no rows; there is nothing to compare", self.complaint(*self.dots()))
 
+    def test_options_without_effect(self):
+        self.assertIn("--json has no effect before dots: leave it out, or give it behind", self.complaint("--json", *self.dots()))
+        self.assertIn("--emulated has no effect without --device", self.complaint("--replay", ".", "--emulated", "sm_90"))
+
     def test_names_that_there_are_not(self):
         self.assertIn("did you mean mma.m16n8k16.f32.f16.f16.f32?",
                       self.complaint(*self.dots(name="mma.m16n8k16.f32.f16.f16.f31")))

@@ -122,6 +122,10 @@ TEST_CASE("orders that there are not are refused") {
   refused(
       [](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .reduction = static_cast<Reduction>(9)}; },
       "GemmModel: the reduction of a split is 9; give an integer from 0 to 3");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .interleave = 4, .tile = 8}; },
+          "GemmModel: a split has an interleave, beside which its tile has no effect; set one");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .tail_after = true}; },
+          "GemmModel: tail_after of a split has no effect without an interleave; set both");
   refused([](GemmModel& g) { g.sum.splits[1].parts = 2; },
           "GemmModel: a split lies in one of 1 part; give the splits from the outermost on");
   refused(

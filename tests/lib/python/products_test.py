@@ -25,6 +25,15 @@ from binade import GemmModel
 
 
 class Gemm(Products):
+    def test_options_without_effect_are_refused_of_a_product_and_of_every_product(self):
+        with self.assertRaisesRegex(ValueError, "^partial has no effect without split: leave it out$"):
+            GemmModel(*HOPPER, partial="f16")
+        with self.assertRaisesRegex(ValueError, "^beta has no effect without C: leave it out$"):
+            binade.gemm(self.a, self.b, instruction=HOPPER[0], arch=HOPPER[1], beta=2)
+        plain = binade.gemm(self.a, self.b, model=GemmModel(*HOPPER))
+        with_beta = binade.gemm(self.a, self.b, model=GemmModel(*HOPPER, beta=2))  # a model is for products with C, too
+        np.testing.assert_array_equal(with_beta, plain)
+
     def test_every_option_is_the_programs(self):
         self.saved(a=self.a, b=self.b, c=self.c, bias=self.bias)
         plain = binade.gemm(self.a, self.b, model=self.model)

@@ -198,6 +198,7 @@ TEST_CASE("a setting that another one leaves without effect is refused, both nam
   };
   const std::vector<Case> cases{
       {{{"scaler", "none"}, {"init_scale", 8}}, "init_scale", "scaler none"},
+      {{{"format", "binary32"}, {"arch", "sm_90"}}, "arch", "format binary32"},
       {{{"scaler", "log_max"}, {"init_scale", 8}}, "init_scale", "scaler log_max"},
       {{{"scaler", "static:4"}, {"init_scale", 8}}, "init_scale", "scaler static:4"},
       {{{"scaler", "static"}, {"init_scale", 8}}, "init_scale", ""},
