@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/rule_options.h"
+#include "lib/device/kept_recording.h"
 #include "lib/device/record_dots.h"
 #include "lib/device/scalar_recording.h"
 #include "lib/evidence/undecided_rows.h"
@@ -67,8 +69,13 @@ std::string folder_for(const std::string& parent, const char* name) {
   return folder.string();
 }
 
+void tell_damaged(const std::string& error) {
+  fmt::print(stderr, "binade: not whole, so it is recorded anew: {}\n", error);
+}
+
 void run_dots(Device& device, const RecordArguments& a, const std::string& date, Totals& totals) {
-  const RecordWhat what{folder_for(a.folder, "dots"), a.words, date, a.seed, a.resume};
+  const RecordWhat what{
+      folder_for(a.folder, "dots"), a.words, date, a.seed, a.resume, &tell_damaged};
   RowSource source;
   if (a.dots == "open") {
     source = [&a](const Instruction& x) {
@@ -98,18 +105,43 @@ std::string tally_text(const ScalarCheck& check) {
                      tally.mismatches, tally.nan_differences);
 }
 
-void run_scalar(Device& device, const RecordArguments& a, const std::string& date, Totals& totals) {
-  const std::string folder = folder_for(a.folder, "scalar");
+/// A scalar instruction to record, and whether its recording is there already.
+struct ScalarTask {
+  ScalarInstruction instruction;
+  std::string path;
+  bool kept = false;
+};
+
+ScalarOptions scalar_options(const RecordArguments& a) {
   ScalarOptions options{.seed = a.seed};
   if (a.cases != 0) options.cases = a.cases;
+  return options;
+}
+
+std::vector<ScalarTask> scalar_tasks(const Device& device, const RecordArguments& a) {
+  const std::string folder = folder_for(a.folder, "scalar");
+  std::vector<ScalarTask> out;
   for (const ScalarInstruction& x : scalar_instructions()) {
     if (x.name.find(a.words) == std::string::npos) continue;
-    const std::string path = folder + "/" + x.name + ".safetensors";
-    if (a.resume && fs::exists(path)) {
+    ScalarTask task{x, folder + "/" + x.name + ".safetensors"};
+    if (a.resume) {
+      const ScalarCases cases = cases_to_check(x, scalar_options(a));
+      task.kept = is_recorded(task.path, unrecorded_scalar(device.info(), x, cases, a.samples),
+                              &tell_damaged);
+    }
+    out.push_back(std::move(task));
+  }
+  return out;
+}
+
+void run_scalar(Device& device, const RecordArguments& a, std::span<const ScalarTask> tasks,
+                const std::string& date, Totals& totals) {
+  for (const auto& [x, path, kept] : tasks) {
+    if (kept) {
       totals.kept += 1;
       continue;
     }
-    const ScalarCheck check = check_scalar(device, x, options, instruction_progress());
+    const ScalarCheck check = check_scalar(device, x, scalar_options(a), instruction_progress());
     if (!check.skipped.empty()) {
       totals.skip(x.name, check.skipped);
       continue;
@@ -136,8 +168,10 @@ int run_record(const RecordArguments& a) {
   const std::string& name = opened.device->info().name;
   const bool both = !a.dots.empty() == a.scalar;
   Totals totals;
+  std::vector<ScalarTask> tasks;  // what is there is checked before anything is recorded
+  if (both || a.scalar) tasks = scalar_tasks(*opened.device, a);
   if (both || !a.dots.empty()) run_dots(*opened.device, a, date, totals);
-  if (both || a.scalar) run_scalar(*opened.device, a, date, totals);
+  run_scalar(*opened.device, a, tasks, date, totals);
   const auto named = [&a](const Instruction& x) {
     return instruction_name(x).find(a.words) != std::string::npos;
   };
@@ -185,8 +219,10 @@ void define_record(App app, int& status) {
       "--only", a->words,
       "record only instructions whose name contains this text, such as wgmma (default: all)");
   app.add_option("--seed", a->seed, "seed of the operands").capture_default_str();
-  app.add_flag("--resume", a->resume,
-               "keep the files that are there already, and record only what is missing");
+  app.add_flag(
+      "--resume", a->resume,
+      "keep the whole recordings that are there already, and record only what is missing or "
+      "damaged; one of another GPU, driver, seed or other rows is refused");
   app.add_option("--cases", a->cases,
                  "run at most so many cases of each scalar instruction (default: every case, or of "
                  "instructions with more than 2^32 cases 10^10 or 10^9)")

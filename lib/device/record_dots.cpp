@@ -46,6 +46,35 @@ Interest interest_in(const Instruction& x) {
   return own ? Interest::own_model : Interest::shared_model;
 }
 
+/// Returns the metadata of the recording of rows of this plan, or of rows that `source` gave.
+RecordingInfo recording_info(const DeviceInfo& device, const Instruction& x, const RowPlan& plan,
+                             const RecordWhat& what) {
+  RecordingInfo info = origin_of(device, what.date);
+  info.instruction = instruction_name(x);
+  info.ptx = ptx_of(x);
+  info.architecture = "sm_" + std::to_string(x.sm);
+  if (!plan.empty()) {
+    info.generator = row_plan_text(plan);
+    info.seed = what.seed;
+    info.rows = planned_rows(plan);
+  }
+  return info;
+}
+
+/// Returns whether the recording of an instruction is there (is_recorded).
+bool is_kept(const std::string& path, const DeviceInfo& device, const Instruction& x,
+             const RecordWhat& what, const RowSource& source) {
+  if (!what.resume || !std::filesystem::exists(path)) return false;
+  const RowsToRecord rows = source ? source(x) : RowsToRecord{recorded_rows(x), {}};
+  RecordingInfo wanted = recording_info(device, x, rows.plan, what);
+  if (rows.plan.empty()) {
+    if (rows.dots.c.empty()) return false;  // nothing is recorded of it
+    wanted.rows = rows.dots.c.size();
+    wanted.input_hash = input_hash(rows.dots, x.types);
+  }
+  return is_recorded(path, wanted, x, what.damaged);
+}
+
 std::string cuda_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -103,13 +132,22 @@ RecordingInfo origin_of(const DeviceInfo& device, const std::string& date) {
 void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
                  const RowSource& source) {
   const int sm = parse_architecture(std::to_string(device.info().compute_capability));
+  struct Task {
+    Instruction instruction;
+    std::string name, path;
+    bool kept = false;
+  };
+  std::vector<Task> tasks;
   for (const Instruction& x : recorded_instructions(sm)) {
-    RecordedFile file;
-    file.instruction = instruction_name(x);
-    if (file.instruction.find(what.words) == std::string::npos) continue;
-    const std::string path = what.folder + "/" + file.instruction + ".safetensors";
-    if (what.resume && std::filesystem::exists(path)) {
-      file.kept = true;
+    Task task{x, instruction_name(x), {}};
+    if (task.name.find(what.words) == std::string::npos) continue;
+    task.path = what.folder + "/" + task.name + ".safetensors";
+    task.kept = is_kept(task.path, device.info(), x, what, source);
+    tasks.push_back(std::move(task));
+  }
+  for (const auto& [x, name, path, kept] : tasks) {
+    RecordedFile file{.instruction = name, .path = {}, .skipped = {}, .note = {}, .kept = kept};
+    if (kept) {
       sink(file);
       continue;
     }
@@ -124,15 +162,9 @@ void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
     if (why) {
       file.skipped = *why;
     } else {
-      RecordingInfo info = origin_of(device.info(), what.date);
-      info.instruction = file.instruction;
-      info.ptx = ptx_of(x);
-      info.architecture = "sm_" + std::to_string(sm);
-      if (!plan.empty()) info.generator = row_plan_text(plan);
-      info.seed = what.seed;
       file.rows = dots.d.size();
       file.path = path;
-      write_recording(file.path, info, x, dots);
+      write_recording(file.path, recording_info(device.info(), x, plan, what), x, dots);
     }
     sink(file);
   }

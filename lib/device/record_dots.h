@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/device/kept_recording.h"
 #include "lib/device/recording.h"
 #include "lib/device/row_plan.h"
 
@@ -40,7 +41,7 @@ struct RecordedFile {
   std::string skipped;  ///< reason why the device could not run it; empty if it could
   std::uint64_t rows = 0;
   std::string note = {};  ///< RowsToRecord::note
-  bool kept = false;      ///< whether a file was there already and was left unchanged
+  bool kept = false;      ///< whether its recording was there already and was left unchanged
 };
 using RecordSink = std::function<void(const RecordedFile& file)>;
 
@@ -49,13 +50,16 @@ struct RecordWhat {
   std::string words;   ///< only instructions whose name contains this are recorded; empty: all
   std::string date;    ///< for the metadata
   std::uint64_t seed = 1;
-  bool resume = false;  ///< whether instructions whose file exists are left as they are
+  bool resume =
+      false;  ///< whether whole recordings of this run that are there are left as they are
+  DamageTold damaged = [](const std::string&) {};  ///< of a file that is recorded anew on resuming
 };
 
 /// Writes FOLDER/INSTRUCTION.safetensors for each instruction and calls `sink` after each that has
 /// rows. The rows are those of recorded_rows, or of `source` if it is given. Existing files are
-/// replaced, or kept with `resume`. Throws Error if the device's architecture is unknown or a file
-/// cannot be written.
+/// replaced, or, with `resume`, kept if they are whole recordings of this run (is_recorded). Throws
+/// Error if the device's architecture is unknown, if a file cannot be written or, before anything
+/// is recorded, if resuming finds a whole recording of other settings.
 void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
                  const RowSource& source = {});
 

@@ -63,25 +63,30 @@ void check_whole_hash(const SafetensorsFile& file, const ScalarRecording& record
 
 }  // namespace
 
-ScalarRecording record_scalar(Device& device, const ScalarInstruction& instruction,
-                              const ScalarCases& cases, const ScalarTally& tally,
-                              std::uint64_t samples) {
+ScalarRecording unrecorded_scalar(const DeviceInfo& device, const ScalarInstruction& instruction,
+                                  const ScalarCases& cases, std::uint64_t samples) {
   if (samples == 0 || samples > most_samples) {
     throw Error(std::to_string(samples) + " samples; record 1 to " + std::to_string(most_samples));
   }
+  ScalarRecording out{.origin = origin_of(device, {}),
+                      .instruction = instruction,
+                      .cases = cases,
+                      .hash = 0,
+                      .d = std::vector<std::uint64_t>(samples_of(instruction, cases, samples))};
+  out.origin.ptx = out.origin.instruction = instruction.name;
+  out.origin.architecture = "sm_" + std::to_string(device.compute_capability);
+  return out;
+}
+
+ScalarRecording record_scalar(Device& device, const ScalarInstruction& instruction,
+                              const ScalarCases& cases, const ScalarTally& tally,
+                              std::uint64_t samples) {
+  ScalarRecording out = unrecorded_scalar(device.info(), instruction, cases, samples);
   if (tally.cases != cases.count) {
     throw Error(instruction.name + ": " + std::to_string(tally.cases) + " of " +
                 std::to_string(cases.count) + " cases were run; run all before recording them");
   }
-  const DeviceInfo& info = device.info();
-  ScalarRecording out{.origin = {},
-                      .instruction = instruction,
-                      .cases = cases,
-                      .hash = tally.hash,
-                      .d = std::vector<std::uint64_t>(samples_of(instruction, cases, samples))};
-  out.origin = origin_of(info, {});
-  out.origin.ptx = out.origin.instruction = instruction.name;
-  out.origin.architecture = "sm_" + std::to_string(info.compute_capability);
+  out.hash = tally.hash;
   std::vector<std::uint64_t> numbers(out.d.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = out.number_of(i);
   if (const CannotRun why = device.run_scalar(instruction, cases, numbers, out.d)) {

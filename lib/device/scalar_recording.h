@@ -51,6 +51,11 @@ inline constexpr std::uint64_t most_samples = std::uint64_t{1} << 20;
 /// subnormal numbers only.
 inline constexpr std::uint64_t kept_cases = std::uint64_t{1} << 17;
 
+/// Returns the recording of an instruction on a device before it has run: without hash and results,
+/// with zeros in d. The caller sets the date. Throws Error if `samples` is 0 or above most_samples.
+ScalarRecording unrecorded_scalar(const DeviceInfo& device, const ScalarInstruction& instruction,
+                                  const ScalarCases& cases, std::uint64_t samples);
+
 /// Returns the recording of an instruction on a device that has run all cases into `tally`. The
 /// samples are run again. The caller sets the date. Throws Error if `samples` is 0 or above
 /// most_samples, if the tally has not all cases, or if the device cannot run the instruction.

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "lib/io/synced.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -112,6 +113,10 @@ void AtomicFile::commit() {
   if (!target_.empty() && stat(target_.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
     (void)fchmod(descriptor_, old.st_mode & 0777);  // as private as the replaced file
   }
+  // Without the first wait, a loss of power could leave the name with less than the whole file; without
+  // the second, the old file, though commit() has returned.
+  const bool in_place = target_.empty();
+  if (const int failed = in_place ? 0 : sync_descriptor(descriptor_)) fail(failed);
   if (nameless_) give_name();
   const int descriptor = descriptor_;
   descriptor_ = -1;
@@ -119,6 +124,7 @@ void AtomicFile::commit() {
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
+  if (const int failed = sync_folder_of(target_)) fail(failed);
 }
 
 void write_file(const std::string& path, std::string_view text) {

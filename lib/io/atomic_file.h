@@ -4,7 +4,8 @@
 // name (or under a temporary name, where the file system or /proc allows no such file) and gets its
 // name in commit(). Without commit(), as when an exception passes, nothing remains. A program that
 // is killed leaves nothing either, unless the file has a temporary name: then that file,
-// .binade-NUMBER-NUMBER.tmp, stays.
+// .binade-NUMBER-NUMBER.tmp, stays. After a loss of power, too, the file is whole or what was there
+// before.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
   /// Puts the file in its place, with the permissions of the file that it replaces, if there is
-  /// one. Throws Error if that fails. Nothing may be written afterwards.
+  /// one. When it returns, file and name are on the disk, as far as the file system can promise
+  /// that. Throws Error if that fails. Nothing may be written afterwards.
   void commit();
 
  private:

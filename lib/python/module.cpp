@@ -4,6 +4,7 @@
 #include "lib/python/module.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <pthread.h>
 
@@ -12,6 +13,7 @@
 #include <cctype>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -91,7 +93,7 @@ int run(nb::handle arguments) {
 }
 
 /// A file, whole or not at all.
-void write_whole(nb::handle to, const std::string& content) {
+void write_whole(nb::handle to, std::string_view content) {
   const std::string path = path_of(to);
   const Released released;
   prepare_outputs({}, std::array{OutputPath{"path", path}});
@@ -203,6 +205,9 @@ NB_MODULE(_binade_parts, m) {
         "    >>> main([\"formats\", \"no_such_format\"])\n"
         "    2\n");
   m.def("_write_whole", &write_whole);
+  m.def("_write_whole", [](nb::handle to, const nb::bytes& content) {
+    write_whole(to, {content.c_str(), content.size()});
+  });
   add_counts(m);
   add_formats(m);
   add_gemm_model(m);

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "lib/io/fnv.h"
+#include "lib/io/synced.h"
 #include "lib/parallel/parallel.h"
 #include "lib/study/strict_json.h"
 #include "lib/text/error.h"
@@ -119,7 +120,12 @@ class LineFile {
       if (written < 0) fail("cannot be written");
       line.remove_prefix(static_cast<std::size_t>(written));
     }
-    if (fdatasync(descriptor_.number) != 0) fail("cannot be written");
+    if ((errno = sync_descriptor(descriptor_.number)) != 0) fail("cannot be written");
+  }
+
+  /// Waits until the file's name outlasts a loss of power.
+  void sync_name() const {
+    if ((errno = sync_folder_of(path_)) != 0) fail("cannot be written");
   }
 
  private:
@@ -280,7 +286,10 @@ SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const Swe
   out.results = results_in(path, spec, job, header, file.read_all(), end);
   out.found = out.results.size();
   file.keep(end);
-  if (end == 0) file.append(header.dump() + "\n");
+  if (end == 0) {
+    file.append(header.dump() + "\n");
+    file.sync_name();
+  }
   for (std::size_t run = out.found; run < spec.runs(); ++run) {
     poll();
     const auto share = [&](double done) {

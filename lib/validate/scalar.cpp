@@ -34,10 +34,7 @@ class Checking {
   Checking(Device& device, const ScalarInstruction& instruction, const ScalarOptions& options)
       : device_(device), options_(options) {
     check.instruction = instruction;
-    const ScalarOperation& x = instruction.operation;
-    const std::uint64_t all = exhaustive_cases(x);
-    check.cases =
-        cases_of(x, options.cases.value_or(all != 0 ? all : default_cases(x)), options.seed);
+    check.cases = cases_to_check(instruction, options);
   }
 
   void run(const CheckProgress& progress) {
@@ -130,6 +127,12 @@ std::uint64_t default_cases(const ScalarOperation& x) {
                      x.arithmetic.clamp == Clamp::none &&
                      x.arithmetic.attributes.rounding == Rounding::ties_to_even;
   return plain ? 10'000'000'000 : 1'000'000'000;
+}
+
+ScalarCases cases_to_check(const ScalarInstruction& instruction, const ScalarOptions& options) {
+  const ScalarOperation& x = instruction.operation;
+  const std::uint64_t all = exhaustive_cases(x);
+  return cases_of(x, options.cases.value_or(all != 0 ? all : default_cases(x)), options.seed);
 }
 
 ScalarCheck check_scalar(Device& device, const ScalarInstruction& instruction,

@@ -61,6 +61,9 @@ struct ScalarOptions {
   std::size_t keep = 8;                          ///< differences of each kind that are listed
 };
 
+/// Returns the cases of an instruction that are run with these options.
+ScalarCases cases_to_check(const ScalarInstruction& instruction, const ScalarOptions& options);
+
 /// Called after each slice with the part of the instruction's cases that is done, above 0 and at
 /// most 1.
 using CheckProgress = std::function<void(std::string_view instruction, double fraction)>;

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/io/atomic_file.h"
 #include "lib/parallel/parallel.h"
 #include "tests/outside/patterns.h"
 
@@ -56,6 +57,7 @@ std::string text(const char* format, Values... values) {
 
 constexpr std::string_view revision_line = "# Revision: ";
 constexpr std::size_t per_line = 8;
+constexpr std::size_t digits_of_word = 16;
 
 struct Digests {
   std::string revision;  ///< revision of the definition that made them
@@ -78,7 +80,10 @@ Digests read(const std::string& path) {
       continue;
     }
     std::istringstream words(line);
-    for (std::uint64_t word; row != nullptr && words >> std::hex >> word;) row->push_back(word);
+    for (std::string word; row != nullptr && words >> word;) {
+      if (word.size() != digits_of_word) break;  // the last word of a file that was cut off
+      row->push_back(std::stoull(word, nullptr, 16));
+    }
   }
   for (std::size_t i = 0; i < rows; ++i) {
     if (found[i].size() != blocks) continue;  // the row is absent or incomplete
@@ -93,7 +98,6 @@ void write(std::ostream& file, std::size_t row, const Row& digests) {
     file << text(" %016llx", static_cast<unsigned long long>(digests[k]));
     if (k % per_line == per_line - 1) file << '\n';
   }
-  file.flush();
 }
 
 void write(const std::string& path, const std::string& revision, const std::string& command,
@@ -101,7 +105,7 @@ void write(const std::string& path, const std::string& revision, const std::stri
   if (revision.empty()) throw std::runtime_error("--write needs --revision");
   Digests digests = read(path);
   if (digests.revision != revision) digests = {};
-  std::ofstream file(path);
+  std::ostringstream file;
   file
       << "# SPDX-License-Identifier: Apache-2.0\n#\n"
          "# What the definition, `quantize` of emulate/quantize.h, makes of all 2^32 floats: for "
@@ -121,8 +125,8 @@ void write(const std::string& path, const std::string& revision, const std::stri
       out[k] = digest_of(definition_by_row[row], row, k);
     });
     write(file, row, out);
+    write_file(path, file.str());  // an interruption leaves all rows that are done
   }
-  if (!file) throw std::runtime_error(path + ": cannot be written");
 }
 
 /// Returns the first difference of a block from the definition: a float, or the counts of a part.

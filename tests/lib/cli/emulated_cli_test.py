@@ -89,6 +89,15 @@ class UndecidedRows(Emulated):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn("hardware", done.stdout)
 
+    def test_resuming_compares_the_rows(self):
+        self.record()
+        path, = (self.folder / "dots").iterdir()
+        whole = path.read_bytes()
+        words = ("record", "--dots", "open", "--emulated", "sm_80", "--only", self.NAME, "--out", self.folder, "--resume")
+        self.assertRegex(self.complaint(*words, "--seed", "2"), r"a recording whose input_hash is [0-9a-f]{16}, not [0-9a-f]{16};")
+        self.assertIn("; 1 there already", binade(*words).stdout)
+        self.assertEqual(path.read_bytes(), whole)
+
     def test_what_rows_saw_is_not_written_where_it_would_lie_or_destroy(self):
         self.record("--cut-to-zero", "negative")
         out = self.folder / "seen.tsv"
@@ -183,6 +192,42 @@ class Record(Emulated):
         replayed = binade("validate", "--replay", self.folder / "new")
         self.assertEqual(replayed.returncode, 0, replayed.stderr)
         self.assertRegex(replayed.stdout, r"\nsets 4, rows (\d+), equal \1, different 0\n$")
+
+    def record(self, *words, status=0):
+        done = binade("record", "--out", self.folder, "--emulated", "sm_90", *words)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def check_resuming(self, file, words, others):
+        """What `file` is after the command was run with `words`, and then with --resume over damaged and other files."""
+        self.record(*words)
+        whole = file.read_bytes()
+        for damaged in (whole[:len(whole) // 2], whole[:-1], b""):
+            file.write_bytes(damaged)
+            done = self.record(*words, "--resume")
+            self.assertRegex(done.stderr, rf"^binade: not whole, so it is recorded anew: {re.escape(str(file))}: .*\n$")
+            self.assertEqual(file.read_bytes(), whole)
+        kept = file.stat().st_mtime_ns
+        self.assertRegex(self.record(*words, "--resume").stdout, r": 0 instructions, .*; \d+ there already")
+        for other, message in others:
+            done = self.record(*words, *other, "--resume", status=2)
+            self.assertEqual(done.stderr, f"binade: {file}: a recording whose {message}; "
+                             "choose another --out, or leave out --resume to record everything anew\n")
+        self.assertEqual((file.read_bytes(), file.stat().st_mtime_ns), (whole, kept))
+
+    def test_resuming_keeps_whole_recordings_of_this_run_alone(self):
+        name = "mma.sp.m16n8k8.f32.tf32.tf32.f32"
+        self.check_resuming(self.folder / f"dots/{name}.safetensors", ("--only", name), (
+            (("--seed", "2"), "seed is 1, not 2"),
+            (("--floor", "none"), "gpu is emulated sm_90, not emulated sm_90 with --floor none")))
+        self.record("--only", "m16n8k8.f32.tf32.tf32", "--seed", "2", "--resume", status=2)  # it is the last of them
+        self.assertEqual([path.name for path in (self.folder / "dots").iterdir()], [f"{name}.safetensors"])
+
+    def test_resuming_keeps_whole_scalar_recordings_of_this_run_alone(self):
+        name = "cvt.rn.f16x2.e4m3x2"
+        words = ("--scalar", "--only", name, "--cases", "2000")
+        self.check_resuming(self.folder / f"scalar/{name}.safetensors", words, (
+            (("--seed", "2"), "seed is 1, not 2"), (("--samples", "65"), "samples is 1536, not 65")))
 
     def test_the_same_seed_gives_the_same_bytes(self):
         for folder, seed in (("a", 1), ("b", 1), ("c", 2)):

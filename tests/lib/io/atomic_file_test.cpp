@@ -7,15 +7,49 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 
 #include "tests/lib/io/files.h"
 
 namespace binade::atomic_file_test {
 namespace {
+
+/// Called in the place of fsync while it is set: returns the errno of a failure, or 0.
+std::function<int(int descriptor)> in_place_of_fsync;
+
+}  // namespace
+}  // namespace binade::atomic_file_test
+
+/// libc's, for all of this program.
+extern "C" int fsync(int descriptor) {
+  using binade::atomic_file_test::in_place_of_fsync;
+  if (!in_place_of_fsync) return static_cast<int>(syscall(SYS_fsync, descriptor));
+  errno = in_place_of_fsync(descriptor);
+  return errno == 0 ? 0 : -1;
+}
+
+namespace binade::atomic_file_test {
+namespace {
+
+/// Replaces fsync until the end of its scope.
+class Fsync {
+ public:
+  explicit Fsync(std::function<int(int)> by) { in_place_of_fsync = std::move(by); }
+  ~Fsync() { in_place_of_fsync = {}; }
+  Fsync(const Fsync&) = delete;
+  Fsync& operator=(const Fsync&) = delete;
+};
+
+bool is_folder(int descriptor) {
+  struct stat status = {};
+  return fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+}
 
 namespace fs = std::filesystem;
 using test::error_of;
@@ -44,6 +78,54 @@ TEST_CASE("a killed program leaves nothing, where the system has files without n
   CHECK(folder.count() == 0);
   file.commit();
   CHECK(folder.count() == 1);
+}
+
+TEST_CASE(
+    "the whole file is on the disk before it has its name, and its name before commit returns") {
+  const test::Folder folder;
+  const std::string path = folder.write("a", "old");
+  std::string order;
+  const Fsync watched([&](int descriptor) {
+    struct stat status = {};
+    (void)fstat(descriptor, &status);
+    order += is_folder(descriptor) ? "folder " : std::to_string(status.st_size) + " bytes ";
+    order += "behind " + slurp(path) + "; ";
+    return 0;
+  });
+  write_file(path, "newer");
+  CHECK(order == "5 bytes behind old; folder behind newer; ");
+  order.clear();
+  write_file("/dev/null", "a device has nothing to wait for");
+  CHECK(order.empty());
+}
+
+TEST_CASE("what cannot be brought to the disk is an error, and the old file stays") {
+  const test::Folder folder;
+  const std::string path = folder.write("a", "old");
+  {
+    const Fsync failing([](int) { return EIO; });
+    CHECK(error_of([&] { write_file(path, "new"); }) ==
+          path +
+              ": cannot be written: Input/output error; name a file in a folder that exists, is "
+              "writable and has room");
+  }
+  CHECK(slurp(path) == "old");
+  CHECK(folder.count() == 1);
+  const Fsync of_folder([](int descriptor) { return is_folder(descriptor) ? EIO : 0; });
+  CHECK(has(error_of([&] { write_file(path, "new"); }), "Input/output error"));
+}
+
+TEST_CASE("a file system that cannot wait is no error, and a wait that a signal ends goes on") {
+  const test::Folder folder;
+  for (const int why : {EINVAL, ENOTSUP, ENOSYS}) {
+    const Fsync unable([why](int) { return why; });
+    write_file(folder / "a", "new" + std::to_string(why));
+    CHECK(slurp(folder / "a") == "new" + std::to_string(why));
+  }
+  int calls = 0;
+  const Fsync interrupted([&calls](int) { return ++calls == 1 ? EINTR : 0; });
+  write_file(folder / "a", "b");
+  CHECK(calls == 3);  // twice for the file, once for the folder
 }
 
 TEST_CASE("nothing remains when an exception passes") {
@@ -159,6 +241,17 @@ TEST_CASE("a folder without permission is an error") {
     return;
   }
   CHECK(has(error_of([&] { write_file(folder / "a", "x"); }), "Permission denied"));
+}
+
+TEST_CASE("a folder that may be written and not read is written") {
+  const test::Folder folder;
+  REQUIRE(chmod((folder / "").c_str(), 0333) == 0);
+  {
+    const test::Unprivileged nobody;
+    write_file(folder / "a", "x");
+  }
+  REQUIRE(chmod((folder / "").c_str(), 0755) == 0);
+  CHECK(slurp(folder / "a") == "x");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ import struct
 
 import torch
 
+from .. import _binade
 from ._explain import evenly, validated
 
 SIDE = 6  # rows and columns
@@ -68,8 +69,5 @@ class Recordings:
                     "date": datetime.date.today().isoformat(), "usual": row.usual}
         if model is not None:
             metadata["command"] = str(model)
-        path = os.path.join(self._folder, name)
-        with open(path + ".part", "wb") as file:
-            file.write(tensors_file(tensors, metadata))
-        os.replace(path + ".part", path)
+        _binade._write_whole(os.path.join(self._folder, name), tensors_file(tensors, metadata))
         return name
