@@ -48,7 +48,7 @@ build() {
   nvidia-smi || echo "no nvidia-smi"
   nvcc --version | tail -2
   meson setup build-gpu $([[ ! -f build-gpu/build.ninja ]] || echo --reconfigure) -Dtests=disabled \
-    -Dbenchmarks=disabled -Dnpz=disabled -Dcuda=enabled && ninja -C build-gpu binade binade_cuda.so
+    -Dbenchmarks=disabled -Dnpz=disabled -Dre2=disabled -Dcuda=enabled && ninja -C build-gpu binade binade_cuda.so
 }
 
 # limited SECONDS COMMAND...: runs a command or a function of this script, and ends it and all that it started after so many
@@ -138,7 +138,7 @@ build_module() {
   mkdir -p build-torch
   printf "[binaries]\npython = '%s'\n" "$(type -P "$python")" >build-torch/python.ini
   meson setup build-torch --native-file build-torch/python.ini $([[ ! -f build-torch/build.ninja ]] || echo --reconfigure) -Dtests=disabled \
-    -Dbenchmarks=disabled -Dnpz=disabled -Dcuda=disabled -Dpython=enabled && ninja -C build-torch binade python_module
+    -Dbenchmarks=disabled -Dnpz=disabled -Dre2=disabled -Dcuda=disabled -Dpython=enabled && ninja -C build-torch binade python_module
 }
 
 run_torch() {

@@ -50,11 +50,7 @@ void check(const ReportOptions& options, const ReportOptionNames& names) {
                 " scales times " + std::to_string(options.formats.size()) +
                 " formats are more than " + std::to_string(max_error_columns) + "; ask for fewer");
   }
-  for (const RoleRule& rule : options.roles) {
-    if (rule.pattern != nullptr) continue;
-    throw Error("roles: '" + printable(rule.text) +
-                "' is a rule without a pattern; make it with parse_role_rule()");
-  }
+  check_rules(options.roles);
 }
 
 }  // namespace binade

@@ -43,7 +43,7 @@ struct ReportOptionNames {
   const char* scales = "scales_log2";
 };
 /// Throws Error if a member is outside of its range, if scales times formats are more than max_error_columns, if a format is
-/// not a row of report_formats or there is none, or if a rule was not made by parse_role_rule().
+/// not a row of report_formats or there is none, or if check_rules() refuses the rules.
 void check(const ReportOptions& options, const ReportOptionNames& names = {});
 
 /// A count of values, and the shares that it is: of all values, and of the finite non-zero ones. A

@@ -49,11 +49,12 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
     for (std::size_t i = 0; i < file->tensors().size(); ++i) {
       const TensorInfo& info = file->tensors()[i];
       if (!reason_to_skip(info.dtype).empty()) continue;
-      const std::optional<TensorRole> role = role_of(info.name, rules);
+      const RoleRule* const rule = fitting_rule(info.name, rules);
+      const std::optional<TensorRole> role = rule != nullptr ? rule->role : role_of(info.name);
       out.push_back({.place = {file.get(), i},
                      .role = role,
                      .time = tensor_time(info.name, role),
-                     .by_rule = fits_any(info.name, rules)});
+                     .by_rule = rule != nullptr});
     }
     const auto mine = std::span(out).subspan(first);
     const bool told = std::ranges::any_of(
@@ -72,7 +73,7 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
 std::string unused_rule(std::span<const NamedTensor> tensors, std::span<const RoleRule> rules) {
   for (const RoleRule& rule : rules) {
     const bool used = std::ranges::any_of(tensors, [&rule](const NamedTensor& tensor) {
-      return !tensor.by_run && fits_any(tensor.place.info().name, std::span(&rule, 1));
+      return tensor.by_rule && rule.pattern->is_in(tensor.place.info().name);
     });
     if (!used) return rule.text;
   }

@@ -73,6 +73,7 @@ ReportOptions options_from(CountsBytesReader from) {
   }
   for (std::size_t n = from.count(8); n-- > 0;) {
     out.roles.push_back(parse_role_rule("--role", from.text()));
+    check_rules(out.roles);
   }
   if (!from.at_end()) from.refuse("damaged: it has more than options");
   return out;

@@ -3,8 +3,6 @@
 // Judges names. A name that says nothing is not an error.
 #include "lib/report/tensor_role.h"
 
-#include <regex.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -209,50 +207,6 @@ std::string layer_of(std::string name) {
   return name;
 }
 
-bool fits(std::string_view name, const RoleRule& rule) {
-  // The name is given by its length, because it may contain zero bytes.
-  std::array<regmatch_t, 1> range{};
-  range[0].rm_eo = static_cast<regoff_t>(name.size());
-  const auto* const pattern = static_cast<const regex_t*>(rule.pattern.get());
-  return regexec(pattern, name.data(), 1, range.data(), REG_STARTEND) == 0;
-}
-
-/// Returns the most repetitions that the intervals of an expression, {3} and {1,200}, can demand if
-/// they are nested.
-double repetitions_in(std::string_view expression) {
-  double out = 1;
-  for (std::size_t at = expression.find('{'); at != std::string_view::npos;
-       at = expression.find('{', at + 1)) {
-    double most = 1;
-    double number = 0;
-    for (std::size_t i = at + 1; i < expression.size() && expression[i] != '}'; ++i) {
-      const bool is_digit = expression[i] >= '0' && expression[i] <= '9';
-      number = is_digit ? 10 * number + (expression[i] - '0') : 0;
-      most = std::max(most, number);
-    }
-    out *= most;
-  }
-  return out;
-}
-
-/// Throws Error for expressions that would overwhelm the C library's regcomp(), which is recursive
-/// and writes repetitions out. Rules also come from part files, which may be hostile.
-void check_expression(const std::string& start, std::string_view expression) {
-  constexpr std::size_t longest = 1000;
-  constexpr std::ptrdiff_t deepest = 100;
-  constexpr double most_repetitions = 10'000;
-  if (expression.size() > longest || std::ranges::count(expression, '(') > deepest ||
-      repetitions_in(expression) > most_repetitions) {
-    throw Error(start + "an expression of more than " + std::to_string(longest) + " bytes, " +
-                std::to_string(deepest) + " groups or " +
-                std::to_string(static_cast<int>(most_repetitions)) +
-                " repetitions; write a shorter one, or several rules");
-  }
-  if (expression.find('\0') != std::string_view::npos) {
-    throw Error(start + "an expression that holds a zero byte; leave it out");
-  }
-}
-
 }  // namespace
 
 RoleRule parse_role_rule(std::string_view option, std::string_view text) {
@@ -265,45 +219,37 @@ RoleRule parse_role_rule(std::string_view option, std::string_view text) {
     throw Error(start + "not ROLE=REGEX; the roles are " + listed(tensor_role_names) + " and " +
                 std::string(other_role) + ", as in grad='^g[.]'");
   }
-  check_expression(start, text.substr(equals + 1));
   RoleRule rule{.role = {}, .text = std::string(text), .pattern = {}};
   if (row != tensor_role_names.end()) {
     rule.role = static_cast<TensorRole>(row - tensor_role_names.begin());
   }
-  for (std::size_t i = equals + 1; i + 1 < text.size(); ++i) {
-    if (text[i] != '\\') continue;
-    const char next = text[++i];
-    const bool letter = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
-    if ((letter && std::string_view("wWsSbB").find(next) == std::string_view::npos) ||
-        (next >= '0' && next <= '9')) {
-      throw Error(start + "extended regular expressions have no \\" + next +
-                  "; write [0-9] for a digit, [^0-9] for none");
-    }
-  }
-  auto* const compiled = new regex_t;
-  const int error = regcomp(compiled, rule.text.c_str() + equals + 1, REG_EXTENDED | REG_NOSUB);
-  if (error != 0) {
-    std::array<char, 200> why{};
-    regerror(error, compiled, why.data(), why.size());
-    delete compiled;
-    throw Error(start + why.data() + "; write an extended regular expression, as for grep -E");
-  }
-  rule.pattern = std::shared_ptr<const void>(compiled, [](const void* pattern) {
-    auto* const mine = static_cast<regex_t*>(const_cast<void*>(pattern));
-    regfree(mine);
-    delete mine;
-  });
+  rule.pattern = std::make_shared<const NamePattern>(start, text.substr(equals + 1));
   return rule;
 }
 
-bool fits_any(std::string_view name, std::span<const RoleRule> rules) {
-  return std::ranges::any_of(rules, [name](const RoleRule& rule) { return fits(name, rule); });
+void check_rules(std::span<const RoleRule> rules) {
+  int steps = 0;
+  for (const RoleRule& rule : rules) {
+    if (rule.pattern == nullptr) {
+      throw Error("roles: '" + printable(rule.text) +
+                  "' is a rule without a pattern; make it with parse_role_rule()");
+    }
+    steps += rule.pattern->steps();
+    if (steps > NamePattern::most_steps) {
+      throw Error("--role " + printable(rule.text) + ": with it, all rules have more than " +
+                  std::to_string(NamePattern::most_steps) +
+                  " letters, repetitions written out; write shorter ones, or fewer");
+    }
+  }
 }
 
-std::optional<TensorRole> role_of(std::string_view name, std::span<const RoleRule> rules) {
-  for (const RoleRule& rule : rules) {
-    if (fits(name, rule)) return rule.role;
-  }
+const RoleRule* fitting_rule(std::string_view name, std::span<const RoleRule> rules) {
+  const auto found = std::ranges::find_if(
+      rules, [name](const RoleRule& rule) { return rule.pattern->is_in(name); });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+std::optional<TensorRole> role_of(std::string_view name) {
   std::string_view rest = name;
   (void)take_step(rest);
   return read_name(parts_of(rest)).role;

@@ -24,6 +24,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/report/name_pattern.h"
+
 namespace binade {
 
 /// What a tensor is in its layer: output, gradient of the output, weight before the update,
@@ -60,18 +62,22 @@ constexpr bool is_gradient(TensorRole role) {
 struct RoleRule {
   std::optional<TensorRole> role;  ///< empty for other_role
   std::string text;
-  std::shared_ptr<const void> pattern;  ///< a compiled regex_t
+  std::shared_ptr<const NamePattern> pattern;
 };
 
-/// Parses ROLE=REGEX, where the regex is a POSIX extended one (grep -E). Throws Error, which names
-/// `option`, for anything else.
+/// Parses ROLE=REGEX, where the regex is one of name_pattern.h. Throws Error, which names `option`,
+/// for anything else.
 RoleRule parse_role_rule(std::string_view option, std::string_view text);
 
-/// Returns whether any rule matches the name.
-bool fits_any(std::string_view name, std::span<const RoleRule> rules);
+/// Throws Error if a rule has no pattern, or if all together take more than
+/// NamePattern::most_steps.
+void check_rules(std::span<const RoleRule> rules);
 
-/// Returns the role of the first rule that matches, else the role that the words of the name say.
-std::optional<TensorRole> role_of(std::string_view name, std::span<const RoleRule> rules = {});
+/// Returns the first rule that fits the name, or null.
+const RoleRule* fitting_rule(std::string_view name, std::span<const RoleRule> rules);
+
+/// Returns the role that the words of the name say.
+std::optional<TensorRole> role_of(std::string_view name);
 
 /// Returns whether the last part of the name or a whole part says that the tensor is a gradient;
 /// false for "gradient_reversal.fc.weight", where the word is part of a module's name.

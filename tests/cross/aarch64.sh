@@ -10,7 +10,7 @@ cd -- "$(dirname -- "$(readlink -f -- "$0")")/../.."
 export PATH=/usr/bin:/bin:$PATH LC_ALL=C.UTF-8
 folder=$PWD/build-aarch64 root=$PWD/build-aarch64/root
 (($#)) || set -- emulate_program kernels_program lib_range_program lib_gemm_program
-packages=(zlib1g-dev libgmp-dev libmpfr-dev libfmt-dev nlohmann-json3-dev libcli11-dev libeigen3-dev doctest-dev libboost1.74-dev)
+packages=(zlib1g-dev libre2-dev libgmp-dev libmpfr-dev libfmt-dev nlohmann-json3-dev libcli11-dev libeigen3-dev doctest-dev libboost1.74-dev)
 
 for program in aarch64-linux-gnu-g++ qemu-aarch64 dpkg-deb; do
   type -P "$program" >/dev/null || { echo "no $program: apt-get install g++-aarch64-linux-gnu qemu-user" >&2; exit 2; }

@@ -70,10 +70,11 @@ THIRD_PARTIES = [
     (r"(nanobind/.*|Python\.h)", ["lib/python"], r".*"),
     (r"nlohmann/", ["lib", "tests"], r".*"),
     (r"fmt/", ["lib", "experiments", "tests"], r".*"),
+    (r"re2/", ["lib/report"], r"lib/report/name_pattern\.cpp"),
     (r"(zlib|zip)\.h", ["lib/io", "tests"], r".*"),
     (r"binade/", ["tests/lib/public"], r".*"),  # as users include what was installed
     (r"(cuda|cublas|mma|nv_|cooperative_groups)[a-zA-Z0-9_/]*(\.h|\.hpp)?", ["cuda", "tests"], r".*"),
-    (r"(sys/[a-z]+|unistd|dirent|fcntl|pthread|dlfcn|elf|glob|regex|signal|ucontext|cxxabi)\.h", ["lib", "cuda", "tests"], r".*"),
+    (r"(sys/[a-z]+|unistd|dirent|fcntl|pthread|dlfcn|elf|glob|signal|ucontext|cxxabi)\.h", ["lib", "cuda", "tests"], r".*"),
 ]
 
 STANDARD = set("""
