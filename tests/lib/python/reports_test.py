@@ -37,8 +37,9 @@ class Reports(Ranges):
         self.held(self.arrays)
 
     def test_options_are_those_of_the_program(self):
-        self.held(self.arrays, ["--headroom", "3", "--target-loss", "0.01", "--prefer", "s_min", "--tensors", "2"],
-                  headroom=3, target_loss=0.01, prefer="s_min", tensors=2)
+        self.held(self.arrays, ["--headroom", "3", "--target-loss", "0.01", "--prefer", "s_min"], headroom=3, target_loss=0.01,
+                  prefer="s_min")
+        self.assertEqual(str(binade.report(self.arrays, tensors=2)), self.good("report", "arrays", "--tensors", "2"))
         self.held(self.arrays, ["--formats", "e4m3,binary16", "--sqnr-scale", "8,16"], formats=["e4m3", binade.Format("fp16")],
                   sqnr_scale=[8, 16])
         self.held(self.arrays, ["--role", "grad=exp_avg", "--role", "other=^b[.]"], role=["grad=exp_avg", "other=^b[.]"])

@@ -285,6 +285,7 @@ Tried try_scales(const std::vector<T>& values, const Grid& g, int headroom_log2,
   }
   Tried out;
   const Number share = number_of(target);
+  const Integer most = total * share.n * share.n;  // of lost squares, in units of 2^(2 share.e)
   for (int k = -126; k <= 127; ++k) {
     Integer lost = 0;
     bool overflows = false;
@@ -293,8 +294,7 @@ Tried try_scales(const std::vector<T>& values, const Grid& g, int headroom_log2,
       overflows =
           overflows || round_to(numbers[i], k + headroom_log2, g).outcome == Outcome::overflow;
     }
-    const bool within = lost << static_cast<unsigned>(-2 * share.e) <= total * share.n * share.n;
-    if (!out.min_log2 && within) out.min_log2 = k;
+    if (!out.min_log2 && lost << static_cast<unsigned>(-2 * share.e) <= most) out.min_log2 = k;
     if (!overflows) out.max_log2 = k;
   }
   return out;
