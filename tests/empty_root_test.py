@@ -113,6 +113,12 @@ class EmptyRoot(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr),
                              (2, b"", b"binade: stdin: an empty file; export it again\n"), place)
 
+    def test_closed_standard_output_is_an_error_there_too(self):
+        for place in self.places:
+            done = self.run_at(place, ("formats",), closed=1)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (2, b"", b"binade: cannot write to standard output: "
+                                                                           b"it is closed; open it, or send it to a file\n"), place)
+
 
 if __name__ == "__main__":
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-r", "-R", "/", "true"], capture_output=True,

@@ -60,19 +60,20 @@ void check_first_word(int argc, const char* const* argv,
                       binade::listed(names));
 }
 
-/// Opens /dev/null for each standard stream that the caller closed, so that no file that is opened later takes its place.
-/// Where there is no /dev, as in an empty chroot, it is a pipe that nobody writes to: reading ends at once, writing fails.
-void fill_standard_streams() {
-  int descriptor = open("/dev/null", O_RDWR);
-  if (std::array<int, 2> ends{}; descriptor < 0 && pipe(ends.data()) == 0) {
-    descriptor = ends[0];
-    close(ends[1]);
+/// Opens something for each standard stream that the caller closed, so that no file that is opened later takes its place:
+/// reading ends at once, what is written to standard error is lost, and what is written to standard output fails, also by
+/// its name /dev/stdout. Where there is no /dev, as in an empty chroot, it is a pipe that nobody writes to. Returns whether
+/// standard output was closed.
+bool fill_standard_streams() {
+  bool output_was_closed = false;
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    const bool output = stream == STDOUT_FILENO;
+    output_was_closed = output_was_closed || output;
+    if (open(output ? "/dev/full" : "/dev/null", O_RDWR) >= 0) continue;
+    if (std::array<int, 2> ends{}; pipe(ends.data()) == 0) close(ends[1]);
   }
-  for (; descriptor >= 0; descriptor = dup(descriptor)) {
-    if (descriptor <= STDERR_FILENO) continue;
-    close(descriptor);
-    return;
-  }
+  return output_was_closed;
 }
 
 int end_with(const char* line) {
@@ -98,7 +99,7 @@ int run_within_memory(int argc, const char* const* argv,
       &binade::identify_command, &binade::experiment_command, &binade::train_command,
       &binade::sweep_command,    &binade::autocast_command,   &binade::advise_command,
       &binade::device_command,   &binade::record_command,     &binade::completion_command};
-  fill_standard_streams();
+  const bool output_was_closed = fill_standard_streams();
   int status = 0;
   try {
     const binade::Program program(description, "binade", binade::version);
@@ -115,6 +116,10 @@ int run_within_memory(int argc, const char* const* argv,
   } catch (const binade::Error& error) {
     return end_with(error.what());
   } catch (const std::system_error& error) {  // the flush above, fmt::print, threads, file names
+    if (output_was_closed && std::ferror(stdout) != 0) {
+      return end_with(
+          "cannot write to standard output: it is closed; open it, or send it to a file");
+    }
     return end_with(error, "; make room, or try again");
   } catch (const std::bad_alloc&) {
     throw;

@@ -86,6 +86,10 @@ int named_descriptor(const std::string& path) {
   return error == std::errc() && end == path.data() + path.size() ? number : -1;
 }
 
+bool same_time(const std::timespec& a, const std::timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
 /// Returns whether a descriptor can be read only once, from its current offset on.
 bool flows(int descriptor) {
   struct stat status = {};
@@ -134,13 +138,22 @@ InputFile::InputFile(const std::string& path) : path_(input_name(path)) {
     kept_ = std::make_shared<const Descriptor>(fcntl(given, F_DUPFD_CLOEXEC, 0));
   }
   const auto file = open();
-  const struct stat status = status_of(file->number(), path_);
-  first_ = {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-            status.st_mtim};
+  first_ = State(status_of(file->number(), path_));
   size_ = first_.size;
 }
 
 InputFile::~InputFile() = default;
+
+InputFile::State::State(const struct stat& status)
+    : device(status.st_dev),
+      inode(status.st_ino),
+      size(static_cast<std::uint64_t>(status.st_size)),
+      modified(status.st_mtim),
+      changed(status.st_ctim),
+      links(status.st_nlink),
+      mode(status.st_mode),
+      user(status.st_uid),
+      group(status.st_gid) {}
 
 std::shared_ptr<const InputFile::Descriptor> InputFile::open() const {
   if (kept_) return kept_;
@@ -209,18 +222,29 @@ std::int64_t InputFile::modified_ns() const {
 void InputFile::check_unchanged() const { check_state(*open()); }
 
 void InputFile::check_state(const Descriptor& file) const {
-  const struct stat status = status_of(file.number(), path_);
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (status.st_dev != first_.device || status.st_ino != first_.inode) {
+  const State state(status_of(file.number(), path_));
+  if (state.device != first_.device || state.inode != first_.inode) {
     fail_changed("another file has its name");
   }
-  if (size != first_.size) {
-    fail_changed("it had " + std::to_string(first_.size) + " bytes, then " + std::to_string(size));
+  if (state.size != first_.size) {
+    fail_changed("it had " + std::to_string(first_.size) + " bytes, then " +
+                 std::to_string(state.size));
   }
-  if (status.st_mtim.tv_sec != first_.modified.tv_sec ||
-      status.st_mtim.tv_nsec != first_.modified.tv_nsec) {
-    fail_changed("it was written to");
+  if (!same_time(state.modified, first_.modified)) fail_changed("it was written to");
+  if (was_touched(state)) fail_changed("it was written to, or its times were set");
+}
+
+/// Returns whether the time of the last change is another one, and nothing but the contents explains it: links, permissions
+/// and owner are as they were, and the file still has its name, if it has one (a file that was replaced while it is held
+/// open has lost it, and its contents stay).
+bool InputFile::was_touched(const State& state) const {
+  if (same_time(state.changed, first_.changed) || state.links != first_.links ||
+      state.mode != first_.mode || state.user != first_.user || state.group != first_.group) {
+    return false;
   }
+  struct stat named = {};
+  return kept_ || (stat(path_.c_str(), &named) == 0 && named.st_dev == first_.device &&
+                   named.st_ino == first_.inode);
 }
 
 void InputFile::fail_changed(const std::string& what) const {

@@ -2,9 +2,10 @@
 //
 // A file that is read in parts, at any offset, and never mapped into memory: if it has become too
 // short for what is read, an Error is thrown and no signal is raised. If it was written to, the next
-// call that opens it anew throws an Error, and so does check_unchanged(). (A program that writes
-// through a mapping of the file does not change its time of modification, and is not noticed.) "-"
-// is standard input.
+// call that opens it anew throws an Error, and so does check_unchanged(), also if whoever wrote set
+// the time of modification back, since the system's own time of the last change cannot be set. (A
+// program that writes through a mapping of the file changes neither, and is not noticed.) "-" is
+// standard input.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+struct stat;
 
 namespace binade {
 
@@ -68,8 +71,9 @@ class InputFile {
                          const std::function<void(std::span<const std::byte>, std::size_t slot,
                                                   std::uint64_t begin)>& sink) const;
 
-  /// Throws Error if the file's size or time of modification have changed, or if the path names
-  /// another file than at first. The latter is not noticed while the file is held open.
+  /// Throws Error if the file's size or times of modification and of change are others, or if the
+  /// path names another file than at first. The latter is not noticed while the file is held open.
+  /// New links, names, owners and permissions change no contents and are no error.
   void check_unchanged() const;
 
  private:
@@ -77,11 +81,17 @@ class InputFile {
   /// The state of the file when it was first opened.
   struct State {
     std::uint64_t device = 0, inode = 0, size = 0;
-    std::timespec modified = {};
+    std::timespec modified = {}, changed = {};
+    std::uint64_t links = 0;
+    std::uint32_t mode = 0, user = 0, group = 0;
+
+    explicit State(const struct stat& status);
+    State() = default;
   };
 
   std::shared_ptr<const Descriptor> open() const;
   void check_state(const Descriptor& file) const;
+  bool was_touched(const State& state) const;
   [[noreturn]] void fail_changed(const std::string& what) const;
 
   std::string path_;

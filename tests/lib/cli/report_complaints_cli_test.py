@@ -101,6 +101,32 @@ class BadInput(CliCase):
                 self.assertRegex(result.stderr.decode(), r"\Abinade: [^\n]+\n\Z")
                 self.assertNotIn(b"should not happen", result.stderr)
 
+    def without(self, closed, words):
+        """What the program gives that starts without the descriptors of the shell's redirections `closed`."""
+        command = ["sh", "-c", f'exec "$@" {closed}', "sh", self.program, *words]
+        return subprocess.run(command, cwd=self.folder.name, capture_output=True, check=False, timeout=60)
+
+    def test_closed_standard_output_is_an_error_wherever_something_is_printed(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        for words in [["--version"], ["formats"], ["show", "1"], ["report", "a.npy"], ["report", "a.npy", "--json", "-"],
+                      ["report", "a.npy", "-o", "/dev/stdout"], ["experiment", "list"], ["cases", "f16_add", "-n", "2"],
+                      *([*command, "--help"] for command, _ in self.commands())]:
+            with self.subTest(words):
+                result = self.without(">&-", words)
+                self.assertEqual((result.returncode, result.stdout), (2, b""))
+                self.assertRegex(result.stderr.decode(), r"\Abinade: [^\n]+\n\Z")
+        self.assertEqual(self.without(">&-", ["formats"]).stderr.decode(), "binade: cannot write to standard output: it is "
+                         "closed; open it, or send it to a file\n")
+
+    def test_no_text_goes_into_a_file_that_takes_the_place_of_a_closed_stream(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        self.good("report", "a.npy", "--json", "good.json")
+        for closed, status in ((">&-", 2), ("2>&-", 0), (">&- 2>&-", 2), ("<&- >&- 2>&-", 2)):
+            with self.subTest(closed):
+                self.assertEqual(self.without(closed, ["report", "a.npy", "--json", "out.json"]).returncode, status)
+                self.assertEqual(self.read("out.json"), self.read("good.json"))
+                os.remove(self.path("out.json"))
+
     def test_help_and_version_are_no_errors(self):
         self.assertIn("report", self.good("--help"))
         self.assertIn("--headroom", self.good("report", "--help"))

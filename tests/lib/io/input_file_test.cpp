@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -123,6 +124,58 @@ TEST_CASE("a change of size or of time is one line") {
         path + ": changed while it was read (it was written to)" + advice);
   CHECK(complaint([&] { set_time(path, -std::chrono::hours(1)); }) ==
         path + ": changed while it was read (it was written to)" + advice);
+}
+
+timespec changed_at(const std::string& path) {
+  struct stat status = {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  return status.st_ctim;
+}
+
+/// Returns when a change of a file gets another time than its last one had.
+void let_time_pass(const test::Folder& folder, const std::string& path) {
+  const timespec last = changed_at(path);
+  timespec now = last;
+  while (now.tv_sec == last.tv_sec && now.tv_nsec == last.tv_nsec) {
+    now = changed_at(folder.write("clock", "tick"));
+  }
+}
+
+TEST_CASE("what is rewritten in place is noticed though its time of modification is set back") {
+  const test::Folder folder;
+  const std::string path = folder.write("a", "12345");
+  struct stat status = {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  const InputFile file(path), held(path);
+  const auto holding = held.hold();
+  let_time_pass(folder, path);
+  std::fstream(path, std::ios::in | std::ios::out) << "54321";
+  const timespec times[]{status.st_atim, status.st_mtim};
+  REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+  const std::string said = path +
+                           ": changed while it was read (it was written to, or its times were "
+                           "set); run this again when nothing writes to the file";
+  std::array<std::byte, 5> five{};
+  CHECK(error_of([&] { file.read(0, five); }) == said);
+  CHECK(error_of([&] { held.check_unchanged(); }) == said);
+}
+
+TEST_CASE("other names, links and permissions are no change of what is read") {
+  const test::Folder folder;
+  const std::string path = folder.write("a", "12345");
+  const InputFile linked(path);
+  let_time_pass(folder, path);
+  std::filesystem::create_hard_link(path, folder / "link");
+  linked.check_unchanged();
+  const InputFile hidden(path);
+  let_time_pass(folder, path);
+  REQUIRE(chmod(path.c_str(), 0600) == 0);
+  hidden.check_unchanged();
+  const InputFile moved(path);
+  const auto holding = moved.hold();
+  let_time_pass(folder, path);
+  std::filesystem::rename(path, folder / "moved");
+  moved.check_unchanged();
 }
 
 TEST_CASE(
