@@ -7,6 +7,7 @@
 
 #include "emulate/format.h"
 #include "lib/report/counted_tensors.h"
+#include "lib/report/name_pattern.h"
 #include "lib/text/error.h"
 
 namespace binade {

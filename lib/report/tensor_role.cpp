@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/report/name_parts.h"
+#include "lib/report/name_pattern.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 

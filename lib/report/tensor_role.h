@@ -24,9 +24,9 @@
 #include <string>
 #include <string_view>
 
-#include "lib/report/name_pattern.h"
-
 namespace binade {
+
+class NamePattern;
 
 /// What a tensor is in its layer: output, gradient of the output, weight before the update,
 /// gradient of the weight, gradient of something unknown, what the update subtracts from the
@@ -70,7 +70,7 @@ struct RoleRule {
 RoleRule parse_role_rule(std::string_view option, std::string_view text);
 
 /// Throws Error if a rule has no pattern, or if all together take more than
-/// NamePattern::most_steps.
+/// NamePattern::most_steps (name_pattern.h).
 void check_rules(std::span<const RoleRule> rules);
 
 /// Returns the first rule that fits the name, or null.

@@ -42,7 +42,7 @@ def wrong_names(name, parameters, by_place, given, named):
     for key in named:
         if key not in known and not parameters.kwarg:
             near = difflib.get_close_matches(key, known, 1)
-            return f"{name}() has no argument '{key}'" + (
+            return f"{name}() has no argument {key!r}" + (
                 f"; did you mean '{near[0]}'?" if near else f"; it has {', '.join(known)}" if known else "")
         if key in known[:len(given)] and key in [p.arg for p in by_place]:
             return f"{name}(): {key} is given twice"

@@ -31,6 +31,8 @@ class Arguments(unittest.TestCase):
         nested["a"] = nested
         scaler = binade.GradScaler()
         for kind, pattern, call in (
+                (TypeError, r"^quantize\(\) has no argument 'a\\x1b\\u202e'; it has",
+                 lambda: binade.quantize(X, "e4m3", **{"a\x1b\u202e": 1})),
                 (TypeError, r"^quantize\(\) has no argument 'rouding'; did you mean 'rounding'\?$",
                  lambda: binade.quantize(X, "e4m3", rouding="rn")),
                 (TypeError, r"^quantize\(\) takes 2 by place, x and format, not 3; give the others by name",

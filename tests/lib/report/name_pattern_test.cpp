@@ -56,7 +56,7 @@ TEST_CASE("what is no expression, or one of another kind, is refused") {
 TEST_CASE("an expression that is large when it is written out is refused") {
   const std::string refused =
       "more than 1000 letters, repetitions written out; write a shorter one";
-  for (const std::string& bad : {std::string(1001, 'a'), std::string(1'000'000, 'a'),
+  for (const std::string& bad : {std::string(1001, 'a'), std::string(100'000, 'a'),
                                  std::string("((a{1,200}){1,200}){1,200}"),
                                  std::string("(a{40}){40}"), std::string("a{1001}")}) {
     CAPTURE(bad.substr(0, 30));
