@@ -31,7 +31,7 @@ SweepJob train_job(const std::string& data_folder) {
   job.data = [sets] {
     nlohmann::ordered_json digests = nlohmann::ordered_json::object();
     for (const auto& [which, set] : *sets) {
-      digests[std::string(name_of(which))] = hex_bits(digest_of(set), 64);
+      digests[std::string(name_of(which))] = hex_bits(digest_of(set), 64).substr(2);
     }
     return digests;
   };

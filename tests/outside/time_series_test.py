@@ -57,6 +57,14 @@ def dump_of_step(step, random):
     return tensors
 
 
+def nearest_root(x):
+    """The double that is nearest to the square root of a Fraction from 2^-150 on, or 0: 200 bits below the point, and whether
+    anything lies below these."""
+    scaled = x * 4**200
+    root = math.isqrt(int(scaled))
+    return (2 * root + (root * root != scaled)) / 2**201
+
+
 def shares_of(x):
     """Counts of a tensor by NumPy's conversions."""
     finite = x[np.isfinite(x) & (x != 0)].astype(np.float64)
@@ -72,7 +80,7 @@ def shares_of(x):
             "rne_zero": int((half == 0).sum()), "band_27_24": int(((size >= 2.0**-27) & (size < 2.0**-24)).sum()),
             "subnormal": int(((half != 0) & (np.abs(half) < np.float16(2.0**-14))).sum()),
             "overflow": int(np.isinf(half).sum()), "e5m2_to_zero": int((e5m2 == 0).sum()),
-            "lost_l2": math.sqrt(float(lost / sum(squares))) if squares else None,
+            "lost_l2": nearest_root(lost / sum(squares)) if squares else None,
             "min_binade": int(binades.min()) if finite.size else None,
             "max_binade": int(binades.max()) if finite.size else None}
 
@@ -112,7 +120,7 @@ def updates_of(weight, update):
             elif is_lost(int(held[k][i].view(np.uint16)), u, form):
                 out["lost"][k] += 1
                 lost_squares[k] += Fraction(u) ** 2
-    out["lost_l2"] = [math.sqrt(float(x / squares)) if squares else 0 for x in lost_squares]
+    out["lost_l2"] = [nearest_root(x / squares) if squares else 0 for x in lost_squares]
     return out
 
 
