@@ -3,9 +3,8 @@
 // One training of a sweep: reads its settings, makes the workload, trains, and returns the result.
 #include "lib/study/train_job.h"
 
-#include <fmt/format.h>
-
 #include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 
@@ -30,10 +29,8 @@ SweepJob train_job(const std::string& data_folder) {
     check_batch(s.workload, s.batch, epoch_rows(data_of(s.workload)));
   };
   job.data = [sets] {
-    nlohmann::ordered_json digests = nlohmann::ordered_json::object();
-    for (const auto& [which, set] : *sets) {
-      digests[std::string(name_of(which))] = fmt::format("{:016x}", digest_of(set));
-    }
+    std::map<std::string, std::uint64_t> digests;
+    for (const auto& [which, set] : *sets) digests.emplace(name_of(which), digest_of(set));
     return digests;
   };
   job.run = [data_of](const nlohmann::json& settings,
