@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes a result file again and again, whole each time.
-#include "lib/cli/so_far_file.h"
+#include "lib/study/so_far_file.h"
 
 #include <algorithm>
 #include <filesystem>
