@@ -23,6 +23,7 @@
 #include "lib/study/experiment.h"
 #include "lib/study/experiment_run.h"
 #include "lib/study/results_html.h"
+#include "lib/study/so_far_file.h"
 #include "lib/text/error.h"
 #include "lib/text/json_text.h"
 #include "lib/text/paragraph.h"
@@ -130,8 +131,15 @@ int run_chosen(const ExperimentArguments& a) {
   std::vector<ExperimentRun> runs;
   StepLine line;
   double seconds = 0;
+  const SoFarFile json(a.json), html(a.html);
   for (const Experiment* e : chosen) {
-    if (!runs.empty()) fmt::print("\n");
+    if (!runs.empty()) {
+      const nlohmann::ordered_json so_far =
+          experiment_runs_json(runs, a.quick, a.times, std::span(chosen).subspan(runs.size()));
+      if (!a.json.empty()) json.write(so_far.dump(1) + "\n");
+      if (!a.html.empty()) html.write(results_html(so_far));
+      fmt::print("\n");
+    }
     line.begin(fmt::format("[{}/{}] {}", runs.size() + 1, chosen.size(), e->name));
     runs.push_back(ask(*e, a, line));
     seconds += runs.back().seconds;
@@ -169,8 +177,11 @@ void define_experiment(App app, int& status) {
       "--quick", a->quick,
       "run with less data or fewer steps, so that each answers its question in less time");
   run_app.add_output("-o,--output", a->html,
-                     "write a page (HTML) with tables and plots to this file");
-  run_app.add_output("--json", a->json, "write all figures to this file, as JSON");
+                     "write a page (HTML) with tables and plots to this file; while experiments "
+                     "remain, it shows those that are done, and names the others");
+  run_app.add_output("--json", a->json,
+                     "write all figures to this file, as JSON; while experiments remain, it has "
+                     "another schema, and names them");
   run_app.add_output("--dump", a->dump,
                      "write tensors of the trainings to this folder, in folders by experiment and "
                      "run; `binade report` reads one run at a time");

@@ -100,6 +100,26 @@ std::string rows_text(const TrainingLog& log) {
   return text;
 }
 
+/// Returns the document of a training: settings, `figures` under their key, and its steps.
+nlohmann::ordered_json training_json(std::string_view schema, const TrainQuestion& a,
+                                     const TrainSettings& s, const std::string& key,
+                                     const nlohmann::ordered_json& figures,
+                                     std::span<const StepLog> steps) {
+  nlohmann::ordered_json out{{"schema", schema},
+                             {"binade", version},
+                             {"settings", a.settings},
+                             {"effective", effective_settings(s)},
+                             {key, figures}};
+  for (const StepLog& step : steps) {
+    out["steps"].push_back({{"loss", step.loss},
+                            {"scale", step.scale},
+                            {"skipped", step.skipped},
+                            {"updates_lost", step.updates.lost},
+                            {"updates_not_shown", step.updates.not_shown}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent) {
@@ -120,7 +140,7 @@ std::string wrapped_names(std::span<const std::string_view> names, std::size_t i
 }
 
 TrainAnswer train_answer(const TrainQuestion& a, const std::function<void()>& prepare,
-                         const StepTold& told) {
+                         const StepTold& told, const SoFarTold& so_far) {
   check_dump(a);
   const TrainSettings s = train_settings(a.settings);
   const Workload<float> network = workload<float>(s.workload, data_folder(a.data), s.batch);
@@ -130,23 +150,22 @@ TrainAnswer train_answer(const TrainQuestion& a, const std::function<void()>& pr
     const std::int64_t every = a.every.value_or(std::max<std::int64_t>(1, s.recipe.steps / 20));
     hooks = dump_hooks(a.dump, every, s.recipe.steps);
   }
-  hooks.logged = told;
+  std::vector<StepLog> steps;
+  hooks.logged = [&](const StepLog& step, std::int64_t done, std::int64_t of) {
+    if (told) told(step, done, of);
+    if (!so_far || done == of) return;
+    steps.push_back(step);
+    so_far([&] {
+      return training_json("binade.training_unfinished/1", a, s, "unfinished",
+                           {{"done", done}, {"of", of}}, steps);
+    });
+  };
   std::optional<DtypeFlow> flow;
   if (a.flow) flow.emplace();
   const TrainingLog log = train(network, s.recipe, hooks);
-  TrainAnswer out{.text = rows_text(log),
-                  .json = {{"schema", "binade.training/1"},
-                           {"binade", version},
-                           {"settings", a.settings},
-                           {"effective", effective_settings(s)},
-                           {"result", result_of(log)}}};
-  for (const StepLog& step : log.steps) {
-    out.json["steps"].push_back({{"loss", step.loss},
-                                 {"scale", step.scale},
-                                 {"skipped", step.skipped},
-                                 {"updates_lost", step.updates.lost},
-                                 {"updates_not_shown", step.updates.not_shown}});
-  }
+  TrainAnswer out{
+      .text = rows_text(log),
+      .json = training_json("binade.training/1", a, s, "result", result_of(log), log.steps)};
   if (flow) {
     out.text += "\n" + dtype_flow_text(*flow);
     out.json["dtype_flow"] = dtype_flow_json(*flow);

@@ -22,6 +22,7 @@
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/report/report.h"
+#include "lib/study/so_far_file.h"
 #include "lib/study/train_settings.h"
 #include "lib/study/trainings.h"
 #include "lib/study/workloads.h"
@@ -73,16 +74,21 @@ void run_train(const TrainArguments& a) {
   const auto workload = question.settings.find("workload");
   if (workload != question.settings.end() && workload->is_string()) line.begin(*workload);
   MadeFolders folders;
-  const auto prepare = [&a, &folders] {
+  std::optional<SoFarFile> json;
+  const auto prepare = [&] {
     folders = prepare_outputs(
         data_files(a.data),
         std::array{OutputPath{"--json", a.json}, OutputPath{"--dump", a.dump, OutputKind::folder}});
+    json.emplace(a.json);
   };
   const auto told = [&line](const StepLog&, std::int64_t done, std::int64_t of) {
     line.update(static_cast<double>(done) / static_cast<double>(of),
                 fmt::format("step {} of {}", done, of));
   };
-  const TrainAnswer answer = train_answer(question, prepare, told);
+  const auto so_far = [&json](const std::function<nlohmann::ordered_json()>& document) {
+    json->write_in_time([&document] { return document().dump(1) + "\n"; });
+  };
+  const TrainAnswer answer = train_answer(question, prepare, told, so_far);
   line.wipe();
   fmt::print("{}", answer.text);
   if (!a.json.empty()) write_file(a.json, json_text(answer.json, 1) + "\n");
@@ -178,7 +184,8 @@ void define_train(App app, int&) {
       .required();
   app.add_output("--json", a->json,
                  "write the figures, and loss and scale of every step, to this file, as JSON; a "
-                 "number that is not finite is null");
+                 "number that is not finite is null. Until the training ends, the file holds the "
+                 "steps done so far, under another schema");
   app.add_output("--dump", a->dump,
                  "write gradients, activations, weights and updates of some steps to this folder, "
                  "for `binade report`");

@@ -241,11 +241,15 @@ nlohmann::ordered_json plot_json(const Plot& plot) {
 }
 
 nlohmann::ordered_json experiment_runs_json(std::span<const ExperimentRun> runs, bool quick,
-                                            bool times) {
-  nlohmann::ordered_json out{{"schema", "binade.experiments/2"},
-                             {"binade", version},
-                             {"quick", quick},
-                             {"results", nlohmann::ordered_json::array()}};
+                                            bool times,
+                                            std::span<const Experiment* const> remaining) {
+  const bool whole = remaining.empty();
+  nlohmann::ordered_json out{
+      {"schema", whole ? "binade.experiments/2" : "binade.experiments_unfinished/1"},
+      {"binade", version},
+      {"quick", quick}};
+  for (const Experiment* e : remaining) out["remaining"].push_back(e->name);
+  out["results"] = nlohmann::ordered_json::array();
   for (const ExperimentRun& run : runs) out["results"].push_back(experiment_run_json(run, times));
   return out;
 }

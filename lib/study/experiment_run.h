@@ -59,8 +59,10 @@ nlohmann::ordered_json table_json(const Table& table);
 nlohmann::ordered_json plot_json(const Plot& plot);
 
 /// Returns {"schema": "binade.experiments/2", "binade": version, "quick": …, "results": [each run]}; with `times` each
-/// run has its seconds.
+/// run has its seconds. While experiments remain to be run, the schema is "binade.experiments_unfinished/1", and the key
+/// "remaining" has their names.
 nlohmann::ordered_json experiment_runs_json(std::span<const ExperimentRun> runs, bool quick,
-                                            bool times);
+                                            bool times,
+                                            std::span<const Experiment* const> remaining = {});
 
 }  // namespace binade

@@ -32,10 +32,12 @@ constexpr std::size_t most_bytes_of_results = std::size_t{1} << 30;
 constexpr std::string_view any_version_of_lines = "binade.sweep/";
 constexpr const char* version_of_lines = "binade.sweep/2";
 
+std::string hash_text_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
 std::string hash_of(std::string_view text) {
   Fnv1a hash;
   hash.add(text);
-  return fmt::format("{:016x}", hash.value());
+  return hash_text_of(hash.value());
 }
 
 ordered_json sweep_spec_json(const SweepSpec& spec) {
@@ -47,11 +49,15 @@ ordered_json sweep_spec_json(const SweepSpec& spec) {
 /// Returns the first line, for a job whose settings have been checked.
 ordered_json header_of(const SweepSpec& spec, const SweepJob& job) {
   const ordered_json written = sweep_spec_json(spec);
+  ordered_json data = ordered_json::object();
+  if (job.data) {
+    for (const auto& [name, digest] : job.data()) data[name] = hash_text_of(digest);
+  }
   return {{"schema", version_of_lines},
           {"binade", version},
           {"name", spec.name},
           {"spec_hash", hash_of(written.dump())},
-          {"data", job.data ? job.data() : ordered_json::object()},
+          {"data", data},
           {"runs", spec.runs()},
           {"spec", written}};
 }

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,9 +50,9 @@ struct SweepJob {
                                        const std::function<void(double done)>& progress)>
       run;                          ///< runs the job and returns its result, a JSON object
   std::vector<std::string> keys{};  ///< keys that every result has
-  /// Called when all settings are checked. Its object says what the runs read beside them: for each data set by its
-  /// name a digest of its contents. If it is empty, they read nothing.
-  std::function<nlohmann::ordered_json()> data{};
+  /// Called when all settings are checked: says what the runs read beside them: for each data set by its name a digest of
+  /// its contents. If it is not given, they read nothing.
+  std::function<std::map<std::string, std::uint64_t>()> data{};
 };
 
 /// Called during a run with its number and the share of it that is done.

@@ -4,10 +4,10 @@
 #include "lib/study/train_job.h"
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 
-#include "lib/number/encoding_text.h"
 #include "lib/study/train_settings.h"
 #include "lib/study/workloads.h"
 
@@ -29,10 +29,8 @@ SweepJob train_job(const std::string& data_folder) {
     check_batch(s.workload, s.batch, epoch_rows(data_of(s.workload)));
   };
   job.data = [sets] {
-    nlohmann::ordered_json digests = nlohmann::ordered_json::object();
-    for (const auto& [which, set] : *sets) {
-      digests[std::string(name_of(which))] = hex_bits(digest_of(set), 64).substr(2);
-    }
+    std::map<std::string, std::uint64_t> digests;
+    for (const auto& [which, set] : *sets) digests.emplace(name_of(which), digest_of(set));
     return digests;
   };
   job.run = [data_of](const nlohmann::json& settings,

@@ -13,6 +13,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(FOLDER, ".."), os.path.join(FOLDER, "cli"), os.path.join(FOLDER, "report")]
 from arrays_case import HOPPER
 from cli_case import CliCase, read_json
+from interrupted import kill_experiments, kill_training
 from made_files import f32, npy, packed, safetensors
 from made_recordings import product_recording, recording, scalar_recording
 from made_run_file import Tensor, run_file
@@ -278,6 +279,8 @@ def trainings(run):
         text = run.write("text", 4 * licence.read())
     trains("workload=char_transformer", "format=e4m3", "autoswitch=true", "autoswitch_underflow=4", "autoswitch_mse=0.001",
            "attention=math", "--flow", BINADE_TEXT=text)
+    kill_training(run.program, run.folder.name, "workload=digits_mlp", "batch=8")
+    run.take(("train",), run.read("killed.json").decode())
     run.reads("sweep_spec", "sweep.json", {"name": "shift", "base": {"seed": 1}, "grid": {
         "workload": ["digits_mlp"], "steps": [1], "batch": [8], "master_weights": [False], "level": ["O3"],
         "lr": [0.1, 1e6]}})
@@ -295,6 +298,8 @@ def made_experiments(run):
     names = ("right", "wrong", "skipped", "hostile", "odd")
     run.writes("all.json", "experiment", "run", *names, "--times", "--json", status=1)
     run.writes("page.html", "experiment", "run", *names, "failed", "-o", status=2)
+    kill_experiments(run.program, run.folder.name, "wrong")
+    run.take(("experiment", "run"), run.read("killed.json").decode())
 
 
 def documents_of(program, with_made_experiments):

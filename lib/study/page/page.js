@@ -87,6 +87,12 @@ if (data.title) {
 write_version(data.binade);
 by_id('source').textContent = source_words(data);
 by_id('reading-verdicts').hidden = data.results.every((result) => result.status === undefined);
+if (data.remaining) {
+  by_id('remaining').hidden = false;
+  const count = plural(data.remaining.length, 'experiment');
+  by_id('remaining').textContent =
+    `Not finished: when this page was written, ${count} had not ended: ${data.remaining.join(', ')}.`;
+}
 write_summary(by_id('summary'), data.results);
 by_id('results').append(...data.results.map(section_of));
 const draw_all = () => redraws.forEach((redraw) => redraw());

@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from cli_case import environment, read_json
+from interrupted import kill_experiments
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
 NAMES = ["right", "wrong", "skipped", "failed", "hostile", "odd"]
@@ -93,6 +94,19 @@ measured  as expected: values below 2^-25, 50 % of x^3, die.
         self.assertEqual(line["y"].index(None), 7)
         self.assertNotIn("seconds", right)
         self.assertEqual(out["results"][3]["verdict"], "data.csv: no such file; restore it")
+
+    def test_a_killed_run_leaves_the_experiments_that_had_ended(self):
+        run("run", "wrong", "odd", "right", "--json", self.path("whole.json"))
+        kill_experiments(PROGRAM, self.folder.name, "wrong", "odd")
+        left, whole = (read_json(Path(self.path(name)).read_text()) for name in ("killed.json", "whole.json"))
+        page = Path(self.path("killed.html")).read_text()
+        self.assertEqual(left["schema"], "binade.experiments_unfinished/1")
+        self.assertEqual(whole["schema"], "binade.experiments/2")
+        self.assertNotIn("remaining", whole)
+        self.assertEqual((left["binade"], left["quick"]), (whole["binade"], whole["quick"]))
+        self.assertIn(left["remaining"], (["right"], ["odd", "right"]))
+        self.assertEqual(left["results"], whole["results"][:3 - len(left["remaining"])])
+        self.assertRegex(page, r'"remaining":\[("odd",)?"right"\]')
 
     def test_two_runs_write_the_same_bytes(self):
         for i in "ab":

@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main
+from interrupted import kill_training
 from made_files import parts_of_safetensors
 
 
@@ -51,6 +52,23 @@ class Train(CliCase):
                                                    "dgrad": 6 * 128 * (forward - 64 * 128),
                                                    "wgrad": 6 * 128 * forward})
         self.assertEqual(result["final_loss"], out["steps"][-1]["loss"])
+
+    def test_a_killed_training_leaves_the_steps_that_were_done(self):
+        settings = ("workload=digits_mlp", "format=binary16", "batch=8")
+        kill_training(self.program, self.folder.name, *settings)
+        left = self.read_json("killed.json")
+        done = left["unfinished"]["done"]
+        whole = self.train(*settings, f"steps={done}")
+        self.assertEqual(left["schema"], "binade.training_unfinished/1")
+        self.assertEqual(left["unfinished"], {"done": done, "of": 1000000})
+        self.assertEqual(left["steps"], whole["steps"])
+        self.assertEqual(left["effective"], whole["effective"] | {"steps": 1000000})
+        self.assertNotIn("result", left)
+        self.assertNotIn("unfinished", whole)
+
+    def test_a_pipe_gets_the_whole_document_alone(self):
+        text = self.good("train", "workload=digits_mlp", "steps=2", "batch=8", "--json", "/dev/stdout")
+        self.assertEqual(text.count('"schema"'), 1)
 
     def test_text_tells_the_figures(self):
         text = self.good("train", "workload=digits_mlp", "steps=3", "level=O0", "format=binary32")

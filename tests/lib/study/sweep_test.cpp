@@ -57,7 +57,9 @@ ordered_json slow_root(const json& settings, const std::function<void(double)>& 
   return root(settings, progress);
 }
 
-ordered_json read_data() { return {{"numbers", "0123456789abcdef"}, {"texts", "00"}}; }
+std::map<std::string, std::uint64_t> read_data() {
+  return {{"numbers", 0x0123456789ABCDEF}, {"texts", 0}};
+}
 
 const SweepJob job{&check, &root, {"root", "error"}, &read_data};
 
@@ -72,7 +74,9 @@ TEST_CASE("the file has a header and a line for each run in the order of the gri
   const std::string text = whole();
   CHECK(text.starts_with(R"({"schema":"binade.sweep/2","binade":")"));
   CHECK(has(text, R"(","name":"roots","spec_hash":")"));
-  CHECK(has(text, R"("data":{"numbers":"0123456789abcdef","texts":"00"},"runs":12,"spec":{)"));
+  CHECK(has(
+      text,
+      R"("data":{"numbers":"0123456789abcdef","texts":"0000000000000000"},"runs":12,"spec":{)"));
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     lines.push_back(text.substr(at, text.find('\n', at) - at));
@@ -223,7 +227,8 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
        "its runs are of binade older than " + version + ", and this is " + version + ";"},
       {swapped("6789abcdef", "6789abcdee"),
        R"(its runs read other data of numbers, of digest "0123456789abcdee", not "0123456789abcdef")"},
-      {swapped(R"(,"texts":"00")", ""), "its runs read other data of texts, of digest null"},
+      {swapped(R"(,"texts":"0000000000000000")", ""),
+       "its runs read other data of texts, of digest null"},
       {swapped("binade.sweep/2", "binade.sweep/1"),
        "its lines are binade.sweep/1, of another version of binade, and this one writes "
        "binade.sweep/2"},

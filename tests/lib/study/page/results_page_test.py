@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from chromium import PageCase  # exits with 77 where there is none
+from interrupted import kill_experiments
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -188,6 +189,14 @@ class ResultsPage(PageCase):
                       self.browser.find_element(By.ID, "source").text)
         sections = self.find_all(".result")
         self.assertIn("data.csv: no such file; restore it", sections[3].text)
+
+    def test_a_page_of_a_killed_run_names_what_remained(self):
+        self.assertFalse(self.browser.find_element(By.ID, "remaining").is_displayed())
+        kill_experiments(self.program, self.path, "wrong")
+        self.browser.get((self.path / "killed.html").as_uri())
+        self.assertEqual(self.browser.find_element(By.ID, "remaining").text,
+                         "Not finished: when this page was written, 1 experiment had not ended: right.")
+        self.assertEqual(len(self.find_all(".result")), 1)
 
     def test_powers_in_words_are_raised_and_tables_are_whole(self):
         section = self.find_all(".result")[0]
