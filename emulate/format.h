@@ -103,6 +103,17 @@ constexpr bool fits_in(const Format& inner, const Format& outer) {
          inner.quantum_exponent() >= outer.quantum_exponent();
 }
 
+/// Returns whether every value of `inner` is a value of `outer`: its numbers with their signs, its
+/// zeros, infinities and NaNs.
+constexpr bool holds(const Format& outer, const Format& inner) {
+  if (!fits_in(inner, outer)) return false;
+  const std::uint64_t largest = inner.max_significand() << (outer.precision - inner.precision);
+  return (inner.emax() < outer.emax() || largest <= outer.max_significand()) &&
+         (!inner.has_sign || outer.has_sign) && (!inner.has_zero || outer.has_zero) &&
+         (!inner.has_negative_zero() || outer.has_negative_zero()) &&
+         (!inner.has_infinity() || outer.has_infinity()) && (!inner.has_nan() || outer.has_nan());
+}
+
 /// Declares a constant for host and device. When nvcc compiles for the device, a named format must
 /// be a device variable: otherwise a reference to it, such as a constexpr function's argument,
 /// compiles without a warning to a null pointer (nvcc 13.0).

@@ -39,20 +39,9 @@ void check_has_values(const NamedOrCustom& format) {
       ": no dtype holds all its values, which go beyond binary64's; encode gives encodings");
 }
 
-/// Whether every value of `inner` is one of `outer`: its numbers, -0, infinities and NaNs.
-bool is_held_by(const Format& inner, const Format& outer) {
-  const std::uint64_t largest = inner.max_significand()
-                                << std::max(outer.precision - inner.precision, 0);
-  return fits_in(inner, outer) &&
-         (inner.emax() < outer.emax() || largest <= outer.max_significand()) &&
-         inner.has_sign <= outer.has_sign && inner.has_zero <= outer.has_zero &&
-         inner.has_negative_zero() <= outer.has_negative_zero() &&
-         inner.has_infinity() <= outer.has_infinity() && inner.has_nan() <= outer.has_nan();
-}
-
 /// The caller's own dtype where that holds the format, else the narrower of F32 and F64.
 Dtype result_dtype(const Dtype& own, const Format& own_format, const Format& format) {
-  return is_held_by(format, own_format) ? own : value_dtype(format);
+  return holds(own_format, format) ? own : value_dtype(format);
 }
 
 ResultKind results_in(const Dtype& dtype) {

@@ -5,8 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
 
+#include "emulate/carrier.h"
 #include "emulate/codec.h"
 #include "tests/emulate/oracle_bridge.h"
 
@@ -108,6 +113,38 @@ TEST_CASE("a format fits in another when every number of it is a number there") 
   CHECK_FALSE(fits_in(bfloat16, binary16));
   CHECK_FALSE(fits_in(e5m2fnuz, e5m2));  // 2^-17 is no number of e5m2
   CHECK_FALSE(fits_in(binary64, binary32));
+}
+
+TEST_CASE("a format holds another if every value of that is one of its own, by enumeration") {
+  std::vector<Format> small;
+  for (const NamedFormat& row : formats) {
+    if (row.format.bits() <= 8) small.push_back(row.format);
+  }
+  for (const Specials specials :
+       {Specials::ieee, Specials::nan_only, Specials::none, Specials::fnuz}) {
+    small.push_back({4, 4, 7, specials});
+    small.push_back({3, 3, 3, specials});
+  }
+  int held = 0;
+  for (const Format& inner : small) {
+    for (const Format& outer : small) {
+      const auto values_of = [](const Format& f) {
+        std::set<std::pair<double, int>> out;  // NaNs as (2, 2), others with their sign
+        for (std::uint64_t code = 0; code < std::uint64_t{1} << f.bits(); ++code) {
+          const double x = value_of<double>(code, f);
+          out.insert(std::isnan(x) ? std::pair(2.0, 2) : std::pair(x, std::signbit(x) ? 1 : 0));
+        }
+        return out;
+      };
+      const auto in = values_of(inner), out = values_of(outer);
+      const bool want = std::ranges::includes(out, in);
+      held += want ? 1 : 0;
+      CAPTURE(format_name(inner));
+      CAPTURE(format_name(outer));
+      CHECK(holds(outer, inner) == want);
+    }
+  }
+  CHECK(held > static_cast<int>(small.size()));
 }
 
 }  // namespace

@@ -95,6 +95,9 @@ measured  as expected: values below 2^-25, 50 % of x^3, die.
         self.assertNotIn("seconds", right)
         self.assertEqual(out["results"][3]["verdict"], "data.csv: no such file; restore it")
 
+    def test_a_pipe_gets_the_whole_document_alone(self):
+        self.assertEqual(run("run", "right", "odd", "--json", "/dev/stdout").stdout.count('"schema"'), 1)
+
     def test_a_killed_run_leaves_the_experiments_that_had_ended(self):
         run("run", "wrong", "odd", "right", "--json", self.path("whole.json"))
         kill_experiments(PROGRAM, self.folder.name, "wrong", "odd")

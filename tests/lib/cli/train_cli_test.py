@@ -66,10 +66,6 @@ class Train(CliCase):
         self.assertNotIn("result", left)
         self.assertNotIn("unfinished", whole)
 
-    def test_a_pipe_gets_the_whole_document_alone(self):
-        text = self.good("train", "workload=digits_mlp", "steps=2", "batch=8", "--json", "/dev/stdout")
-        self.assertEqual(text.count('"schema"'), 1)
-
     def test_text_tells_the_figures(self):
         text = self.good("train", "workload=digits_mlp", "steps=3", "level=O0", "format=binary32")
         self.assertIn("parameters      26122\n", text)
