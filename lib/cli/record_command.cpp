@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -24,6 +25,7 @@
 #include "lib/evidence/undecided_rows.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/output_paths.h"
+#include "lib/io/synced.h"
 #include "lib/text/error.h"
 #include "lib/validate/device_report.h"
 #include "lib/validate/scalar.h"
@@ -63,9 +65,9 @@ struct Totals {
 /// The path of the folder `name` in `parent`, which is made if it is not there.
 std::string folder_for(const std::string& parent, const char* name) {
   const fs::path folder = fs::path(parent) / name;
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) throw error_in(folder.string(), failed.message(), "choose another --out");
+  if (const int failed = make_synced_folders(folder.string())) {
+    throw error_in(folder.string(), std::strerror(failed), "choose another --out");
+  }
   return folder.string();
 }
 

@@ -152,11 +152,11 @@ void define_report(App app, int& status) {
                  "dtype of the elements of .npy files that hold raw bytes (V1, V2), such as "
                  "bfloat16 or float8_e4m3fn")
       .suggest(dtype_words);
-  app.add_option(
-         "--role", a->words.roles,
-         "a rule ROLE=REGEX: a tensor in whose name the regular expression (as for grep -E or "
-         "RE2) is found has the role, whatever its name tells otherwise; may be repeated, and the "
-         "first rule that fits counts")
+  app.add_option("--role", a->words.roles,
+                 "a rule ROLE=REGEX: a tensor in whose name the regular expression (RE2's syntax: "
+                 "Perl's without back references) is found has the role, whatever its name tells "
+                 "otherwise; may be repeated, and the "
+                 "first rule that fits counts")
       .expected(1)
       .take_all()
       .allow_extra_args(false);

@@ -124,7 +124,11 @@ void AtomicFile::commit() {
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  if (const int failed = sync_folder_of(target_)) fail(failed);
+  if (const int failed = sync_folder_of(target_)) {
+    throw file_error(
+        path_, std::string("written, but its folder cannot be synced: ") + std::strerror(failed),
+        "a loss of power may still undo it");
+  }
 }
 
 void write_file(const std::string& path, std::string_view text) {

@@ -17,23 +17,31 @@
 namespace binade {
 namespace {
 
-constexpr double most_alternatives = 10'000;
+constexpr double most_alternatives = 10'000, most_copied_bytes = 1e9;
 constexpr std::size_t most_bytes_of_names = 50'000'000;
 
-/// Returns how many patterns without braces a pattern is, or more: the product over all braces,
-/// also over those inside others, whose alternatives the C library adds up.
-double alternatives_in(std::string_view pattern) {
-  double all = 1;
+struct Braces {
+  double alternatives = 1;  ///< how many patterns without braces a pattern is, or more
+  double pairs = 0;         ///< of braces that belong together
+};
+
+/// Counts a pattern's braces. The alternatives are the product over all braces, also over those inside others, whose
+/// alternatives the C library adds up. A character after a backslash means nothing but itself.
+Braces braces_in(std::string_view pattern) {
+  Braces out;
   std::vector<double> open;  // for each brace that is open, its alternatives
-  for (const char c : pattern) {
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c == '\\') ++i;
     if (c == '{') open.push_back(1);
     if (c == ',' && !open.empty()) ++open.back();
     if (c == '}' && !open.empty()) {
-      all *= open.back();
+      out.alternatives *= open.back();
+      ++out.pairs;
       open.pop_back();
     }
   }
-  return all;
+  return out;
 }
 
 /// How many bytes of names may still be looked at, and the length of the path of the folder that is
@@ -75,8 +83,15 @@ std::vector<std::string> paths_matching(const std::string& pattern) {
   if (pattern.size() > longest_path) {
     throw file_error(printable(pattern), "longer than a path", "give several patterns");
   }
-  if (alternatives_in(pattern) > most_alternatives) {
+  const Braces braces = braces_in(pattern);
+  if (braces.alternatives > most_alternatives) {
     throw file_error(pattern, "more than 10,000 alternatives in braces",
+                     "use * or several patterns");
+  }
+  // The C library copies the rest of the pattern at each brace of each alternative.
+  if (braces.alternatives * braces.pairs * static_cast<double>(pattern.size()) >
+      most_copied_bytes) {
+    throw file_error(pattern, "too many braces and alternatives for a pattern of its length",
                      "use * or several patterns");
   }
   struct Result {

@@ -231,17 +231,16 @@ void InputFile::check_state(const Descriptor& file) const {
                  std::to_string(state.size));
   }
   if (!same_time(state.modified, first_.modified)) fail_changed("it was written to");
-  if (was_touched(state)) fail_changed("it was written to, or its times were set");
+  if (was_touched(state)) {
+    fail_changed("it was written to, or its times, links, owner or permissions were set");
+  }
 }
 
-/// Returns whether the time of the last change is another one, and nothing but the contents explains it: links, permissions
-/// and owner are as they were, and the file still has its name, if it has one (a file that was replaced while it is held
-/// open has lost it, and its contents stay).
+/// Returns whether the time of the last change is another one, and the file still has its name, if it has one (a file that
+/// was replaced or moved while it is held open has lost it, and its contents stay). Other links, owners and permissions
+/// change that time too, and whoever set them may have written besides.
 bool InputFile::was_touched(const State& state) const {
-  if (same_time(state.changed, first_.changed) || state.links != first_.links ||
-      state.mode != first_.mode || state.user != first_.user || state.group != first_.group) {
-    return false;
-  }
+  if (same_time(state.changed, first_.changed)) return false;
   struct stat named = {};
   return kept_ || (stat(path_.c_str(), &named) == 0 && named.st_dev == first_.device &&
                    named.st_ino == first_.inode);

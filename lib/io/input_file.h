@@ -73,7 +73,7 @@ class InputFile {
 
   /// Throws Error if the file's size or times of modification and of change are others, or if the
   /// path names another file than at first. The latter is not noticed while the file is held open.
-  /// New links, names, owners and permissions change no contents and are no error.
+  /// New links, owners and permissions are such a change too, since they would hide another one.
   void check_unchanged() const;
 
  private:

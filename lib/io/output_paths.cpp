@@ -6,12 +6,14 @@
 
 #include <sys/stat.h>
 
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "lib/io/atomic_file.h"
+#include "lib/io/synced.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -93,10 +95,10 @@ void MadeFolders::make(const OutputPath& folder) {
        at = at.parent_path()) {
     missing.push_back(at.string());
   }
-  fs::create_directories(folder.path, failed);
+  const int error = make_synced_folders(folder.path);
   made_.insert(made_.end(), missing.rbegin(), missing.rend());
-  if (!failed && fs::is_directory(folder.path, failed)) return;
-  const std::string why = failed ? failed.message() : "not a folder";
+  if (error == 0 && fs::is_directory(folder.path, failed)) return;
+  const std::string why = error != 0 ? std::strerror(error) : "not a folder";
   throw file_error(folder.path, "cannot be made: " + why, "give another folder to " + folder.name);
 }
 

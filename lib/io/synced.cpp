@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <vector>
 
 namespace binade {
 
@@ -28,6 +29,22 @@ int sync_folder_of(const std::string& path) {
   const int failed = sync_descriptor(descriptor);
   close(descriptor);
   return failed;
+}
+
+int make_synced_folders(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  std::vector<std::string> missing;
+  for (fs::path at = fs::absolute(path, failed); !fs::exists(at, failed); at = at.parent_path()) {
+    if (at.has_filename()) missing.push_back(at.string());
+    if (at == at.parent_path()) break;
+  }
+  fs::create_directories(path, failed);
+  if (failed) return failed.value();
+  for (const std::string& one : missing) {
+    if (const int error = sync_folder_of(one)) return error;
+  }
+  return 0;
 }
 
 }  // namespace binade

@@ -15,4 +15,7 @@ int sync_descriptor(int descriptor);
 /// written and not read, since only what can be opened can be waited for.
 int sync_folder_of(const std::string& path);
 
+/// Makes a folder and those above it that are missing, and waits for the name of each.
+int make_synced_folders(const std::string& path);
+
 }  // namespace binade

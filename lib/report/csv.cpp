@@ -4,6 +4,7 @@
 // figure of a format begins in format_report.h.
 #include "lib/report/csv.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -122,16 +123,26 @@ Json table_cell(const Json& tensor, const std::vector<std::string>& keys) {
   return Json::parse(at->dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+/// Returns a field in quotes if it holds what separates fields, in some countries a semicolon, or lines.
 std::string quoted_field(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  if (field.find_first_of(",;\t\"\r\n") == std::string::npos) return field;
   std::string out = "\"";
   for (const char c : field) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + "\"";
 }
 
-/// Returns whether a spreadsheet would take the text for a formula.
-bool is_formula(const std::string& text) {
-  return !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+/// Returns whether a spreadsheet may take the text for a formula: after spaces and control characters, which some drop, it
+/// begins with one of = + - @, also as wide as a Chinese character; or it begins with a control character (OWASP, "CSV
+/// Injection").
+bool is_formula(std::string_view text) {
+  constexpr std::array<std::string_view, 8> beginnings = {"=",      "+",      "-",      "@",
+                                                          "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};
+  if (!text.empty() && static_cast<unsigned char>(text[0]) < 0x20) return true;
+  constexpr std::string_view wide_space = "\u00A0";
+  while (text.starts_with(' ') || text.starts_with(wide_space)) {
+    text.remove_prefix(text[0] == ' ' ? 1 : wide_space.size());
+  }
+  return std::ranges::any_of(beginnings, [&](std::string_view x) { return text.starts_with(x); });
 }
 
 std::string csv_field(const Json& cell, CsvReader reader) {

@@ -7,6 +7,7 @@
 #include <re2/re2.h>
 #include <re2/stringpiece.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,15 +27,42 @@ re2::RE2::Options pattern_options() {
   return options;
 }
 
+/// Returns a name with U+FFFD for each byte that is no part of a UTF-8 character, since those are no characters to RE2.
+std::string in_characters(std::string_view name) {
+  std::string out;
+  while (!name.empty()) {
+    const std::size_t length = utf8_character(name);
+    out += length > 0 ? name.substr(0, length) : std::string_view("\uFFFD");
+    name.remove_prefix(length > 0 ? length : 1);
+  }
+  return out;
+}
+
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
 /// Throws Error for what `grep -E` reads in a way of its own and RE2 as these very characters.
 void refuse_words_of_grep(const std::string& start, std::string_view expression) {
+  bool in_brackets = false;
   for (std::size_t i = 0; i + 1 < expression.size(); ++i) {
     const char next = expression[i + 1];
-    if (expression[i] == '{' && next == ',') {
+    if (!in_brackets && expression[i] == '{' && next == ',') {
       throw Error(start + "a repetition without its smallest number; write {0,");
     }
+    if (in_brackets && expression[i] == '[' && (next == '.' || next == '=')) {
+      throw Error(start + "regular expressions have no [" + next + " " + next +
+                  "] for a character; write the character itself");
+    }
+    if (!in_brackets && expression[i] == '[') {
+      in_brackets = true;
+      i += next == '^' ? 1 : 0;
+      i += i + 1 < expression.size() && expression[i + 1] == ']' ? 1 : 0;  // the first is a letter
+      continue;
+    }
+    if (in_brackets && expression[i] == '[' && next == ':') {
+      i = std::min(expression.find(":]", i + 2), expression.size() - 2) + 1;
+      continue;
+    }
+    if (expression[i] == ']') in_brackets = false;
     if (expression[i] != '\\') continue;
     if (std::string_view("<>`'").find(next) != std::string_view::npos) {
       throw Error(start + "regular expressions have no \\" + next +
@@ -55,23 +83,24 @@ NamePattern::NamePattern(const std::string& start, std::string_view expression) 
   refuse_words_of_grep(start, expression);
   compiled_ = std::make_unique<const Compiled>(expression);
   const re2::RE2& read = compiled_->expression;
-  const bool too_large = read.ok() ? steps() > most_steps
-                                   : read.error_code() == re2::RE2::ErrorPatternTooLarge ||
-                                         read.error_code() == re2::RE2::ErrorRepeatSize;
-  if (too_large) {
+  if (read.error_code() == re2::RE2::ErrorRepeatSize) {
+    throw Error(start + printable(read.error()) +
+                "; a repetition {m,n} has m up to n, and n up to 1000 in all");
+  }
+  if (read.ok() ? steps() > most_steps : read.error_code() == re2::RE2::ErrorPatternTooLarge) {
     throw Error(start + "an expression of more than " + std::to_string(most_steps) +
-                " letters, repetitions written out; write a shorter one");
+                " letters, repetitions and classes such as \\pL written out; write a shorter one");
   }
   if (!read.ok()) {
     throw Error(start + printable(read.error()) +
-                "; write a regular expression as for grep -E or RE2");
+                "; write a regular expression as for Perl or RE2");
   }
 }
 
 NamePattern::~NamePattern() = default;
 
 bool NamePattern::is_in(std::string_view name) const {
-  return re2::RE2::PartialMatch(piece(name), compiled_->expression);
+  return re2::RE2::PartialMatch(piece(in_characters(name)), compiled_->expression);
 }
 
 int NamePattern::steps() const { return compiled_->expression.ProgramSize(); }

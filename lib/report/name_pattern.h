@@ -12,8 +12,9 @@ namespace binade {
 
 class NamePattern {
  public:
-  /// Reads an expression in the syntax of RE2, which is that of `grep -E` and Perl without back references and without
-  /// looking around. `^` and `$` are the ends of the name, `.` is any character. Throws Error, which begins with `start`,
+  /// Reads an expression in the syntax of RE2, which is Perl's without back references and without looking around, and
+  /// that of `grep -E` where no backslash stands in brackets. `^` and `$` are the ends of the name, `.` is any character,
+  /// also a byte of a name that is not UTF-8. Throws Error, which begins with `start`,
   /// for another expression, if it takes more than `most_steps`, or if this build has no RE2.
   NamePattern(const std::string& start, std::string_view expression);
   ~NamePattern();

@@ -12,39 +12,65 @@
 namespace binade {
 
 /// Returns whether a character is one of the invisible ones that reorder, break or hide the text
-/// around them: marks of direction (U+200E, U+202E …), line and paragraph separators, and spaces of
-/// no width.
+/// around them: Unicode's format characters, such as marks of direction (U+200E, U+202E …), soft
+/// hyphens and tags, but for the signs of numbers and verses that some scripts see; line and
+/// paragraph separators; and what else is ignored by default where fonts have nothing for it
+/// (Default_Ignorable_Code_Point, variation selectors too).
 constexpr bool changes_the_line(unsigned code) {
-  return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2060 && code <= 0x206F) || code == 0x061C || code == 0xFEFF;
+  struct Range {
+    unsigned first, last;
+  };
+  constexpr Range ranges[] = {{0x00AD, 0x00AD},   {0x034F, 0x034F},   {0x061C, 0x061C},
+                              {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180B, 0x180F},
+                              {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},
+                              {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},
+                              {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB},   {0x13430, 0x1345F},
+                              {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+  for (const Range& x : ranges) {
+    if (code >= x.first && code <= x.last) return true;
+  }
+  return false;
 }
 
-/// Returns the length in bytes of the UTF-8 character at the beginning of a text if it may be
-/// printed on a terminal. Returns 0 for control characters (C0, DEL, and U+0080..U+009F, spelled C2
-/// 80..C2 9F), for characters that change the line (above), for bytes that are not UTF-8, and for
-/// an empty text.
-inline std::size_t printable_character(std::string_view text) {
+/// Returns the length in bytes of the UTF-8 character at the beginning of a text; 0 for bytes that are
+/// not UTF-8, and for an empty text.
+inline std::size_t utf8_character(std::string_view text) {
   const auto byte = [text](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
   };
-  const auto continues = [&byte](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
   const unsigned first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
-  if (first >= 0xC2 && first <= 0xDF) {
-    if (!continues(1) || (first == 0xC2 && byte(1) < 0xA0)) return 0;
-    return changes_the_line((first & 0x1F) << 6 | (byte(1) & 0x3F)) ? 0 : 2;
+  if (first < 0x80) return text.empty() ? 0 : 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  const bool fits = first >= 0xC2 && first <= 0xF4 &&      // not overlong, at most U+10FFFF,
+                    (first != 0xE0 || byte(1) >= 0xA0) &&  // not overlong,
+                    (first != 0xED || byte(1) < 0xA0) &&   // no surrogate,
+                    (first != 0xF0 || byte(1) >= 0x90) &&  // not overlong,
+                    (first != 0xF4 || byte(1) < 0x90);     // at most U+10FFFF
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  if (first >= 0xE0 && first <= 0xEF) {  // not overlong, not a surrogate
-    const bool fits = (first != 0xE0 || byte(1) >= 0xA0) && (first != 0xED || byte(1) < 0xA0);
-    if (!fits || !continues(1) || !continues(2)) return 0;
-    const unsigned code = (first & 0xF) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-    return changes_the_line(code) ? 0 : 3;
+  return fits ? length : 0;
+}
+
+/// Returns the number of the UTF-8 character that a text is.
+inline unsigned code_of_utf8(std::string_view character) {
+  unsigned code = static_cast<unsigned char>(character[0]);
+  if (character.size() > 1) code &= 0x7FU >> character.size();
+  for (const char next : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned>(next) & 0x3FU);
   }
-  if (first >= 0xF0 && first <= 0xF4) {  // not overlong, at most U+10FFFF
-    const bool fits = (first != 0xF0 || byte(1) >= 0x90) && (first != 0xF4 || byte(1) < 0x90);
-    return fits && continues(1) && continues(2) && continues(3) ? 4 : 0;
-  }
-  return 0;
+  return code;
+}
+
+/// Returns the length in bytes of the UTF-8 character at the beginning of a text if it may be
+/// printed on a terminal. Returns 0 for control characters (C0, DEL and U+0080..U+009F), for
+/// characters that change the line (above), for bytes that are not UTF-8, and for an empty text.
+inline std::size_t printable_character(std::string_view text) {
+  const std::size_t length = utf8_character(text);
+  if (length == 0) return 0;
+  const unsigned code = code_of_utf8(text.substr(0, length));
+  const bool is_control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  return is_control || changes_the_line(code) ? 0 : length;
 }
 
 /// Returns text from outside (tensor names, file names, parser messages) in a form that fits into

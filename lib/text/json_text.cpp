@@ -12,13 +12,12 @@
 namespace binade {
 namespace {
 
-/// Returns the number of the UTF-8 character of two or three bytes that the text is, or its byte.
-unsigned code_of(std::string_view character) {
-  unsigned code = static_cast<unsigned char>(character[0]);
-  if (character.size() > 1) code &= character.size() == 2 ? 0x1FU : 0xFU;
-  for (const char next : character.substr(1))
-    code = code << 6 | (static_cast<unsigned>(next) & 0x3FU);
-  return code;
+/// Returns \uNNNN of a number of 16 bits.
+std::string escape(unsigned code) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out = "\\u";
+  for (const int shift : {12, 8, 4, 0}) out += digits[code >> shift & 0xF];
+  return out;
 }
 
 }  // namespace
@@ -31,18 +30,15 @@ std::string json_text(const nlohmann::ordered_json& value, int indent) {
   std::string out;
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t shown = plain(rest[0]) ? 1 : printable_character(rest);
-    const std::size_t length = shown != 0                                   ? shown
-                               : static_cast<unsigned char>(rest[0]) < 0x80 ? 1
-                               : static_cast<unsigned char>(rest[0]) < 0xE0 ? 2
-                                                                            : 3;
+    const std::size_t length = shown != 0 ? shown : utf8_character(rest);
     const std::string_view character = rest.substr(0, length);
     if (shown != 0) {
       out += character;
     } else {
-      constexpr std::string_view digits = "0123456789abcdef";
-      const unsigned code = code_of(character);
-      out += "\\u";
-      for (const int shift : {12, 8, 4, 0}) out += digits[code >> shift & 0xF];
+      const unsigned code = code_of_utf8(character);
+      const unsigned above = code - 0x10000;  // UTF-16's pair of surrogates
+      out += code < 0x10000 ? escape(code)
+                            : escape(0xD800 + (above >> 10)) + escape(0xDC00 + (above & 0x3FF));
     }
     rest.remove_prefix(length);
   }

@@ -61,10 +61,12 @@ class Csv(CliCase):
         self.assertFalse([name for name in head if name.startswith("e5m2")])
 
     def test_a_name_is_never_a_formula(self):
-        names = ["=1+1", "+a", "-a", "@a", "\ta", "\ra", "a=b", "'=a"]
+        formulas = ["=1+1", "+a", "-a", "@a", "\ta", "\ra", "\n=a", "\0=a", " =a", "\u00a0@a", "\uff1da", "\uff0ba", "\uff0da", "\uff20a"]
+        names = [*formulas, "a=b", "'=a", "x;=a"]
         self.write("grads.safetensors", safetensors(*((name, "F32", [1], f32(-1.0)) for name in names)))
-        _, (head, *rows) = self.rows()
-        self.assertEqual([row[head.index("name")] for row in rows], ["'" + name for name in names[:6]] + names[6:])
+        text, (head, *rows) = self.rows()
+        self.assertEqual([row[head.index("name")] for row in rows], ["'" + name for name in formulas] + names[len(formulas):])
+        self.assertIn(b'"x;=a",', text)  # so that no semicolon begins a cell
 
     def test_a_terminal_gets_no_control_characters_and_a_file_the_exact_names(self):
         name = "x\x1b[31m\u202e\ny.grad"

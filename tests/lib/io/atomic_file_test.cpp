@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "lib/io/synced.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::atomic_file_test {
@@ -112,7 +113,33 @@ TEST_CASE("what cannot be brought to the disk is an error, and the old file stay
   CHECK(slurp(path) == "old");
   CHECK(folder.count() == 1);
   const Fsync of_folder([](int descriptor) { return is_folder(descriptor) ? EIO : 0; });
-  CHECK(has(error_of([&] { write_file(path, "new"); }), "Input/output error"));
+  CHECK(error_of([&] { write_file(path, "new"); }) ==
+        path +
+            ": written, but its folder cannot be synced: Input/output error; a loss of power may "
+            "still undo it");
+  CHECK(slurp(path) == "new");
+}
+
+TEST_CASE("the names of folders that are made are on the disk before the folders are used") {
+  const test::Folder folder;
+  std::string order;
+  const Fsync watched([&](int descriptor) {
+    order += fs::path(fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor)))
+                 .lexically_relative(fs::canonical(folder / ""))
+                 .string() +
+             "; ";
+    return 0;
+  });
+  CHECK(make_synced_folders(folder / "a/b/c/") == 0);
+  CHECK(fs::is_directory(folder / "a/b/c"));
+  CHECK(order == "a/b; a; .; ");
+  order.clear();
+  CHECK(make_synced_folders(folder / "a/b") == 0);
+  CHECK(order.empty());
+  folder.write("file", "x");
+  CHECK(make_synced_folders(folder / "file/b") == ENOTDIR);
+  in_place_of_fsync = [](int) { return EIO; };
+  CHECK(make_synced_folders(folder / "d") == EIO);
 }
 
 TEST_CASE("a file system that cannot wait is no error, and a wait that a signal ends goes on") {

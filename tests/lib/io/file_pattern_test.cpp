@@ -43,6 +43,7 @@ TEST_CASE("a pattern matches as in a shell") {
   CHECK(matched("d/../{a,b}.npy") == Names{"d/../a.npy", "d/../b.npy"});
   CHECK(matched("*/none").empty());
   CHECK(matched("c{1}.npz").empty());
+  CHECK(matched("{\\a,\\b}.npy") == Names{"a.npy", "b.npy"});
   CHECK(is_file_pattern("a[1]"));
   CHECK_FALSE(is_file_pattern("a,b}"));
 }
@@ -55,6 +56,10 @@ TEST_CASE("a pattern of more alternatives or longer than can be tried is refused
   CHECK(has(complaint(repeated("{a,b}", 22)), refused));
   CHECK(has(complaint(repeated("{a,b}", 700)), refused));
   CHECK(has(complaint("{a," + repeated("{a,b}", 14) + "}"), refused));
+  CHECK(has(complaint(repeated("{\\},}", 40)), refused));
+  CHECK(has(complaint(repeated("{\\},b}", 680)), refused));
+  CHECK(has(complaint(repeated("{a,b}", 13) + repeated("{c}", 1300)),
+            "too many braces and alternatives for a pattern of its length"));
   CHECK(has(complaint(repeated("*/", 3000)), "longer than a path; give several patterns"));
   CHECK(complaint(repeated("{", 4000)).empty());
   CHECK(complaint(repeated("{", 2000) + repeated("}", 2000)).empty());

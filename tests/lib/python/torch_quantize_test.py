@@ -4,6 +4,7 @@
 # modules and parametrizations. SKIP without torch. torch_quantize_test.py BINADE
 import math
 import sys
+import unittest
 
 try:
     import torch
@@ -128,6 +129,14 @@ class Quantizing(CliCase):
             with self.assertRaises(wanted) as caught:
                 call()
             self.assertNotIn("\n", str(caught.exception))
+
+    @unittest.skipUnless(hasattr(torch, "float8_e4m3fn"), "this torch has no FP8")
+    def test_numbers_of_eight_bits_hold_nothing_that_was_rounded_at_another_scale(self):
+        x = torch.tensor([448.0]).to(torch.float8_e4m3fn)
+        for scale in (0.5, 1, "amax"):
+            with self.assertRaisesRegex(ValueError, "float8_e4m3fn does not hold what was rounded at another scale"):
+                binade.torch.quantize(x, "e3m2:specials=ieee", scale=scale)
+        self.equal(binade.torch.quantize(x.float(), "e3m2:specials=ieee", scale=0.5), [np.inf])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ std::string complaint(const std::string& expression) {
   return error_of([&] { const NamePattern pattern("x: ", expression); });
 }
 
-TEST_CASE("an expression is read as by grep -E") {
+TEST_CASE("an expression is read as by Perl") {
   CHECK(finds("^g[.]", "g.fc1"));
   CHECK_FALSE(finds("^g[.]", "a.g.fc1"));
   CHECK(finds("(fc|conv)[0-9]{1,2}[.]w(eight)?$", "layer.conv12.w"));
@@ -36,6 +36,12 @@ TEST_CASE("an expression is read as by grep -E") {
   CHECK(finds("\\.x\\w\\d", "a.xy3"));
   CHECK(finds("^.$", "é"));
   CHECK(finds("^a.b$", "a\nb"));
+  CHECK(finds("^....$", "\xff\xfe\xc3z"));
+  CHECK(finds("[^x]b$",
+              "a\xff"
+              "b"));
+  CHECK(finds("[.][.=][]=.][^]]$", "a.==x"));
+  CHECK(finds("[[:alpha:].=]{2}$", "1=a"));
   CHECK_FALSE(finds("a$", "a\nb"));
   CHECK(finds("b.d$", std::string("a\xff"
                                   "b\0d",
@@ -44,21 +50,29 @@ TEST_CASE("an expression is read as by grep -E") {
 
 TEST_CASE("what is no expression, or one of another kind, is refused") {
   CHECK(has(complaint("("), "x: "));
-  CHECK(has(complaint("["), "write a regular expression as for grep -E or RE2"));
+  CHECK(has(complaint("["), "write a regular expression as for Perl or RE2"));
   CHECK(has(complaint("(a*)\\1b"), "invalid escape sequence: \\1"));
   CHECK(has(complaint("a(?=b)"), "(?="));
   CHECK(has(complaint("\xff"), "UTF-8"));
   CHECK(has(complaint("\\<grad\\>"), "have no \\<; write \\b"));
   CHECK(has(complaint("a{,3}"), "write {0,"));
+  CHECK(complaint("[{,]").empty());
+  for (const char* bad : {"[[.a.]]", "x[^b[=a=]]", "[]a[.-.]]", "[[:digit:][=a=]]"}) {
+    CHECK(has(complaint(bad), "for a character; write the character itself"));
+  }
+  for (const char* bad : {"a{2,1}", "a{1001}", "((a{1,200}){1,200}){1,200}", "(a{40}){40}"}) {
+    CAPTURE(bad);
+    CHECK(has(complaint(bad), "has m up to n, and n up to 1000 in all"));
+  }
   CHECK(complaint("\\\\<").empty());
 }
 
 TEST_CASE("an expression that is large when it is written out is refused") {
   const std::string refused =
-      "more than 1000 letters, repetitions written out; write a shorter one";
-  for (const std::string& bad : {std::string(1001, 'a'), std::string(100'000, 'a'),
-                                 std::string("((a{1,200}){1,200}){1,200}"),
-                                 std::string("(a{40}){40}"), std::string("a{1001}")}) {
+      "more than 1000 letters, repetitions and classes such as \\pL written out; write a shorter "
+      "one";
+  for (const std::string& bad :
+       {std::string(1001, 'a'), std::string(100'000, 'a'), std::string("\\pL")}) {
     CAPTURE(bad.substr(0, 30));
     CHECK(has(complaint(bad), refused));
   }

@@ -24,6 +24,10 @@ TEST_CASE("control characters cannot break the line or move the cursor") {
   CHECK(printable("größe 大") == "größe 大");
   CHECK(printable("a\u202Eb\u2028c\u200Bd\u061Ce\uFEFF") ==
         "a\\xe2\\x80\\xaeb\\xe2\\x80\\xa8c\\xe2\\x80\\x8bd\\xd8\\x9ce\\xef\\xbb\\xbf");
+  CHECK(printable("a\u00ADb\u180Ec\uFFF9d\uFE0Fe\U000E0061f") ==
+        "a\\xc2\\xadb\\xe1\\xa0\\x8ec\\xef\\xbf\\xb9d\\xef\\xb8\\x8fe\\xf3\\xa0\\x81\\xa1f");
+  CHECK(printable("\U0001F600\U000F0000") == "\U0001F600\U000F0000");
+  CHECK(printable("\xF4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
   CHECK(printable("\u200A\u2010\u2027\u202F\u061B") == "\u200A\u2010\u2027\u202F\u061B");
 }
 

@@ -29,14 +29,16 @@ class Rounding:
     def of(self, x):
         """Returns x rounded, in its dtype."""
         x = x.detach()
+        name = str(x.dtype).removeprefix("torch.")
+        if self.scale is not None and x.element_size() == 1:
+            raise ValueError(f"quantize: {name} does not hold what was rounded at another scale; give a tensor of float32")
         on_cpu = x.cpu()
         factor = self._factor(on_cpu)
         if factor != 1:
             on_cpu = (on_cpu if on_cpu.dtype == torch.float64 else on_cpu.float()) * factor
         out = _binade.quantize(on_cpu, self.format, **dict(self.options))
         if factor == 1 and out.dtype != x.dtype:
-            raise ValueError(f"quantize: {str(x.dtype).removeprefix('torch.')} does not hold every number of {self.format}; "
-                             "give a tensor of float32")
+            raise ValueError(f"quantize: {name} does not hold every number of {self.format}; give a tensor of float32")
         return (out / factor if factor != 1 else out).to(x.dtype).to(x.device)
 
     def drawn(self, call):
@@ -116,7 +118,8 @@ def quantize(x, format, *, gradient=None, scale=None, **options):
     options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize().
 
     Returns a tensor of x's shape, dtype and device. It is rounded once, except in float16 and bfloat16 with a scale, where the
-    quotient is rounded to the dtype again. Raises ValueError, in one line, if the dtype does not hold the format's numbers.
+    quotient is rounded to the dtype again, also to infinity. Raises ValueError, in one line, if the dtype does not hold the
+    format's numbers, or if it has 8 bits and there is a scale, at which none of these holds them.
 
     >>> import torch
     >>> import binade.torch
