@@ -35,7 +35,7 @@ class Runs:
     def run(self, size, place, *, before=None, after=None, **batch):
         recorder = Recorder(before, after)
         inputs = self.rows.batch(size, place, **batch)
-        again(self._fn, inputs, self._seed, recorder)
+        again(self._fn, inputs, self._seed, recorder.run)
         return recorder
 
     def operands(self, index):

@@ -115,22 +115,48 @@ def result_text(batches, status):
     return [f"What the function gives, in a batch of {x['batch']}: {difference_text(x['result'])}." for x in differing]
 
 
+def opaque_lines(of):
+    """Returns lines about what a Comparison could not see op by op."""
+    out = []
+    for key in "ab":
+        x, name = of[key], key.upper()
+        if x["opaque"]:
+            listed = ", ".join(x["opaque"][:SHOWN]) + (" …" if len(x["opaque"]) > SHOWN else "")
+            gave = f"other bits than the call: {x['recorded']}" if x["recorded"] else "the bits of the call"
+            out.append(f"{name} is opaque in part: {listed}. Its ops are those of a recorded run, in which nothing is compiled and "
+                       f"only what torch dispatches is seen; that run gave {gave}.")
+        elif x["recorded"]:
+            out.append(f"While the ops of {name} were recorded, it did not give what it gives when it is called: {x['recorded']}.")
+    return out
+
+
 def comparison_text(of):
     """Returns the text of a Comparison, from its dict."""
     differing = [x for x in of["results"] if "why" in x or x["different"]]
     if of["equal"]:
         out = ["What both give has the same bits."]
-    else:
+    elif differing:
         out = ["What both give differs: " + "; ".join(x.get("why") or difference_text(x) for x in differing) + "."]
+    else:
+        out = ["Not known whether both give the same: all that was seen has the same bits."]
+    out += [f"Of what {key.upper()} gives is not seen: {'; '.join(of[key]['unseen'])}." for key in "ab" if of[key]["unseen"]]
+    if of["a"]["values"] == of["b"]["values"] != "nothing":
+        out.append(f"Both give {of['a']['values']}, too, which is no tensor.")
+    out += opaque_lines(of)
     out.append(f"A ran {of['a']['ops']} ops that compute, of {of['a']['common']} of which B has the result, too; "
                f"B {of['b']['ops']}, of {of['b']['common']} of which A has.")
     first = of["first"]
     if first is None:
         alone = " and ".join(f"of {key.upper()} {place_text(of[key]['first'])}" for key in "ab" if of[key]["first"])
-        out.append("No op gave other bits from the same values." if of["equal"] or not alone else
+        unseen = [key.upper() for key in "ab" if of[key]["recorded"]]
+        seen = " that was seen" if not of["equal"] or any(of[key]["recorded"] or of[key]["opaque"] for key in "ab") else ""
+        out.append(f"Where they part is not seen, since {' and '.join(unseen)} did not give it while ops were recorded."
+                   if unseen and not alone and not of["equal"] else
+                   f"No op{seen} gave other bits from the same values." if of["equal"] or not alone else
                    f"No two ops were found that gave other bits from the same values; without a counterpart is first {alone}.")
     else:
         parted = "they part, and meet again" if of["equal"] else "they part"
+        parted += " while they are recorded" if of["a"]["recorded"] or of["b"]["recorded"] else ""
         out += ["", f"Where {parted}:"]
         for key in "ab":
             x = first[key]
