@@ -15,7 +15,7 @@ from ._given import Given, alike, differences, values_text
 from ._lowered import is_product
 from ._names import tensors_in
 from ._opaque import opaque_in
-from ._recorder import RESULT, Recorder, again, copied, random_states, storage_of
+from ._recorder import Recorder, again, copied, known_storages, random_states, unmade_texts
 from ._variance_text import comparison_text, difference_text
 
 CANDIDATES = 8  # values of each side that may be each other's
@@ -122,7 +122,7 @@ class Side:
         form = inputs if isinstance(inputs, dict) else tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
         self._again = functools.partial(again, fn, form, seed)
         self._opaque, self._random = opaque_in(fn), False
-        self._known = {storage_of(x) for x in known_tensors(fn, form)}
+        self._known = known_storages(fn, form)
         self.called = [self._call() for _ in range(2)]
         self.given = self.called[0]
         self.recorded = ""  # how what it gave while its ops were recorded differs
@@ -162,7 +162,48 @@ class Side:
         self.operands.append([value_hash(x) for _, x in tensors_in((args, kwargs)) if has_bits(x)])
 
     def hold_to(self, other):
-        self._opaque = list(dict.fromkeys([*self._opaque, *self._recorder.opaque, *self._unmade()]))
+        self._opaque = list(dict.fromkeys([*self._opaque, *self._recorder.opaque, *unmade_texts(self._recorder, self._known, self._again)]))
+        parts = collections.defaultdict(list)  # parts of an op's results that other ops get: (op that gets it, which operand, key)
+        for op, keys in zip(self.ops, self.operands):
+            for n, (key, source) in enumerate(zip(keys, op.sources)):
+                if source is not None and key not in self.results[source]:
+                    parts[source].append((op.index, n, key))
+        self.is_common, self.nodes, support = [], [], []
+        for op, operands, results in zip(self.ops[:-1], self.operands, self.results):
+            got = set()
+            for key, source in zip(operands, op.sources):
+                got |= {key} if key in other.keys else support[source] if source is not None else set()
+            support.append(frozenset(got))
+            in_parts = bool(parts[op.index]) and all(key in other.keys for _, _, key in parts[op.index])
+            self.is_common.append(in_parts or all(key in other.keys for key in results))
+            if not self.is_common[-1]:
+                found = [(("result", op.index, n), key) for n, key in enumerate(results)]
+                found += [(("operand", at, n), key) for at, n, key in parts[op.index]]
+                self.nodes += [Node(op.index, at, key, support[-1]) for at, key in found if key not in other.keys]
+
+    def summary(self):
+        first = next((op.to_dict() for op, common in zip(self.ops, self.is_common) if not common), None)
+        return {"ops": len(self.is_common), "common": sum(self.is_common), "first": first, "values": values_text(self.given),
+                "unseen": self.given.unseen, "opaque": self._opaque, "recorded": self.recorded}
+
+    def notes(self, key):
+        """Returns what is to be known of the calls; key: the function's letter."""
+        out = []
+        if self.draws or self._random:
+            by = f" ({', '.join(filter(None, self.draws))})" if self.draws else ""
+            out.append(f"{key} draws random numbers{by}")
+        steady = differences(*self.called, ("the first call", "the second"))
+        if not alike(steady):
+            told = "; ".join(row.get("why") or difference_text(row) for row in steady if not alike([row]))
+            out.append(f"{key} does not give the same in two equal calls ({told})")
+        return out
+
+    def _before(self, index, args, kwargs):
+        del self.operands[index:]  # an op that only allocates has no operands
+        self.operands.append([value_hash(x) for _, x in tensors_in((args, kwargs)) if has_bits(x)])
+
+    def hold_to(self, other):
+        self._opaque = list(dict.fromkeys([*self._opaque, *self._recorder.opaque, *unmade_texts(self._recorder, self._known, self._again)]))
         parts = collections.defaultdict(list)  # parts of an op's results that other ops get: (op that gets it, which operand, key)
         for op, keys in zip(self.ops, self.operands):
             for n, (key, source) in enumerate(zip(keys, op.sources)):
@@ -306,9 +347,3 @@ def pair_dict(sides, pair, arch):
         out[key] = {**side.ops[node.op].to_dict(), "through": side.through(node.op), "orders_of": side.ops[at].to_dict(),
                     "orders": orders, "foreign_inputs": foreign}
     return {**out, **pair[2]}
-
-
-def known_tensors(fn, inputs):
-    """Returns the tensors that are there before a function runs: its arguments, and what a model holds."""
-    held = [*fn.parameters(), *fn.buffers()] if isinstance(fn, torch.nn.Module) else []
-    return [x for _, x in tensors_in((inputs, held)) if has_bits(x)]

@@ -8,8 +8,6 @@ import types
 
 import torch
 
-from ._check_place import site_of
-
 # By the name of its class, or of one that this is derived from.
 KINDS = {
     "OptimizedModule": "torch.compile",
@@ -62,6 +60,11 @@ def frame_described(frame):
         return ""
     own = frame.f_locals
     return f"torch.compile of {name_of(own['fn'])}" if "fn" in own and is_compiling_context(own.get("self")) else ""
+
+
+def site_of(file, line):
+    inside = os.path.relpath(file)
+    return f"{file if inside.startswith(os.pardir) else inside}:{line}"
 
 
 def opaque_in(fn):

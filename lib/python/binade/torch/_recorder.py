@@ -255,3 +255,22 @@ def again(fn, inputs, seed, run=lambda call: call()):
             for x, before in kept:
                 if not has_bits(x) or not same_bits(x, before):
                     x.copy_(before)
+
+
+def known_storages(fn, inputs):
+    """Returns the addresses of what is there before a function runs: its arguments, and what a model holds."""
+    held = [*fn.parameters(), *fn.buffers()] if isinstance(fn, torch.nn.Module) else []
+    return {storage_of(x) for _, x in tensors_in((inputs, held)) if has_bits(x)}
+
+
+def unmade_texts(recorder, known, run_again):
+    """Returns texts of ops that got what was made while a function ran, by no op that was seen. known: known_storages().
+    run_again(run): runs the function again."""
+    found = {at: x for at, x in recorder.unmade.items() if storage_of(x) not in known}
+    if any(not recorder.is_blank(x) for x in found.values()):
+        once_more = Recorder()  # while the tensors of the first run are held: a constant lies where it lay
+        run_again(once_more.run)
+        found = {at: x for at, x in found.items() if recorder.is_blank(x)
+                 or (at in once_more.unmade and storage_of(once_more.unmade[at]) != storage_of(x))}
+    ops = dict.fromkeys(recorder.ops[index].place for index, _ in found if index < len(recorder.ops))
+    return [f"what gives {place}, {'which' if place == RESULT else 'an operand that'} no op that was seen has made" for place in ops]
