@@ -162,7 +162,8 @@ class Side:
         self.operands.append([value_hash(x) for _, x in tensors_in((args, kwargs)) if has_bits(x)])
 
     def hold_to(self, other):
-        self._opaque = list(dict.fromkeys([*self._opaque, *self._recorder.opaque, *unmade_texts(self._recorder, self._known, self._again)]))
+        unmade = unmade_texts(self._recorder, self._known, self._again)
+        self._opaque = list(dict.fromkeys([*self._opaque, *self._recorder.opaque, *unmade]))
         parts = collections.defaultdict(list)  # parts of an op's results that other ops get: (op that gets it, which operand, key)
         for op, keys in zip(self.ops, self.operands):
             for n, (key, source) in enumerate(zip(keys, op.sources)):
@@ -197,59 +198,6 @@ class Side:
             told = "; ".join(row.get("why") or difference_text(row) for row in steady if not alike([row]))
             out.append(f"{key} does not give the same in two equal calls ({told})")
         return out
-
-    def _before(self, index, args, kwargs):
-        del self.operands[index:]  # an op that only allocates has no operands
-        self.operands.append([value_hash(x) for _, x in tensors_in((args, kwargs)) if has_bits(x)])
-
-    def hold_to(self, other):
-        self._opaque = list(dict.fromkeys([*self._opaque, *self._recorder.opaque, *unmade_texts(self._recorder, self._known, self._again)]))
-        parts = collections.defaultdict(list)  # parts of an op's results that other ops get: (op that gets it, which operand, key)
-        for op, keys in zip(self.ops, self.operands):
-            for n, (key, source) in enumerate(zip(keys, op.sources)):
-                if source is not None and key not in self.results[source]:
-                    parts[source].append((op.index, n, key))
-        self.is_common, self.nodes, support = [], [], []
-        for op, operands, results in zip(self.ops[:-1], self.operands, self.results):
-            got = set()
-            for key, source in zip(operands, op.sources):
-                got |= {key} if key in other.keys else support[source] if source is not None else set()
-            support.append(frozenset(got))
-            in_parts = bool(parts[op.index]) and all(key in other.keys for _, _, key in parts[op.index])
-            self.is_common.append(in_parts or all(key in other.keys for key in results))
-            if not self.is_common[-1]:
-                found = [(("result", op.index, n), key) for n, key in enumerate(results)]
-                found += [(("operand", at, n), key) for at, n, key in parts[op.index]]
-                self.nodes += [Node(op.index, at, key, support[-1]) for at, key in found if key not in other.keys]
-
-    def summary(self):
-        first = next((op.to_dict() for op, common in zip(self.ops, self.is_common) if not common), None)
-        return {"ops": len(self.is_common), "common": sum(self.is_common), "first": first, "values": values_text(self.given),
-                "unseen": self.given.unseen, "opaque": self._opaque, "recorded": self.recorded}
-
-    def notes(self, key):
-        """Returns what is to be known of the calls; key: the function's letter."""
-        out = []
-        if self.draws or self._random:
-            by = f" ({', '.join(filter(None, self.draws))})" if self.draws else ""
-            out.append(f"{key} draws random numbers{by}")
-        steady = differences(*self.called, ("the first call", "the second"))
-        if not alike(steady):
-            told = "; ".join(row.get("why") or difference_text(row) for row in steady if not alike([row]))
-            out.append(f"{key} does not give the same in two equal calls ({told})")
-        return out
-
-    def _unmade(self):
-        """Returns texts of operands that were made in this run, by no op that was seen."""
-        found = {at: x for at, x in self._recorder.unmade.items() if storage_of(x) not in self._known}
-        if any(not self._recorder.is_blank(x) for x in found.values()):
-            once_more = Recorder()  # while the tensors of the first run are held: a constant lies where it lay
-            self._again(once_more.run)
-            found = {at: x for at, x in found.items() if self._recorder.is_blank(x)
-                     or (at in once_more.unmade and storage_of(once_more.unmade[at]) != storage_of(x))}
-        names = [self.ops[index].place for index, _ in found if index < len(self.ops)]
-        return [f"what gives {name}, which no op that was seen has made" if name == RESULT else
-                f"what gives {name}, an operand that no op that was seen has made" for name in dict.fromkeys(names)]
 
     def through(self, index):
         """Returns the names of the ops without counterparts between common values and an op."""

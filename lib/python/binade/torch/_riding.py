@@ -28,7 +28,8 @@ class Runs:
     def __init__(self, fn, rows, seed):
         self._fn, self._seed, self.rows = fn, seed, rows
         self.values = []  # results of each op of the row by itself
-        recorder, inputs = Recorder(after=lambda op, results: self.values.append([x.detach().clone() for x in results])), rows.batch(1, 0)
+        recorder = Recorder(after=lambda op, results: self.values.append([x.detach().clone() for x in results]))
+        inputs = rows.batch(1, 0)
         again(fn, inputs, seed, recorder.run)
         if recorder.draws is not None:
             name, site, module = recorder.draws

@@ -289,7 +289,8 @@ class Watch(Run):
         if not step.counted:
             return
         if not any(role == "act" for _, role in step.window.summaries):
-            self._hooks.note("steps without activations: no module of the model ran with gradients and gave what is counted, or they ran compiled")
+            self._hooks.note("steps without activations: no module of the model ran with gradients and gave what is counted, or "
+                             "they ran compiled")
         complete = self._all.add(step.window)
         for rule in self._rules:
             rule.look(step.window)
