@@ -178,7 +178,9 @@ class TensorWalk {
 
   void add_foreign(const PickleValue& value, const PickleValue& maker) {
     check_keys(value);
-    add(value, {.foreign = printable(maker.text_value)});
+    PickledTensor tensor;
+    tensor.foreign = printable(maker.text_value);
+    add(value, std::move(tensor));
     excuse(value);
   }
 
