@@ -64,8 +64,9 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     What they return is that of two calls each, as you would call them: in the modes and contexts that are open, with the same seeds
     of torch, numpy and random, inputs and a model's buffers put back after each. Then both are run once more, and every op's operands
     and results are seen below autograd. So run, torch.compile does not compile, and of TorchScript, CUDA graphs and other libraries
-    only what torch dispatches is seen: what such a function calls is named, and whether it still gave the same bits. Two values count as common if they have
-    the same elements, bits of one dtype, each as often, whatever their shapes and the order of their axes; so a fused op is
+    only what torch dispatches is seen: what such a function calls is named, and whether it still gave the same bits.
+
+    Two values count as common if they have the same elements, bits of one dtype, each as often, whatever their shapes and the order of their axes; so a fused op is
     matched with the ops that it fuses, and a packed projection with three. Among values without a counterpart, two belong together
     if they come from the same common values, have as many elements, and are the nearest to each other; the first such pair, in
     the order of fn_a, is reported with its ops. Weights that are packed differently are passed over. If the ops are products,
