@@ -91,7 +91,8 @@ int run_quantize(const QuantizeArguments& a) {
     const TensorInfo& info = file->tensors()[i];
     if (info.dtype.kind != DtypeKind::floating) {
       left_out.push_back(fmt::format("{} ({}, {})", printable(info.name, 60), info.dtype.name,
-                                     to_string(info.dtype.kind)));
+                                     info.made_by.empty() ? std::string(to_string(info.dtype.kind))
+                                                          : "made by " + info.made_by));
       continue;
     }
     chosen.push_back(i);

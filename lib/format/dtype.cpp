@@ -90,6 +90,7 @@ std::string_view to_string(DtypeKind kind) {
     case boolean: return "boolean";
     case complex: return "complex";
     case packed: return "packed";
+    case foreign: return "foreign";
   }
   return "";
 }

@@ -13,9 +13,9 @@
 
 namespace binade {
 
-/// The kind of an element. Packed types have elements that share bytes; tensors of these are listed
-/// and skipped, never read.
-enum class DtypeKind { floating, integer, boolean, complex, packed };
+/// The kind of an element. Packed types have elements that share bytes; foreign ones are those of a
+/// class that is not torch's own. Tensors of these are listed and skipped, never read.
+enum class DtypeKind { floating, integer, boolean, complex, packed, foreign };
 
 struct Dtype {
   std::string_view name;  ///< safetensors' name: "BF16"
@@ -26,6 +26,9 @@ struct Dtype {
 
   friend bool operator==(const Dtype& a, const Dtype& b) { return a.name == b.name; }
 };
+
+/// The type of tensors whose class this toolkit does not know. It is no row of the table.
+inline constexpr Dtype foreign_dtype = {"foreign", 8, DtypeKind::foreign, "", ""};
 
 /// Returns all rows of the table.
 std::span<const Dtype> dtypes();

@@ -31,6 +31,8 @@ struct TensorInfo {
   bool fortran_order = false;  ///< whether the first index runs fastest in storage, not the last
   std::uint64_t elements = 0;
   std::uint64_t bytes = 0;  ///< of all elements; for a counted tensor, of its summary in the file
+  /// For foreign_dtype, the function or class that makes the tensor; its shape is [0] then.
+  std::string made_by = {};
 };
 
 /// A function that gets whole elements, little-endian, in the order of storage, at most 8 MiB at a

@@ -49,10 +49,12 @@ class TorchArchive {
   std::vector<TorchTensor> tensors() const {
     const std::string label =
         file_->path() + "[" + printable(prefix_) + std::string(pickle_member) + "]";
-    const Pickle pickle(label, contents("data.pkl", Pickle::most_bytes), only_torch_globals(label));
+    std::vector<UnknownGlobal> unknown;
+    const Pickle pickle(label, contents("data.pkl", Pickle::most_bytes),
+                        noting_unknown_globals(unknown));
     std::vector<TorchTensor> out;
     std::uint64_t all = 0;
-    for (PickledTensor& tensor : pickled_tensors(pickle)) {
+    for (PickledTensor& tensor : pickled_tensors(pickle, unknown)) {
       out.push_back(placed(label, std::move(tensor)));
       // A small file can describe a huge amount of tensor data: views with strides of 0, or many
       // views of one storage.
@@ -115,7 +117,19 @@ class TorchArchive {
     return text;
   }
 
+  /// Returns a tensor that is listed and never read.
+  TorchTensor foreign(PickledTensor tensor) const {
+    TorchTensor out;
+    out.info = {.name = std::move(tensor.name),
+                .dtype = foreign_dtype,
+                .shape = {0},
+                .made_by = std::move(tensor.foreign)};
+    out.block = {.file = file_, .offsets = {0}, .sizes = {0}, .strides = {0}};
+    return out;
+  }
+
   TorchTensor placed(const std::string& label, PickledTensor tensor) const {
+    if (!tensor.foreign.empty()) return foreign(std::move(tensor));
     const std::string quoted = "tensor '" + printable(tensor.name) + "'";
     const auto fail = [&](const std::string& what) {
       throw error_at(label, quoted + " " + what, tensor.at, save_torch_again);

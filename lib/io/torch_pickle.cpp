@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "lib/io/torch_globals.h"
@@ -19,13 +20,34 @@ std::optional<std::uint64_t> not_negative(const PickleValue& value) {
   return static_cast<std::uint64_t>(value.integer_value);
 }
 
+bool is_unknown(const std::string& global) {
+  const TorchGlobal* row = find_torch_global(global);
+  return row == nullptr || row->meaning == TorchMeaning::refused;
+}
+
+[[noreturn]] void refuse_global(const std::string& label, const UnknownGlobal& global) {
+  const TorchGlobal* row = find_torch_global(global.name);
+  if (row != nullptr) {
+    throw error_at(label, "holds a tensor made by " + printable(global.name), global.at, row->of);
+  }
+  throw error_at(label,
+                 "asks for " + printable(global.name) + ", which makes none of torch's tensors,",
+                 global.at, "save a dict of tensors and numbers alone (model.state_dict())");
+}
+
 /// Visits all values from the root and keeps the keys that lead to the current one.
 class TensorWalk {
  public:
-  explicit TensorWalk(const Pickle& pickle) : pickle_(pickle) {}
+  TensorWalk(const Pickle& pickle, std::span<const UnknownGlobal> unknown)
+      : pickle_(pickle), unknown_(unknown) {}
 
   std::vector<PickledTensor> tensors() {
     visit(pickle_.root());
+    const bool all_foreign = std::ranges::all_of(
+        tensors_, [](const PickledTensor& tensor) { return !tensor.foreign.empty(); });
+    for (const UnknownGlobal& global : unknown_) {
+      if (all_foreign || !in_foreign_.contains(global.at)) refuse_global(pickle_.label(), global);
+    }
     std::vector<const PickledTensor*> sorted;
     for (const PickledTensor& tensor : tensors_) sorted.push_back(&tensor);
     std::ranges::sort(sorted, {}, &PickledTensor::name);
@@ -97,6 +119,7 @@ class TensorWalk {
 
   void visit_call(const PickleValue& call) {
     const TorchGlobal* row = find_torch_global(call.function->text_value);
+    if (const PickleValue* maker = foreign_maker(call)) return add_foreign(call, *maker);
     if (row == nullptr || row->meaning == TorchMeaning::plain ||
         row->meaning == TorchMeaning::sizes)
       return;
@@ -149,9 +172,81 @@ class TensorWalk {
   }
 
   void add(const PickleValue& value) {
-    constexpr std::size_t most_tensors = 1'000'000, most_of_names = std::size_t{1} << 28;
     check_keys(value);
-    PickledTensor tensor = described(value);
+    add(value, described(value));
+  }
+
+  void add_foreign(const PickleValue& value, const PickleValue& maker) {
+    check_keys(value);
+    PickledTensor tensor;
+    tensor.foreign = printable(maker.text_value);
+    add(value, std::move(tensor));
+    excuse(value);
+  }
+
+  /// Returns the global that makes a foreign tensor, or is its class; null if the call makes a
+  /// tensor of torch's, or no tensor.
+  const PickleValue* foreign_maker(const PickleValue& call) const {
+    const PickleValue* function = call.function;
+    const PickleValue* arguments = call.arguments;
+    constexpr int most_wraps = 4;
+    for (int wraps = 0; wraps < most_wraps; ++wraps) {
+      const TorchGlobal* row = find_torch_global(function->text_value);
+      const auto& given = arguments->items;
+      if (row == nullptr) return wraps > 0 ? function : nullptr;
+      if (row->meaning == TorchMeaning::refused) return function;
+      if (row->meaning == TorchMeaning::with_attributes && given.size() == 4 &&
+          given[0]->is(PickleValue::global) && given[2]->is(PickleValue::tuple)) {
+        if (given[1]->is(PickleValue::global) && !find_torch_global(given[1]->text_value)) {
+          return given[1];
+        }
+        function = given[0];
+        arguments = given[2];
+      } else if ((row->meaning == TorchMeaning::parameter ||
+                  row->meaning == TorchMeaning::device_tensor) &&
+                 !given.empty() && given[0]->is(PickleValue::call)) {
+        function = given[0]->function;
+        arguments = given[0]->arguments;
+      } else {
+        return foreign_type(*row, given);
+      }
+    }
+    return nullptr;
+  }
+
+  /// Returns the class of storages or the dtype that a tensor names and the table does not have;
+  /// null if there is none.
+  static const PickleValue* foreign_type(const TorchGlobal& row,
+                                         const std::vector<const PickleValue*>& given) {
+    const auto unknown = [](const PickleValue& value) {
+      return value.is(PickleValue::global) && find_torch_global(value.text_value) == nullptr;
+    };
+    if (row.meaning == TorchMeaning::untyped_tensor && given.size() >= 7 && unknown(*given[6])) {
+      return given[6];
+    }
+    if (row.meaning != TorchMeaning::tensor || given.empty() ||
+        !given[0]->is(PickleValue::persistent)) {
+      return nullptr;
+    }
+    const auto& id = given[0]->arguments->items;
+    return id.size() == 5 && unknown(*id[1]) ? id[1] : nullptr;
+  }
+
+  /// Allows the unknown globals of which a foreign tensor is made.
+  void excuse(const PickleValue& tensor) {
+    std::vector<const PickleValue*> left = {&tensor};
+    while (!left.empty()) {
+      const PickleValue* const value = left.back();
+      left.pop_back();
+      if (value == nullptr || !excused_.insert(value).second) continue;
+      if (value->is(PickleValue::global)) in_foreign_.insert(value->at);
+      left.insert(left.end(), {value->function, value->arguments, value->state});
+      left.insert(left.end(), value->items.begin(), value->items.end());
+    }
+  }
+
+  void add(const PickleValue& value, PickledTensor tensor) {
+    constexpr std::size_t most_tensors = 1'000'000, most_of_names = std::size_t{1} << 28;
     tensor.name = joined_name();
     tensor.at = value.at;
     name_bytes_ += tensor.name.size();
@@ -253,6 +348,9 @@ class TensorWalk {
   }
 
   const Pickle& pickle_;
+  std::span<const UnknownGlobal> unknown_;
+  std::unordered_set<const PickleValue*> excused_;  ///< parts of foreign tensors
+  std::unordered_set<std::uint64_t> in_foreign_;    ///< offsets of globals among them
   std::vector<Key> keys_;
   std::size_t visited_ = 0;
   std::size_t name_bytes_ = 0;
@@ -264,20 +362,19 @@ class TensorWalk {
 CheckGlobal only_torch_globals(const std::string& label, std::vector<std::string_view> others) {
   return [label, others = std::move(others)](const std::string& name, std::uint64_t at) {
     if (std::ranges::find(others, name) != others.end()) return;
-    const TorchGlobal* row = find_torch_global(name);
-    if (row == nullptr) {
-      throw error_at(label,
-                     "asks for " + printable(name) + ", which makes none of torch's tensors,", at,
-                     "save a dict of tensors and numbers alone (model.state_dict())");
-    }
-    if (row->meaning == TorchMeaning::refused) {
-      throw error_at(label, "holds a tensor made by " + printable(name), at, row->of);
-    }
+    if (is_unknown(name)) refuse_global(label, {name, at});
   };
 }
 
-std::vector<PickledTensor> pickled_tensors(const Pickle& pickle) {
-  return TensorWalk(pickle).tensors();
+CheckGlobal noting_unknown_globals(std::vector<UnknownGlobal>& found) {
+  return [&found](const std::string& name, std::uint64_t at) {
+    if (is_unknown(name)) found.push_back({name, at});
+  };
+}
+
+std::vector<PickledTensor> pickled_tensors(const Pickle& pickle,
+                                           std::span<const UnknownGlobal> unknown) {
+  return TensorWalk(pickle, unknown).tensors();
 }
 
 std::optional<Dtype> torch_dtype(const PickleValue& value) {

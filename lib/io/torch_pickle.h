@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,18 +30,33 @@ struct PickledTensor {
   std::vector<std::uint64_t> sizes;
   std::vector<std::uint64_t> strides;  ///< in elements
   std::uint32_t at = 0;                ///< offset in the pickle of the call that makes it
+  /// For a foreign tensor, which is no view of one storage, the global that makes it or is its
+  /// class; nothing else but name and at is set then.
+  std::string foreign = {};
+};
+
+/// A global that is not in torch's table, or that the table refuses.
+struct UnknownGlobal {
+  std::string name;
+  std::uint64_t at = 0;  ///< offset in the pickle
 };
 
 /// Returns a function that throws Error for globals that are neither in torch's table nor among
 /// `others`, and for those that the table refuses.
 CheckGlobal only_torch_globals(const std::string& label, std::vector<std::string_view> others = {});
 
+/// Returns a function that adds these globals to `found`, for pickled_tensors() to decide on.
+CheckGlobal noting_unknown_globals(std::vector<UnknownGlobal>& found);
+
 /// Returns the tensors that are reached from the root through dicts, lists, tuples and sets.
 /// Whatever is no tensor is skipped: numbers, texts, and the objects in the table that training
 /// scripts save beside tensors. Throws Error if two tensors have the same name, if a tensor is
 /// damaged, a negated or conjugate view, or under a key that is neither text nor an integer, or if
-/// dicts and lists are nested too deeply.
-std::vector<PickledTensor> pickled_tensors(const Pickle& pickle);
+/// dicts and lists are nested too deeply. A tensor of a class that is not in the table, or that the
+/// table refuses, is foreign; `unknown` globals anywhere but inside of such tensors are refused, and
+/// so is a pickle of no other tensors.
+std::vector<PickledTensor> pickled_tensors(const Pickle& pickle,
+                                           std::span<const UnknownGlobal> unknown = {});
 
 /// Returns the dtype of a global such as "torch.float32"; nothing for any other value and for
 /// dtypes that are not in lib/format.

@@ -20,8 +20,9 @@ std::vector<SkippedTensor> skipped_tensors(const TensorFiles& files) {
   std::vector<SkippedTensor> out;
   for (const auto& file : files) {
     for (const TensorInfo& info : file->tensors()) {
-      const std::string reason = reason_to_skip(info.dtype);
+      std::string reason = reason_to_skip(info.dtype);
       if (reason.empty()) continue;
+      if (!info.made_by.empty()) reason = "made by " + info.made_by;
       out.push_back({file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
     }
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "lib/io/torch_pickle.h"
 #include "lib/text/error.h"
@@ -14,9 +15,10 @@
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
+    std::vector<binade::UnknownGlobal> unknown;
     const binade::Pickle pickle("p", {reinterpret_cast<const char*>(data), size},
-                                binade::only_torch_globals("p"));
-    for (const binade::PickledTensor& tensor : binade::pickled_tensors(pickle)) {
+                                binade::noting_unknown_globals(unknown));
+    for (const binade::PickledTensor& tensor : binade::pickled_tensors(pickle, unknown)) {
       if (tensor.sizes.size() != tensor.strides.size()) std::abort();
     }
   } catch (const binade::Error& error) {

@@ -196,6 +196,44 @@ TEST_CASE("what is no tensor of torch's is refused by name") {
       "two values named 'a.b'"));
 }
 
+TEST_CASE("a tensor of a foreign class is listed, and the others are read") {
+  const std::string attributed = global("torch._tensor", "_rebuild_from_type_v2");
+  const std::string sparse = called(global("torch._utils", "_rebuild_sparse_tensor"), {"N"});
+  const std::string wrapper =
+      called(attributed, {global("torch._utils", "_rebuild_wrapper_subclass"),
+                          global("torchao.optim", "OptimState8bit"),
+                          tuple({global("torchao", "Layout"), view_of({})}), dict_of({})});
+  const std::string subclass =
+      called(attributed, {global("torch._utils", "_rebuild_tensor_v2"), global("mine", "Tensor"),
+                          tuple({"N"}), dict_of({})});
+  const std::string parameter =
+      called(global("torch._utils", "_rebuild_parameter"), {wrapper, "\x89", "N"});
+  const std::string half_complex =
+      called(global("torch._utils", "_rebuild_tensor_v3"),
+             {"N", "N", "N", "N", "\x89", "N", global("torch", "complex32")});
+  for (const auto& [value, by] :
+       {std::pair(sparse, "torch._utils._rebuild_sparse_tensor"),
+        std::pair(wrapper, "torchao.optim.OptimState8bit"), std::pair(subclass, "mine.Tensor"),
+        std::pair(parameter, "torchao.optim.OptimState8bit"),
+        std::pair(view_of({.kind = "QInt8Storage"}), "torch.QInt8Storage"),
+        std::pair(half_complex, "torch.complex32")}) {
+    CAPTURE(std::string(by));
+    const test::MemoryFile file;
+    const auto opened = open_tensor_file(file.write(
+        archive_of(dict_of({text("a"), value, text("b"), view_of({}), text("c"), integer(3)}))));
+    REQUIRE(opened->tensors().size() == 2);
+    CHECK(opened->tensors()[0].name == "a");
+    CHECK(opened->tensors()[0].dtype.kind == DtypeKind::foreign);
+    CHECK(opened->tensors()[0].made_by.find(by) != std::string::npos);
+    CHECK(contents(*opened, 1) == six);
+    CHECK(has(refusal(dict_of({text("a"), value})), "data.pkl]: "));  // no other tensor is there
+    // What lies beside a foreign tensor is refused as ever.
+    CHECK(has(refusal(dict_of({text("a"), value, text("b"), view_of({}), text("d"),
+                               called(global("posix", "system"), {text("true")})})),
+              "asks for posix.system"));
+  }
+}
+
 TEST_CASE("values that lie in themselves or in each other without end are refused") {
   CHECK(has(refusal("]\x94h\x00"s + "a"), "too deep"));
   std::string twice = view_of({}) + "\x94";  // each list holds the one before it two times

@@ -10,6 +10,7 @@ import os
 import struct
 import sys
 import tempfile
+import unittest
 
 try:
     import torch
@@ -325,6 +326,33 @@ class Check(TensorCoresCase):
             with self.assertRaises(wanted) as caught:
                 call()
             self.assertNotIn("\n", str(caught.exception))
+
+
+class Opaque(TensorCoresCase):
+    def told(self, model, x):
+        with torch.no_grad(), checking() as mode:
+            model(x)
+        self.assertTrue(mode.account.to_dict()["products"])
+        note, = mode.account.to_dict()["notes"]
+        self.assertIn(f"Note: {note}.", str(mode.account))
+        with tempfile.TemporaryDirectory() as folder:
+            mode.account.save_html(os.path.join(folder, "a.html"))
+            mode.account.save_json(os.path.join(folder, "a.json"))
+            with open(os.path.join(folder, "a.html"), encoding="utf-8") as file:
+                self.assertIn(note[:40].partition("(")[0], file.read())
+            self.assertEqual(str(binade.torch.Account.load(os.path.join(folder, "a.json"))), str(mode.account))
+        return note
+
+    def test_what_is_scripted_is_named(self):
+        x, model = numbers(1, 3, 8), torch.nn.Linear(8, 4)
+        self.assertRegex(self.told(torch.nn.Sequential(torch.jit.trace(model, (x,))), x), "^TorchScript of Linear ran uncompiled")
+        with torch.no_grad(), checking() as mode:
+            model(x)
+        self.assertEqual(mode.account.to_dict()["notes"], [])
+
+    @unittest.skipUnless(hasattr(torch, "compile"), "torch.compile came with torch 2.0; the suite torch-latest has it")
+    def test_what_is_compiled_is_named(self):
+        self.assertRegex(self.told(torch.compile(torch.nn.Linear(8, 4)), numbers(1, 3, 8)), "^torch.compile of Linear ran uncomp")
 
 
 if __name__ == "__main__":

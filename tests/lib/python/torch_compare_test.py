@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # binade.torch.compare: the first ops that differ are those that were planted, whatever is fused, packed or transposed beside them.
-# SKIP without torch. torch_compare_test.py BINADE
+# What is opaque is compared by what it gives when it is called. SKIP without torch. torch_compare_test.py BINADE
+import random
 import sys
+import unittest
 
 try:
+    import numpy
     import torch
 
     import binade.torch
@@ -108,6 +111,124 @@ class Compare(CliCase):
     def test_nothing_to_compare_is_refused(self):
         with self.assertRaisesRegex(ValueError, "nothing to compare"):
             binade.torch.compare(lambda x: None, lambda x: None, torch.ones(2, 3))
+
+
+class Opaque(CliCase):
+    """Functions whose ops are not all seen: both are compared by what they give."""
+
+    x = numbers(9, 6, 12) / 8
+
+    def test_outputs_of_what_hides_its_ops_are_compared_and_it_is_named(self):
+        hidden = lambda x, by=1.0: torch.from_numpy(x.numpy() * numpy.float32(by)) + 1  # noqa: E731
+        of = binade.torch.compare(lambda x: x + 1, hidden, self.x)
+        self.assertTrue(of.equal)
+        self.assertRegex(str(of), r"B is opaque in part: what gives add, \S*torch_compare_test.py:\d+, an operand that no op that was "
+                         "seen has made.*that run gave the bits of the call")
+        self.assertEqual(of.to_dict()["a"]["opaque"], [])
+        of = binade.torch.compare(lambda x: x * 1, lambda x: torch.from_numpy(x.numpy() * numpy.float32(1.5)), self.x)
+        self.assertEqual((of.equal, of.to_dict()["results"][0]["different"]), (False, int((self.x != 0).sum())))
+        self.assertIn("what gives the result", of.to_dict()["b"]["opaque"][0])
+        constant = numbers(3, 6, 12)
+        self.assertEqual(binade.torch.compare(lambda x: x + constant, lambda x: constant + x, self.x).to_dict()["b"]["opaque"], [])
+
+    def test_a_function_that_gives_something_else_when_it_is_recorded(self):
+        def fn(x):
+            return x if binade.torch._recorder.open_here.__dict__.get("recorders") else x + 1
+
+        of = binade.torch.compare(lambda x: x * 1, fn, self.x)
+        self.assertFalse(of.equal)
+        self.assertIn("72 of 72 elements differ", of.to_dict()["b"]["recorded"])
+        self.assertRegex(str(of), "Where they part is not seen, since B did not give it while ops were recorded")
+
+        def fails(x):
+            if binade.torch._recorder.open_here.__dict__.get("recorders"):
+                raise KeyError("none")
+            return x * 1
+
+        of = binade.torch.compare(lambda x: x * 1, fails, self.x)
+        self.assertTrue(of.equal)
+        self.assertEqual(of.to_dict()["b"]["recorded"], "it failed: KeyError: 'none'")
+
+    def test_torchscript_and_cuda_graphs_are_named(self):
+        class CUDAGraph:  # in the place of torch.cuda.CUDAGraph
+            def replay(self):
+                kept.mul_(3)
+
+        def graphed(x):
+            kept.copy_(x)
+            graph.replay()
+            return kept
+
+        kept, graph = torch.zeros(6, 12), CUDAGraph()
+        traced = torch.jit.trace(lambda x: x * 3, (self.x,))
+        for fn, words in ((traced, "TorchScript of "), (lambda x: traced(x), "TorchScript of "),
+                          (torch.nn.Sequential(torch.jit.trace(torch.nn.ReLU(), (self.x,))), "TorchScript of ReLU"),
+                          (graphed, "a CUDA graph")):
+            of = binade.torch.compare((lambda x: x * 3) if "ReLU" not in words else torch.relu, fn, self.x)
+            self.assertTrue(of.equal)
+            self.assertIn(f"B is opaque in part: {words}", str(of))
+
+    def test_what_is_no_tensor_is_told(self):
+        for a, b, equal, words in (
+            (3, 3, True, "Both give 3, too"), (3, 4, False, "what is no tensor is of A 3, of B 4"), (None, None, True, ""),
+            ("a", 1.5, False, "of A 'a', of B 1.5"), (iter([]), iter([]), None, "is not seen: output 1, of class list_iterator"),
+            (numpy.ones(2), numpy.ones(2), True, ""), (numpy.ones(2), numpy.zeros(2), False, "2 of 2 elements differ"),
+            ({"x": (float("nan"),)}, {"x": (float("nan"),)}, True, "nan")):
+            of = binade.torch.compare(lambda x: (x, a), lambda x: (x, b), self.x)
+            self.assertIs(of.equal, equal)
+            self.assertIn(words, str(of))
+        self.assertFalse(binade.torch.compare(lambda x: x.sum().item(), lambda x: x.mean().item(), self.x).equal)
+        self.assertFalse(binade.torch.compare(lambda x: x.to_sparse(), lambda x: (x * 2).to_sparse(), self.x).equal)
+
+    def test_seeds_inputs_and_modes_are_the_same_for_both(self):
+        x = self.x.clone()
+        of = binade.torch.compare(lambda x: x.mul_(2), lambda x: x.add_(x), x)
+        self.assertEqual((of.equal, torch.equal(x, self.x)), (True, True))
+        before = random.getstate(), numpy.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+        drawn = lambda x: x + random.random() + numpy.random.rand() + torch.rand(())  # noqa: E731
+        of = binade.torch.compare(drawn, lambda x: drawn(x), self.x)
+        self.assertTrue(of.equal)
+        self.assertRegex(" ".join(of.to_dict()["notes"]), "A draws random numbers .*B draws random numbers")
+        self.assertEqual(before, (random.getstate(), numpy.random.get_state()[1].tolist(), torch.get_rng_state().tolist()))
+        for mode, wanted in ((torch.no_grad, 0), (torch.inference_mode, 0), (torch.enable_grad, 1)):
+            with mode():
+                self.assertTrue(binade.torch.compare(lambda x: x + torch.is_grad_enabled(), lambda x: x + wanted, self.x).equal)
+
+    def test_two_calls_that_give_something_else_are_told(self):
+        calls = []
+        of = binade.torch.compare(lambda x: x * 1, lambda x: calls.append(x) or x * len(calls), self.x)
+        self.assertFalse(of.equal)  # in the first call it gave the same
+        self.assertIn("B does not give the same in two equal calls", of.to_dict()["notes"][0])
+
+
+@unittest.skipUnless(hasattr(torch, "compile"), "torch.compile came with torch 2.0; the suite torch-latest has it")
+class Compiled(CliCase):
+    def test_a_compiled_function_is_compared_as_it_runs(self):
+        torch.manual_seed(119)
+        w, b, x = torch.randn(32, 17), torch.randn(17), torch.randn(30, 32)
+
+        def fn(x):
+            return (x @ w).to(torch.bfloat16) + b
+
+        with torch.no_grad():
+            compiled = torch.compile(fn)
+            of = binade.torch.compare(fn, compiled, x)
+            wanted = int((fn(x) != compiled(x)).sum())
+        self.assertGreater(wanted, 0)
+        self.assertEqual((of.equal, of.to_dict()["results"][0]["different"]), (False, wanted))
+        self.assertRegex(str(of), r"B is opaque in part: torch.compile of fn \(\S*torch_compare_test.py:\d+\)")
+        self.assertIn(f"{wanted} of 510", of.to_dict()["b"]["recorded"])
+
+        class Hiding:  # so that only its frame tells what it calls
+            __slots__ = ("fn",)
+
+            def __call__(self, x):
+                return self.fn(x)
+
+        hiding = Hiding()
+        hiding.fn = compiled
+        with torch.no_grad():
+            self.assertIn("torch.compile of fn", str(binade.torch.compare(fn, hiding, x)))
 
 
 if __name__ == "__main__":

@@ -214,6 +214,25 @@ class Invariance(CliCase):
         self.assertEqual((of.to_dict()["made_rows"], of.variant, statuses(of)["embedding"]), (3, False, "same"))
         self.assertEqual(json.loads(of.to_json()), of.to_dict())
 
+    def test_an_opaque_function_is_judged_by_what_it_gives_when_it_is_called(self):
+        recorded = lambda: bool(binade.torch._recorder.open_here.__dict__.get("recorders"))  # noqa: E731
+        for called, seen in ((True, False), (False, True), (False, False)):  # planted where it is called, or where ops are seen
+            of = found(lambda x: summed(x, (seen if recorded() else called) and len(x) > 2), self.x)
+            self.assertEqual((of.variant, of.first is not None), (called or seen, seen))
+            self.assertEqual([bool(row["result"]) for row in of.to_dict()["batches"]], [False, called])
+            self.assertEqual(bool(of.to_dict()["opaque"]), called)
+            if called:
+                self.assertIn("What the function gives, in a batch of 5", str(of))
+        of = found(lambda x: x + (0 if recorded() else len(x) > 2), self.x)
+        self.assertTrue(of.variant)
+        of = found(lambda x: x + (0 if recorded() else 1), self.x)
+        self.assertEqual((of.variant, of.to_dict()["opaque"]), (False, ["what gives other bits while its ops are recorded"]))
+        of = found(torch.jit.trace(torch.nn.Tanh(), (self.x,)), self.x)
+        self.assertRegex(str(of), "^Called as it is, .* do not depend on the batch .*\nIt is opaque in part: TorchScript of Tanh")
+        of = found(lambda x: torch.from_numpy((x if len(x) < 3 else x * 2).numpy() * 3), self.x)
+        self.assertTrue(of.variant)
+        self.assertIn("what gives the result, which no op that was seen has made", str(of))
+
 
 if __name__ == "__main__":
     main()

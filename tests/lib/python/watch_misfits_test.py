@@ -6,6 +6,8 @@ import copy
 import gc
 import math
 import sys
+import types
+import unittest.mock
 import warnings
 import weakref
 
@@ -170,6 +172,125 @@ class Loops(CliCase):
             other._scale = 64.0
             self.assertEqual(other.scale(1.0), 64.0)
         self.assertEqual(other.scale(1.0), 64.0)
+
+
+class Quantized8(torch.Tensor):
+    """As torchao keeps states: a class of its own, whose values only its own method gives."""
+
+    @staticmethod
+    def __new__(cls, codes, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, codes.shape, dtype=torch.float32)
+
+    def __init__(self, codes, scale):
+        self.codes, self.scale = codes, scale
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func._schema.name == "aten::detach":
+            return args[0]
+        raise NotImplementedError(func)
+
+    def dequantize(self):
+        return self.codes.float() * self.scale
+
+
+class Opaque8(Quantized8):
+    dequantize = torch.Tensor.dequantize
+
+
+class Keeps(torch.optim.SGD):
+    """An optimizer with states for each parameter, which make(parameter) gives."""
+
+    def __init__(self, parameters, make):
+        super().__init__(parameters, lr=0.0)
+        self._make = make
+
+    def step(self, closure=None):
+        super().step(closure)
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p].update(self._make(p))
+
+
+class Gaps(CliCase):
+    """Of what is not counted the notes say how much of the model it is."""
+
+    def of(self, model, make=None, call=None, x=None):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0) if make is None else Keeps(model.parameters(), make)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            for _ in range(2):
+                (call or model)(torch.ones(3, 4) if x is None else x).abs().sum().backward()
+                optimizer.step()
+        return w
+
+    def test_blocks_that_run_compiled(self):
+        class Calls(torch.nn.Module):  # as a compiled block: its modules' hooks are not called
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                return torch.nn.functional.linear(x, self.fc.weight, self.fc.bias)
+
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Calls(), Calls(), torch.nn.Linear(8, 4))
+        self.assertEqual(self.of(model).notes, [
+            "not counted: outputs and their gradients of 1.fc, 2.fc (2 of 4 layers, 65.5 % of the parameters), since no call of these "
+            "was seen: they run compiled or under torch.func, or others use their parameters"])
+        scripted = torch.nn.Sequential(torch.nn.Linear(4, 8), *(torch.jit.trace(torch.nn.Linear(8, 8), (torch.ones(3, 8),))
+                                                                for _ in range(2)))
+        self.assertEqual(self.of(scripted).notes, [
+            "1, 2 run compiled: their parameters (78.3 % of all) are counted, their activations are not"])
+        self.assertEqual(self.of(torch.nn.TransformerEncoderLayer(4, 2)).notes, [])
+
+    @unittest.skipUnless(hasattr(torch.nn.Module, "compile"), "Module.compile came with torch 2.2; the suite torch-latest has it")
+    def test_blocks_that_torch_compiles(self):
+        for way in ("method", "forward", "wrapper"):
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 8))
+            if way == "method":
+                model[1].compile(backend="eager")
+            elif way == "forward":
+                model[1].forward = torch.compile(model[1].forward, backend="eager")
+            else:
+                model[1] = torch.compile(model[1], backend="eager")
+            notes = self.of(model).notes
+            self.assertEqual(notes, ["1 runs compiled: its parameters (64.3 % of all) are counted, its activations are not"])
+        model = new_net()
+        self.assertIn("not counted: outputs and their gradients of 0, ", self.of(model, call=torch.compile(model, backend="eager")).notes[0])
+
+    def test_complex_numbers(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2, dtype=torch.complex64))
+        notes = self.of(model, call=lambda x: model[1](model[0](x).to(torch.complex64))).notes
+        self.assertIn("not counted: weights, updates and states of 1 (1 of 2 layers, 33.3 % of the parameters), complex numbers", notes)
+        self.assertIn("not counted: gradients of 1 (1 of 2 layers, 33.3 % of the parameters), complex numbers", notes)
+        self.assertIn("not counted: outputs and their gradients of 1, complex numbers", notes)
+
+    def test_states_of_torchao_are_dequantized_by_their_own_method(self):
+        codes = torch.arange(-16, 16, dtype=torch.int8).reshape(8, 4)
+
+        def make(p, kind=Quantized8):
+            return {"step": 1, "exp_avg": kind(codes, 0.25)} if p.dim() == 2 and len(p) == 8 else {}
+
+        w = self.of(new_net(), make)
+        summary = w.summary("0.exp_avg", "state")
+        self.assertEqual((summary.values, summary.largest, w.notes), (64, 4.0, []))
+        w = self.of(new_net(), lambda p: make(p, Opaque8))
+        self.assertRegex(" ".join(w.notes), r"^not counted: states exp_avg of 0 \(1 of \d layers, .* %.*\), of class Opaque8$")
+        self.assertNotIn(("0.exp_avg", "state"), w.layers)
+
+    def test_states_of_bitsandbytes_are_dequantized_by_its_function(self):
+        table, scales = torch.linspace(-1, 1, 256), torch.tensor([3.0])
+
+        def make(p):
+            return {"step": 1, "state1": torch.full(p.shape, 255, dtype=torch.uint8), "qmap1": table, "absmax1": scales}
+
+        w = self.of(new_net(), make)
+        self.assertEqual([key for key in w.layers if key[1] == "state"], [])
+        self.assertRegex(" ".join(w.notes), r"^not counted: states state1 of 0, .*100 % of the parameters\), of dtype uint8$")
+        with unittest.mock.patch.dict(sys.modules, {"bitsandbytes.functional": types.SimpleNamespace(
+                dequantize_blockwise=lambda x, absmax, code, blocksize: code[x.long()] * absmax)}):
+            w = self.of(new_net(), make)
+        self.assertEqual((w.notes, w.summary("0.state1", "state").largest), ([], 3.0))
+        self.assertFalse([key for key in w.layers if "qmap" in key[0] or "absmax" in key[0]])
 
 
 class Refusals(CliCase):

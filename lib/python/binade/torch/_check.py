@@ -24,6 +24,8 @@ PARTS = {
     "_scaled_dot_product_flash_attention_for_cpu": lambda args: ("out", "logsumexp"),
     "_scaled_dot_product_flash_attention_for_cpu_backward": lambda args: ("dq", "dk", "dv"),
 }
+OPAQUE = ("{} ran uncompiled, op by op, since it was checked: the products that were compared are PyTorch's own, not those of the "
+          "compiled code")
 TOLD = 3  # how many differing elements of each product are shown
 # Arguments that an op usually has beside tensors; so is None.
 USUAL = {"stride": 1, "padding": 0, "dilation": 1, "transposed": False, "output_padding": 0, "groups": 1, "beta": 1, "alpha": 1,
@@ -73,7 +75,8 @@ class Check(TensorCores):
         """The Account of what was found so far."""
         with self._lock:
             products = [dataclasses.replace(x) for x in self._rows.values()]
-            return Account(f"sm_{self._models.sm}", products, self.uncovered(), self._orders.values(), self._devices)
+            return Account(f"sm_{self._models.sm}", products, self.uncovered(), self._orders.values(), self._devices,
+                           [OPAQUE.format(text) for text in self._places.opaque])
 
     def covered(self):
         """Returns which ops were compared."""

@@ -93,7 +93,8 @@ class Account(Document):
 
     The verdict of a product is "equal" (it has the bits of the usual instruction), "explained" (it has those of another order or
     instruction), "different" (no model explains it) or "unseen" (it was not compared). tensor_cores(order=account) emulates by the
-    orders that were found, in this process or in another one that reads them by Account.load("account.json").
+    orders that were found, in this process or in another one that reads them by Account.load("account.json"). to_dict()["notes"]
+    names what is compiled when it is not checked, so that its own products were not compared.
 
     >>> import torch
     >>> import binade.torch
@@ -103,10 +104,11 @@ class Account(Document):
     ([('mm', 6, 0)], True)
     """
 
-    def __init__(self, arch, products, uncovered, orders, devices):
+    def __init__(self, arch, products, uncovered, orders, devices, notes=()):
         x = {"schema": SCHEMA, "binade": __version__, "arch": arch, "devices": devices,
              "products": [row.to_dict() for row in products], "not_compared": [dataclasses.asdict(row) for row in uncovered],
-             "orders": [{"product": list(order.key), "command": order.words} for order in orders]}
+             "orders": [{"product": list(order.key), "command": order.words} for order in orders],
+             "notes": list(notes)}
         self._take(x, text_of(x))
 
     def _take(self, x, told):
@@ -177,6 +179,7 @@ def text_of(x):
     if x["not_compared"]:
         lines += ["", "with products inside, and not taken apart"]
         lines += [f"  {row['op']}: {row['how']}; {row['calls']} calls" for row in x["not_compared"]]
+    lines += [f"Note: {note}." for note in x.get("notes", ())]
     return "\n".join(lines) + "\n"
 
 

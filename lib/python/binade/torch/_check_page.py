@@ -97,6 +97,7 @@ def left_of(x, count):
     aside = "".join(f"<tr><th><code>{text(row['op'])}</code><small>{text(row['how'])}</small></th><td>{row['calls']:,}</td></tr>"
                     for row in x["not_compared"])
     title = '<caption>Ops with products inside that are not taken apart, and their calls</caption>'
+    words += "".join(f"<br>{text(note)}." for note in x.get("notes", ()))
     return words, f'<table class="small">{title}{aside}</table>' if aside else ""
 
 

@@ -8,6 +8,8 @@ import weakref
 import torch
 
 from ._attaching import graph_task
+from ._names import wrapped_by
+from ._opaque import described, frame_described, site_of
 
 OWN = tuple(os.path.dirname(os.path.abspath(x)) + os.sep for x in (torch.__file__, os.path.dirname(__file__)))
 CALLS_A_MODULE = torch.nn.Module._call_impl.__code__
@@ -34,29 +36,29 @@ class Place:
         return " ".join(filter(None, (self.module, "at " + self.site if self.site else "", "backward" if self.backward else "")))
 
 
-def site_of(file, line):
-    inside = os.path.relpath(file)
-    return f"{file if inside.startswith(os.pardir) else inside}:{line}"
-
-
 class Places:
     """Finds the Place of each op while it is dispatched."""
 
     def __init__(self):
         self._names = weakref.WeakKeyDictionary()  # for each model, the names of its modules by their ids
         self._forward = {}  # {number of a node of autograd: the Place that made it}
+        self.opaque = {}  # texts of what called an op and would not run op by op outside of a mode
 
     def now(self):
         site, modules, backward = "", [], False
         frame = sys._getframe(1)
         while frame is not None:
             code = frame.f_code
+            text = frame_described(frame)
             if code is CALLS_A_MODULE:
                 modules.append(frame.f_locals["self"])
+                text = "" if wrapped_by(modules[-1]) is not None else described(modules[-1])
             elif code.co_filename.endswith(BACKWARD):
                 backward = True
             elif not site and not code.co_filename.startswith((*OWN, "<")):
                 site = site_of(code.co_filename, frame.f_lineno)
+            if text:
+                self.opaque[text] = None
             frame = frame.f_back
         if backward or (graph_task is not None and graph_task() != -1):
             node = current_node() if current_node is not None and next_number is not None else None

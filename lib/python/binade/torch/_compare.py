@@ -11,10 +11,12 @@ import torch
 from .._documents import Document
 from ._bits import difference, has_bits, value_hash
 from ._explain import explanations
+from ._given import Given, alike, differences, values_text
 from ._lowered import is_product
 from ._names import tensors_in
-from ._recorder import Recorder, again, copied
-from ._variance_text import comparison_text
+from ._opaque import opaque_in
+from ._recorder import Recorder, again, copied, known_storages, random_states, unmade_texts
+from ._variance_text import comparison_text, difference_text
 
 CANDIDATES = 8  # values of each side that may be each other's
 MOST_AXES = 5  # a tensor with more axes is only compared in their own order
@@ -25,20 +27,23 @@ class Comparison(Document):
 
     The keys of the dict are:
 
-    equal    whether all results have the same bits
-    results  a dict for each tensor that the functions return: elements, different, ulps, largest, and why, if they are not alike
+    equal    whether all results have the same bits; None if all that were seen have, and some cannot be looked into
+    results  a dict for each tensor that the functions return: elements, different, ulps, largest, and why, if they are not alike;
+             and one with why if they return other numbers or texts beside them
     first    None, or a dict of the first two ops that differ: shape, elements, different, ulps, largest, and a and b, the ops. Each
              op has op, module, site, inputs, outputs and dtypes; through: the ops between common values and it; foreign_inputs:
              which of its inputs were neither computed nor found in the other run; orders, as in Invariance; and orders_of: the
              product that these explain, the op itself or one that led to it
     a, b     for each run, ops: how many ops compute something; common: of how many the other run has the result; first: the
-             first op of which it does not have it
+             first op of which it does not have it; values: what it gives beside tensors; unseen: what it gives and cannot be
+             looked into; opaque: what it calls that does not run op by op (torch.compile, TorchScript, a CUDA graph, an op's operand
+             that no op made); recorded: "", or how what it gave while its ops were recorded differs from what it gives when called
     notes    texts
     """
 
     @property
     def equal(self):
-        """Whether all that the functions return has the same bits."""
+        """Whether all that the functions return has the same bits; None if some of it cannot be looked into, and the rest has."""
         return self.to_dict()["equal"]
 
     @property
@@ -56,15 +61,19 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     arch: architecture of the GPU that was emulated, such as "sm_90", so that its orders are looked for, too; for tensors on a GPU
         it is known.
 
-    Both functions are run, and every op's operands and results are seen below autograd. Two values count as common if they have
-    the same elements, bits of one dtype, each as often, whatever their shapes and the order of their axes; so a fused op is
+    What they return is that of two calls each, as you would call them: in the modes and contexts that are open, with the same seeds
+    of torch, numpy and random, inputs and a model's buffers put back after each. Then both are run once more, and every op's operands
+    and results are seen below autograd. So run, torch.compile does not compile, and of TorchScript, CUDA graphs and other libraries
+    only what torch dispatches is seen: what such a function calls is named, and whether it still gave the same bits.
+
+    Two values count as common if they have the same elements, bits of one dtype, each as often, whatever their shapes and the order of their axes; so a fused op is
     matched with the ops that it fuses, and a packed projection with three. Among values without a counterpart, two belong together
     if they come from the same common values, have as many elements, and are the nearest to each other; the first such pair, in
     the order of fn_a, is reported with its ops. Weights that are packed differently are passed over. If the ops are products,
     the orders that explain them are told. The functions may differ inside and still return the same bits, because rounding hides
-    the difference: .equal is about what they return.
+    the difference: .equal is about what they return. Numbers and texts that they return are compared, too, and None is passed over.
 
-    Returns a Comparison. Raises ValueError, in one line, if neither function returns a tensor.
+    Returns a Comparison. Raises ValueError, in one line, if neither function returns a tensor or a number.
 
     >>> import torch
     >>> import binade.torch
@@ -74,19 +83,20 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     (False, 'mul', 'mul')
     """
     sides = Side(fn_a, inputs, seed), Side(fn_b, inputs, seed)
-    if not any(len(side.given) for side in sides):
+    if not any(side.given.tensors or side.given.values for side in sides):
         raise ValueError("compare: neither function gives a tensor, so there is nothing to compare")
     for one, other in (sides, sides[::-1]):
         one.hold_to(other)
     pair = first_pair(*sides)
-    results = result_differences(*sides)
+    called = [differences(*given) for given in zip(*(side.called for side in sides))]
+    results = next((rows for rows in called if not alike(rows)), called[0])
+    blind = any(given.unseen for side in sides for given in side.called)
     of = {
-        "equal": all("why" not in x and not x["different"] for x in results),
+        "equal": (None if blind else True) if alike(results) else False,
         "results": results,
         "first": None if pair is None else pair_dict(sides, pair, arch),
         **{key: side.summary() for key, side in zip("ab", sides)},
-        "notes": [f"{key} draws random numbers ({', '.join(filter(None, side.draws))})" for key, side in zip("ab", sides)
-                  if side.draws],
+        "notes": [note for key, side in zip("AB", sides) for note in side.notes(key)],
     }
     return Comparison(comparison_text(of), json.dumps(of, indent=1) + "\n")
 
@@ -107,23 +117,54 @@ class Node:
 
 
 class Side:
-    """The run of one function. hold_to() fills is_common (for each op), nodes and foreign."""
+    """The calls of one function, and a run in which its ops are recorded. hold_to() fills is_common (for each op), nodes and foreign."""
 
     def __init__(self, fn, inputs, seed):
         form = inputs if isinstance(inputs, dict) else tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
         self._again = functools.partial(again, fn, form, seed)
+        self._opaque, self._random = opaque_in(fn), False
+        self._known = known_storages(fn, form)
+        self.called = [self._call() for _ in range(2)]
+        self.given = self.called[0]
+        self.recorded = ""  # how what it gave while its ops were recorded differs
         self.operands, self.results = [], []  # keys of each op's
-        recorder = Recorder(self._before, lambda op, results: self.results.append([value_hash(x) for x in results]))
-        self.given = [x.detach().clone() for _, x in tensors_in(self._again(recorder)) if has_bits(x)]
-        self.ops, self.draws = recorder.ops, recorder.draws
+        self._recorder = self._record()
+        self.ops, self.draws = self._recorder.ops, self._recorder.draws
         self.operands = self.operands[:len(self.ops) - 1] + [self.results[-1]]
         self.keys = {key for row in self.operands + self.results for key in row}
+
+    def _call(self):
+        """Returns what the function gives, as it is called."""
+        def run(call):
+            before = random_states()
+            out = Given(call())
+            self._random = self._random or any(not torch.equal(x, y) for x, y in zip(before, random_states()))
+            return out
+
+        return self._again(run)
+
+    def _record(self):
+        recorder = Recorder(self._before, lambda op, results: self.results.append([value_hash(x) for x in results]))
+        try:
+            given = self._again(lambda call: Given(recorder.run(call)))
+        except Exception as error:  # of what cannot be seen op by op, only the results are known
+            self.recorded = f"it failed: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            self.operands, self.results = [], []
+            recorder = Recorder(self._before, lambda op, results: self.results.append([value_hash(x) for x in results]))
+            recorder.run(lambda: self.called[-1].tensors)
+            recorder.unmade.clear()
+            return recorder
+        rows = [row for row in differences(self.called[-1], given, ("the call", "the recorded run")) if not alike([row])]
+        self.recorded = "; ".join(row.get("why") or difference_text(row) for row in rows)
+        return recorder
 
     def _before(self, index, args, kwargs):
         del self.operands[index:]  # an op that only allocates has no operands
         self.operands.append([value_hash(x) for _, x in tensors_in((args, kwargs)) if has_bits(x)])
 
     def hold_to(self, other):
+        unmade = unmade_texts(self._recorder, self._known, self._again)
+        self._opaque = list(dict.fromkeys([*self._opaque, *self._recorder.opaque, *unmade]))
         parts = collections.defaultdict(list)  # parts of an op's results that other ops get: (op that gets it, which operand, key)
         for op, keys in zip(self.ops, self.operands):
             for n, (key, source) in enumerate(zip(keys, op.sources)):
@@ -144,7 +185,20 @@ class Side:
 
     def summary(self):
         first = next((op.to_dict() for op, common in zip(self.ops, self.is_common) if not common), None)
-        return {"ops": len(self.is_common), "common": sum(self.is_common), "first": first}
+        return {"ops": len(self.is_common), "common": sum(self.is_common), "first": first, "values": values_text(self.given),
+                "unseen": self.given.unseen, "opaque": self._opaque, "recorded": self.recorded}
+
+    def notes(self, key):
+        """Returns what is to be known of the calls; key: the function's letter."""
+        out = []
+        if self.draws or self._random:
+            by = f" ({', '.join(filter(None, self.draws))})" if self.draws else ""
+            out.append(f"{key} draws random numbers{by}")
+        steady = differences(*self.called, ("the first call", "the second"))
+        if not alike(steady):
+            told = "; ".join(row.get("why") or difference_text(row) for row in steady if not alike([row]))
+            out.append(f"{key} does not give the same in two equal calls ({told})")
+        return out
 
     def through(self, index):
         """Returns the names of the ops without counterparts between common values and an op."""
@@ -167,7 +221,7 @@ class Side:
 
         self._again(Recorder(
             lambda index, args, kwargs: keep("operand", index, [x for _, x in tensors_in((args, kwargs)) if has_bits(x)]),
-            lambda op, results: keep("result", op.index, results)))
+            lambda op, results: keep("result", op.index, results)).run)
         return [out[node.at] for node in nodes]
 
     def orders(self, index, arch):
@@ -188,7 +242,7 @@ class Side:
             if op.index == index:
                 gave.append(results[0].detach().clone())
 
-        self._again(Recorder(before, after))
+        self._again(Recorder(before, after).run)
         of = explanations(self.ops[index].name, *got, gave, arch)
         return index, of if isinstance(of, str) else of[0]
 
@@ -242,19 +296,3 @@ def pair_dict(sides, pair, arch):
         out[key] = {**side.ops[node.op].to_dict(), "through": side.through(node.op), "orders_of": side.ops[at].to_dict(),
                     "orders": orders, "foreign_inputs": foreign}
     return {**out, **pair[2]}
-
-
-def result_differences(one, other):
-    """Returns how each tensor that the functions return differs."""
-    out = []
-    for x, y in itertools.zip_longest(one.given, other.given):
-        if x is None or y is None:
-            out.append({"why": f"{'A' if y is None else 'B'} gives a tensor more"})
-        elif x.shape != y.shape:
-            out.append({"why": f"of A it has the shape {list(x.shape)}, of B {list(y.shape)}"})
-        else:
-            row = difference(x, y.to(x.device))
-            if x.dtype != y.dtype:
-                row["why"] = f"of A it is {str(x.dtype).removeprefix('torch.')}, of B {str(y.dtype).removeprefix('torch.')}"
-            out.append(row)
-    return out

@@ -12,6 +12,7 @@ import weakref
 import torch
 
 from ._attaching import passes_by, repeats
+from ._gaps import Gaps, why_uncounted
 from ._names import outputs_of
 from ._optimizer_hooks import OptimizerHooks, watching
 from ._step import Seen, Step, gradient_by_name, inputs_of
@@ -34,6 +35,7 @@ class Hooks(OptimizerHooks):
     def __init__(self, names, plan, first, layers, notes, ended, tell, drop):
         self._names, self._plan, self._layers, self._notes = names, plan, layers, notes
         self._ended, self._tell_of, self._drop = ended, tell, drop
+        self.gaps = Gaps(names, notes)
         self._myself = weakref.ref(self)
         self._undo = []  # functions that take hooks away
         self._own = set()  # ids of modules that have a hook of their own
@@ -93,6 +95,7 @@ class Hooks(OptimizerHooks):
         step.read_flags()
         if step.counted:
             step.window.loss_scale = self._loss_scale()
+            self.gaps.step_is_over(step.window.summaries)
         harmless = step.harmless_event()
         if harmless is not None:
             self._plan.harmless.add(harmless.layer)
@@ -147,6 +150,8 @@ class Hooks(OptimizerHooks):
         step.is_empty = False
         with_grad = torch.is_grad_enabled()
         step.passes += with_grad and id(module) in self._names.roots
+        if with_grad:
+            self.gaps.called(module)
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None
@@ -164,6 +169,7 @@ class Hooks(OptimizerHooks):
         for layer, x in outputs_of(module, name, out, self._names.order):
             values = local(x)
             if values is None:
+                self.gaps.output(layer, why_uncounted(x) if step.counted and with_grad else "")
                 continue
             inside = None if id(module) in self._names.roots else name
             if step.seen(x) is Seen.same:

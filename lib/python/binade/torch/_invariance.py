@@ -5,9 +5,10 @@ import json
 from .._documents import Document
 from ._bits import same_bits
 from ._explain import explanations
-from ._riding import Batch, Runs
+from ._recorder import RESULT
+from ._riding import OTHERWISE, Batch, Runs
 from ._rows import Rows
-from ._variance_text import text_of
+from ._variance_text import FOLLOWED, text_of
 
 # If an op's status differs between sizes of batches, the first of these is reported.
 STATES = ("variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops", "same", "of the batch",
@@ -19,6 +20,8 @@ class Invariance(Document):
 
     The keys of the dict are:
 
+    variant    whether the row's bits depend on the batch: of an opaque function by what it gives, else by its ops
+    opaque     texts of what the function calls that does not run op by op unless it is recorded
     batches    a dict for each size: batch, places, and result: how the function's own result differs, or None
     ops        all ops of the run of the row by itself, in order. Each has op, module, site, inputs, outputs, dtypes and status, and,
                if it is variant, differs: a dict for each size with batch, places, of_places, elements, different, ulps, largest
@@ -31,8 +34,8 @@ class Invariance(Document):
 
     @property
     def variant(self):
-        """Whether some op gives the row other bits in some batch."""
-        return self.first is not None
+        """Whether some op gives the row other bits in some batch; of an opaque function, whether what it gives has other bits."""
+        return self.to_dict()["variant"]
 
     @property
     def first(self):
@@ -78,6 +81,10 @@ def invariance(fn, inputs, batches=(1, 2, 17, 128), *, row=0, seed=0, arch=None)
         unsteady           it was not the same in two equal runs
         other ops          the batch computes it by other ops, of which the last is compared
 
+    What the function gives is that of plain calls. So long as ops are recorded, torch.compile does not compile, and of TorchScript,
+    CUDA graphs and other libraries only what torch dispatches is seen: such a function is opaque, which is said, and judged by what
+    it gives, at every place, if the row can be followed in that.
+
     The function runs some ten times for each size. The buffers of a model are restored after each run, but nothing else that it
     keeps (its parameters' .grad, a cache). Modes and contexts around the call, such as torch.no_grad(), autocast and
     tensor_cores(), hold for every run.
@@ -119,7 +126,11 @@ def told(runs, batches, arch):
             row["after_lost"] = True
         ops.append(row)
     first = next((at for at, row in enumerate(ops) if row["status"] == "variant"), None)
+    differs = ops[-1]["status"] in FOLLOWED and any(batch.result for batch in batches)
+    opaque = runs.opaque or ([OTHERWISE] if differs and first is None else [])
     of = {
+        "variant": differs if opaque and ops[-1]["status"] in FOLLOWED else first is not None,
+        "opaque": opaque,
         "batches": [{"batch": batch.size, "places": batch.places, "result": batch.result} for batch in batches],
         "first": None if first is None else {**ops[first], "orders": orders(runs, batches, first, arch)},
         "ops": ops,
@@ -132,6 +143,8 @@ def told(runs, batches, arch):
 def orders(runs, batches, index, arch):
     """Returns what explains each result of the first variant op: dicts with batches ([] for the row by itself), or text that
     says why nothing does."""
+    if runs.ops[index].name == RESULT:
+        return "no op that was seen has made it"
     alone = runs.values[index][0]
     results = [([], alone)]
     for batch in batches:

@@ -2,9 +2,12 @@
 """Names the layers of a model: modules, their outputs and their parameters."""
 import collections.abc
 import dataclasses
+import inspect
 import re
 
 import torch
+
+from ._opaque import kind_of
 
 # What is no layer of its own: a class around a model, and the attribute that holds the model.
 WRAPPERS = {
@@ -55,6 +58,13 @@ def unwrapped(module):
     return module
 
 
+def is_compiled(module):
+    """Whether a module runs compiled: by TorchScript, by its method compile(), or since its forward was compiled."""
+    forward = vars(module).get("forward")
+    return (isinstance(module, torch.jit.ScriptModule) or getattr(module, "_compiled_call_impl", None) is not None
+            or kind_of(forward) == "torch.compile")
+
+
 class Names:
     """The names of the modules and parameters of models, {prefix: model}; a shared module has the first of its names."""
 
@@ -67,10 +77,19 @@ class Names:
         self.blocks = set()  # ids of modules that are made of others
         self.hooked = []  # modules with forward hooks of their own, which may replace what they give
         self.order = {}  # names of layers as the model has them, and their places
+        self.owners = {}  # id of a parameter: its module, and the module's name
+        self.sizes = {}  # id of a parameter: how many elements it has
+        self.within_compiled = set()  # ids of modules inside of what runs compiled
+        self.never_called = set()  # ids of modules that only hold parameters, which others use
         self._layers = set()
         self.roots = {id(unwrapped(model)) for model in models.values()}
         for prefix, model in models.items():
             self._walk(model, prefix, prefix or type(unwrapped(model)).__name__)
+
+    @property
+    def layers(self):
+        """The names of the modules with parameters of their own."""
+        return {name for _, name in self.owners.values()}
 
     def _walk(self, module, name, shown, within_script=False):
         if id(module) in self.modules:
@@ -81,13 +100,17 @@ class Names:
         self._add_parameters(module, name, shown)
         if inner is not None:
             if type(module).__name__ == "OptimizedModule":
-                self.compiled.append(shown)
+                self._add_compiled(module, shown)
             if isinstance(module, torch.nn.DataParallel):
                 self.replicated.append(shown)
             self._walk(inner, name, shown)
             return
-        if isinstance(module, torch.jit.ScriptModule) and not within_script:
-            self.compiled.append(shown)
+        if is_compiled(module) and not (within_script and isinstance(module, torch.jit.ScriptModule)):
+            self._add_compiled(module, shown)
+        if isinstance(module, torch.nn.MultiheadAttention):
+            self.never_called.update(id(x) for x in module.children())
+        if inspect.getattr_static(type(module), "forward", None) is torch.nn.Module.forward:
+            self.never_called.add(id(module))
         self.modules[id(module)] = shown
         self.held.append(module)
         if module._forward_hooks:
@@ -96,6 +119,17 @@ class Names:
             self.blocks.add(id(module))
             child_name = joined(name, child_name)
             self._walk(child, child_name, child_name, isinstance(module, torch.jit.ScriptModule))
+
+    def _add_compiled(self, module, shown):
+        if id(module) not in self.within_compiled:
+            self.compiled.append(shown)
+            self.within_compiled.update(map(id, module.modules()))
+
+    @property
+    def compiled_share(self):
+        """The share of the parameters' elements that modules inside of what runs compiled hold."""
+        own = sum(self.sizes[key] for key, (module, _) in self.owners.items() if id(module) in self.within_compiled)
+        return own / max(1, sum(self.sizes.values()))
 
     def _place(self, layer):
         self.order.setdefault(layer, len(self.order))
@@ -111,6 +145,8 @@ class Names:
             for part in parts:
                 self._place(part.layer)
             self.parts[id(parameter)] = parts
+            self.owners[id(parameter)] = module, shown
+            self.sizes[id(parameter)] = parameter.numel()
             self.held.append(parameter)
 
 

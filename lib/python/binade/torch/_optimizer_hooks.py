@@ -11,7 +11,9 @@ import torch
 
 from .. import _binade
 from ._attaching import living_optimizers, outer_of, takes_closure, wrap
+from ._gaps import why_uncounted
 from ._run import SCALED, add_to
+from ._states import values_of
 from ._tensors import FLOATING, in_one_piece, local, placement_of
 
 SEARCHES = 20  # for optimizers, where none is found
@@ -86,6 +88,8 @@ class OptimizerHooks:
                 values = local(parameter) if parts else None
                 if values is not None:
                     yield parameter, values, parts
+                elif parts and self._step.counted:
+                    self.gaps.parameter(parameter, "weights, updates and states", why_uncounted(parameter))
 
     def _weight_gradients(self, optimizer):
         """Yields (layer, gradient, parameter) for the parameters of an optimizer."""
@@ -94,6 +98,8 @@ class OptimizerHooks:
             for parameter in group["params"]:
                 gradient = parameter.grad
                 x = None if gradient is None or id(parameter) not in of else local(gradient)
+                if x is None and gradient is not None and id(parameter) in of and self._step.counted:
+                    self.gaps.parameter(parameter, "gradients", why_uncounted(gradient))
                 if x is not None:
                     for part in of[id(parameter)]:
                         yield part.layer, part.of(x), parameter
@@ -231,8 +237,10 @@ class OptimizerHooks:
         if not self._step.counted:
             return
         for parameter, values, parts in self._parameters(optimizer):
-            for key, state in getattr(optimizer, "state", {}).get(parameter, {}).items():
-                x = local(state) if isinstance(state, torch.Tensor) and key != "step" else None
+            for key, state, x in values_of(getattr(optimizer, "state", {}).get(parameter, {})):
+                if x is None and state.numel() > 1:
+                    why = why_uncounted(state) or f"of dtype {str(state.dtype).removeprefix('torch.')}"
+                    self.gaps.parameter(parameter, f"states {key}", why)
                 if x is None or (x.numel() < 2 and x.shape != values.shape):
                     continue
                 if x.shape == values.shape:

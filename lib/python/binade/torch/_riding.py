@@ -4,12 +4,15 @@ import difflib
 
 import torch
 
-from ._bits import difference, row_hashes, same_bits
-from ._recorder import RESULT, Recorder, again, copied
+from ._bits import difference, has_bits, row_hashes, same_bits
+from ._names import tensors_in
+from ._opaque import opaque_in
+from ._recorder import RESULT, Recorder, again, copied, known_storages, unmade_texts
 from ._rows import axis_of, found, part
 
 BY_NATURE = frozenset(("mixes rows", "after mixed rows", "of the batch"))
 PLACES = frozenset(("nonzero", "nonzero_static"))  # ops whose results are numbers of rows
+OTHERWISE = "what gives other bits while its ops are recorded"
 SEEDED = 2  # places of a batch beside its first, middle and last
 
 
@@ -19,23 +22,38 @@ def places_of(size, seed):
 
 
 class Runs:
-    """Runs of the function with the row by itself, and with any batch."""
+    """Runs of the function with the row by itself, and with any batch. called: what it gives of the row by itself when it is called,
+    not recorded. opaque: texts of what does not run op by op then."""
 
     def __init__(self, fn, rows, seed):
         self._fn, self._seed, self.rows = fn, seed, rows
         self.values = []  # results of each op of the row by itself
-        recorder = self.run(1, 0, after=lambda op, results: self.values.append([x.detach().clone() for x in results]))
+        recorder = Recorder(after=lambda op, results: self.values.append([x.detach().clone() for x in results]))
+        inputs = rows.batch(1, 0)
+        again(fn, inputs, seed, recorder.run)
         if recorder.draws is not None:
             name, site, module = recorder.draws
             op = ", ".join(filter(None, (name, module and f"of {module}", site)))
             raise ValueError(f"{op} draws random numbers, which are not the same for a row in every batch: call model.eval(), or "
                              "leave them out")
         self.ops = recorder.ops
+        self.called = self.call(1, 0)
+        self.opaque = list(dict.fromkeys([*opaque_in(fn), *recorder.opaque, *unmade_texts(
+            recorder, known_storages(fn, inputs), lambda run: again(fn, inputs, seed, run))]))
+        for calls, words in ((self.values[-1], OTHERWISE),
+                             (self.call(1, 0), "what does not give the same in two equal calls")):
+            if len(calls) != len(self.called) or not all(map(same_bits, calls, self.called)):
+                self.opaque.append(words)
+
+    def call(self, size, place):
+        """Returns the tensors that the function gives of a batch when it is called."""
+        out = again(self._fn, self.rows.batch(size, place), self._seed)
+        return [x.detach().clone() for _, x in tensors_in(out) if has_bits(x)]
 
     def run(self, size, place, *, before=None, after=None, **batch):
         recorder = Recorder(before, after)
         inputs = self.rows.batch(size, place, **batch)
-        again(self._fn, inputs, self._seed, recorder)
+        again(self._fn, inputs, self._seed, recorder.run)
         return recorder
 
     def operands(self, index):
@@ -87,11 +105,11 @@ class Batch:
     def look(self):
         hashes = self._hashed()
         self._judge(hashes, self._hashed(), self._hashed(first=1), self._hashed(another=True))
-        self._compare(self._place, hold=False)
+        self._compare_called()
         for place in self.places:
-            self._compare(place, hold=True)
+            self._compare(place)
         for place in sorted({place for place, _, _ in self._kept.values()}):
-            self._compare(place, hold=True, first=1)
+            self._compare(place, first=1)
         self._name_states()
         return self
 
@@ -129,11 +147,25 @@ class Batch:
             self.notes.append(f"in batches of {self.size} which ops run depends on the rows' values from {place} on: nothing is "
                               "compared from there")
 
-    def _compare(self, place, hold, first=0):
-        """Compares the row's part with the run of the row by itself.
+    def _compare_called(self):
+        """Compares what the function gives when it is called with that of the row by itself: at one place, of an opaque one at all."""
+        at, self.result = len(self._ops) - 1, None
+        if self._partners.get(at, (None,))[0] != len(self._runs.ops) - 1 or at in self._unsteady:
+            return
+        for place in self.places if self._runs.opaque else [self._place]:
+            for n, (x, alone) in enumerate(zip(self._runs.call(self.size, place), self._runs.called)):
+                kind, outers = self._found.get((at, n), ("lost", ()))
+                axis = self._axes.get((at, n))
+                if kind != "row" or axis is None or len(outers) != 1:
+                    continue
+                x = part(x, axis, outers[0], self.size, place)
+                if not same_bits(x, alone.reshape(x.shape)):
+                    self.result = worse(self.result, difference(x, alone.reshape(x.shape)))
 
-        hold: whether that is then written over the part; else only the function's result is counted. first: the first of the
-        other rows; with other rows than at first, a part that differs must be as it was, or it depends on them."""
+    def _compare(self, place, first=0):
+        """Compares the row's part with the run of the row by itself, which is then written over it. first: the first of the
+        other rows."""
+
         def after(op, results):
             own = self._partners.get(op.index, (None,))[0]
             if own is None or op.index >= len(self._ops) or op.name != self._ops[op.index].name or op.index in self._unsteady:
@@ -152,16 +184,12 @@ class Batch:
                     continue
                 if len(parts) > 1:
                     self._found[op.index, n] = "lost", ()
-                elif not hold:
-                    if own == len(self._runs.ops) - 1:
-                        self.result = worse(self.result, difference(parts[0], alone.reshape(parts[0].shape)))
                 else:
                     if not first:
                         self._differs(own, n, place, parts[0], alone.reshape(parts[0].shape))
                     with torch.no_grad():
                         parts[0].copy_(alone.reshape(parts[0].shape))
 
-        self.result = None if not hold else self.result
         self._runs.run(self.size, place, after=after, first=first)
 
     def _is_as_alone(self, x, axis, place, alone):

@@ -7,6 +7,7 @@ from ._explain import explained_text
 SHOWN = 12  # ops of a list
 COLUMNS = ("same", "variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops")
 
+FOLLOWED = ("same", "variant")  # statuses of results in which the row was compared
 LISTED = {"mixes rows": "Mixes rows", "row not followed": "Row not followed in", "unsteady": "Not the same in two equal runs"}
 BESIDE = {"mixes rows": "mixing rows", "after mixed rows": "after mixed rows",
           "row not followed": "in which the row is not followed",
@@ -64,7 +65,9 @@ def text_of(of):
     held = named["same"] + named["variant"]
     beside = [f"{named[x]} {words}" for x, words in BESIDE.items() if named[x]]
     ops = "1 op holds the row and gives" if held == 1 else f"{held} ops hold the row and give"
-    if of["first"] is not None:
+    if of["first"] is not None and not held:
+        out = ["A row's bits depend on its batch in what the function gives; no op was seen that holds the row"]
+    elif of["first"] is not None:
         out = [f"A row's bits depend on its batch: {ops} it the same bits alone and in batches of {sizes}, but for "
                f"{named['variant']}"]
     elif held:
@@ -72,12 +75,14 @@ def text_of(of):
     else:
         out = ["Nothing was compared: no op holds the row where it could be followed"]
     out[0] += f"; beside them {', '.join(beside)}." if beside else "."
+    if of["opaque"]:
+        out = opaque_head(of) + out
     if of["made_rows"]:
         out.append(f"{of['made_rows']} of the rows that it rode with were made of the elements given.")
     result = result_text(of["batches"], of["ops"][-1]["status"])
     if of["first"] is not None:
         out += ["", *first_text(of["first"]), *result]
-    elif of["ops"][-1]["status"] != "same":
+    elif of["ops"][-1]["status"] != "same" or of["opaque"]:
         out += result
     for status, words in LISTED.items():
         listed = [place_text(op) for op in of["ops"] if op["status"] == status]
@@ -88,6 +93,19 @@ def text_of(of):
     out += ["", *table] if table else []
     out += [f"Note: {x}." for x in of["notes"]]
     return "\n".join(out) + "\n"
+
+
+def opaque_head(of):
+    """Returns the first lines about an Invariance of an opaque function."""
+    if of["ops"][-1]["status"] in FOLLOWED:
+        sizes = sizes_text([x["batch"] for x in of["batches"]])
+        does = "depend" if of["variant"] else "do not depend"
+        out = [f"Called as it is, what the function gives of a row has bits that {does} on the batch (alone and in batches of {sizes})."]
+    else:
+        out = ["What the function gives when it is called cannot be judged, since the row cannot be followed in it."]
+    listed = ", ".join(of["opaque"][:SHOWN]) + (" …" if len(of["opaque"]) > SHOWN else "")
+    return [*out, f"It is opaque in part: {listed}. What follows is of the ops of a recorded run, in which nothing is compiled and only "
+            "what torch dispatches is seen.", ""]
 
 
 def first_text(op):
@@ -109,10 +127,25 @@ def first_text(op):
 def result_text(batches, status):
     differing = [x for x in batches if x["result"]]
     if not differing:
-        compared = status in ("same", "variant")
+        compared = status in FOLLOWED
         return ["What the function gives has the same bits in all of them." if compared else
                 f"What the function gives is not compared ({status})."]
     return [f"What the function gives, in a batch of {x['batch']}: {difference_text(x['result'])}." for x in differing]
+
+
+def opaque_lines(of):
+    """Returns lines about what a Comparison could not see op by op."""
+    out = []
+    for key in "ab":
+        x, name = of[key], key.upper()
+        if x["opaque"]:
+            listed = ", ".join(x["opaque"][:SHOWN]) + (" …" if len(x["opaque"]) > SHOWN else "")
+            gave = f"other bits than the call: {x['recorded']}" if x["recorded"] else "the bits of the call"
+            out.append(f"{name} is opaque in part: {listed}. Its ops are those of a recorded run, in which nothing is compiled and "
+                       f"only what torch dispatches is seen; that run gave {gave}.")
+        elif x["recorded"]:
+            out.append(f"While the ops of {name} were recorded, it did not give what it gives when it is called: {x['recorded']}.")
+    return out
 
 
 def comparison_text(of):
@@ -120,17 +153,28 @@ def comparison_text(of):
     differing = [x for x in of["results"] if "why" in x or x["different"]]
     if of["equal"]:
         out = ["What both give has the same bits."]
-    else:
+    elif differing:
         out = ["What both give differs: " + "; ".join(x.get("why") or difference_text(x) for x in differing) + "."]
+    else:
+        out = ["Not known whether both give the same: all that was seen has the same bits."]
+    out += [f"Of what {key.upper()} gives is not seen: {'; '.join(of[key]['unseen'])}." for key in "ab" if of[key]["unseen"]]
+    if of["a"]["values"] == of["b"]["values"] != "nothing":
+        out.append(f"Both give {of['a']['values']}, too, which is no tensor.")
+    out += opaque_lines(of)
     out.append(f"A ran {of['a']['ops']} ops that compute, of {of['a']['common']} of which B has the result, too; "
                f"B {of['b']['ops']}, of {of['b']['common']} of which A has.")
     first = of["first"]
     if first is None:
         alone = " and ".join(f"of {key.upper()} {place_text(of[key]['first'])}" for key in "ab" if of[key]["first"])
-        out.append("No op gave other bits from the same values." if of["equal"] or not alone else
+        unseen = [key.upper() for key in "ab" if of[key]["recorded"]]
+        seen = " that was seen" if not of["equal"] or any(of[key]["recorded"] or of[key]["opaque"] for key in "ab") else ""
+        out.append(f"Where they part is not seen, since {' and '.join(unseen)} did not give it while ops were recorded."
+                   if unseen and not alone and not of["equal"] else
+                   f"No op{seen} gave other bits from the same values." if of["equal"] or not alone else
                    f"No two ops were found that gave other bits from the same values; without a counterpart is first {alone}.")
     else:
         parted = "they part, and meet again" if of["equal"] else "they part"
+        parted += " while they are recorded" if of["a"]["recorded"] or of["b"]["recorded"] else ""
         out += ["", f"Where {parted}:"]
         for key in "ab":
             x = first[key]

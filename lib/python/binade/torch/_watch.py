@@ -10,6 +10,7 @@ import torch
 
 from .. import _binade
 from ._attaching import living_scalers, unwrapped_optimizer
+from ._gaps import listed
 from ._hooks import Hooks
 from ._names import Names
 from ._nonfinite import MOST
@@ -144,8 +145,10 @@ class Watch(Run):
         self._order = names.order
         self._alike = all(type(model).__name__ == "DistributedDataParallel" for model in self._models.values())
         self._hooks = hooks = Hooks(names, self._plan, self._step, self._layers, self.notes, self._ended, self._tell, self._drop)
-        for name in names.compiled:
-            hooks.note(f"{name} runs compiled: its parameters are counted, its activations are not")
+        if names.compiled:
+            runs, their = ("runs", "its") if len(names.compiled) == 1 else ("run", "their")
+            hooks.note(f"{listed(names.compiled)} {runs} compiled: {their} parameters ({100 * names.compiled_share:.3g} % of all) are "
+                       f"counted, {their} activations are not")
         for name in names.replicated:
             hooks.note(f"{name} runs as copies of its modules, one for each GPU, whose activations are not counted")
         try:
@@ -286,7 +289,8 @@ class Watch(Run):
         if not step.counted:
             return
         if not any(role == "act" for _, role in step.window.summaries):
-            self._hooks.note("steps without activations: no module of the model ran with gradients, or they ran compiled")
+            self._hooks.note("steps without activations: no module of the model ran with gradients and gave what is counted, or "
+                             "they ran compiled")
         complete = self._all.add(step.window)
         for rule in self._rules:
             rule.look(step.window)
