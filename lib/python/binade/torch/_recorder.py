@@ -178,10 +178,10 @@ def storage_of(x):
     return x.data_ptr() - x.storage_offset() * x.element_size()
 
 
-def where(names):
-    """Returns (file and line outside of torch and of this package, name of the innermost module) of the op that runs. names:
-    a dict that is kept from call to call."""
-    frame, site, modules = sys._getframe(2), "", []
+def calling():
+    """Returns (file and line outside of torch and of this package, the modules whose forward runs, the innermost first) of the op
+    that runs."""
+    frame, site, modules = sys._getframe(1), "", []
     while frame is not None:
         code = frame.f_code
         if code.co_name in CALLERS and isinstance(frame.f_locals.get("self"), torch.nn.Module):
@@ -189,6 +189,13 @@ def where(names):
         elif not site and not code.co_filename.startswith(OWN_FOLDERS) and not code.co_filename.startswith("<frozen"):
             site = f"{shortened(code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back
+    return site, modules
+
+
+def where(names):
+    """Returns (file and line outside of torch and of this package, name of the innermost module) of the op that runs. names:
+    a dict that is kept from call to call."""
+    site, modules = calling()
     if not modules:
         return site, ""
     root = modules[-1]

@@ -106,6 +106,9 @@ class Run:
         self._layers = layers
         self.notes = list(notes)
         self._nonfinite = list(nonfinite)
+        self._inside = {}  # layer: what was seen inside of it, texts as keys
+        self._meant = set()  # layers whose Inf is meant
+        self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
 
     @property
     def layers(self):

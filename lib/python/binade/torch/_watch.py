@@ -33,6 +33,9 @@ class Plan:
     nonfinite: bool  # looks for Inf and NaN in every step
     ruined: set = dataclasses.field(default_factory=set)  # parameters of which was told that a step made them ill
     harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
+    inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, texts as keys
+    causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
+    eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
 def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled", loss_scale=None, windows=64, sqnr=False,
@@ -117,7 +120,8 @@ class Watch(Run):
             raise ValueError(f"gradients {gradients!r}: one of {', '.join(GRADIENT_CHOICES)} is wanted")
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
-        self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite))
+        self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
+                          harmless=self._meant, inside=self._inside, eps=self._eps)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
