@@ -319,6 +319,17 @@ class InsideOfModules(CliCase):
         for x, y in zip(model.state_dict().values(), alone.state_dict().values()):
             self.assertEqual(x.numpy().tobytes(), y.numpy().tobytes())
 
+    def test_the_op_whose_gradient_it_is(self):
+        class Root(torch.nn.Module):
+            def forward(self, x):
+                return torch.sqrt(x * 0) + x
+
+        w = self.of(torch.nn.Linear(8, 8), Root(), torch.nn.Linear(8, 2), steps=2)
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.phase, found.arose), (0, "1", "sqrt", "backward", True))
+        self.assertIn("32 Inf in the gradient of sqrt inside of 1, backward; it got gradient ", found.text)
+        self.assertIn("1", w.advise().keep_fp32)
+
     def test_what_is_meant_is_no_finding(self):
         future = torch.ones(4, 4).triu(1).bool()
         masks = [lambda s: s.masked_fill(future, -math.inf), lambda s: s + torch.zeros(4, 4).masked_fill(future, -math.inf),

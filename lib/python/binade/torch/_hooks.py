@@ -162,6 +162,8 @@ class Hooks(InsideHooks, OptimizerHooks):
                 step.outputs.add(name, out, (module, args))
                 if out.requires_grad:
                     self._hang_on(out, name, False)
+                    if step.nodes is not None:
+                        step.nodes.claim(name, args, out)
                 return
         inputs = functools.partial(inputs_of, module, args)
         for layer, x in outputs_of(module, name, out, self._names.order):
@@ -183,6 +185,8 @@ class Hooks(InsideHooks, OptimizerHooks):
                     step.outputs.add(layer, values, (module, args))
             if with_grad and x.requires_grad:
                 self._hang_on(x, layer, is_block)
+                if step.nodes is not None:
+                    step.nodes.claim(name, args, x)
 
     def _hang_on(self, x, layer, is_block):
         hook = functools.partial(on_gradient, self._myself, layer, is_block)

@@ -9,13 +9,14 @@ import torch
 
 from ._attaching import passes_by, repeats
 from ._inside import CAN_LOOK, Inside
+from ._nodes import Nodes
 from ._nonfinite import NonFinite
 from ._optimizer_hooks import watching
 from ._replay import Call
 from ._step import inputs_of
 from ._tensors import local
 
-MOST_AGAIN = 4  # steps that are looked into because the one before was ill, and passes that are run again
+MOST_AGAIN = 4  # passes that are run again, and as many steps that are looked into because the one before was ill
 HOOKS = torch.nn.modules.module
 LOSS = torch.nn.modules.loss._Loss
 ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
@@ -26,7 +27,7 @@ class InsideHooks:
     forward pass in which something was found again, where the step was not looked into."""
 
     def attach_inside(self):
-        self._outer, self._call, self._looks_next, self._again = None, None, False, MOST_AGAIN
+        self._outer, self._call, self._looks_next, self._again, self._more = None, None, False, MOST_AGAIN, MOST_AGAIN
         self._is_again = False  # whether a pass runs again
         names = self._names
         if not self._plan.nonfinite or names.replicated:
@@ -55,6 +56,7 @@ class InsideHooks:
         if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
             if step.inside is None:
                 step.inside = Inside(self._plan.counter, self._names.modules, self.note)
+                step.nodes = Nodes(self._plan.counter)
             step.inside.open()
         elif self._again:
             self._call = Call(module.forward, args, kwargs)
@@ -71,6 +73,7 @@ class InsideHooks:
         self._outer = None
         if self._step.inside is not None:
             self._step.inside.close()
+            self._step.nodes.forget()
 
     @watching
     def _see_loss(self, name, loss, inputs=dict):
@@ -118,11 +121,12 @@ class InsideHooks:
                 self._tell(event)
             else:
                 gone = None
-        if event is not None and event.op is not None and event.arose and gone is None:
+        if event is not None and event.op is not None and event.arose and gone is None and not (
+                event.skipped and event.phase == "backward"):
             words = event.text.partition(": ")[2].partition("; it got")[0]
             self._plan.inside.setdefault(event.layer, {})[words] = None
-        unknown = event is not None and event.op is None and event.role == "act" and self._again > 0
-        self._again -= unknown
+        unknown = event is not None and event.op is None and event.role != "weight" and self._more > 0
+        self._more -= unknown
         self._looks_next = unknown
         self._call = None
 

@@ -73,7 +73,9 @@ class NonFinite:
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
         place = PLACES[self.role].format(self.layer)
         if self.op is not None:
-            place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, forward"
+            place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, {self.phase}"
+            if self.phase == "backward":
+                place = f"the gradient of {place}"
         line = f"step {self.step}: {what or 'Inf or NaN'} in {place}"
         if self.loss_scale is not None and self.phase == "backward":
             line += f", at loss scale {scale_text(self.loss_scale)}"

@@ -5,6 +5,7 @@ import weakref
 
 import torch
 
+from ._alerts import GRADIENTS
 from ._held import Held, version_of
 from ._nonfinite import NonFinite
 from ._run import SCALED, Layer, Window, add_to
@@ -33,7 +34,7 @@ class Step:
         self.copies = {}  # id of a parameter: its values before the step
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
-        self.inside = None  # the Inside of this step, if it is looked into
+        self.inside = self.nodes = None  # the Inside and the Nodes of this step, if it is looked into
         self._causes = plan.causes
         self._counter, self._gradients, self._layers, self._tell = plan.counter, plan.gradients, layers, tell
         self._seen = {}  # id of an output: itself, and how often it was written to
@@ -97,7 +98,9 @@ class Step:
         elif not summary.nan and not summary.inf:
             return True
         if summary is not None:
-            origin = self.inside.origin_of(x) if self.inside is not None and role == "act" else None
+            origin = None
+            if self.inside is not None:
+                origin = self.inside.origin_of(x) if role == "act" else self.nodes.origin if role in GRADIENTS else None
             self._found(layer, role, {"nan": summary.nan, "inf": summary.inf},
                         [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()), origin)
         return False
