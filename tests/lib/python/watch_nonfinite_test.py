@@ -124,10 +124,11 @@ class NonFinite(CliCase):
                 now = [0]
                 w = watched(before=lambda at: now.__setitem__(0, at), model=model, every=every)
                 found = w.first_nonfinite()
-                self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose),
-                                 (step, "0", "dAct", "backward", True))
+                layer, op, name = ("1", "broken", "gradient") if step == 0 else ("0", None, "gradient of 1")
+                self.assertEqual((found.step, found.layer, found.op, found.role, found.phase, found.arose),
+                                 (step, layer, op, "dAct", "backward", True))
                 (x,) = found.inputs
-                self.assertEqual((x["name"], x["values"], x["nan"], x["inf"]), ("gradient of 1", 24, 0, 0))
+                self.assertEqual((x["name"], x["values"], x["nan"], x["inf"]), (name, 24, 0, 0))
 
     def test_a_weight_gradient_alone(self):
         model = new_net()
@@ -251,6 +252,15 @@ class Halved(torch.nn.Module):
         return self.op(x.half()).float()
 
 
+class Op(torch.nn.Module):
+    def __init__(self, op):
+        super().__init__()
+        self.op = op
+
+    def forward(self, x):
+        return self.op(x)
+
+
 class HalfAdam(torch.optim.Optimizer):
     """Keeps its second moment in FP16, and divides by it."""
 
@@ -351,6 +361,12 @@ class InsideOfModules(CliCase):
         advice = w.advise()
         self.assertTrue(advice.to_dict()["not_finite"]["finite"])
         self.assertIn("as it does while it looks for its scale", " ".join(str(advice).split()))
+
+    def test_an_overflow_beside_an_exact_zero_is_no_pole(self):
+        x = random_batch(4, 8, scale=1e25)
+        x[0, 0] = 0
+        (found,) = self.of(Op(lambda x: x / (1 + x**2).sqrt()), torch.nn.Linear(8, 2), x=x, steps=1).nonfinite()
+        self.assertEqual((found.layer, found.op, found.arose), ("0", "pow", True))
 
     def test_what_becomes_zero_inside_counts_against_the_range(self):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: (x * 1e-3) * (x * 1e-6)), torch.nn.Linear(8, 2))

@@ -212,7 +212,7 @@ class Inside:
             return Origin("NaN", name, layer, site, found, rows, before)
         if any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
             return Origin("meant", name, layer, site, found, rows)
-        return Origin("pole" if is_pole(name, got) else "overflow", name, layer, site, found, rows)
+        return Origin("pole" if is_pole(name, got[0], x) else "overflow", name, layer, site, found, rows)
 
     def _see_vanished(self, name, sources):
         for x, origin in sources:
@@ -268,12 +268,13 @@ def numbers_in(x):
         yield from numbers_in(list(x.values()))
 
 
-def is_pole(name, got):
-    """Whether an op gives exactly Inf for what it got: log(0), 1/0."""
-    args = got[0]
+def is_pole(name, args, out):
+    """Whether every Inf that an op gave is exact: log(0), 1/0."""
     if name not in POLES or len(args) <= POLES[name]:
         return False
     x = args[POLES[name]]
-    if name == "log1p" and isinstance(x, torch.Tensor):
-        return bool((x == -1).any())
-    return bool((x == 0).any()) if isinstance(x, torch.Tensor) else x == 0
+    if name == "pow" and not (isinstance(args[1], int | float) and args[1] < 0):
+        return False
+    if not isinstance(x, torch.Tensor):
+        return x == 0
+    return not bool((out.isinf() & (x != (-1 if name == "log1p" else 0))).any())

@@ -115,9 +115,12 @@ class InsideHooks:
         if step.inside is not None:
             self._keep_texts(step.inside)
             gone = next(iter(step.inside.vanished.values()), None)
-            if event is None and gone is not None:
-                event = NonFinite(step.number, gone.layer, "act", {}, [])
+            if gone is not None and (event is None or event.phase != "forward"):
+                later, event = event, NonFinite(step.number, gone.layer, "act", {}, [])
                 event.come_from(gone)
+                if later is not None:  # of a step what came first is told
+                    self._drop(later)
+                    event.skipped = later.skipped
                 self._tell(event)
             else:
                 gone = None

@@ -57,8 +57,11 @@ class NonFinite:
     def come_from(self, origin):
         """Names the op inside of a layer where it arose. origin: an Origin."""
         first = origin.first
+        is_whole = first is origin and first.layer == self.layer and not origin.vanished
+        named = self.inputs if is_whole and sorted(x["values"] for x in self.inputs) == sorted(
+            x["values"] for x in first.inputs) else first.inputs
         self.op, self.site, self.layer = first.op, first.site, first.layer or self.layer
-        self.found, self.inputs = first.found, first.inputs
+        self.found, self.inputs = first.found, named  # a layer that is one op names what the op got
         self.arose = not any(x["nan"] or x["inf"] for x in first.inputs)
         self.after = (f"{origin.vanished} then gave finite numbers, and it was gone" if origin.vanished
                       else f"{origin.place} made NaN of it" if first is not origin else "")
