@@ -12,7 +12,7 @@ from ._names import tensors_in
 from ._recorder import UNWRITTEN, calling, storage_of
 from ._tensors import PLAIN, described, local
 
-# Before modes could leave compiled functions alone (torch 2.5), what torch.compile has made would run uncompiled inside of one.
+# Where modes cannot leave compiled functions alone, what torch.compile has made would run uncompiled inside of one.
 CAN_LOOK = not hasattr(torch, "compile") or hasattr(TorchDispatchMode, "ignore_compile_internals")
 # What these give of Inf is its limit, or another value was wanted in its place.
 ENDS = frozenset(

@@ -136,7 +136,7 @@ class Run:
         return sum(found[1:], copy.copy(found[0]))
 
     def first_nonfinite(self):
-        """The first NonFinite of the run, or None."""
+        """The first NonFinite of the run, or None. An overflow that vanished again inside of a module is one, too."""
         return self._nonfinite[0] if self._nonfinite else None
 
     def nonfinite(self):

@@ -55,7 +55,7 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
         activations are divided by it.
     windows: the steps of the run are merged into at most so many windows.
     sqnr: whether squared rounding errors are summed as well, which doubles the time of a counted step.
-    nonfinite: whether the first Inf or NaN is looked for in every step.
+    nonfinite: whether the first Inf or NaN is looked for in every step, and inside of modules in steps that are counted.
     emulated: an architecture, such as "sm_90": counts as on a GPU, on the emulated device.
 
     These are counted exactly, by layer and role: act and dAct, outputs of modules and their gradients; weight, before the step;
