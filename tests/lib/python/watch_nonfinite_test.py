@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Where a watched run says that Inf and NaN arose. SKIP without torch. watch_nonfinite_test.py BINADE
+import contextlib
 import json
 import math
 import sys
@@ -8,6 +9,7 @@ import sys
 try:
     import torch
 
+    import binade.torch
     from binade.torch._held import MOST, Held
 except ImportError as error:
     print(f"SKIP: {error}")
@@ -15,7 +17,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import Multiplied, new_net, watched
+from watch_runs import Multiplied, new_net, train, watched
 
 
 class NonFinite(CliCase):
@@ -122,10 +124,11 @@ class NonFinite(CliCase):
                 now = [0]
                 w = watched(before=lambda at: now.__setitem__(0, at), model=model, every=every)
                 found = w.first_nonfinite()
-                self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose),
-                                 (step, "0", "dAct", "backward", True))
+                layer, op, name = ("1", "broken", "gradient") if step == 0 else ("0", None, "gradient of 1")
+                self.assertEqual((found.step, found.layer, found.op, found.role, found.phase, found.arose),
+                                 (step, layer, op, "dAct", "backward", True))
                 (x,) = found.inputs
-                self.assertEqual((x["name"], x["values"], x["nan"], x["inf"]), ("gradient of 1", 24, 0, 0))
+                self.assertEqual((x["name"], x["values"], x["nan"], x["inf"]), (name, 24, 0, 0))
 
     def test_a_weight_gradient_alone(self):
         model = new_net()
@@ -212,6 +215,217 @@ class InsideOfBlocks(CliCase):
             found = self.run_blocks(IllBackward(), change, flat)
             self.assertEqual((found.step, found.layer, found.role, found.arose), (3, layer, "dAct", True))
             self.assertEqual([x["name"] for x in found.inputs], [f"gradient of {before}"])
+
+
+class Norm(torch.nn.Module):
+    """An RMSNorm written by hand."""
+
+    def __init__(self, eps=1e-6):
+        super().__init__()
+        self.gain, self.eps = torch.nn.Parameter(torch.ones(8)), eps
+
+    def forward(self, x):
+        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + self.eps) * self.gain
+
+
+class Attention(torch.nn.Module):
+    """Attention of one head, written by hand, whose scores are multiplied by `factor`."""
+
+    def __init__(self, hidden=lambda scores: scores):
+        super().__init__()
+        self.qkv, self.out, self.hidden, self.factor, self.calls = torch.nn.Linear(8, 24), torch.nn.Linear(8, 8), hidden, 1.0, []
+
+    def forward(self, x):
+        self.calls.append(len(self.calls))
+        q, k, v = torch.nn.functional.dropout(self.qkv(x), 0.1).chunk(3, -1)
+        return self.out(self.hidden((self.factor * q.abs()) @ (self.factor * k.abs()).transpose(-1, -2)).softmax(-1) @ v)
+
+
+class Halved(torch.nn.Module):
+    """An op on float16 numbers between layers of float32."""
+
+    def __init__(self, op):
+        super().__init__()
+        self.op = op
+
+    def forward(self, x):
+        return self.op(x.half()).float()
+
+
+class Op(torch.nn.Module):
+    def __init__(self, op):
+        super().__init__()
+        self.op = op
+
+    def forward(self, x):
+        return self.op(x)
+
+
+class HalfAdam(torch.optim.Optimizer):
+    """Keeps its second moment in FP16, and divides by it."""
+
+    def step(self):
+        for group in self.param_groups:
+            for x in group["params"]:
+                self.state[x]["exp_avg_sq"] = second = (x.grad * x.grad).half()
+                x.data.sub_(x.grad / (second + group["eps"]).float(), alpha=1e-3)
+
+
+def random_batch(*shape, scale=1.0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1)) * scale
+
+
+class InsideOfModules(CliCase):
+    """The op inside of a module is named, also where nothing of what it made comes out of it."""
+
+    def of(self, *layers, x=None, **options):
+        torch.manual_seed(0)
+        return watched(model=torch.nn.Sequential(*layers), x=random_batch(4, 8) if x is None else x, **options)
+
+    def test_an_overflow_that_vanishes_inside_of_a_norm(self):
+        for steps, every, ill in ((2, 50, 0), (6, 50, 4), (6, 2, 2)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), Multiplied(), Norm(), torch.nn.Linear(8, 2))
+
+            def change(step):
+                model[1].factor = 1e25 if step == ill else 1.0
+
+            w = watched(steps=steps, before=change, model=model, x=random_batch(4, 8), every=every)
+            (found,) = w.nonfinite()
+            self.assertEqual((found.step, found.layer, found.op, found.phase, found.arose), (ill, "2", "mul", "forward", True))
+            self.assertEqual(found.found, {"nan": 0, "inf": 32})
+            self.assertIn("rsqrt then gave finite numbers, and it was gone", found.text)
+            self.assertIn("watch_nonfinite_test.py:", found.site)
+            advice = w.advise()
+            self.assertIn("2", advice.keep_fp32)
+            self.assertIn("The run was not finite", str(advice))
+            self.assertNotIn("No layer needs FP32", str(advice))
+            self.assertEqual(w.report().to_dict()["watched"]["first_nonfinite"], found.to_dict())
+
+    def ill_attention(self, watching):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(5), Attention(), torch.nn.Linear(8, 2))
+
+        def change(step):
+            model[2].factor = 1e20 if step == 3 else 1.0
+
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        w = binade.torch.watch(model, optimizer, every=50) if watching else contextlib.nullcontext()
+        with w:
+            train(model, 6, w, optimizer, before=change, x=random_batch(4, 5, 8))
+        return w, model, torch.get_rng_state()
+
+    def test_attention_in_a_step_that_is_not_counted_is_run_again_and_nothing_changes(self):
+        w, model, random = self.ill_attention(True)
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.arose), (3, "2", "bmm", True))
+        self.assertIn("made NaN of it", found.after)
+        advice = " ".join(str(w.advise()).split())
+        self.assertTrue(advice.startswith(f"The run was not finite: {found.text}. Nor was any step after it, up to step 5"), advice)
+        self.assertNotIn("No layer needs FP32", advice)
+        _, alone, random_alone = self.ill_attention(False)
+        self.assertTrue(torch.equal(random, random_alone))
+        self.assertEqual(model[2].calls, alone[2].calls)
+        for x, y in zip(model.state_dict().values(), alone.state_dict().values()):
+            self.assertEqual(x.numpy().tobytes(), y.numpy().tobytes())
+
+    def test_the_op_whose_gradient_it_is(self):
+        class Root(torch.nn.Module):
+            def forward(self, x):
+                return torch.sqrt(x * 0) + x
+
+        w = self.of(torch.nn.Linear(8, 8), Root(), torch.nn.Linear(8, 2), steps=2)
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.phase, found.arose), (0, "1", "sqrt", "backward", True))
+        self.assertIn("32 Inf in the gradient of sqrt inside of 1, backward; it got gradient ", found.text)
+        self.assertIn("1", w.advise().keep_fp32)
+
+    def test_what_is_meant_is_no_finding(self):
+        future = torch.ones(4, 4).triu(1).bool()
+        masks = [lambda s: s.masked_fill(future, -math.inf), lambda s: s + torch.zeros(4, 4).masked_fill(future, -math.inf),
+                 lambda s: torch.where(future, torch.full_like(s, -math.inf), s),
+                 lambda s: s * 0 + torch.where(future, torch.finfo(s.dtype).min, s) * 4]  # overflows as masks of the least number do
+        for mask in masks:
+            self.check_healthy(self.of(Attention(mask), Norm(), torch.nn.Linear(8, 2)))
+        self.check_healthy(self.of(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.LayerNorm(8),
+                                   Halved(lambda x: torch.where(x > 0, x.float().clamp(min=0).log(), x * 0)),
+                                   torch.nn.Linear(8, 2)))
+
+    def check_healthy(self, w):
+        self.assertEqual(w.nonfinite(), [])
+        self.assertIn("No layer needs FP32 for its range.", str(w.advise()))
+        self.assertTrue(w.advise().to_dict()["not_finite"]["finite"])
+
+    def test_steps_that_the_scaler_skips_are_no_illness(self):
+        w = watched(scaler=CpuScaler(2.0**127), steps=16, every=50)
+        advice = w.advise()
+        self.assertTrue(advice.to_dict()["not_finite"]["finite"])
+        self.assertIn("as it does while it looks for its scale", " ".join(str(advice).split()))
+
+    def test_an_overflow_beside_an_exact_zero_is_no_pole(self):
+        x = random_batch(4, 8, scale=1e25)
+        x[0, 0] = 0
+        (found,) = self.of(Op(lambda x: x / (1 + x**2).sqrt()), torch.nn.Linear(8, 2), x=x, steps=1).nonfinite()
+        self.assertEqual((found.layer, found.op, found.arose), ("0", "pow", True))
+
+    def test_what_becomes_zero_inside_counts_against_the_range(self):
+        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: (x * 1e-3) * (x * 1e-6)), torch.nn.Linear(8, 2))
+        (row,) = w.advise().to_dict()["keep_fp32"]
+        self.assertEqual((row["layer"], row["reasons"][0]["what"]), ("1", "inside"))
+        self.assertRegex(row["reasons"][0]["text"], r"inside: mul at .*watch_nonfinite_test.py:\d+ makes \d+ of 32 values zero")
+
+    def test_eps_that_is_zero_in_the_dtype_is_named(self):
+        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x + 1e-12), torch.nn.Linear(8, 2))
+        self.assertIn("1: inside: 1e-12 is 0 in float16, where add at ", " ".join(str(w.advise()).split()))
+
+    def test_an_optimizers_eps_that_is_zero_in_the_dtype_of_its_state(self):
+        for eps, lost in ((1e-8, True), (1e-4, False)):
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 2))
+            optimizer = HalfAdam(model.parameters(), {"eps": eps})
+            x = random_batch(4, 8)
+            x[:, 3] = 0
+            with binade.torch.watch(model, optimizer) as w:
+                train(model, 3, w, optimizer, x=x)
+            self.assertEqual([(row["optimizer"], row["eps"], row["dtype"], row["layers"][0]) for row in w.advise().to_dict()["eps"]],
+                             [("HalfAdam", 1e-8, "F16", "0")] * lost)
+            if lost:
+                found = w.first_nonfinite()
+                self.assertEqual((found.layer, found.phase), ("0", "step"))
+                self.assertTrue(found.text.endswith("HalfAdam's eps 1e-08 is 0 in F16, the dtype of exp_avg_sq"), found.text)
+                self.assertRegex(found.text, r"exp_avg_sq \S+ … \S+, \d+ zeros")
+                advice = " ".join(str(w.advise()).split())
+                self.assertIn("HalfAdam's eps 1e-08 is 0 in F16", advice)
+                self.assertIn("Which layers need FP32 is not known of a run that was not finite.", advice)
+                self.assertNotIn("No layer needs FP32", advice)
+
+    def test_the_loss_alone(self):
+        model, loss = new_net(), torch.nn.MSELoss()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer) as w:
+            for _ in range(2):
+                optimizer.zero_grad()
+                loss(model(torch.ones(3, 4)), torch.full((3, 2), 1e25)).backward()
+                optimizer.step()
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.phase), (0, "MSELoss", "mse_loss", "forward"))
+
+    def test_a_forward_that_raises_leaves_nothing_open(self):
+        class Raises(torch.nn.Module):
+            def forward(self, x):
+                raise KeyError
+
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Raises())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer):
+            for _ in range(2):
+                self.assertRaises(KeyError, model, torch.ones(3, 4))
+        self.assertEqual(len_of_modes(), 0)
+
+
+def len_of_modes():
+    """Returns how many modes of torch see ops now."""
+    return torch._C._len_torch_dispatch_stack() if hasattr(torch._C, "_len_torch_dispatch_stack") else int(
+        torch._C._get_torch_dispatch_mode() is not None)
 
 
 class TensorsThatWait(CliCase):

@@ -8,6 +8,7 @@ import textwrap
 from .. import _binade
 from .._documents import Document, page, table
 from ._alerts import GRADIENTS, log2_of
+from ._ill import eps_text, ill_of, none_kept, with_inside
 
 SHOWN = 12  # layers of a list in the text
 HALVES = {"F16": "binary16", "BF16": "bfloat16"}
@@ -23,7 +24,11 @@ class Advice(Document):
     formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
                   the values; s_min_log2 and s_max_log2, between which a scale for this layer must lie; text; and status: "ok",
                   "all zero" or "no finite value"
-    keep_fp32     the layers that FP16 harms even at the recommended loss scale, with reasons
+    not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
+                  steps trained nothing; skipped: steps that a scaler skipped; lines: all that in words
+    keep_fp32     the layers that FP16 harms even at the recommended loss scale, and those in which an op overflowed, made NaN or
+                  made zero what is not, with reasons
+    eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
     states        what binary16 would lose of each state of the optimizer, unscaled
     already_zero  the share of zeros in gradients that the run had in FP16, since what had become zero before is not seen
@@ -65,7 +70,9 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
     of = {
         "loss_scale": scale,
         "formats": formats_of(merged, options),
-        "keep_fp32": kept(merged, at, target_loss),
+        "not_finite": ill_of(run, merged),
+        "keep_fp32": with_inside(kept(merged, at, target_loss), run),
+        "eps": run._eps,
         "autocast": casts(layers, merged),
         "states": states(run, layers),
         "already_zero": already_zero(layers, merged),
@@ -132,7 +139,7 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
+    out = [*of["not_finite"]["lines"], f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
     if of["already_zero"] is not None:
         out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what "
                    "has died among them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what "
@@ -147,7 +154,8 @@ def text_of(of):
     out.append("Narrowest of e4m3, e5m2, binary16, bfloat16 whose range serves, with a scale of its own:")
     for (role, what), names in sorted(by_format.items()):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
-    out += kept_text(of["keep_fp32"])
+    out += kept_text(of["keep_fp32"]) or [none_kept(of["not_finite"])]
+    out += eps_text(of["eps"])
     out += autocast_text(of["autocast"])
     ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3),
                  key=lambda row: -(row["lost_l2"] or 0))
@@ -162,7 +170,7 @@ def text_of(of):
 
 def kept_text(rows):
     if not rows:
-        return ["No layer needs FP32 for its range."]
+        return []
     more = len(rows) - SHOWN
     return (["Keep in FP32, or scale apart:"]
             + [f"  {row['layer']}: " + "; ".join(reason["text"] for reason in row["reasons"]) for row in rows[:SHOWN]]

@@ -13,6 +13,7 @@ import torch
 
 from ._attaching import passes_by, repeats
 from ._gaps import Gaps, why_uncounted
+from ._looking import InsideHooks
 from ._names import outputs_of
 from ._optimizer_hooks import OptimizerHooks, watching
 from ._step import Seen, Step, gradient_by_name, inputs_of
@@ -24,7 +25,7 @@ TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 
 
-class Hooks(OptimizerHooks):
+class Hooks(InsideHooks, OptimizerHooks):
     """The hooks of one watched run.
 
     names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
@@ -62,6 +63,7 @@ class Hooks(OptimizerHooks):
             self._own.add(id(module))
             self._undo.append(module.register_forward_hook(self._own_forward).remove)
         self._undo.append(torch.nn.modules.module.register_module_forward_hook(self._forward).remove)
+        self.attach_inside()
 
     def detach(self, well):
         """Removes all hooks. well: whether the loop ended without an exception."""
@@ -101,6 +103,7 @@ class Hooks(OptimizerHooks):
             self._plan.harmless.add(harmless.layer)
             self._drop(harmless)
             self.note(f"{harmless.layer} gave Inf in step {step.number} and nothing after it was ill: its Inf is passed over")
+        self._see_inside(step, harmless is not None)
         self._most_passes = max(self._most_passes, step.passes)
         self._begin_step(step.number + 1)
         self._ended(step)
@@ -145,7 +148,7 @@ class Hooks(OptimizerHooks):
     def _see_outputs(self, module, args, out):
         step = self._step
         name = self._names.modules.get(id(module))
-        if name is None:
+        if name is None or self._is_again:
             return
         step.is_empty = False
         with_grad = torch.is_grad_enabled()
@@ -164,6 +167,8 @@ class Hooks(OptimizerHooks):
                 step.outputs.add(name, out, (module, args))
                 if out.requires_grad:
                     self._hang_on(out, name, False)
+                    if step.nodes is not None:
+                        step.nodes.claim(name, args, out)
                 return
         inputs = functools.partial(inputs_of, module, args)
         for layer, x in outputs_of(module, name, out, self._names.order):
@@ -186,6 +191,8 @@ class Hooks(OptimizerHooks):
                     step.outputs.add(layer, values, (module, args))
             if with_grad and x.requires_grad:
                 self._hang_on(x, layer, is_block)
+                if step.nodes is not None:
+                    step.nodes.claim(name, args, x)
 
     def _hang_on(self, x, layer, is_block):
         hook = functools.partial(on_gradient, self._myself, layer, is_block)

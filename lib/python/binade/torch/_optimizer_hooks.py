@@ -11,6 +11,7 @@ import torch
 
 from .. import _binade
 from ._attaching import living_optimizers, outer_of, takes_closure, wrap
+from ._eps import note_lost_eps
 from ._gaps import why_uncounted
 from ._run import SCALED, add_to
 from ._states import values_of
@@ -78,6 +79,8 @@ class OptimizerHooks:
 
     def _scale(self, scaler, inner, *args, **kwargs):
         self._step.scaler, self._step.scale_is_known = scaler, False
+        if args:
+            self._see_loss("the loss", args[0])
         return inner(*args, **kwargs)
 
     def _parameters(self, optimizer):
@@ -209,6 +212,7 @@ class OptimizerHooks:
             return
         if not step.counted:
             return
+        note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
         for parameter, values, parts in self._parameters(optimizer):
             before = step.copies.pop(id(parameter), None)
             if before is not None and before.element_size() > 1:

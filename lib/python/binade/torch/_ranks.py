@@ -59,7 +59,12 @@ def reduced(run, group, replicated):
                    _binade._UpdateCounts.from_bytes)))
     layers = {}
     notes, found = [], []
-    for rank, (of, told, events) in enumerate(gathered((run.layers, run.notes, run.nonfinite()), group)):
+    inside, meant = {}, set()
+    for rank, (of, told, events, ill, harmless) in enumerate(
+            gathered((run.layers, run.notes, run.nonfinite(), run._inside, run._meant), group)):
+        for layer, texts in ill.items():
+            inside.setdefault(layer, {}).update(texts)
+        meant |= harmless
         for key, layer in of.items():
             if key in layers:
                 layers[key].see(layer)
@@ -68,4 +73,6 @@ def reduced(run, group, replicated):
         notes += [note for note in told if note not in notes]
         found += [(event.step, rank, event) for event in events]
     found.sort(key=lambda row: row[:2])
-    return Run(run.every, windows, layers, notes, [event for _, _, event in found])
+    out = Run(run.every, windows, layers, notes, [event for _, _, event in found])
+    out._inside, out._meant, out._eps = inside, meant, run._eps
+    return out

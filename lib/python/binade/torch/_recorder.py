@@ -194,21 +194,28 @@ def storage_of(x):
     return x.data_ptr() - x.storage_offset() * x.element_size()
 
 
-def where(names, opaque):
-    """Returns (file and line outside of torch and of this package, name of the innermost module) of the op that runs. names, opaque:
-    dicts that are kept from call to call; texts of compiled functions that call the op are entered into the second."""
-    frame, site, modules = sys._getframe(2), "", []
+def calling(opaque=None):
+    """Returns (file and line outside of torch and of this package, the modules whose forward runs, the innermost first) of the op
+    that runs. opaque: a dict into which texts of compiled functions that call the op are entered."""
+    frame, site, modules = sys._getframe(1), "", []
     while frame is not None:
         code = frame.f_code
-        text = frame_described(frame)
+        text = "" if opaque is None else frame_described(frame)
         if code.co_name in CALLERS and isinstance(frame.f_locals.get("self"), torch.nn.Module):
             modules.append(frame.f_locals["self"])
-            text = "" if wrapped_by(modules[-1]) is not None else described(modules[-1])
+            text = "" if opaque is None or wrapped_by(modules[-1]) is not None else described(modules[-1])
         if text:
             opaque[text] = None
         elif not site and not code.co_filename.startswith(OWN_FOLDERS) and not code.co_filename.startswith("<frozen"):
             site = f"{shortened(code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back
+    return site, modules
+
+
+def where(names, opaque):
+    """Returns (file and line outside of torch and of this package, name of the innermost module) of the op that runs. names, opaque:
+    dicts that are kept from call to call; texts of compiled functions that call the op are entered into the second."""
+    site, modules = calling(opaque)
     if not modules:
         return site, ""
     root = modules[-1]

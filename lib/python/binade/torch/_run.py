@@ -106,6 +106,9 @@ class Run:
         self._layers = layers
         self.notes = list(notes)
         self._nonfinite = list(nonfinite)
+        self._inside = {}  # layer: what was seen inside of it, texts as keys
+        self._meant = set()  # layers whose Inf is meant
+        self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
 
     @property
     def layers(self):
@@ -133,7 +136,7 @@ class Run:
         return sum(found[1:], copy.copy(found[0]))
 
     def first_nonfinite(self):
-        """The first NonFinite of the run, or None."""
+        """The first NonFinite of the run, or None. An overflow that vanished again inside of a module is one, too."""
         return self._nonfinite[0] if self._nonfinite else None
 
     def nonfinite(self):

@@ -5,6 +5,7 @@ import weakref
 
 import torch
 
+from ._alerts import GRADIENTS
 from ._held import Held, version_of
 from ._nonfinite import NonFinite
 from ._run import SCALED, Layer, Window, add_to
@@ -33,6 +34,8 @@ class Step:
         self.copies = {}  # id of a parameter: its values before the step
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
+        self.inside = self.nodes = None  # the Inside and the Nodes of this step, if it is looked into
+        self._causes = plan.causes
         self._counter, self._gradients, self._layers, self._tell = plan.counter, plan.gradients, layers, tell
         self._seen = {}  # id of an output: itself, and how often it was written to
         self._flags = {}  # (layer, role): whether all was finite, on a device
@@ -95,9 +98,19 @@ class Step:
         elif not summary.nan and not summary.inf:
             return True
         if summary is not None:
+            origin = None
+            if self.inside is not None:
+                origin = self.inside.origin_of(x) if role == "act" else self.nodes.origin if role in GRADIENTS else None
             self._found(layer, role, {"nan": summary.nan, "inf": summary.inf},
-                        [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()))
+                        [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()), origin)
         return False
+
+    def look_at_loss(self, name, x, inputs):
+        """Looks for Inf and NaN in the loss, after what is held inside of the model."""
+        if not self._counter.finite(x):
+            self.outputs.search()
+            self._harm = self._harm or self.event is None
+            self.look_at(name, "act", x, None, inputs)
 
     def look_at_block(self, held, role, layer, x, inputs, inside):
         """Looks at the output of a block, or its gradient; if that holds Inf or NaN, first at the tensors that were
@@ -117,9 +130,10 @@ class Step:
         if name in self._ruined:
             return None
         self._ruined.add(name)
-        return NonFinite(self.number - 1, name, "weight", {key: ill[0][key] for key in ("nan", "inf")}, [])
+        return NonFinite(self.number - 1, name, "weight", {key: ill[0][key] for key in ("nan", "inf")}, [],
+                         cause=self._causes.get(name, ""))
 
-    def _found(self, layer, role, found, inputs):
+    def _found(self, layer, role, found, inputs, origin=None):
         may_be_meant = role == "act" and not found.get("nan", 1)  # masks of attention are
         if may_be_meant and layer in self._harmless:
             return
@@ -132,7 +146,10 @@ class Step:
             if ruined is not None:
                 self._harm = True
                 self._tell(ruined)
-            self.event = NonFinite(self.number, layer, role, found, inputs, arose)
+            self.event = NonFinite(self.number, layer, role, found, inputs, arose,
+                                   cause=self._causes.get(layer, "") if role == "weight" else "")
+            if origin is not None and origin.arose:
+                self.event.come_from(origin)
             self._tell(self.event)
 
     def harmless_event(self):

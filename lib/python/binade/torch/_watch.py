@@ -34,6 +34,9 @@ class Plan:
     nonfinite: bool  # looks for Inf and NaN in every step
     ruined: set = dataclasses.field(default_factory=set)  # parameters of which was told that a step made them ill
     harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
+    inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, texts as keys
+    causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
+    eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
 def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled", loss_scale=None, windows=64, sqnr=False,
@@ -53,7 +56,7 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
         activations are divided by it.
     windows: the steps of the run are merged into at most so many windows.
     sqnr: whether squared rounding errors are summed as well, which doubles the time of a counted step.
-    nonfinite: whether the first Inf or NaN is looked for in every step.
+    nonfinite: whether the first Inf or NaN is looked for in every step, and inside of modules in steps that are counted.
     emulated: an architecture, such as "sm_90": counts as on a GPU, on the emulated device.
 
     These are counted exactly, by layer and role: act and dAct, outputs of modules and their gradients; weight, before the step;
@@ -118,7 +121,8 @@ class Watch(Run):
             raise ValueError(f"gradients {gradients!r}: one of {', '.join(GRADIENT_CHOICES)} is wanted")
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
-        self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite))
+        self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
+                          harmless=self._meant, inside=self._inside, eps=self._eps)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list

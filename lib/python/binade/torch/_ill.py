@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What advice says first of a run that was not finite, and of what was seen inside of its layers."""
+from ._alerts import GRADIENTS
+
+STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
+
+
+def runs_in_a_row(steps):
+    """Returns the first of the steps at the end of an ascending list that follow one another."""
+    first = steps[-1]
+    for step in reversed(steps[:-1]):
+        if step != first - 1:
+            break
+        first = step
+    return first
+
+
+def ill_of(run, merged):
+    """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end; skipped, how many steps a scaler
+    skipped for its gradients; lines, all that as text.
+
+    merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none.
+    """
+    events = sorted(run.nonfinite(), key=lambda event: event.step)
+    ill = [event for event in events if not event.skipped or event.phase == "forward"]
+    skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
+    lines, dead = [], False
+    if ill:
+        lines.append(f"The run was not finite: {ill[0].text}.")
+        steps = sorted({event.step for event in events if event.step >= ill[0].step})
+        dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
+        if dead:
+            lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted from then on tells of no training.")
+    else:
+        scaled = any(window.loss_scale is not None for window in run.windows)
+        rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (
+            summary.inf and not (role == "act" and layer in run._meant))]
+        rows = [row for row in rows if not (scaled and row[1] in GRADIENTS)]
+        if rows:
+            layer, role, summary = rows[0]
+            what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", summary.inf), ("NaN", summary.nan)) if n)
+            lines.append(f"The run was not finite: {what} in {role} of {layer}"
+                         + (f", and in {len(rows) - 1:,} others" if len(rows) > 1 else "") + ".")
+    finite = not lines
+    if skipped:
+        first = runs_in_a_row(skipped)
+        stuck = skipped[-1] - first >= STREAK
+        lines.append(f"The scaler skipped {len(skipped)} step{'s' * (len(skipped) > 1)} whose gradients were not finite, " + (
+            f"those from {first} to {skipped[-1]} in a row, which trained nothing: a smaller loss scale does not cure them."
+            if stuck else "as it does while it looks for its scale."))
+        dead = dead or stuck
+    return {"finite": finite, "dead": dead, "skipped": len(skipped), "lines": lines}
+
+
+def with_inside(kept, run):
+    """Returns the layers to keep in FP32 with those in which an op overflowed, made NaN or made zero what is not."""
+    rows = {row["layer"]: {**row, "reasons": list(row["reasons"])} for row in kept}
+    for layer, texts in run._inside.items():
+        row = rows.setdefault(layer, {"layer": layer, "reasons": []})
+        row["reasons"] += [{"role": "act", "what": "inside", "text": f"inside: {text}"} for text in texts]
+    return list(rows.values())
+
+
+def none_kept(of):
+    """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it."""
+    if of["finite"] and not of["dead"]:
+        return "No layer needs FP32 for its range."
+    return "Which layers need FP32 is not known of a run that was not finite."
+
+
+def eps_text(rows):
+    """Returns lines about what an optimizer adds to a divisor and is zero."""
+    return [f"{row['optimizer']}'s eps {row['eps']:g} is 0 in {row['dtype']}, the dtype of {row['of']}: where that is zero, the step "
+            f"divides by zero. Give an eps of {row['least']:.0e} or more, or keep it in FP32. It is so for "
+            f"{len(row['layers'])} parameter{'s' * (len(row['layers']) > 1)}: {', '.join(row['layers'][:12])}"
+            + (f" and {len(row['layers']) - 12} more" if len(row["layers"]) > 12 else "") + "." for row in rows]
