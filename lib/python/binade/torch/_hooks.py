@@ -14,6 +14,7 @@ import torch
 from ._attaching import passes_by, repeats
 from ._names import outputs_of
 from ._optimizer_hooks import OptimizerHooks, watching
+from ._order_hooks import OrderHooks
 from ._step import Seen, Step, gradient_by_name, inputs_of
 from ._tensors import local, placement_of
 
@@ -23,16 +24,16 @@ TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 
 
-class Hooks(OptimizerHooks):
+class Hooks(OptimizerHooks, OrderHooks):
     """The hooks of one watched run.
 
     names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
-    {(layer, role): Layer}, and notes are filled while the loop runs. ended(Step) is called at the end of a step, tell(NonFinite)
+    {(layer, role): Layer}, notes and mistakes, lists, are filled while the loop runs. ended(Step) is called at the end of a step, tell(NonFinite)
     for the first Inf or NaN of a step, and drop(NonFinite) if that did no harm.
     """
 
-    def __init__(self, names, plan, first, layers, notes, ended, tell, drop):
-        self._names, self._plan, self._layers, self._notes = names, plan, layers, notes
+    def __init__(self, names, plan, first, layers, notes, mistakes, ended, tell, drop):
+        self._names, self._plan, self._layers, self._notes, self._mistakes = names, plan, layers, notes, mistakes
         self._ended, self._tell_of, self._drop = ended, tell, drop
         self._myself = weakref.ref(self)
         self._undo = []  # functions that take hooks away
@@ -46,6 +47,7 @@ class Hooks(OptimizerHooks):
         self._most_passes = 0  # forward, of the steps that are over
         self.by_hand = False  # steps end by end_step() alone
         self._begin_step(first)
+        self._begin_order()
 
     def note(self, line, warn=False):
         if line not in self._notes and len(self._notes) < 50:

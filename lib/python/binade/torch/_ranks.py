@@ -58,14 +58,15 @@ def reduced(run, group, replicated):
             merged([one[1] for one in sums], lambda layer: replicated((layer, "update")), where,
                    _binade._UpdateCounts.from_bytes)))
     layers = {}
-    notes, found = [], []
-    for rank, (of, told, events) in enumerate(gathered((run.layers, run.notes, run.nonfinite()), group)):
+    notes, found, mistakes = [], [], []
+    for rank, (of, told, events, wrong) in enumerate(gathered((run.layers, run.notes, run.nonfinite(), run.mistakes), group)):
         for key, layer in of.items():
             if key in layers:
                 layers[key].see(layer)
             else:
                 layers[key] = layer
         notes += [note for note in told if note not in notes]
+        mistakes += [mistake for mistake in wrong if mistake not in mistakes]
         found += [(event.step, rank, event) for event in events]
     found.sort(key=lambda row: row[:2])
-    return Run(run.every, windows, layers, notes, [event for _, _, event in found])
+    return Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)

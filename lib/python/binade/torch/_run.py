@@ -100,12 +100,13 @@ class Run:
     """What was counted of a run, from which reports, advice and files are made. A Watch is a Run; Watch.all_reduce()
     returns one."""
 
-    def __init__(self, every, windows, layers, notes=(), nonfinite=()):
+    def __init__(self, every, windows, layers, notes=(), nonfinite=(), mistakes=()):
         self.every = every
         self._windows = windows
         self._layers = layers
         self.notes = list(notes)
         self._nonfinite = list(nonfinite)
+        self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 
     @property
     def layers(self):
