@@ -10,10 +10,8 @@
 #include <memory>
 
 #include "lib/report/report.h"
-#include "lib/report/time_text.h"
 #include "tests/lib/io/files.h"
 #include "tests/lib/report/counted.h"
-#include "tests/lib/report/made_json.h"
 
 namespace binade::test::counted_run_test {
 namespace {
@@ -52,25 +50,6 @@ TEST_CASE("loss scales in use and updates come from the run") {
   REQUIRE(other.time->unpaired.size() == 1);
   CHECK(other.time->unpaired[0].name == "step000100/step7/dW (scaled)/update");
   CHECK(other.time->unpaired[0].reason == "not held against its weight in the run");
-}
-
-TEST_CASE("what weights lost in the dtype that they have is told where they lost any") {
-  const auto text = [](const Report& report) { return time_text(*report.time, false); };
-  CHECK_FALSE(has(text(report_on(made_run())), "unmoved"));
-  MadeRun made = made_run();
-  HeldUpdates& held = made.run.updates[0].counts.held;
-  held = {.asked = 8, .lost = 6, .unknown = 2, .decay_asked = 4, .decay_lost = 1, .idle = 3};
-  held.lost_by_size[5] = 4;
-  const Report report = report_on(made);
-  CHECK(has(text(report), "unmoved by gradient   75.0     -"));
-  CHECK(has(text(report), "           decay      25.0     -"));
-  CHECK(has(text(report), "below 2^-4 of the weight"));
-  const nlohmann::json json = nlohmann::json::parse(json_text(report));
-  const auto& of = json["time"]["updates"];
-  CHECK(of[0]["held"]["lost"] == nlohmann::json::array({6, 0}));
-  CHECK(of[0]["held"]["median_log2_of_ulp"] == nlohmann::json::array({-4, nullptr}));
-  CHECK(of[0]["held"]["idle"] == nlohmann::json::array({3, 0}));
-  CHECK(of[1].contains("held") != of[2].contains("held"));
 }
 
 TEST_CASE("a shape that differs is none") {
