@@ -145,20 +145,19 @@ def held(optimizer, of, parameter, part, old, new):
     if gradient is None or gradient.shape != old.shape:
         return Held({}, update)
     lr, decay = float(of.get("lr", 1)), float(of.get("weight_decay", 0) or 0)
-    asked = gradient != 0
-    many = int(torch.count_nonzero(asked))
+    many = int(torch.count_nonzero(gradient))
     if lr == 0:
         return Held({"idle": many}, update)
     kind = known_as(optimizer)
     decoupled = kind is not None and is_decoupled(kind, of) and not of.get("fused")
     counts = {"asked": many} | (decoupled_decay(old, lr * decay) if decay and decoupled else {})
     same = old == new
-    by_decay = ~asked & (old != 0) if decay and not decoupled else None
+    by_decay = (gradient == 0) & (old != 0) if decay and not decoupled else None
     if by_decay is not None:
         counts |= {"decay_asked": int(torch.count_nonzero(by_decay))}
     if not same.any() or has_master(optimizer, parameter, part, new):
         return Held(counts, update)
-    lost = same & asked
+    lost = same & (gradient != 0)
     if by_decay is not None:
         counts |= {"decay_lost": int(torch.count_nonzero(by_decay & same))}
     counts["lost"] = counts["unknown"] = int(torch.count_nonzero(lost))
