@@ -16,7 +16,7 @@ struct Rule {
 };
 
 /// Names and messages of the mistakes, in the order of OrderMistake.
-constexpr std::array<Rule, 14> rules{{
+constexpr std::array<Rule, 16> rules{{
     {"clip_before_unscale",
      "clips scaled gradients: the effective threshold is threshold / scale; call unscale_ before"},
     {"missing_update",
@@ -27,7 +27,8 @@ constexpr std::array<Rule, 14> rules{{
     {"unscale_after_step",
      "unscales after step has done so; call unscale_ before step or not at all"},
     {"double_step",
-     "steps twice with the same gradients; call update() and run a new iteration between"},
+     "steps twice with the same gradients; run a new iteration between, and update() of a loss "
+     "scaler"},
     {"clip_after_step",
      "clips gradients that step has used already; clip between unscale_ and step"},
     {"step_without_backward", "steps without gradients; run backward after zero_grad"},
@@ -45,6 +46,12 @@ constexpr std::array<Rule, 14> rules{{
      "passes"},
     {"backward_without_forward",
      "no forward pass since update(); run forward under the loss scaler first"},
+    {"backward_without_scale",
+     "divides gradients by a scale that their loss was not multiplied by; call backward on what "
+     "scale(loss) returns"},
+    {"step_with_scaled_gradients",
+     "steps with gradients that are still multiplied by the loss scale; call the scaler's step, or "
+     "unscale_ before"},
     {"backward_without_zero_grad",
      "adds to gradients that were stepped with already; call zero_grad unless this is meant", true},
 }};
@@ -52,8 +59,9 @@ constexpr std::array<Rule, 14> rules{{
 }  // namespace
 
 std::string_view training_event_name(TrainingEvent event) {
-  constexpr std::array<std::string_view, 7> names{"zero_grad", "forward", "backward", "unscale",
-                                                  "clip",      "step",    "update"};
+  constexpr std::array<std::string_view, 9> names{"zero_grad", "forward",        "backward",
+                                                  "unscale",   "clip",           "step",
+                                                  "update",    "plain_backward", "plain_step"};
   return names.at(static_cast<std::size_t>(event));
 }
 
@@ -68,14 +76,15 @@ std::vector<OrderFinding> OrderChecker::on(TrainingEvent event, std::uint64_t op
     case TrainingEvent::forward: forward_since_update_ = true; break;
     case TrainingEvent::backward:
       if (!forward_since_update_) report(OrderMistake::backward_without_forward, 0, found);
-      ++backwards_;
+      last_scaled_ = ++backwards_;
       break;
+    case TrainingEvent::plain_backward: last_plain_ = ++backwards_; break;
     case TrainingEvent::unscale: on_unscale(optimizer, found); break;
     case TrainingEvent::clip: on_clip(optimizer, found); break;
     case TrainingEvent::step: on_step(optimizer, found); break;
+    case TrainingEvent::plain_step: on_plain_step(optimizer, found); break;
     case TrainingEvent::update: on_update(found); break;
   }
-  findings_.insert(findings_.end(), found.begin(), found.end());
   ++events_;
   return found;
 }
@@ -93,6 +102,8 @@ void OrderChecker::judge_gradients(std::uint64_t optimizer, OrderMistake without
   const PerOptimizer& state = optimizers_[optimizer];
   if (backwards_ == state.zeroed) {
     report(without_backward, optimizer, found);
+  } else if (last_scaled_ <= state.zeroed) {
+    report(OrderMistake::backward_without_scale, optimizer, found);
   } else if (backwards_ == backwards_at_update_) {
     report(OrderMistake::unscale_after_update, optimizer, found);
   } else if (state.last_step > state.zeroed) {
@@ -114,15 +125,16 @@ void OrderChecker::on_unscale(std::uint64_t optimizer, std::vector<OrderFinding>
            found);
   } else {
     judge_gradients(optimizer, OrderMistake::unscale_without_backward, found);
+    if (backwards_ == state.zeroed) return;
   }
   state.unscaled = backwards_;
 }
 
 void OrderChecker::on_clip(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
   const PerOptimizer& state = optimizers_[optimizer];
-  if (state.stepped >= 0 && backwards_ == state.stepped) {
+  if (state.last_step == backwards_ && backwards_ > state.zeroed) {
     report(OrderMistake::clip_after_step, optimizer, found);
-  } else if (state.unscaled < 0) {
+  } else if (state.unscaled < 0 && last_scaled_ > state.zeroed) {
     report(OrderMistake::clip_before_unscale, optimizer, found);
   }
 }
@@ -143,6 +155,20 @@ void OrderChecker::on_step(std::uint64_t optimizer, std::vector<OrderFinding>& f
     report(OrderMistake::backward_after_unscale, optimizer, found);
   }
   state.stepped = backwards_;
+  state.last_step = backwards_;
+}
+
+void OrderChecker::on_plain_step(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
+  PerOptimizer& state = optimizers_[optimizer];
+  if (backwards_ == state.zeroed) {
+    report(OrderMistake::step_without_backward, optimizer, found);
+  } else if (state.last_step == backwards_) {
+    report(OrderMistake::double_step, optimizer, found);
+  } else if (state.unscaled < 0 && last_plain_ <= state.zeroed) {
+    report(OrderMistake::step_with_scaled_gradients, optimizer, found);
+  } else if (state.last_step > state.zeroed) {
+    report(OrderMistake::backward_without_zero_grad, optimizer, found);
+  }
   state.last_step = backwards_;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the order of the calls in a training iteration under a loss scaler (zero_grad, forward, backward, unscale,
-// clip, step, update), and names mistakes, including those for which GradScaler raises no error.
+// Checks the order of the calls in a training iteration (zero_grad, forward, backward, unscale, clip, step, update),
+// under a loss scaler or without one, and names mistakes, including those for which GradScaler raises no error.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,9 @@ enum class TrainingEvent : std::uint8_t {
   unscale,
   clip,
   step,
-  update
+  update,
+  plain_backward,  ///< of a loss that no scaler has multiplied
+  plain_step       ///< of the optimizer itself, not through a scaler
 };
 
 enum class OrderMistake : std::uint8_t {
@@ -37,6 +39,8 @@ enum class OrderMistake : std::uint8_t {
   unscale_after_update,    ///< divides by another scale than the loss was multiplied by
   backward_over_update,    ///< adds gradients of two scales
   backward_without_forward,
+  backward_without_scale,      ///< divides by a scale that the loss was not multiplied by
+  step_with_scaled_gradients,  ///< updates that are too large by the scale
   backward_without_zero_grad,  ///< a warning: the sum of gradients may be intended
 };
 
@@ -51,13 +55,13 @@ struct OrderFinding {
 std::string_view training_event_name(TrainingEvent event);
 std::string_view order_mistake_name(OrderMistake mistake);
 
-/// Checks a training's events in the order in which they happen. zero_grad, unscale, clip and step belong to one
-/// optimizer, the others to all.
+/// Checks a training's events in the order in which they happen. zero_grad, unscale, clip and the steps belong to one
+/// optimizer, the others to all. A training without a scaler has plain_backward and plain_step, and neither unscale nor
+/// update.
 class OrderChecker {
  public:
   /// Takes the next event; returns the mistakes that it reveals, if any.
   std::vector<OrderFinding> on(TrainingEvent event, std::uint64_t optimizer = 0);
-  const std::vector<OrderFinding>& findings() const { return findings_; }
 
  private:
   /// For each kind of event, how many backward passes there had been at its last occurrence; -1: it has not occurred.
@@ -74,12 +78,13 @@ class OrderChecker {
   void on_unscale(std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void on_clip(std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void on_step(std::uint64_t optimizer, std::vector<OrderFinding>& found);
+  void on_plain_step(std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void on_update(std::vector<OrderFinding>& found);
 
   std::map<std::uint64_t, PerOptimizer> optimizers_;
-  std::vector<OrderFinding> findings_;
   std::size_t events_ = 0;
   std::int64_t backwards_ = 0, backwards_at_update_ = -1;
+  std::int64_t last_scaled_ = 0, last_plain_ = 0;  ///< backwards_ after the last of either kind
   bool forward_since_update_ = false;
 };
 

@@ -49,18 +49,36 @@ TensorRole role_called(std::string_view name) {
 
 /// Of `elements` numbers at each address. The caller vouches for the memory.
 void add_updates_at(UpdateCounts& to, Whole<std::uintptr_t> weight, Whole<std::uintptr_t> update,
-                    Whole<std::size_t> elements, std::string_view dtype_name) {
-  const Dtype dtype = floating_dtype(dtype_name);
-  const Format format = *find_format(dtype.format);
+                    Whole<std::size_t> elements, std::string_view dtype_name,
+                    std::string_view update_dtype) {
+  const Format format = *find_format(floating_dtype(dtype_name).format);
+  const Format of_update =
+      update_dtype.empty() ? format : *find_format(floating_dtype(update_dtype).format);
   UpdateCounts counts;
   {
     const Released released;
     std::vector<UpdateCounts> slots(thread_count());
     add_updates(slots, {std::bit_cast<const std::byte*>(weight.value), format,
-                        std::bit_cast<const std::byte*>(update.value), format, elements.value});
+                        std::bit_cast<const std::byte*>(update.value), of_update, elements.value});
     counts = merged(slots);
   }
   merge(to, counts);
+}
+
+void add_held(UpdateCounts& to, Whole<std::uint64_t> asked, Whole<std::uint64_t> lost,
+              Whole<std::uint64_t> unknown, Whole<std::uint64_t> decay_asked,
+              Whole<std::uint64_t> decay_lost, Whole<std::uint64_t> idle,
+              const std::vector<std::uint64_t>& by_size) {
+  HeldUpdates held{.asked = asked,
+                   .lost = lost,
+                   .unknown = unknown,
+                   .decay_asked = decay_asked,
+                   .decay_lost = decay_lost,
+                   .idle = idle,
+                   .lost_by_size = {}};
+  if (by_size.size() > held.lost_by_size.size()) throw Error("by_size: more sizes than there are");
+  std::ranges::copy(by_size, held.lost_by_size.begin());
+  merge(to.held, held);
 }
 
 constexpr CountsKind updates_kind{.magic = {"binade.updates/1", 16},
@@ -108,11 +126,11 @@ void add_update_counts(nb::module_& m) {
     and a finite weight.
 )");
   counts.def(nb::init<>());
-  counts.def(
-      "add_at", &add_updates_at, "weight_address"_a, "update_address"_a, "elements"_a, "dtype"_a,
-      R"(Counts contiguous elements of both, of the dtype by safetensors' name, on all threads.
+  counts.def("add_at", &add_updates_at, "weight_address"_a, "update_address"_a, "elements"_a,
+             "dtype"_a, "update_dtype"_a = "",
+             R"(Counts contiguous elements of both, of dtypes by safetensors' names, on all threads.
 
-    The memory must be there until this returns. The update is what is subtracted from the weight: w - u is the next one.
+    update_dtype: empty: that of the weight. The memory must be there until this returns. The update is what is subtracted from the weight: w - u is the next one.
 )");
   counts.def(
       "__add__",
@@ -139,6 +157,24 @@ void add_update_counts(nb::module_& m) {
   counts.def("__copy__", [](const UpdateCounts& self) { return UpdateCounts(self); });
   counts.def_ro("values", &UpdateCounts::values);
   counts.def_ro("updates", &UpdateCounts::updates);
+  counts.def("add_held", &add_held, nb::kw_only(), "asked"_a = 0, "lost"_a = 0, "unknown"_a = 0,
+             "decay_asked"_a = 0, "decay_lost"_a = 0, "idle"_a = 0,
+             "by_size"_a = std::vector<std::uint64_t>{},
+             R"(Adds counts of updates that were asked for.
+
+    by_size: of the lost ones of a known size: at 0 those of an ulp of the weight or more, at k those below 2^(1-k) ulp.
+)");
+  const auto held_count = [&counts](const char* name, std::uint64_t HeldUpdates::*count) {
+    counts.def_prop_ro(name, [count](const UpdateCounts& self) { return self.held.*count; });
+  };
+  held_count("asked", &HeldUpdates::asked);
+  held_count("lost", &HeldUpdates::lost);
+  held_count("unknown", &HeldUpdates::unknown);
+  held_count("decay_asked", &HeldUpdates::decay_asked);
+  held_count("decay_lost", &HeldUpdates::decay_lost);
+  held_count("idle", &HeldUpdates::idle);
+  counts.def_prop_ro("median_log2_of_ulp",
+                     [](const UpdateCounts& self) { return self.held.median_log2_of_ulp(); });
 }
 
 /// A run as it grows. Reports share it, so whoever changes it meanwhile is refused.

@@ -133,7 +133,8 @@ void add_counts(nb::module_& m) {
        "Elements with an infinite operand, which count elsewhere only in values and invalid."},
       {"invalid", &EventCounts::invalid,
        "Elements that raise IEEE 754's invalid: Inf - Inf, 0 * Inf, 0 / 0, a signaling NaN, "
-       "0 * Inf + NaN, a NaN into a format without NaN. They count elsewhere only in values, nan_in "
+       "0 * Inf + NaN, a NaN into a format without NaN. They count elsewhere only in values, "
+       "nan_in "
        "and inf_in."},
       {"to_zero", &EventCounts::to_zero, "Results that were not zero and were rounded to zero."},
       {"subnormal", &EventCounts::subnormal, "Results that are subnormal after rounding."},
@@ -214,6 +215,7 @@ NB_MODULE(_binade_parts, m) {
   add_products(m);
   add_identification(m);
   add_live(m);
+  add_order_checker(m);
   add_range_summary(m);
   add_report(m);
   add_counted_run(m);

@@ -15,6 +15,7 @@ void add_grad_scaler(nanobind::module_& m);
 void add_identification(nanobind::module_& m);
 void add_live(nanobind::module_& m);
 void add_loss_scaler(nanobind::module_& m);
+void add_order_checker(nanobind::module_& m);
 void add_products(nanobind::module_& m);
 void add_range_summary(nanobind::module_& m);
 void add_report(nanobind::module_& m);

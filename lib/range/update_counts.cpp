@@ -226,7 +226,29 @@ void add_by_bits(UpdateCounts& counts, const UpdateElements& x) {
 
 }  // namespace
 
+std::optional<int> HeldUpdates::median_log2_of_ulp() const {
+  const std::uint64_t known = lost - unknown;
+  std::uint64_t above = 0;  // of at least 2^-k ulp
+  if (known == 0) return {};
+  for (std::size_t k = 0; k < sizes; ++k) {
+    above += lost_by_size[k];
+    if (above > known - above) return 1 - static_cast<int>(k);
+  }
+  return {};
+}
+
+void merge(HeldUpdates& a, const HeldUpdates& b) {
+  a.asked += b.asked;
+  a.lost += b.lost;
+  a.unknown += b.unknown;
+  a.decay_asked += b.decay_asked;
+  a.decay_lost += b.decay_lost;
+  a.idle += b.idle;
+  for (std::size_t k = 0; k < HeldUpdates::sizes; ++k) a.lost_by_size[k] += b.lost_by_size[k];
+}
+
 void merge(UpdateCounts& a, const UpdateCounts& b) {
+  merge(a.held, b.held);
   a.values += b.values;
   a.updates += b.updates;
   a.below_2_11 += b.below_2_11;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,28 @@ struct LostUpdates {
   friend bool operator==(const LostUpdates&, const LostUpdates&) = default;
 };
 
+/// What became of updates that were asked for, whatever format the weight has: those that left the weight as it was are
+/// lost. Whoever watches a training fills it; pairs of tensors do not tell what was asked for.
+struct HeldUpdates {
+  /// Sizes of lost updates u beside a weight's ulp: at 0 those with |u| >= ulp, at k those with
+  /// 2^-k·ulp <= |u| < 2^(1-k)·ulp, at the last place all smaller ones.
+  static constexpr std::size_t sizes = 32;
+
+  std::uint64_t asked = 0;    ///< elements with a gradient and a learning rate that are not zero
+  std::uint64_t lost = 0;     ///< of these
+  std::uint64_t unknown = 0;  ///< of the lost, those whose size the optimizer's states do not tell
+  std::uint64_t decay_asked = 0;  ///< elements that weight decay was to change
+  std::uint64_t decay_lost = 0;   ///< of these
+  std::uint64_t idle = 0;         ///< elements with a gradient, at a learning rate of zero
+  std::array<std::uint64_t, sizes> lost_by_size{};
+
+  /// Returns the least x from -30 to 1 for which half of the lost updates of a known size, or more, are below 2^x of
+  /// their weight's ulp; nothing if there are none.
+  std::optional<int> median_log2_of_ulp() const;
+  bool any() const { return asked != 0 || decay_asked != 0 || idle != 0; }
+  friend bool operator==(const HeldUpdates&, const HeldUpdates&) = default;
+};
+
 struct UpdateCounts {
   std::uint64_t values = 0;      ///< elements of the weight
   std::uint64_t updates = 0;     ///< elements with a finite non-zero u and a finite weight
@@ -37,11 +60,13 @@ struct UpdateCounts {
   ExactSum squares;              ///< sum of u² over the updates
   /// The updates that a weight kept in each of weight_formats loses.
   std::array<LostUpdates, weight_formats.size()> kept_in;
+  HeldUpdates held;
 
   friend bool operator==(const UpdateCounts&, const UpdateCounts&) = default;
 };
 
 /// Adds b to a.
+void merge(HeldUpdates& a, const HeldUpdates& b);
 void merge(UpdateCounts& a, const UpdateCounts& b);
 
 /// Returns sqrt(sum of u² over the lost updates / sum of u² over all updates), where `format` is an

@@ -4,6 +4,7 @@
 #include "lib/report/counts_bytes.h"
 
 #include <algorithm>
+#include <array>
 
 #include "lib/range/fate.h"
 #include "lib/text/error.h"
@@ -82,6 +83,24 @@ NamedFormat report_format_from(CountsBytesReader& from) {
   return *row;
 }
 
+namespace {
+
+/// They follow the other counts where any update was asked for.
+constexpr std::array held_counts{&HeldUpdates::asked,      &HeldUpdates::lost,
+                                 &HeldUpdates::unknown,    &HeldUpdates::decay_asked,
+                                 &HeldUpdates::decay_lost, &HeldUpdates::idle};
+
+bool is_possible(const HeldUpdates& x) {
+  std::uint64_t sized = 0;
+  const bool sums = std::ranges::all_of(x.lost_by_size, [&sized](std::uint64_t n) {
+    return !__builtin_add_overflow(sized, n, &sized);
+  });
+  return sums && x.lost <= x.asked && x.unknown <= x.lost && x.decay_lost <= x.decay_asked &&
+         sized == x.lost - x.unknown;
+}
+
+}  // namespace
+
 std::string update_bytes(const UpdateCounts& counts) {
   CountsBytes to;
   for (const std::uint64_t n : {counts.values, counts.updates, counts.below_2_11}) to.number(n);
@@ -90,6 +109,10 @@ std::string update_bytes(const UpdateCounts& counts) {
     to.number(kept.lost);
     to.number(kept.overflow);
     to.sum(kept.lost_squares);
+  }
+  if (counts.held.any()) {
+    for (const auto count : held_counts) to.number(counts.held.*count);
+    for (const std::uint64_t n : counts.held.lost_by_size) to.number(n);
   }
   return to.bytes();
 }
@@ -106,6 +129,11 @@ UpdateCounts update_from(CountsBytesReader from) {
     kept.lost_squares = from.sum();
     fits = fits && kept.lost <= out.updates && kept.overflow <= out.updates - kept.lost &&
            compare(kept.lost_squares, out.squares) <= 0;
+  }
+  if (!from.at_end()) {
+    for (const auto count : held_counts) out.held.*count = from.number();
+    for (std::uint64_t& n : out.held.lost_by_size) n = from.number();
+    fits = fits && out.held.any() && is_possible(out.held);
   }
   if (!fits || !from.at_end()) from.refuse("damaged: it has counts that no updates have");
   return out;

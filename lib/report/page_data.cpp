@@ -252,6 +252,20 @@ PageJson update_planes(const TimeReport& time, std::string& bytes) {
     out[std::string(weight_formats[f].name)] =
         share([f](const UpdateCounts& c) { return c.kept_in[f].lost; });
   }
+  const auto any_held = [](const UpdateSeries& series) {
+    return std::ranges::any_of(series.points,
+                               [](const UpdatePoint& p) { return p.counts.held.any(); });
+  };
+  if (std::ranges::none_of(time.updates, any_held)) return out;
+  const auto held = [&](std::uint64_t HeldUpdates::*lost, std::uint64_t HeldUpdates::*of) {
+    return planes.add([&](std::size_t s, std::size_t t) {
+      const UpdatePoint* point = points[s][t];
+      const bool any = point != nullptr && point->counts.held.*of != 0;
+      return any ? share_code(point->counts.held.*lost, point->counts.held.*of) : none_code;
+    });
+  };
+  out["unmoved"] = held(&HeldUpdates::lost, &HeldUpdates::asked);
+  out["decay"] = held(&HeldUpdates::decay_lost, &HeldUpdates::decay_asked);
   return out;
 }
 

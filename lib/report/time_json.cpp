@@ -4,6 +4,7 @@
 // repeated. Counts are numbers of values; "nonzero" and "values" are their denominators.
 #include "lib/report/time_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -83,6 +84,22 @@ Json step_scale_json(const StepScale& at) {
   return out;
 }
 
+Json held_json(const std::vector<UpdatePoint>& points) {
+  const auto counts = [&points](std::uint64_t HeldUpdates::*which) {
+    return column(points, [=](const UpdatePoint& p) { return integer_json(p.counts.held.*which); });
+  };
+  return {{"asked", counts(&HeldUpdates::asked)},
+          {"lost", counts(&HeldUpdates::lost)},
+          {"unknown", counts(&HeldUpdates::unknown)},
+          {"median_log2_of_ulp", column(points,
+                                        [](const UpdatePoint& p) {
+                                          return or_null(p.counts.held.median_log2_of_ulp());
+                                        })},
+          {"decay_asked", counts(&HeldUpdates::decay_asked)},
+          {"decay_lost", counts(&HeldUpdates::decay_lost)},
+          {"idle", counts(&HeldUpdates::idle)}};
+}
+
 Json update_json(const UpdateSeries& series) {
   const std::vector<UpdatePoint>& points = series.points;
   const auto counts = [&points](std::uint64_t UpdateCounts::*which) {
@@ -99,12 +116,15 @@ Json update_json(const UpdateSeries& series) {
         {"overflow", of_format(&LostUpdates::overflow)},
         {"lost_l2", column(points, [f](const UpdatePoint& p) { return lost_l2(p.counts, f); })}};
   }
-  return {{"layer", layer_json(series.layer)},
-          {"step", column(points, [](const UpdatePoint& p) { return Json(p.step); })},
-          {"values", counts(&UpdateCounts::values)},
-          {"updates", counts(&UpdateCounts::updates)},
-          {"below_2_11", counts(&UpdateCounts::below_2_11)},
-          {"formats", formats}};
+  Json out{{"layer", layer_json(series.layer)},
+           {"step", column(points, [](const UpdatePoint& p) { return Json(p.step); })},
+           {"values", counts(&UpdateCounts::values)},
+           {"updates", counts(&UpdateCounts::updates)},
+           {"below_2_11", counts(&UpdateCounts::below_2_11)},
+           {"formats", formats}};
+  const auto is_held = [](const UpdatePoint& p) { return p.counts.held.any(); };
+  if (std::ranges::any_of(points, is_held)) out["held"] = held_json(points);
+  return out;
 }
 
 }  // namespace

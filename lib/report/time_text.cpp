@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
@@ -152,6 +153,51 @@ std::string scales(const TimeReport& time, const Columns& columns) {
          end("", "S_max", &ScaleInterval::max_log2);
 }
 
+bool has_lost(const UpdatePoint& p) { return p.counts.held.lost != 0; }
+bool has_lost_decay(const UpdatePoint& p) { return p.counts.held.decay_lost != 0; }
+
+/// Returns the rows of what weights lost in the dtype that they have, where they lost any in any step.
+std::string held_updates(const std::vector<UpdatePoint>& points, const Columns& columns) {
+  std::string out;
+  const auto cells = [&](std::string_view second, std::uint64_t HeldUpdates::*lost,
+                         std::uint64_t HeldUpdates::*of) {
+    out += row(out.empty() ? "unmoved by" : "", second, columns, [&](std::uint64_t step) {
+      const UpdatePoint* at = point_at(points, step);
+      return at ? narrow_percent(part(at->counts.held.*lost, at->counts.held.*of))
+                : std::string("-");
+    });
+  };
+  if (std::ranges::any_of(points, has_lost)) {
+    cells("gradient", &HeldUpdates::lost, &HeldUpdates::asked);
+  }
+  if (std::ranges::any_of(points, has_lost_decay)) {
+    cells("decay", &HeldUpdates::decay_lost, &HeldUpdates::decay_asked);
+  }
+  return out;
+}
+
+/// Returns how small the updates were that weights lost; empty if they lost none.
+std::string held_legend(const std::vector<UpdatePoint>& points) {
+  if (std::ranges::none_of(points,
+                           [](const UpdatePoint& p) { return has_lost(p) || has_lost_decay(p); })) {
+    return "";
+  }
+  std::string out =
+      " Unmoved: per cent of the weights that a gradient, or weight decay, was to change and that "
+      "stayed as they were in the dtype that they have";
+  HeldUpdates all;
+  for (const UpdatePoint& point : points) merge(all, point.counts.held);
+  if (const std::optional<int> size = all.median_log2_of_ulp()) {
+    out += fmt::format(
+        "; half of what the optimizer wanted there was below 2^{} of the weight's ulp", *size);
+  }
+  if (all.unknown > 0) {
+    out +=
+        fmt::format("; what the optimizer wanted is not known for {} of {}", all.unknown, all.lost);
+  }
+  return out + ".";
+}
+
 std::string updates(const TimeReport& time, const Columns& columns) {
   if (time.updates.empty()) return "";
   const std::vector<UpdatePoint>& points = time.updates.front().points;  // of all layers together
@@ -166,7 +212,7 @@ std::string updates(const TimeReport& time, const Columns& columns) {
     out += cells(f == 0 ? "lost in" : "", weight_formats[f].name,
                  [f](const UpdateCounts& c) { return c.kept_in[f].lost; });
   }
-  return out;
+  return out + held_updates(points, columns);
 }
 
 std::string legend(const TimeReport& time) {
@@ -188,6 +234,7 @@ std::string legend(const TimeReport& time) {
     out +=
         " Update: per cent of the non-zero updates u; lost: a weight w kept in that format does "
         "not change, round(w - u) = w.";
+    out += held_legend(time.updates.front().points);
   }
   return wrapped(out, 2);
 }

@@ -116,6 +116,7 @@ def reports(run):
     counted = [Tensor(step, "fc", role, values) for step in (0, 60) for role, values in
                {"dW": [2.0**-26, 1.0], "weight": [0.5, 2.0], "update": [2.0**-20, 0.5]}.items()]
     pairs = [(step, "fc", [0.5, 2.0], [2.0**-20, 0.5]) for step in (0, 60)]
+    pairs[1] += ([2, 2, 1, 1, 1, 0, 0, 0, 1, *[0] * 29],)  # what the weights lost as they are
     run.write("run.binade", run_file([(0, 50, 2, 65536.0), (60, 60, 1, None)], counted, pairs, 10, ["a note"], first))
     run.says("report", "run.binade", "--json", "-")
     for told in (None, {"text": "Inf", "loss_scale": None},

@@ -3,7 +3,8 @@
 // The section over the run: its controls, its map, its lines, its sentences. Shares are those at scale 1; what S serves,
 // the intervals and the ranges follow the slider.
 
-const update_lines = [['binary16', 'half'], ['bfloat16', 'brain']];
+const update_lines = [['binary16', 'half', 'lost in binary16'], ['bfloat16', 'brain', 'lost in bfloat16'],
+  ['unmoved', 'dW', 'lost by the weights as they are']];
 
 function caption(figure, ...words) {
   figure.querySelector('figcaption').replaceChildren(...words);
@@ -114,12 +115,15 @@ function build_time(section, report, on_select) {
   function draw_updates() {
     const u = time.update_layer.indexOf(state.layer);
     const at = (name, t) => (u < 0 ? null : share_at(updates.share(name), u * n + t));
-    const lines = update_lines.map(([name, style]) => ({name, class: style,
-      values: run.steps.map((_, t) => at(name, t))}));
+    const lines = update_lines.filter(([name]) => name in time.update_planes).map(([name, style, words]) => ({name,
+      class: style, words, values: run.steps.map((_, t) => at(name, t))}));
+    const is_held = 'unmoved' in time.update_planes;
     caption(inside('updates'), element('b', {}, 'updates lost'), ' if the weight is kept in the ',
-      `format, of the non-zero updates, ${layer_words()}`);
+      `format, of the non-zero updates, ${layer_words()}`,
+      is_held ? '; unmoved: weights that stayed as they were, of those that a gradient was to change' : '');
     draw_time_lines(drawing_of('updates'), run.steps, lines, odd.steps, 'Share of updates lost over the steps',
-      (i) => at_step(i, () => lines.map((line) => `${about(line.values[i])} lost in ${line.name}`).join(', ') +
+      (i) => at_step(i, () => lines.map((line) => `${about(line.values[i])} ${line.words}`).join(', ') +
+        (is_held ? `, ${about(at('decay', i))} of weight decay` : '') +
         `; ${about(at('below_2_11', i))} below 2^-11 of the weight`));
   }
 

@@ -13,7 +13,7 @@ namespace binade::test::order_checker_test {
 namespace {
 
 TrainingEvent event_named(const std::string& name) {
-  for (int i = 0; i < 7; ++i) {
+  for (int i = 0; i < 9; ++i) {
     if (training_event_name(static_cast<TrainingEvent>(i)) == name)
       return static_cast<TrainingEvent>(i);
   }
@@ -133,28 +133,61 @@ TEST_CASE("a backward pass without a forward pass since update is named") {
   CHECK(mistakes_of("zero_grad backward step update") == "backward_without_forward");
 }
 
+TEST_CASE("loops without a scaler, and optimizers beside one, have no mistake") {
+  const std::string step = "zero_grad plain_backward clip plain_step ";
+  CHECK(mistakes_of(step + step + step) == "");
+  CHECK(mistakes_of("zero_grad plain_backward plain_backward clip plain_step " + step) == "");
+  CHECK(
+      mistakes_of("plain_backward clip:1 clip:2 plain_step:1 plain_step:2 zero_grad:1 zero_grad:2 "
+                  "plain_backward plain_step:1 plain_step:2") == "");
+  const std::string beside =
+      "zero_grad:1 zero_grad:2 forward backward plain_backward step:1 update plain_step:2 ";
+  CHECK(mistakes_of(beside + beside) == "");
+  // unscaled by the scaler, and stepped without it
+  const std::string by_hand = "zero_grad forward backward unscale clip plain_step update ";
+  CHECK(mistakes_of(by_hand + by_hand) == "");
+}
+
+TEST_CASE("mistakes without a scaler are named") {
+  CHECK(mistakes_of("zero_grad plain_backward plain_step clip") == "clip_after_step");
+  CHECK(mistakes_of("plain_backward zero_grad plain_step") == "step_without_backward");
+  CHECK(mistakes_of("zero_grad plain_backward plain_step plain_step") == "double_step");
+  CHECK(mistakes_of("plain_backward plain_step plain_backward plain_step") ==
+        "backward_without_zero_grad");
+}
+
+TEST_CASE("a loss that was not scaled and a step that goes past the scaler are named") {
+  CHECK(mistakes_of("zero_grad forward plain_backward step update") == "backward_without_scale");
+  CHECK(mistakes_of("zero_grad forward plain_backward unscale step update") ==
+        "backward_without_scale");
+  CHECK(mistakes_of("zero_grad forward backward plain_step") == "step_with_scaled_gradients");
+  CHECK(mistakes_of("zero_grad forward backward clip plain_step") ==
+        "clip_before_unscale step_with_scaled_gradients");
+}
+
 TEST_CASE("gradients that were stepped with already are a warning") {
   CHECK(mistakes_of("zero_grad forward backward step update forward backward step update") ==
         "backward_without_zero_grad");
   OrderChecker checker;
+  std::vector<OrderFinding> findings;
   for (int i = 0; i < 2; ++i) {
     for (const auto event : {TrainingEvent::forward, TrainingEvent::backward, TrainingEvent::step,
                              TrainingEvent::update}) {
-      checker.on(event, 1);
+      for (const OrderFinding& finding : checker.on(event, 1)) findings.push_back(finding);
     }
   }
-  REQUIRE(checker.findings().size() == 1);
-  CHECK(checker.findings().front().warning);
-  CHECK(checker.findings().front().event == 6);
-  CHECK(checker.findings().front().optimizer == 1);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings.front().warning);
+  CHECK(findings.front().event == 6);
+  CHECK(findings.front().optimizer == 1);
 }
 
 TEST_CASE("the mistakes other than the last are no warnings, and every one has a name of its own") {
   OrderChecker checker;
-  checker.on(TrainingEvent::clip, 7);
-  REQUIRE(checker.findings().size() == 1);
-  CHECK_FALSE(checker.findings().front().warning);
-  for (int i = 0; i < 14; ++i) {
+  const std::vector<OrderFinding> findings = checker.on(TrainingEvent::plain_step, 7);
+  REQUIRE(findings.size() == 1);
+  CHECK_FALSE(findings.front().warning);
+  for (int i = 0; i < 16; ++i) {
     for (int j = 0; j < i; ++j) {
       CHECK(order_mistake_name(static_cast<OrderMistake>(i)) !=
             order_mistake_name(static_cast<OrderMistake>(j)));

@@ -107,6 +107,28 @@ class CountedRuns(CliCase):
             with self.assertRaises(ValueError):
                 _binade._UpdateCounts.from_bytes(data[:size])
 
+    def test_what_weights_lost_adds_up_and_goes_through_bytes(self):
+        counts = _binade._UpdateCounts()
+        counts.add_held()
+        self.assertEqual(counts, _binade._UpdateCounts())
+        counts.add_held(asked=5, lost=3, unknown=1, decay_asked=4, decay_lost=2, idle=1, by_size=[0, 0, 2])
+        data = counts.to_bytes()
+        again = _binade._UpdateCounts.from_bytes(data)
+        self.assertEqual(again, counts)
+        self.assertNotEqual(again, _binade._UpdateCounts())
+        again += counts
+        self.assertEqual([getattr(again, name) for name in ("asked", "lost", "unknown", "decay_asked", "decay_lost", "idle")],
+                         [10, 6, 2, 8, 4, 2])
+        self.assertEqual((counts.median_log2_of_ulp, _binade._UpdateCounts().median_log2_of_ulp), (-1, None))
+        for wrong in ({"asked": 1, "lost": 2}, {"asked": 2, "lost": 2}, {"decay_lost": 1, "idle": 1},
+                      {"asked": 1, "lost": 1, "by_size": [1, 1]}, {"asked": 1, "lost": 1, "unknown": 2}):
+            bad = _binade._UpdateCounts()
+            bad.add_held(**wrong)
+            with self.assertRaisesRegex(ValueError, "it has counts that no updates have"):
+                _binade._UpdateCounts.from_bytes(bad.to_bytes())
+        with self.assertRaisesRegex(ValueError, "by_size"):
+            counts.add_held(by_size=[0] * 33)
+
     def test_updates_are_read_in_every_floating_dtype(self):
         weights, updates = np.array([1, 1, 2], "e"), np.array([2**-11, 2**-12, 2**-5], "e")
         self.assertEqual(updates_of(weights, updates, "F16"), updates_of(weights.astype("f"), updates.astype("f")))

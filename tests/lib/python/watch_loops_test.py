@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.watch on the forward and backward passes that people write: each kind by itself, on models of two or three
+# binade.torch.watch on the forward and backward passes that people write, and on the order of their calls: each kind by itself, on models of two or three
 # layers, against tensors that the loop hands over itself (watch_oracle.py). It runs in the interpreter that has torch (Debian's
 # python3-torch). SKIP without it.
 # watch_loops_test.py BINADE
 import dataclasses
 import sys
+import warnings
 
 try:
     import numpy as np
     import torch
     from torch import nn
+    from torch.nn.utils import clip_grad_norm_
     from torch.utils.checkpoint import checkpoint
+
+    import binade.torch
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -333,6 +337,191 @@ class Gradients(CliCase):
 
         dump, _ = judge(self, train)
         self.assertEqual((dump.arrays[0, "emb", "dW"].size, dump.arrays[1, "emb", "dW"].size), (3 * 4, 3 * 4))
+
+
+class Loop:
+    """A loop whose calls a test gives by name, with two optimizers, 0 and 1, of a layer each."""
+
+    def __init__(self, scaled, every=2):
+        torch.manual_seed(0)
+        self.model, self.x = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1)), torch.randn(3, 4)
+        self.optimizers = [torch.optim.SGD(layer.parameters(), lr=0.01) for layer in self.model]
+        self.scaler = binade.torch.LossScaler(init_scale=2.0**12) if scaled else None
+        self.options = {"scaler": self.scaler, "every": every}
+
+    def loss(self):
+        return self.model(self.x).square().mean()
+
+    def scale(self):
+        self.scaled = self.scaler.scale(self.loss())
+
+    def backward(self):
+        self.scale()
+        self.scaled.backward()
+
+    def plain_backward(self):
+        self.loss().backward()
+
+    def by_autograd_grad(self):
+        for p, g in zip(self.model.parameters(), torch.autograd.grad(self.loss(), list(self.model.parameters()))):
+            p.grad = g
+
+    def none(self):
+        for p in self.model.parameters():
+            p.grad = None
+
+    def zero_by_hand(self):
+        for p in self.model.parameters():
+            if p.grad is not None:
+                p.grad.zero_()
+
+    def model_zero_grad(self):
+        self.model.zero_grad()
+
+    def clip(self, limit=1.0):
+        clip_grad_norm_(self.model.parameters(), limit)
+
+    def clip_value(self):
+        nn.utils.clip_grad_value_(list(self.model.parameters()), clip_value=1.0)
+
+    def clip_at_the_scale(self):
+        self.clip(self.scaler.get_scale())
+
+    def norm(self):
+        self.clip(float("inf"))
+
+    def only(self, n):
+        for k, layer in enumerate(self.model):
+            layer.requires_grad_(k == n)
+
+    def both(self):
+        self.model.requires_grad_(True)
+
+    def update(self):
+        self.scaler.update()
+
+    def closure(self, n):
+        def closure():
+            self.optimizers[n].zero_grad()
+            loss = self.loss()
+            loss.backward()
+            return loss
+
+        self.optimizers[n].step(closure)
+
+    def call(self, word):
+        name, _, n = word.partition(":")
+        if hasattr(self, name):
+            return getattr(self, name)(*map(int, n))
+        for optimizer in [self.optimizers[int(n)]] if n else self.optimizers:
+            if name in ("step", "unscale_"):
+                getattr(self.scaler, name)(optimizer)
+            else:
+                getattr(optimizer, name.removeprefix("plain_"))()
+
+    def run(self, words, steps=3):
+        with warnings.catch_warnings(record=True) as self.warned:
+            warnings.simplefilter("always")
+            with binade.torch.watch(self.model, self.optimizers, **self.options) as w:
+                for word in words.split() * steps:
+                    try:
+                        self.call(word)
+                    except (RuntimeError, AssertionError):  # GradScaler's own
+                        break
+        return w
+
+
+class OrderOfCalls(CliCase):
+    def test_healthy_orders_are_no_mistakes(self):
+        for words in ("zero_grad backward unscale_ clip step update", "backward backward unscale_ clip step update zero_grad",
+                      "none backward step update", "backward step update none", "backward step update zero_by_hand",
+                      "model_zero_grad backward step update", "zero_grad backward norm step update",
+                      "zero_grad backward clip_at_the_scale step update", "zero_grad backward unscale_:0 step:0 step:1 update",
+                      "zero_grad backward unscale_ clip plain_step update", "zero_grad backward unscale_ update",
+                      # two losses in turn, each of one optimizer
+                      "zero_grad only:0 backward step:0 update only:1 backward step:1 update both",
+                      "none only:0 backward step:0 update only:1 backward step:1 update both",
+                      "zero_grad only:0 backward both only:1 plain_backward both step:0 update plain_step:1"):
+            with self.subTest(words):
+                self.assertEqual(Loop(True).run(words).mistakes, [])
+        for words in ("zero_grad plain_backward clip plain_step", "plain_backward plain_backward clip plain_step zero_grad",
+                      "none plain_backward plain_step", "plain_backward plain_step zero_by_hand", "by_autograd_grad plain_step",
+                      "zero_grad by_autograd_grad clip plain_step", "closure:0 closure:1", "plain_backward plain_step:0 zero_grad:0",
+                      "model_zero_grad plain_backward plain_step"):
+            with self.subTest(words):
+                w = Loop(False).run(words)
+                self.assertEqual((w.mistakes, [note for note in w.notes if "order" in note]), ([], []))
+
+    def test_each_mistake_is_named_once_and_warned_of_once(self):
+        both = "SGD (optimizer 1)", "SGD (optimizer 2)"
+        for words, mistake, step, optimizers in (
+                ("zero_grad backward clip step update", "clip_before_unscale", 0, both),
+                ("zero_grad backward clip_value unscale_ step update", "clip_before_unscale", 0, both),
+                ("zero_grad backward unscale_:0 clip step update", "clip_before_unscale", 0, both[1:]),
+                ("zero_grad backward step clip update", "clip_after_step", 1, both),
+                ("zero_grad backward step", "missing_update", 1, both[:1]),
+                ("zero_grad backward unscale_ unscale_ step update", "double_unscale", 0, both[:1]),
+                ("zero_grad backward step unscale_ update", "unscale_after_step", 1, both[:1]),
+                ("zero_grad backward step step update", "double_step", 1, both[:1]),
+                ("backward zero_grad step update", "step_without_backward", 0, both[:1]),
+                ("backward step zero_grad unscale_ update", "unscale_after_step", 1, both[:1]),
+                ("scale zero_grad unscale_ step update", "unscale_without_backward", 0, both),
+                ("zero_grad backward update", "update_without_step", 0, ("the loop",)),
+                ("zero_grad backward unscale_ backward step update", "backward_after_unscale", 0, both),
+                ("zero_grad backward step:0 update step:1", "unscale_after_update", 0, both[1:]),
+                ("zero_grad backward step:0 update backward step:1 update", "backward_over_update", 0, both[1:]),
+                ("backward step update", "backward_without_zero_grad", 1, both),
+                ("zero_grad scale plain_backward step update", "backward_without_scale", 0, both),
+                ("zero_grad backward plain_step", "step_with_scaled_gradients", 0, both)):
+            with self.subTest(words):
+                loop = Loop(True)
+                w = loop.run(words)
+                found = [one for one in w.mistakes if one.mistake == mistake]
+                self.assertEqual([(one.step, one.optimizer) for one in found][:len(optimizers)],
+                                 [(step, name) for name in optimizers], w.mistakes)
+                self.assertLessEqual({one.mistake for one in w.mistakes} - {mistake},
+                                     {"step_without_backward"} if mistake == "unscale_without_backward" else set())
+                for one in w.mistakes:
+                    self.assertEqual(w.notes.count(str(one)), 1)
+                    self.assertEqual(sum(str(one) in str(warning.message) for warning in loop.warned), 1)
+                if w.windows:
+                    advice = w.advise()
+                    self.assertEqual([row["mistake"] for row in advice.to_dict()["mistakes"]], [one.mistake for one in w.mistakes])
+                    self.assertIn(found[0].text, " ".join(str(advice).split()))
+                    self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
+
+    def test_mistakes_without_a_scaler_are_named(self):
+        for words, mistake in (("plain_backward plain_step", "backward_without_zero_grad"),
+                               ("zero_grad plain_backward plain_step clip", "clip_after_step"),
+                               ("plain_backward zero_grad plain_step", "step_without_backward"),
+                               ("zero_grad plain_backward plain_step plain_step", "double_step")):
+            with self.subTest(words):
+                self.assertEqual({one.mistake for one in Loop(False).run(words).mistakes}, {mistake})
+
+    def test_what_was_put_in_torchs_place_is_taken_away_and_changes_nothing(self):
+        before = torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_
+        bits = []
+        for watching in (False, True):
+            loop = Loop(True)
+            state = torch.get_rng_state()
+            words = "zero_grad backward clip unscale_ clip step update".split() * 3
+            if watching:
+                loop.run(" ".join(words), 1)
+            else:
+                for word in words:
+                    loop.call(word)
+            self.assertTrue(torch.equal(state, torch.get_rng_state()))
+            bits.append([p.detach().numpy().tobytes() for p in loop.model.parameters()])
+        self.assertEqual(*bits)
+        self.assertEqual((torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_), before)
+        with warnings.catch_warnings(), binade.torch.watch(loop.model, loop.optimizers) as outer, \
+                binade.torch.watch(loop.model, loop.optimizers) as inner:
+            warnings.simplefilter("ignore")
+            for word in ("zero_grad", "plain_backward", "plain_step", "clip"):
+                loop.call(word)
+        self.assertEqual([len(w.mistakes) for w in (outer, inner)], [2, 2])
+        self.assertEqual((torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_), before)
+        self.assertFalse({"zero_grad", "step"} & vars(loop.optimizers[0]).keys())
 
 
 if __name__ == "__main__":

@@ -125,6 +125,33 @@ TEST_CASE("the lost share of the norm is that of the lost updates") {
   CHECK(lost_l2(far, 0) == 0x1p-900);
 }
 
+TEST_CASE("half of the lost updates or more are below the size that is told") {
+  HeldUpdates held;
+  CHECK_FALSE(held.any());
+  CHECK_FALSE(held.median_log2_of_ulp().has_value());
+  held.asked = 10;
+  held.lost = held.unknown = 2;
+  CHECK_FALSE(held.median_log2_of_ulp().has_value());  // the sizes are not known
+  held.lost = 6;
+  held.lost_by_size[3] = held.lost_by_size[5] =
+      2;  // two are at least 1/8 of an ulp, two below 1/16
+  CHECK(held.median_log2_of_ulp() == -4);
+  held.lost_by_size[3] = 3;
+  held.lost_by_size[5] = 1;
+  CHECK(held.median_log2_of_ulp() == -2);
+  HeldUpdates tiny{.asked = 1, .lost = 1};
+  tiny.lost_by_size.back() = 1;
+  CHECK(tiny.median_log2_of_ulp() == -30);
+  UpdateCounts sum = one(1, 1), other;
+  other.held = held;
+  merge(sum, other);
+  merge(sum, other);
+  CHECK(sum.held.any());
+  CHECK(sum.held.asked == 20);
+  CHECK(sum.held.lost == 12);
+  CHECK(sum.held.lost_by_size[3] == 6);
+}
+
 /// Weights and, for each, updates around the deciding sizes: halves and quarters of the
 /// spacing of numbers, 2^-11 of the weight, tiny and large ones.
 struct Pairs {

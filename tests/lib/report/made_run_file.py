@@ -99,7 +99,8 @@ class Tensor(NamedTuple):
 
 
 def run_file(windows, tensors, updates=(), every=50, notes=(), first_nonfinite=None):
-    """windows: (first, last, steps, loss scale or None). updates: (step, layer, weights, updates)."""
+    """windows: (first, last, steps, loss scale or None). updates: (step, layer, weights, updates), and perhaps what the weights
+    lost as they are: numbers, 6 counts and 32 sizes."""
     out = b"binade.run/1\n\0\0\0" + numbers(every, len(notes)) + b"".join(map(text, notes))
     out += text(json.dumps(first_nonfinite) if first_nonfinite else "") + numbers(len(windows))
     for first, last, steps, scale in windows:
@@ -110,6 +111,6 @@ def run_file(windows, tensors, updates=(), every=50, notes=(), first_nonfinite=N
         out += numbers(tensor.step) + text(tensor.layer) + text(tensor.role) + text(tensor.dtype)
         out += numbers(tensor.shape is not None, len(shape), *shape, len(tensor.values))
     out += numbers(len(updates))
-    for step, layer, weights, of_weights in updates:
-        out += numbers(step) + text(layer) + text(update_counts(weights, of_weights))
+    for step, layer, weights, of_weights, *held in updates:
+        out += numbers(step) + text(layer) + text(update_counts(weights, of_weights) + numbers(*held[0] if held else ()))
     return with_checksum(out + b"".join(text(summary(tensor.values)) for tensor in tensors))

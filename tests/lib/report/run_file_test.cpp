@@ -42,7 +42,8 @@ std::string with_checksum(std::string bytes) {
 TEST_CASE("a run is read as it was written, with squared errors and without") {
   const Folder folder;
   for (const auto& columns : {std::vector<ErrorColumn>{}, error_columns({})}) {
-    const MadeRun made = made_run(columns);
+    MadeRun made = made_run(columns);
+    made.run.updates[3].counts.held = {.asked = 3, .lost = 2, .unknown = 2, .idle = 1};
     write_run(made.run, made.summaries, folder / "run.binade");
     const auto file = open_run(std::make_shared<const InputFile>(folder / "run.binade"));
     const CountedRun* const run = run_in(*file);

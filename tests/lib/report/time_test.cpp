@@ -9,8 +9,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include "lib/report/text.h"
+#include "lib/report/time_text.h"
+#include "tests/lib/io/files.h"
+#include "tests/lib/report/counted.h"
 #include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
 #include "tests/lib/report/made_steps.h"
@@ -322,6 +326,30 @@ TEST_CASE("the JSON has a column per number and says where each tensor stands") 
   CHECK(time["loss_scale"][1]["s_max_log2"] == 14);
   CHECK(time["updates"][1]["formats"]["binary16"]["lost"] == Json::array({1}));
   CHECK(json["gradients"]["values"] == 6);
+}
+
+TEST_CASE("what weights lost in the dtype that they have is told where they lost any") {
+  const auto text = [](const Report& report) { return time_text(*report.time, false); };
+  const auto report_on = [](const MadeRun& made) {
+    return read_report(inputs_of(std::make_shared<const CountedRun>(made.run),
+                                 std::make_shared<const std::vector<RangeSummary>>(made.summaries),
+                                 {}));
+  };
+  CHECK_FALSE(has(text(report_on(made_run())), "unmoved"));
+  MadeRun made = made_run();
+  HeldUpdates& held = made.run.updates[0].counts.held;
+  held = {.asked = 8, .lost = 6, .unknown = 2, .decay_asked = 4, .decay_lost = 1, .idle = 3};
+  held.lost_by_size[5] = 4;
+  const Report report = report_on(made);
+  CHECK(has(text(report), "unmoved by gradient   75.0     -"));
+  CHECK(has(text(report), "           decay      25.0     -"));
+  CHECK(has(text(report), "below 2^-4 of the weight"));
+  const Json json = Json::parse(json_text(report));
+  const auto& of = json["time"]["updates"];
+  CHECK(of[0]["held"]["lost"] == Json::array({6, 0}));
+  CHECK(of[0]["held"]["median_log2_of_ulp"] == Json::array({-4, nullptr}));
+  CHECK(of[0]["held"]["idle"] == Json::array({3, 0}));
+  CHECK(of[1].contains("held") != of[2].contains("held"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a watched run suggests: a loss scale, a format for each layer, layers to keep in FP32, and what autocast's casts lose."""
+import dataclasses
 import html
 import json
 import re
@@ -9,6 +10,8 @@ from .. import _binade
 from .._documents import Document, page, table
 from ._alerts import GRADIENTS, log2_of
 from ._ill import eps_text, ill_of, none_kept, with_inside
+from ._lost_updates import lost_rows, lost_text
+from ._order import order_text
 
 SHOWN = 12  # layers of a list in the text
 HALVES = {"F16": "binary16", "BF16": "bfloat16"}
@@ -31,6 +34,8 @@ class Advice(Document):
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
     states        what binary16 would lose of each state of the optimizer, unscaled
+    lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON
+    mistakes      what is wrong with the order of the loop's calls: step, optimizer, mistake, text, and warning: it may be meant
     already_zero  the share of zeros in gradients that the run had in FP16, since what had become zero before is not seen
     """
 
@@ -76,6 +81,8 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
         "autocast": casts(layers, merged),
         "states": states(run, layers),
         "already_zero": already_zero(layers, merged),
+        "lost_updates": lost_rows(run),
+        "mistakes": [dataclasses.asdict(mistake) for mistake in run.mistakes],
     }
     return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
 
@@ -139,7 +146,8 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["not_finite"]["lines"], f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
+    out = [*of["not_finite"]["lines"], *order_text(of["mistakes"]), *lost_text(of["lost_updates"], listed),
+           f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
     if of["already_zero"] is not None:
         out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what "
                    "has died among them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what "

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+from ._lost_updates import FORMATS, is_lost
 from ._nonfinite import scale_text
 
 GRADIENTS = ("dAct", "dW")
@@ -39,14 +40,36 @@ class Alert:
 
 
 @dataclasses.dataclass(frozen=True)
+class LostUpdates(Alert):
+    """An Alert that more of the updates of a layer than wanted leave its weights as they were.
+
+    share: of the updates that were asked for, by a gradient or by weight decay, as what says. format: that of the weights.
+    """
+
+    what: str = "gradient"
+
+    def __str__(self):
+        return f"step {self.step}: {self.share:.1%} of {self.layer}'s updates by {self.what} change no weight in {self.format}"
+
+
+@dataclasses.dataclass(frozen=True)
 class AlertRule:
     share: float
     roles: tuple
     format: str
     call: object
+    lost: "float | None" = None
 
-    def look(self, window):
-        """Calls the caller's function with each Alert of a watched step."""
+    def look_at_updates(self, window, layers):
+        for layer, x in window.updates.items() if self.lost is not None else ():
+            for what, lost, asked in (("gradient", x.lost, x.asked), ("weight decay", x.decay_lost, x.decay_asked)):
+                if is_lost(lost, asked, self.lost):
+                    format = FORMATS[layers[layer, "update"].dtype]
+                    self.call(LostUpdates(window.first, layer, "update", lost / asked, format, window.loss_scale, what))
+
+    def look(self, window, layers):
+        """Calls the caller's function with each Alert of a watched step. layers: {(layer, role): Layer}."""
+        self.look_at_updates(window, layers)
         for (layer, role), summary in window.summaries.items():
             if role not in self.roles or not summary.nonzero:
                 continue

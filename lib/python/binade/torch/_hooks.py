@@ -16,6 +16,7 @@ from ._gaps import Gaps, why_uncounted
 from ._looking import InsideHooks
 from ._names import outputs_of
 from ._optimizer_hooks import OptimizerHooks, watching
+from ._order_hooks import OrderHooks
 from ._step import Seen, Step, gradient_by_name, inputs_of
 from ._tensors import local, placement_of
 
@@ -25,16 +26,16 @@ TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 
 
-class Hooks(InsideHooks, OptimizerHooks):
+class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
     """The hooks of one watched run.
 
     names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
-    {(layer, role): Layer}, and notes are filled while the loop runs. ended(Step) is called at the end of a step, tell(NonFinite)
+    {(layer, role): Layer}, notes and mistakes, lists, are filled while the loop runs. ended(Step) is called at the end of a step, tell(NonFinite)
     for the first Inf or NaN of a step, and drop(NonFinite) if that did no harm.
     """
 
-    def __init__(self, names, plan, first, layers, notes, ended, tell, drop):
-        self._names, self._plan, self._layers, self._notes = names, plan, layers, notes
+    def __init__(self, names, plan, first, layers, notes, mistakes, ended, tell, drop):
+        self._names, self._plan, self._layers, self._notes, self._mistakes = names, plan, layers, notes, mistakes
         self._ended, self._tell_of, self._drop = ended, tell, drop
         self.gaps = Gaps(names, notes)
         self._myself = weakref.ref(self)
@@ -49,6 +50,7 @@ class Hooks(InsideHooks, OptimizerHooks):
         self._most_passes = 0  # forward, of the steps that are over
         self.by_hand = False  # steps end by end_step() alone
         self._begin_step(first)
+        self._begin_order()
 
     def note(self, line, warn=False):
         if line not in self._notes and len(self._notes) < 50:

@@ -13,6 +13,7 @@ from .. import _binade
 from ._attaching import living_optimizers, outer_of, takes_closure, wrap
 from ._eps import note_lost_eps
 from ._gaps import why_uncounted
+from ._lost_updates import held, known_as
 from ._run import SCALED, add_to
 from ._states import values_of
 from ._tensors import FLOATING, in_one_piece, local, placement_of
@@ -50,12 +51,15 @@ class OptimizerHooks:
             self._scaler = scaler
         if self._plan.gradients != "unscaled":
             self._wrap(scaler, "unscale_", self._unscale)
-        return self._wrap(scaler, "step", self._scaler_step)
+        sees_steps = self._wrap(scaler, "step", self._scaler_step)
+        self.attach_order_to_scaler(scaler)
+        return sees_steps
 
     def attach_optimizers(self, optimizers):
         """Attaches hooks to the given optimizers."""
         self._optimizers = list({id(one): one for one in optimizers}.values())
         for optimizer in self._optimizers:
+            self.attach_order_to_optimizer(optimizer)
             if hasattr(optimizer, "register_step_pre_hook"):
                 self._undo.append(optimizer.register_step_pre_hook(self._before_step).remove)
                 self._undo.append(optimizer.register_step_post_hook(self._after_step).remove)
@@ -205,6 +209,7 @@ class OptimizerHooks:
     @watching
     def _see_after(self, optimizer, args, kwargs):
         step = self._step
+        self._order.plainly_stepped(optimizer)
         if takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
         if id(optimizer) in step.left_out:
@@ -213,10 +218,11 @@ class OptimizerHooks:
         if not step.counted:
             return
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
+        groups = {id(parameter): group for group in optimizer.param_groups for parameter in group["params"]}
         for parameter, values, parts in self._parameters(optimizer):
             before = step.copies.pop(id(parameter), None)
             if before is not None and before.element_size() > 1:
-                self._count_update(optimizer, parameter, parts, before, in_one_piece(values).detach())
+                self._count_update(optimizer, groups[id(parameter)], parameter, parts, before, in_one_piece(values).detach())
         self._see_states(optimizer)
 
     def _inputs_of_step(self, optimizer, parameter):
@@ -225,15 +231,19 @@ class OptimizerHooks:
         states = {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
         return {"gradient": parameter.grad} | states
 
-    def _count_update(self, optimizer, parameter, parts, before, after):
+    def _count_update(self, optimizer, group, parameter, parts, before, after):
         for part in parts:
             old, new = in_one_piece(part.of(before)), in_one_piece(part.of(after))
             summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if self._plan.nonfinite and (summary.nan or summary.inf):
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
+            kept, counts = held(optimizer, group, parameter, part, old, new), _binade._UpdateCounts()
+            counts.add_held(**kept.counts)
+            if kept.counts.get("unknown") and known_as(optimizer) is None:
+                self.note(f"{type(optimizer).__name__}: what it wants is not known, so updates that change no weight have no size")
             if old.device.type == "cpu":
-                subtracted, counts = old - new, _binade._UpdateCounts()
-                counts.add_at(old.data_ptr(), subtracted.data_ptr(), old.numel(), FLOATING[old.dtype])
+                counts.add_at(old.data_ptr(), kept.update.data_ptr(), old.numel(), FLOATING[old.dtype], FLOATING[kept.update.dtype])
+            if old.device.type == "cpu" or kept.counts:
                 add_to(self._step.window.updates, {part.layer: counts})
 
     @watching

@@ -58,10 +58,10 @@ def reduced(run, group, replicated):
             merged([one[1] for one in sums], lambda layer: replicated((layer, "update")), where,
                    _binade._UpdateCounts.from_bytes)))
     layers = {}
-    notes, found = [], []
+    notes, found, mistakes = [], [], []
     inside, meant = {}, set()
-    for rank, (of, told, events, ill, harmless) in enumerate(
-            gathered((run.layers, run.notes, run.nonfinite(), run._inside, run._meant), group)):
+    for rank, (of, told, events, wrong, ill, harmless) in enumerate(
+            gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant), group)):
         for layer, texts in ill.items():
             inside.setdefault(layer, {}).update(texts)
         meant |= harmless
@@ -71,8 +71,9 @@ def reduced(run, group, replicated):
             else:
                 layers[key] = layer
         notes += [note for note in told if note not in notes]
+        mistakes += [mistake for mistake in wrong if mistake not in mistakes]
         found += [(event.step, rank, event) for event in events]
     found.sort(key=lambda row: row[:2])
-    out = Run(run.every, windows, layers, notes, [event for _, _, event in found])
+    out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
     out._inside, out._meant, out._eps = inside, meant, run._eps
     return out

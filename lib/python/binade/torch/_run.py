@@ -100,7 +100,7 @@ class Run:
     """What was counted of a run, from which reports, advice and files are made. A Watch is a Run; Watch.all_reduce()
     returns one."""
 
-    def __init__(self, every, windows, layers, notes=(), nonfinite=()):
+    def __init__(self, every, windows, layers, notes=(), nonfinite=(), mistakes=()):
         self.every = every
         self._windows = windows
         self._layers = layers
@@ -109,6 +109,7 @@ class Run:
         self._inside = {}  # layer: what was seen inside of it, texts as keys
         self._meant = set()  # layers whose Inf is meant
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
+        self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 
     @property
     def layers(self):

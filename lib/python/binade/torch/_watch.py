@@ -12,6 +12,7 @@ from .. import _binade
 from ._attaching import living_scalers, unwrapped_optimizer
 from ._gaps import listed
 from ._hooks import Hooks
+from ._lost_updates import ILL
 from ._names import Names
 from ._nonfinite import MOST
 from ._optimizer_hooks import held_by
@@ -148,7 +149,8 @@ class Watch(Run):
         self._check(names)
         self._order = names.order
         self._alike = all(type(model).__name__ == "DistributedDataParallel" for model in self._models.values())
-        self._hooks = hooks = Hooks(names, self._plan, self._step, self._layers, self.notes, self._ended, self._tell, self._drop)
+        self._hooks = hooks = Hooks(names, self._plan, self._step, self._layers, self.notes, self.mistakes, self._ended, self._tell,
+                                    self._drop)
         if names.compiled:
             runs, their = ("runs", "its") if len(names.compiled) == 1 else ("run", "their")
             hooks.note(f"{listed(names.compiled)} {runs} compiled: {their} parameters ({100 * names.compiled_share:.3g} % of all) are "
@@ -164,6 +166,7 @@ class Watch(Run):
             else:
                 hooks.attach_optimizers(self._optimizers)
             hooks.attach_modules()
+            hooks.attach_order()
         except BaseException:
             self._stop(False)
             raise
@@ -203,11 +206,12 @@ class Watch(Run):
             raise ValueError("step() outside of the with block: nothing is watched")
         self._hooks.end_by_hand()
 
-    def alerts(self, share=0.01, role=GRADIENTS, call=print, format="binary16"):
+    def alerts(self, share=0.01, role=GRADIENTS, call=print, format="binary16", lost=ILL):
         """Calls call(Alert) for each layer of a watched step in which more than this share of its non-zero values become zero.
 
         The values are those of a role (act, dAct, weight, dW, update or state, or a list of them), rounded to a format; gradients
-        are taken at the loss scale in use."""
+        are taken at the loss scale in use. Also for each layer of which more than the share lost, whatever the roles, of the
+        updates that a gradient or weight decay asks for leave the weights as they were; None: such updates are not told."""
         roles = (role,) if isinstance(role, str) else role
         if not isinstance(roles, tuple | list | set) or not roles:
             raise TypeError(f"role: one of {', '.join(ROLES)} is wanted, or several in a tuple")
@@ -216,10 +220,12 @@ class Watch(Run):
                 raise ValueError(f"role {one!r}: one of {', '.join(ROLES)} is wanted")
         if not isinstance(share, int | float) or not 0 <= share <= 1:
             raise ValueError(f"share {share!r}: a number from 0 to 1 is wanted")
+        if lost is not None and not (isinstance(lost, int | float) and 0 <= lost <= 1):
+            raise ValueError(f"lost {lost!r}: None or a number from 0 to 1 is wanted")
         if not callable(call):
             raise TypeError(f"call: a function is wanted, not {type(call).__name__}")
         _binade.RangeSummary().becomes(format)
-        self._rules.append(AlertRule(share, tuple(roles), format, call))
+        self._rules.append(AlertRule(share, tuple(roles), format, call, lost))
 
     def on_window(self, call):
         """Calls call(Window) after each window of steps that is complete, at first after every watched step; when watching ends,
@@ -297,7 +303,7 @@ class Watch(Run):
                              "they ran compiled")
         complete = self._all.add(step.window)
         for rule in self._rules:
-            rule.look(step.window)
+            rule.look(step.window, self._layers)
         if complete is not None:
             self._tell_window(complete)
 
