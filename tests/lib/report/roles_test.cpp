@@ -76,21 +76,29 @@ TEST_CASE("gradients and nothing else leave nothing to say") {
   CHECK(report.loss_scale.basis.empty());
 }
 
-TEST_CASE("without a gradient among the names all are taken as such, and that is said") {
+TEST_CASE(
+    "where names tell nothing all are taken as gradients, where they tell weights none, and that is said") {
   const std::string how = " --role grad=REGEX tells which are (binade report --help).";
   CHECK(report_on({{"x", {1}}}).loss_scale.basis ==
         "No name tells a gradient: the tensor is taken as one." + how);
   CHECK(report_on({{"x", {1}}, {"y", {2}}}).loss_scale.basis ==
         "No name tells a gradient: the 2 tensors are taken as gradients." + how);
   CHECK(report_on({{"x.weight", {1}}, {"y.bias", {2}}}).loss_scale.basis ==
-        "No name tells a gradient: the 2 tensors (named weight) are taken as gradients." + how);
+        "No name tells a gradient: the 2 tensors (named weight) are no gradients." + how);
   CHECK(report_on({{"x.weight", {1}}, {"y", {2}}, {"z", {4}}}).loss_scale.basis ==
-        "No name tells a gradient: the 3 tensors (1 weight, 2 other) are taken as gradients." +
-            how);
+        "No name tells a gradient: the 3 tensors (1 weight, 2 other) are no gradients." + how);
+  CHECK(report_on({{"x.weight", {1}}}).loss_scale.basis ==
+        "No name tells a gradient: the tensor (named weight) is no gradient." + how);
   const Report report = report_on({{"x.weight", {1}}, {"y", {0x1p5F}}});
   CHECK_FALSE(report.gradients);
-  CHECK(report.loss_scale.binding_max == "y");
-  CHECK(has(report_text(report, {}), "No name tells a gradient"));
+  CHECK(report.loss_scale.status == "no gradients");
+  CHECK_FALSE(report.loss_scale.recommended_log2);
+  CHECK(report.scaled_tensors == 0);
+  CHECK(has(report_text(report, {}),
+            "\nLoss scale: none, of no gradients\n  No name tells a gradient, and a loss scale "
+            "multiplies nothing else.\n"));
+  const Report gradients = report_on({{"x.weight", {1}}, {"y", {0x1p5F}}}, "x.safetensors", {"grad=."});
+  CHECK(gradients.loss_scale.binding_max == "y");
 }
 
 TEST_CASE(
@@ -153,7 +161,7 @@ TEST_CASE("the ends of what is looked at are not said to be a tensor's") {
 
 TEST_CASE("what --role said is not said to be in the names") {
   const Report report = report_on({{"a", {1}}, {"b", {1}}}, "x.safetensors", {"weight=."});
-  CHECK(has(report.loss_scale.basis, "the 2 tensors (by --role weight) are taken as gradients"));
+  CHECK(has(report.loss_scale.basis, "the 2 tensors (by --role weight) are no gradients"));
 }
 
 TEST_CASE(
@@ -180,12 +188,12 @@ TEST_CASE("in a file of gradients a dump's own roles stay, parameters of steps a
 TEST_CASE("two files tell apart what their names do not") {
   const Folder folder;
   const std::vector<Named> weights{{"fc1.weight", {1024}}};
-  const std::vector<Named> gradients{{"fc1.weight", {0x1p-20F}}};
+  const std::vector<Named> gradients{{"fc1.weight", {0x1p-7F}}};
   const Report report =
       read_report(open_inputs({write_named(folder, "params.safetensors", weights),
                                write_named(folder, "grads.safetensors", gradients)},
                               {}));
-  CHECK(report.loss_scale.interval->max_log2 == 34);
+  CHECK(report.loss_scale.interval->max_log2 == 21);
   CHECK(report.tensors[0].role == TensorRole::weight);
   const Report steps =
       read_report(open_inputs({write_named(folder, "grads_1.safetensors", weights),
