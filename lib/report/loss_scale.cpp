@@ -295,6 +295,12 @@ LossScale JointScale::scale(const ReportOptions& options,
   return out;
 }
 
+bool is_negligible(const RangeSummary& some, const RangeSummary& all) {
+  if (some.nonzero() == 0 || all.nonzero() == 0) return false;
+  return squares_log2_of(norms(some).squares) <=
+         squares_log2_of(norms(all).squares) + 2 * negligible_log2;
+}
+
 void take_margin(LossScale& scale, std::vector<int> largest_scales, const RangeSummary& gradients,
                  const ReportOptions& options) {
   if (!scale.recommended_log2 || largest_scales.size() < 2) return;

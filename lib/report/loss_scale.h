@@ -81,6 +81,10 @@ class JointScale {
 /// What LossScale::reason calls negligible: 2^-18 of a norm is 32 roundings of binary32, as sums leave of zero.
 inline constexpr int negligible_log2 = -18;
 
+/// Returns whether the norm of some gradients of weights is so small a share of the norm of all of them. Never so if all
+/// are zero.
+bool is_negligible(const RangeSummary& some, const RangeSummary& all);
+
 /// Chooses the margin below the largest scale (ScaleChoice::margin) from the largest scales of a run's steps in the
 /// format of the scale, where it is asked for, and fills over_run. Keeps within the interval's upper half. `gradients` is
 /// the summary that the scale is of.
