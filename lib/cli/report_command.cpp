@@ -135,7 +135,8 @@ void define_report(App app, int& status) {
       .capture_default_str();
   app.add_option(
          "--prefer", a->words.prefer,
-         "which of the good loss scales to recommend: the largest, the smallest, or the largest less a margin, of "
+         "which of the good loss scales to recommend: the largest, the smallest, or the largest "
+         "less a margin, of "
          "as many binades as the largest gradients of a run lie above those of its usual step")
       .capture_default_str()
       .one_of({"margin", "s_max", "s_min"});

@@ -293,7 +293,8 @@ void add_report(nb::module_& m) {
         report_docstring);
   m.def(
       "loss_scale", &loss_scale, "source"_a, nb::kw_only(), "format"_a = "binary16",
-      "headroom"_a = 1, "target_loss"_a = 1e-3, "prefer"_a = "margin", "dtype"_a = "", "role"_a = nb::none(),
+      "headroom"_a = 1, "target_loss"_a = 1e-3, "prefer"_a = "margin", "dtype"_a = "",
+      "role"_a = nb::none(),
       R"(Returns the power-of-two loss scale for gradients in a format, and why: "loss_scale" of a report's JSON, as a dict.
 
     source and options are those of report(); summaries need no squared errors. Arrays whose names tell no gradient, as those of

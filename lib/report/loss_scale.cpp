@@ -43,8 +43,9 @@ std::string within(const ReportOptions& options) {
 }
 
 std::string kept_free(const ReportOptions& options) {
-  return options.headroom == 0 ? std::string("below overflow")
-                               : fmt::format("at least {} below overflow", binades(options.headroom));
+  return options.headroom == 0
+             ? std::string("below overflow")
+             : fmt::format("at least {} below overflow", binades(options.headroom));
 }
 
 /// Returns a tensor's name, with its file if a tensor in another file has the same name.
@@ -228,7 +229,8 @@ void JointScale::add(JointScale other) {
     take_low(std::move(end));
   }
   if (found.tensors > 0) {
-    const std::size_t place = std::ranges::find(other.weights_, found.first, &OfWeights::name)->place;
+    const std::size_t place =
+        std::ranges::find(other.weights_, found.first, &OfWeights::name)->place;
     if (settled_.tensors == 0 || place < settled_place_) {
       settled_.first = found.first;
       settled_place_ = place;
@@ -246,8 +248,8 @@ const JointScale::End* JointScale::low() const {
   const End* out = nullptr;
   for (const End& end : lows_) {
     if (is_negligible(end.squares_log2)) continue;
-    const bool more = out == nullptr ||
-                      std::tuple(end.tie, end.place) < std::tuple(out->tie, out->place);
+    const bool more =
+        out == nullptr || std::tuple(end.tie, end.place) < std::tuple(out->tie, out->place);
     if (more) out = &end;
   }
   return out;
@@ -315,10 +317,9 @@ void take_margin(LossScale& scale, std::vector<int> largest_scales, const RangeS
   }
   // The largest scales keep options.headroom binades free.
   const int above = options.headroom - *scale.recommended_log2;
-  scale.over_run = {
-      .steps = largest_scales.size(),
-      .nearest = static_cast<std::size_t>(std::ranges::count(largest_scales, least)),
-      .usual = usual + above};
+  scale.over_run = {.steps = largest_scales.size(),
+                    .nearest = static_cast<std::size_t>(std::ranges::count(largest_scales, least)),
+                    .usual = usual + above};
   scale.reason += fmt::format(
       " At {} the largest gradient of the run may grow by {} before it overflows, in {} of {} "
       "steps; that of the usual step by {}.",

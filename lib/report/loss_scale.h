@@ -69,11 +69,11 @@ class JointScale {
   void take_high(End end);
 
   RangeSummary total_;
-  ExactSum weight_squares_;          ///< of the gradients of weights
-  std::vector<OfWeights> weights_;   ///< gradients of weights that are not all zero
-  Negligible settled_;               ///< of those that other JointScales found
-  std::size_t settled_place_ = 0;    ///< of settled_.first
-  std::vector<End> lows_;            ///< none asks for more than one that weighs as much
+  ExactSum weight_squares_;         ///< of the gradients of weights
+  std::vector<OfWeights> weights_;  ///< gradients of weights that are not all zero
+  Negligible settled_;              ///< of those that other JointScales found
+  std::size_t settled_place_ = 0;   ///< of settled_.first
+  std::vector<End> lows_;           ///< none asks for more than one that weighs as much
   std::optional<End> high_;
   std::size_t served_ = 0, scaled_ = 0;
 };

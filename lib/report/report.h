@@ -62,7 +62,7 @@ struct Report {
   /// One scale for all tensors, or for the gradients if it is known which they are.
   LossScale loss_scale;
   std::vector<LossScale> loss_scales;  ///< the same for each of options.formats
-  std::size_t scaled_tensors = 0;  ///< the number of tensors that the scale is computed from
+  std::size_t scaled_tensors = 0;      ///< the number of tensors that the scale is computed from
   std::vector<RoleReport> roles;   ///< if there are two or more; in TensorRole's order, other last
   std::optional<TimeReport> time;  ///< if the tensors' names say two steps or more
   /// What readers should know about names that seem to say a step and do not, and about a --role

@@ -121,8 +121,8 @@ void RoleSums::settle(std::uint64_t step, JointScale gradients) {
   }
   // In a run, no two files hold a tensor of the same name, so names need no file beside them.
   for (const NamedFormat& format : formats_of_scales(options_)) {
-    step_scales_[step].push_back(
-        gradients.scale(options_, [](const JointScale::End&) { return false; }, format));
+    step_scales_[step].push_back(gradients.scale(
+        options_, [](const JointScale::End&) { return false; }, format));
   }
   scaled_.add(std::move(gradients));
 }
@@ -238,9 +238,8 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
   if (unbound > 0) {
     const auto first = std::ranges::find(named_, false, &NamedTensor::binds_scale);
     words.push_back(fmt::format(
-        "{} gradient{} of what a narrow format never holds (first {}) bind{} no scale.",
-        unbound, unbound == 1 ? "" : "s", printable(first->place.info().name, 60),
-        unbound == 1 ? "s" : ""));
+        "{} gradient{} of what a narrow format never holds (first {}) bind{} no scale.", unbound,
+        unbound == 1 ? "" : "s", printable(first->place.info().name, 60), unbound == 1 ? "s" : ""));
   }
   if (!any_gradient_) {
     std::string told;
@@ -252,10 +251,12 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
                          tensor_role_name(named_[0].role));
     }
     const std::string taken =
-        tells_others() ? fmt::format("{}{} no gradient{}.",
-                                     tensors == 1 ? "the tensor" : fmt::format("the {} tensors", tensors), told + (tensors == 1 ? " is" : " are"), tensors == 1 ? "" : "s")
+        tells_others()
+            ? fmt::format("{}{} no gradient{}.",
+                          tensors == 1 ? "the tensor" : fmt::format("the {} tensors", tensors),
+                          told + (tensors == 1 ? " is" : " are"), tensors == 1 ? "" : "s")
         : tensors == 1 ? fmt::format("the tensor{} is taken as one.", told)
-                     : fmt::format("the {} tensors{} are taken as gradients.", tensors, told);
+                       : fmt::format("the {} tensors{} are taken as gradients.", tensors, told);
     words.push_back(fmt::format("No name tells a gradient: {} {}", taken, how));
   }
   words.push_back(not_finite_words());

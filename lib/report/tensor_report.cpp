@@ -72,7 +72,8 @@ void advise(TensorReport& tensor, const ReportOptions& options) {
                                                  {"bfloat16", bfloat16, ""}}};
   std::vector<std::string> words;
   for (const NamedFormat& row : by_width) {
-    const ScaleInterval interval = interval_of(tensor.summary, row.format, options.headroom, *tensor.tie);
+    const ScaleInterval interval =
+        interval_of(tensor.summary, row.format, options.headroom, *tensor.tie);
     if (interval.empty()) {
       words.push_back(fmt::format("{}: no scale serves", row.name));
       continue;

@@ -23,7 +23,7 @@ struct TensorReport {
   RangeSummary summary;
   std::string status;  ///< "ok", "empty", "all zero", "no finite value"
   std::vector<FormatReport> formats;
-  LossScale loss_scale;  ///< for format_of_scale()
+  LossScale loss_scale;         ///< for format_of_scale()
   std::optional<int> tie = {};  ///< highest_tie() for the target loss: its lower end in any format
   /// The narrowest of e4m3, e5m2, binary16 and bfloat16 that holds the values at some scale, within
   /// the target loss and headroom of the options; empty if none does or if there is no finite

@@ -135,7 +135,8 @@ std::string format_table(const Report& report, const Paint& paint) {
 /// Says how many tensors a format with scales of each one's own serves.
 std::string own_scales_words(const LossScale& s, const std::string& what) {
   return fmt::format(
-      "  {} is used with a scale of each tensor's own, not with one loss scale: {} of {} {} have one "
+      "  {} is used with a scale of each tensor's own, not with one loss scale: {} of {} {} have "
+      "one "
       "that serves (the table has it). One scale for all of them:",
       s.format, s.served, s.scaled, what);
 }
@@ -153,8 +154,8 @@ std::string scale_section(const Report& report, const Paint& paint) {
     out += paint(bold, fmt::format("Scales for {}: each tensor its own", of.name)) + "\n" +
            wrapped(own_scales_words(s, what), 2);
   } else {
-    out += paint(bold, fmt::format("Loss scale for {}: {}", of.name,
-                                   power_of_two(*s.recommended_log2))) +
+    out += paint(bold,
+                 fmt::format("Loss scale for {}: {}", of.name, power_of_two(*s.recommended_log2))) +
            fmt::format("   lost l2 of all {} together {} (at scale 1: {})\n", what,
                        percent(*s.lost_l2),
                        percent(losses(report.scaled().summary, of.format, 0)->l2));
@@ -167,7 +168,8 @@ std::string scale_section(const Report& report, const Paint& paint) {
 std::string role_table(const Report& report, const Paint& paint) {
   if (report.roles.empty()) return "";
   const NamedFormat of = format_of_scale(report.options);
-  std::string out = "\n" + paint(bold, fmt::format("{:<21}", fmt::format("By role, in {}", of.name))) +
+  std::string out = "\n" +
+                    paint(bold, fmt::format("{:<21}", fmt::format("By role, in {}", of.name))) +
                     fmt::format("{:>10}{:>14}{:>10}{:>11}{:>10}{:>10}\n", "tensors", "values",
                                 "to zero", "subnormal", "overflow", "lost l2");
   for (const auto& [tensors, all] : report.roles) {
@@ -232,24 +234,25 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     const auto part = [t](std::uint64_t n) {
       return percent(static_cast<double>(n) / static_cast<double>(t->nonzero));
     };
-    out += fmt::format(
-        "  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", left_aligned(name, 29), grouped(t->values),
-        part(t->at_one.to_zero), part(t->at_one.subnormal), percent(t->at_one.lost),
-        left_aligned(interval_text(t->loss_scale), 13),
-        t->advice_format.empty() ? "none"
-                                 : t->advice_format + " " + interval_text(t->advice_interval));
+    out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", left_aligned(name, 29),
+                       grouped(t->values), part(t->at_one.to_zero), part(t->at_one.subnormal),
+                       percent(t->at_one.lost), left_aligned(interval_text(t->loss_scale), 13),
+                       t->advice_format.empty()
+                           ? "none"
+                           : t->advice_format + " " + interval_text(t->advice_interval));
   }
   if (order.size() > style.tensors) {
     out += paint(dim,
                  fmt::format("  … {} more; --tensors 0 shows all\n", order.size() - style.tensors));
   }
   return out +
-         wrapped(
-             "  to zero, subnormal: share of the tensor's non-zero values in " + std::string(format_of_scale(report.options).name) + " at scale "
-             "1; loss scale: where lost l2 stays within the target and nothing overflows; "
-             "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
-             "and at which scales of its own.",
-             2);
+         wrapped("  to zero, subnormal: share of the tensor's non-zero values in " +
+                     std::string(format_of_scale(report.options).name) +
+                     " at scale "
+                     "1; loss scale: where lost l2 stays within the target and nothing overflows; "
+                     "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
+                     "and at which scales of its own.",
+                 2);
 }
 
 std::string skipped_section(const Report& report) {

@@ -84,10 +84,8 @@ struct Question {
   Number number;
 };
 constexpr std::array<Question, 3> questions{{
-    {"to zero",
-     [](const TimePoint& p) { return part(p.formats[0].to_zero, p.nonzero()); }},
-    {"subnormal",
-     [](const TimePoint& p) { return part(p.formats[0].subnormal, p.nonzero()); }},
+    {"to zero", [](const TimePoint& p) { return part(p.formats[0].to_zero, p.nonzero()); }},
+    {"subnormal", [](const TimePoint& p) { return part(p.formats[0].subnormal, p.nonzero()); }},
     {"lost l2", [](const TimePoint& p) { return p.lost_l2(0); }},
 }};
 
