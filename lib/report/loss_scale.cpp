@@ -25,6 +25,12 @@ void recommend(LossScale& scale, int log2, const RangeSummary& s, const Norms& o
   scale.free_binades = *headroom(s, format) - log2;
 }
 
+/// Returns whether a format has the range of binary32, and scale 1 serves in it, which then keeps as much
+/// room as binary32 does.
+bool needs_none(const ScaleInterval& interval, const Format& format) {
+  return format.emin() <= binary32.emin() && interval.min_log2 <= 0 && interval.max_log2 >= 0;
+}
+
 /// Picks the scale from an interval. If the interval is empty, avoiding overflow comes before
 /// avoiding losses; if every scale overflows, there is none to pick.
 void choose_scale(LossScale& scale, const RangeSummary& s, const Norms& of, const Format& format,
@@ -33,6 +39,8 @@ void choose_scale(LossScale& scale, const RangeSummary& s, const Norms& of, cons
   const bool low = options.prefer == ScaleChoice::s_min && !interval.empty();
   scale.status = interval.empty() ? "empty interval" : "ok";
   if (interval.max_log2 < lowest_scale_log2) return;
+  if (options.prefer == ScaleChoice::margin && needs_none(interval, format))
+    return recommend(scale, 0, s, of, format);
   recommend(scale, low ? interval.min_log2 : interval.max_log2, s, of, format);
 }
 
@@ -96,7 +104,12 @@ std::string joint_words(const LossScale& scale, const std::string& high, const s
   const ScaleInterval& interval = *scale.interval;
   if (!scale.recommended_log2)
     return "No scale serves: " + none_low_enough(interval, high, options) + ".";
-  if (!interval.empty()) return served_words(interval, high, low, options);
+  if (!interval.empty()) {
+    return (needs_none(interval, format)
+                ? fmt::format("{} has the range of binary32 and needs none. ", scale.format)
+                : "") +
+           served_words(interval, high, low, options);
+  }
   const std::string top = power_of_two(interval.max_log2);
   const bool is_last = interval.max_log2 == highest_scale_log2;
   return fmt::format(
@@ -310,7 +323,8 @@ void take_margin(LossScale& scale, std::vector<int> largest_scales, const RangeS
   const int least = largest_scales.front();
   const int usual = largest_scales[(largest_scales.size() - 1) / 2];
   const Format format = find_format_of(scale.format);
-  if (options.prefer == ScaleChoice::margin && scale.status == "ok") {
+  const bool is_chosen = scale.status != "ok" || needs_none(*scale.interval, format);
+  if (options.prefer == ScaleChoice::margin && !is_chosen) {
     const int upper_half = (scale.interval->max_log2 - scale.interval->min_log2) / 2;
     const int margin = std::min(usual - least, upper_half);
     recommend(scale, scale.interval->max_log2 - margin, gradients, norms(gradients), format);

@@ -214,9 +214,12 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
   std::ranges::stable_sort(order, std::ranges::greater{}, [](const TensorRow* row) {
     return row->nonzero == 0 ? -1 : row->at_one.lost;
   });
-  std::string out = "\n" + paint(bold, fmt::format("{:<31}", "Tensors, most lost l2 first")) +
-                    fmt::format("{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero",
-                                "subnormal", "lost l2", "loss scale", "narrowest");
+  std::string out =
+      "\n" + paint(bold, fmt::format("{:<31}", "Tensors, most lost l2 first")) +
+      fmt::format(
+          "{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero", "subnormal", "lost l2",
+          has_own_scales(format_of_scale(report.options).format) ? "its scale" : "loss scale",
+          "narrowest");
   std::size_t shown = 0;
   for (const TensorRow* t : order) {
     if (shown++ == style.tensors) break;
@@ -249,7 +252,7 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
          wrapped("  to zero, subnormal: share of the tensor's non-zero values in " +
                      std::string(format_of_scale(report.options).name) +
                      " at scale "
-                     "1; loss scale: where lost l2 stays within the target and nothing overflows; "
+                     "1; scale: where lost l2 stays within the target and nothing overflows; "
                      "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
                      "and at which scales of its own.",
                  2);

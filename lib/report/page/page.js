@@ -15,10 +15,12 @@ const state = {k: 0, format: report.formats[0], of: 'nonzero', table: Object.key
 const axis = axis_window(report);
 
 // The loss scales that the slider reaches, as exponents: at least 2^-8 … 2^24, some binades beyond both ends of the
-// report's intervals, and the ends of the intervals of single tensors up to 2^40; none that binary32 does not hold.
+// report's interval in its first format, the scales that it recommends in the others, and the ends of the intervals of
+// single tensors up to 2^40; none that binary32 does not hold.
 function scale_range(report) {
   const ends = (scale) => [scale.s_min_log2, scale.s_max_log2].filter((k) => k !== null);
-  const known = [0, ...report.loss_scales.flatMap(ends)];
+  const known = [0, ...ends(report.loss_scales[0]),
+    ...report.loss_scales.map((scale) => scale.recommended_log2).filter((k) => k !== null && Math.abs(k) < 40)];
   const single = scaled_tensors(report).flatMap((tensor) => ends(scale_of(tensor, report.formats[0], report.options)));
   const highest = single.reduce((most, k) => Math.max(most, Math.min(k, 40)), 24);
   return {low: Math.max(-126, Math.min(-8, Math.min(...known) - 4)),

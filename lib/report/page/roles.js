@@ -20,7 +20,8 @@ function scale_of(tensor, format, options) {
   const s_min_log2 = Math.max(format.emin - format.precision - tensor.tie, least_scale_log2);
   const s_max_log2 = Math.min(headroom(tensor, format, 0) - options.headroom, most_scale_log2);
   const empty = s_min_log2 > s_max_log2;
-  const best = options.prefer === 's_min' && !empty ? s_min_log2 : s_max_log2;
+  const needs_none = options.prefer === 'margin' && format.emin <= least_scale_log2 && s_min_log2 <= 0 && s_max_log2 >= 0;
+  const best = needs_none ? 0 : options.prefer === 's_min' && !empty ? s_min_log2 : s_max_log2;
   return {status: empty ? 'empty interval' : 'ok', s_min_log2, s_max_log2,
     recommended_log2: best < least_scale_log2 ? null : best};
 }
