@@ -69,7 +69,8 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "loss_scale": scale,
         "formats": formats_of(merged, options),
         "keep_fp32": kept(asked_to_be_held(layers, merged), 0 if scale["own_scales"] else at, target_loss),
-        "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items() if role in GRADIENTS and one.binds is False],
+        "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
+                    if role in GRADIENTS and one.binds is False],
         "autocast": casts(layers, merged),
         "states": states(run, layers),
         "already_zero": already_zero(layers, merged),
