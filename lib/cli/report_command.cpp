@@ -135,9 +135,11 @@ void define_report(App app, int& status) {
       .capture_default_str();
   app.add_option(
          "--prefer", a->words.prefer,
-         "which end of the interval of good loss scales to recommend, the largest or the smallest")
+         "which of the good loss scales to recommend: the largest, the smallest, or the largest "
+         "less a margin, of "
+         "as many binades as the largest gradients of a run lie above those of its usual step")
       .capture_default_str()
-      .one_of({"s_max", "s_min"});
+      .one_of({"margin", "s_max", "s_min"});
   app.add_option("--formats", a->words.formats,
                  "report only on these formats, separated by commas (default: "
                  "binary16,bfloat16,tf32,e5m2,e4m3)")

@@ -25,13 +25,10 @@ NamedFormat report_format(const std::string& name) {
 }  // namespace
 
 ReportOptions report_options(const ReportWords& words) {
-  if (words.prefer != "s_max" && words.prefer != "s_min") {
-    throw Error(fmt::format("--prefer {}: give s_max or s_min", printable(words.prefer)));
-  }
   ReportOptions options;
   options.headroom = words.headroom;
   options.target_loss = words.target_loss;
-  options.prefer = words.prefer == "s_min" ? ScaleChoice::s_min : ScaleChoice::s_max;
+  options.prefer = scale_choice("--prefer", words.prefer);
   options.scales_log2 = words.scales;
   if (std::ranges::find(options.scales_log2, 0) == options.scales_log2.end()) {
     options.scales_log2.insert(options.scales_log2.begin(), 0);

@@ -17,7 +17,7 @@ struct ReportWords {
   std::vector<int> scales{0};
   int headroom = 1;
   double target_loss = 1e-3;
-  std::string prefer = "s_max", dtype;
+  std::string prefer = "margin", dtype;
 };
 
 /// The options that the values mean. Throws Error, which names the option, if a value is not one of its own,

@@ -195,12 +195,13 @@ auto place_of_step(All& all, std::uint64_t step, const StepOf& step_of) {
 
 void add_tensor(GrowingRun& self, Whole<std::uint64_t> step, const std::string& layer,
                 std::string_view role, std::string_view dtype, nb::handle shape,
-                const RangeSummary& summary) {
+                const RangeSummary& summary, Truth binds_scale) {
   self.place.check(GrowingRun::name);
   RunTensor tensor{.time = {step, layer, role_called(role)},
                    .dtype = floating_dtype(dtype),
                    .shape = {},
-                   .values = summary.values};
+                   .values = summary.values,
+                   .binds_scale = binds_scale};
   if (!shape.is_none()) {
     tensor.shape.emplace();
     for (const nb::object& n : in_list(shape)) {
@@ -273,10 +274,10 @@ void add_counted_run(nb::module_& m) {
   nb::class_<GrowingRun> run(m, "_CountedRun", "A run whose tensors were counted while it ran.");
   run.def(nb::init<>());
   run.def("add", &add_tensor, "step"_a, "layer"_a, "role"_a, "dtype"_a, "shape"_a.none(),
-          "summary"_a, R"(All tensors of a window, layer and role.
+          "summary"_a, "binds_scale"_a = true, R"(All tensors of a window, layer and role.
 
     step: the window's first. dtype: safetensors' name. shape: of each, or None where they differ. Summaries have the same
-    squared errors.
+    squared errors. binds_scale: False for gradients that stay in FP32, which no loss scale has to keep.
 )");
   run.def("add_update", &add_run_updates, "step"_a, "layer"_a, "counts"_a);
   run.def("add_window", &add_window, "first"_a, "last"_a, "steps"_a, "loss_scale"_a.none());
@@ -288,7 +289,7 @@ void add_counted_run(nb::module_& m) {
 )");
   run.def("save", &save_run, "path"_a, "For binade report; whole or not at all.");
   run.def("report", &report_on_run, nb::kw_only(), "headroom"_a = 1, "target_loss"_a = 1e-3,
-          "prefer"_a = "s_max", "formats"_a = nb::none(), "sqnr_scale"_a = 0, "tensors"_a = 20,
+          "prefer"_a = "margin", "formats"_a = nb::none(), "sqnr_scale"_a = 0, "tensors"_a = 20,
           "The Report on it.");
 }
 

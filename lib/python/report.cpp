@@ -166,20 +166,29 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
       });
 }
 
-nb::dict loss_scale(nb::handle source, Whole<int> headroom, double target_loss,
+nb::dict loss_scale(nb::handle source, nb::handle format, Whole<int> headroom, double target_loss,
                     std::string_view prefer, std::string_view dtype, nb::handle role) {
-  const ReportOptions options = report_options(
-      report_words_of(headroom, target_loss, prefer, nb::none(), nb::int_(0), dtype, role));
+  ReportOptions options = report_options(
+      report_words_of(headroom, target_loss, prefer, format, nb::int_(0), dtype, role));
+  if (options.formats.size() > 1 && !format.is_none()) throw Error("format: give one");
+  options.scale_format = options.formats.front();
+  options.formats.clear();
   const ReportSource of = source_of(source, !dtype.empty());
-  ReportOptions without_errors = options;
-  without_errors.formats.clear();
   const NamedArrays named(files_in(of));
   nlohmann::ordered_json json;
   {
     const Released released;
     std::string told;
-    json = joint_scale_json(
-        report_on_inputs(open_source(of, without_errors), {}, told, {}).loss_scale);
+    const auto scale = [&] {
+      return report_on_inputs(open_source(of, options), {}, told, {}).loss_scale;
+    };
+    LossScale found = scale();
+    if (found.status == "no gradients" && of.paths.empty()) {
+      // Arrays are often given under the names of their parameters; who asks for the scale of them means gradients.
+      options.roles.push_back(parse_role_rule("--role", "grad=."));
+      found = scale();
+    }
+    json = joint_scale_json(found);
   }
   return nb::borrow<nb::dict>(python_of(json));
 }
@@ -226,8 +235,9 @@ constexpr const char* report_docstring =
         tensor tells its role: "fc1.weight.grad" is a gradient, and only gradients set the loss scale (binade report --help).
     headroom: how many binades a loss scale leaves free below overflow, 0 to 100.
     target_loss: the largest share of a tensor's L2 norm that may become zero, from 0 to below 1.
-    prefer: "s_max" or "s_min", the end of the interval of good scales to recommend.
-    formats: names of binary16, bfloat16, tf32, e5m2 and e4m3 to report on; None for all.
+    prefer: which of the good scales to recommend: "s_max" or "s_min", the largest or the smallest, or "margin", the largest less
+        as many binades as the largest gradients of a run lie above those of its usual step.
+    formats: names of binary16, bfloat16, tf32, e5m2 and e4m3 to report on; None for all. Loss scales are for the first.
     sqnr_scale: log2 of the scales at which SQNR is measured beside 0, from -126 to 127, one or a list.
     dtype: dtype of the elements of arrays of raw bytes or unsigned integers, such as "bfloat16".
     role: rules "ROLE=REGEX", one or a list: a name in which the expression is found has that role.
@@ -278,18 +288,24 @@ ReportObject report_object(
 
 void add_report(nb::module_& m) {
   m.def("report", &report_on, "source"_a, nb::kw_only(), "headroom"_a = 1, "target_loss"_a = 1e-3,
-        "prefer"_a = "s_max", "formats"_a = nb::none(), "sqnr_scale"_a = 0, "dtype"_a = "",
+        "prefer"_a = "margin", "formats"_a = nb::none(), "sqnr_scale"_a = 0, "dtype"_a = "",
         "role"_a = nb::none(), "tensors"_a = 20, "device"_a = false, "emulated"_a = "",
         report_docstring);
   m.def(
-      "loss_scale", &loss_scale, "source"_a, nb::kw_only(), "headroom"_a = 1,
-      "target_loss"_a = 1e-3, "prefer"_a = "s_max", "dtype"_a = "", "role"_a = nb::none(),
-      R"(Returns the power-of-two loss scale for gradients in FP16, and why: "loss_scale" of a report's JSON, as a dict.
+      "loss_scale", &loss_scale, "source"_a, nb::kw_only(), "format"_a = "binary16",
+      "headroom"_a = 1, "target_loss"_a = 1e-3, "prefer"_a = "margin", "dtype"_a = "",
+      "role"_a = nb::none(),
+      R"(Returns the power-of-two loss scale for gradients in a format, and why: "loss_scale" of a report's JSON, as a dict.
 
-    source and options are those of report(); summaries need no squared errors. Keys: status ("ok", "empty interval", …),
+    source and options are those of report(); summaries need no squared errors. Arrays whose names tell no gradient, as those of
+    parameters, are taken as gradients; a file of such is not. format: binary16, bfloat16, tf32, e5m2 or e4m3. Keys: format,
+    own_scales (whether tensors in it have a scale of each one's own, as in FP8, of which tensors_served says for how many of
+    tensors there is one), status ("ok", "empty interval", "no gradients", …),
     s_min_log2 and s_max_log2 (at scales from 2^s_min_log2 to 2^s_max_log2 nothing overflows and no tensor loses more than
     target_loss of its L2 norm), recommended_log2 (from -126 to 127, since scales are kept in FP32; None if values overflow at
-    all of these), lost_l2_at_recommended (a share), binding_min and binding_max (the tensors that set the ends), reason and
+    all of these), lost_l2_at_recommended (a share), free_binades (by how many the largest value may grow there), over_run (how near
+    the steps of a run come to overflow), negligible and first_negligible (gradients of weights that rounding may have left of
+    zero, which set no end), binding_min and binding_max (the tensors that set the ends), reason and
     basis (sentences). Raises as report() does.
 
     >>> import numpy as np
@@ -300,6 +316,7 @@ void add_report(nb::module_& m) {
   m.def("_save_report", &save_to);
   m.def("_table_of_report", &table_of_report);
   m.def("_percent", &percent);
+  m.def("_is_negligible", &is_negligible, "some"_a, "all"_a);
 }
 
 }  // namespace binade::python

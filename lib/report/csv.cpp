@@ -60,7 +60,7 @@ struct FixedColumn {
   const char* inner = nullptr;
 };
 
-constexpr std::array<FixedColumn, 24> fixed_columns{{
+constexpr std::array<FixedColumn, 25> fixed_columns{{
     {"name", CellKind::text, "name"},
     {"file", CellKind::text, "file"},
     {"role", CellKind::text, "role"},
@@ -77,6 +77,7 @@ constexpr std::array<FixedColumn, 24> fixed_columns{{
     {"nonzero_count", CellKind::integer, "nonzero"},
     {"min_magnitude", CellKind::number, "min"},
     {"max_magnitude", CellKind::number, "max"},
+    {"loss_scale_format", CellKind::text, "loss_scale", "format"},
     {"loss_scale_status", CellKind::text, "loss_scale", "status"},
     {"loss_scale_min_log2", CellKind::integer, "loss_scale", "s_min_log2"},
     {"loss_scale_max_log2", CellKind::integer, "loss_scale", "s_max_log2"},

@@ -27,13 +27,27 @@ std::vector<ErrorColumn> error_columns(const ReportOptions& options) {
   return columns;
 }
 
+ScaleChoice scale_choice(const char* option, const std::string& name) {
+  const auto* const at = std::ranges::find(scale_choice_names, name);
+  if (at != scale_choice_names.end())
+    return static_cast<ScaleChoice>(at - scale_choice_names.begin());
+  throw Error(std::string(option) + " " + printable(name) + ": give margin, s_max or s_min");
+}
+
+NamedFormat format_of_scale(const ReportOptions& options) {
+  if (options.scale_format) return *options.scale_format;
+  return options.formats.empty() ? report_formats[0] : options.formats.front();
+}
+
+bool has_own_scales(const Format& format) { return format.bits() <= 8; }
+
 void check(const ReportOptions& options, const ReportOptionNames& names) {
   if (!(options.target_loss >= 0 && options.target_loss < 1)) {  // NaN too
     throw Error(std::string(names.target_loss) + ": not a share; give a number from 0 to below 1");
   }
   check_option(names.headroom, options.headroom, 0, most_headroom);
-  if (options.prefer != ScaleChoice::s_max && options.prefer != ScaleChoice::s_min) {
-    throw Error("prefer: no such choice; give ScaleChoice::s_max or s_min");
+  if (options.prefer > ScaleChoice::margin) {
+    throw Error("prefer: no such choice; give ScaleChoice::margin, s_max or s_min");
   }
   for (const int scale : options.scales_log2) {
     check_option(names.scales, scale, lowest_scale_log2, highest_scale_log2);

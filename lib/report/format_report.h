@@ -6,6 +6,7 @@
 // text.cpp and the page (page_data.cpp, page/table_columns.js) show it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,8 +18,13 @@
 
 namespace binade {
 
-/// Which end of the interval of loss scales is recommended, the largest scale or the smallest.
-enum class ScaleChoice : std::uint8_t { s_max, s_min };
+/// Which loss scale of the interval is recommended: the largest, the smallest, or the largest less a
+/// margin, which is as many binades as the run's largest gradients lie above those of its usual step.
+enum class ScaleChoice : std::uint8_t { s_max, s_min, margin };
+
+inline constexpr std::array<const char*, 3> scale_choice_names{"s_max", "s_min", "margin"};
+/// Returns the choice of a name. Throws Error, which calls it `option`, for others.
+ScaleChoice scale_choice(const char* option, const std::string& name);
 
 /// The most binades that can be kept free below overflow.
 inline constexpr int most_headroom = 100;
@@ -26,12 +32,22 @@ inline constexpr int most_headroom = 100;
 struct ReportOptions {
   int headroom = 1;           ///< binades kept free below overflow when a scale is chosen, 0 to 100
   double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)
-  ScaleChoice prefer = ScaleChoice::s_max;
+  ScaleChoice prefer = ScaleChoice::margin;
   std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
   std::vector<int> scales_log2{0};   ///< scales at which squared errors are summed
   std::optional<Dtype> dtype = {};   ///< what raw arrays hold (OpenOptions)
   std::vector<RoleRule> roles = {};  ///< applied before the words in names
+  /// The format that loss scales are for; the first of `formats` (binary16 if there is none) if it is
+  /// not set.
+  std::optional<NamedFormat> scale_format = {};
 };
+
+/// Returns the format that a report's loss scales are for.
+NamedFormat format_of_scale(const ReportOptions& options);
+
+/// Returns whether tensors are kept in the format with a scale of each one's own, as those of FP8 are,
+/// so that one loss scale for all of them is not what one needs.
+bool has_own_scales(const Format& format);
 
 /// Returns the columns that summaries need for the SQNR of each format at each scale.
 std::vector<ErrorColumn> error_columns(const ReportOptions& options);
@@ -70,17 +86,37 @@ struct FormatReport {
   std::optional<Share> rne_zero;    ///< 0 < |x| <= 2^-25, the same as to_zero
 };
 
-/// The recommended loss scale for binary16, and the reasons for it.
+/// How near to overflow the steps of a run come at a loss scale: by how many binades their largest
+/// gradients could grow.
+struct Nearness {
+  std::size_t steps = 0;    ///< with finite gradients that are not all zero
+  std::size_t nearest = 0;  ///< as near as the nearest
+  int usual = 0;            ///< binades left free in the usual step, the median
+};
+
+/// Gradients of weights that are so small a part of all of them that rounding alone may have left
+/// them of what is zero: no scale is asked for to save them.
+struct Negligible {
+  std::size_t tensors = 0;
+  std::string first;
+  double share = 0;  ///< the largest of their shares of the L2 norm of all gradients of weights
+};
+
+/// The recommended loss scale for a format, and the reasons for it.
 struct LossScale {
-  /// "ok", "empty interval", "no finite value", or "not finite" (a step whose gradients hold NaN or
-  /// Inf).
+  std::string format = {};  ///< name
+  /// "ok", "empty interval", "no finite value", "not finite" (a step whose gradients hold NaN or
+  /// Inf), or "no gradients" (names tell weights and others, and no gradient).
   std::string status;
-  /// The scales at which binary16 holds the values (range/fate.h); absent if there is no finite
+  /// The scales at which the format holds the values (range/fate.h); absent if there is no finite
   /// non-zero value or the step is not finite.
   std::optional<ScaleInterval> interval;
   /// Absent where the interval is, and if values overflow at every scale.
   std::optional<int> recommended_log2;
   std::optional<double> lost_l2;  ///< at the recommended scale
+  /// By how many binades the largest value may grow at the recommended scale before it overflows.
+  std::optional<int> free_binades = {};
+  std::optional<Nearness> over_run = {};  ///< for the joint scale of a run of two steps or more
   /// The tensors that set the ends of the interval (only for the joint scale of several tensors).
   std::string binding_min, binding_max;
   /// The indices of these tensors in the order of the report.
@@ -89,6 +125,10 @@ struct LossScale {
   /// For the scale of a report: from which tensors it was computed, if names leave that open; else
   /// empty.
   std::string basis = {};
+  Negligible negligible = {};  ///< only of several tensors
+  /// Of several tensors: how many of them have a scale of their own that serves, and how many values
+  /// that are finite and not zero.
+  std::size_t served = 0, scaled = 0;
 };
 
 }  // namespace binade

@@ -155,7 +155,7 @@ Json options_json(const ReportOptions& options) {
   for (const NamedFormat& row : options.formats) names.push_back(row.name);
   return {{"headroom", options.headroom},
           {"target_loss", options.target_loss},
-          {"prefer", options.prefer == ScaleChoice::s_max ? "s_max" : "s_min"},
+          {"prefer", scale_choice_names[static_cast<std::size_t>(options.prefer)]},
           {"formats", names},
           {"scales_log2", options.scales_log2}};
 }
@@ -166,11 +166,13 @@ Json integer_json(std::uint64_t value) {
 }
 
 Json scale_json(const LossScale& s) {
-  return {{"status", s.status},
+  return {{"format", s.format},
+          {"status", s.status},
           {"s_min_log2", s.interval ? Json(s.interval->min_log2) : Json(nullptr)},
           {"s_max_log2", s.interval ? Json(s.interval->max_log2) : Json(nullptr)},
           {"recommended_log2", maybe(s.recommended_log2)},
           {"lost_l2_at_recommended", maybe(s.lost_l2)},
+          {"free_binades", maybe(s.free_binades)},
           {"reason", s.reason}};
 }
 
@@ -179,6 +181,17 @@ Json joint_scale_json(const LossScale& s) {
   scale["binding_max"] = name_or_null(s.binding_max);
   scale["binding_min"] = name_or_null(s.binding_min);
   scale["basis"] = name_or_null(s.basis);
+  scale["own_scales"] = has_own_scales(find_format(s.format).value_or(binary16));
+  scale["tensors_served"] = s.served;
+  scale["tensors"] = s.scaled;
+  scale["negligible"] = s.negligible.tensors;
+  scale["first_negligible"] = name_or_null(s.negligible.first);
+  scale["over_run"] = nullptr;
+  if (s.over_run) {
+    scale["over_run"] = {{"steps", s.over_run->steps},
+                         {"nearest", s.over_run->nearest},
+                         {"usual_free_binades", s.over_run->usual}};
+  }
   return scale;
 }
 

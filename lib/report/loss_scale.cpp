@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -14,26 +17,43 @@
 namespace binade {
 namespace {
 
+/// Sets the recommended scale, and what belongs to it.
+void recommend(LossScale& scale, int log2, const RangeSummary& s, const Norms& of,
+               const Format& format) {
+  scale.recommended_log2 = log2;
+  scale.lost_l2 = losses(s, of, format, log2)->l2;
+  scale.free_binades = *headroom(s, format) - log2;
+}
+
+/// Returns whether a format has the range of binary32, and scale 1 serves in it, which then keeps as much
+/// room as binary32 does.
+bool needs_none(const ScaleInterval& interval, const Format& format) {
+  return format.emin() <= binary32.emin() && interval.min_log2 <= 0 && interval.max_log2 >= 0;
+}
+
 /// Picks the scale from an interval. If the interval is empty, avoiding overflow comes before
 /// avoiding losses; if every scale overflows, there is none to pick.
-void choose_scale(LossScale& scale, const RangeSummary& s, const Norms& of,
+void choose_scale(LossScale& scale, const RangeSummary& s, const Norms& of, const Format& format,
                   const ReportOptions& options) {
   const ScaleInterval& interval = *scale.interval;
   const bool low = options.prefer == ScaleChoice::s_min && !interval.empty();
   scale.status = interval.empty() ? "empty interval" : "ok";
   if (interval.max_log2 < lowest_scale_log2) return;
-  scale.recommended_log2 = low ? interval.min_log2 : interval.max_log2;
-  scale.lost_l2 = losses(s, of, binary16, *scale.recommended_log2)->l2;
+  if (options.prefer == ScaleChoice::margin && needs_none(interval, format))
+    return recommend(scale, 0, s, of, format);
+  recommend(scale, low ? interval.min_log2 : interval.max_log2, s, of, format);
 }
+
+std::string binades(int n) { return fmt::format("{} binade{}", n, n == 1 ? "" : "s"); }
 
 std::string within(const ReportOptions& options) {
   return fmt::format("{} of its L2 norm", percent(options.target_loss));
 }
 
 std::string kept_free(const ReportOptions& options) {
-  return options.headroom == 0 ? std::string("below overflow")
-                               : fmt::format("at least {} binade{} below overflow",
-                                             options.headroom, options.headroom == 1 ? "" : "s");
+  return options.headroom == 0
+             ? std::string("below overflow")
+             : fmt::format("at least {} below overflow", binades(options.headroom));
 }
 
 /// Returns a tensor's name, with its file if a tensor in another file has the same name.
@@ -66,6 +86,51 @@ std::string none_low_enough(const ScaleInterval& interval, const std::string& wh
                      power_of_two(interval.max_log2));
 }
 
+/// Returns log2 of a sum of squares that is not zero.
+double squares_log2_of(const ExactSum& squares) {
+  ExactSum one;
+  one.add(1, 0);
+  return divide(squares, one).log2();
+}
+
+Format find_format_of(const std::string& name) {
+  return std::ranges::find(report_formats, name, &NamedFormat::name)->format;
+}
+
+/// Explains the scale of many tensors, given the names of those that set its ends.
+std::string joint_words(const LossScale& scale, const std::string& high, const std::string& low,
+                        const JointScale::End& of_low, const Format& format,
+                        const ReportOptions& options) {
+  const ScaleInterval& interval = *scale.interval;
+  if (!scale.recommended_log2)
+    return "No scale serves: " + none_low_enough(interval, high, options) + ".";
+  if (!interval.empty()) {
+    return (needs_none(interval, format)
+                ? fmt::format("{} has the range of binary32 and needs none. ", scale.format)
+                : "") +
+           served_words(interval, high, low, options);
+  }
+  const std::string top = power_of_two(interval.max_log2);
+  const bool is_last = interval.max_log2 == highest_scale_log2;
+  return fmt::format(
+      "No single scale serves all tensors. {} is {} {}{}, but {} needs {} to lose at most {}; at "
+      "{} it loses {}.",
+      top,
+      is_last ? "binary32's largest scale and keeps every value"
+              : "the largest that keeps every value",
+      kept_free(options), is_last ? "" : fmt::format(" ({} sets it)", high), low,
+      power_of_two(interval.min_log2), within(options), top,
+      percent(losses(of_low.summary, format, interval.max_log2)->l2));
+}
+
+std::string negligible_words(const Negligible& of) {
+  return fmt::format(
+      "Not asked to be saved: {} gradient{} of weights with at most 2^{} of the norm of all ({}{}: "
+      "{}), as rounding leaves of what is zero.",
+      of.tensors, of.tensors == 1 ? "" : "s", negligible_log2, of.tensors == 1 ? "" : "first ",
+      printable(of.first, 60), percent(of.share));
+}
+
 }  // namespace
 
 std::string power_of_two(int log2) {
@@ -75,15 +140,17 @@ std::string power_of_two(int log2) {
 
 LossScale loss_scale_of(const RangeSummary& s, const Norms& of, std::optional<int> tie,
                         const ReportOptions& options) {
+  const NamedFormat row = format_of_scale(options);
   LossScale out;
+  out.format = row.name;
   if (!tie) {
     out.status = "no finite value";
     out.reason = "there is no finite non-zero value";
     return out;
   }
-  out.interval = interval_of(s, binary16, options.headroom, *tie);
+  out.interval = interval_of(s, row.format, options.headroom, *tie);
   const ScaleInterval& interval = *out.interval;
-  choose_scale(out, s, of, options);
+  choose_scale(out, s, of, row.format, options);
   if (!out.recommended_log2) {
     out.reason = none_low_enough(interval, "the largest value", options);
     return out;
@@ -110,77 +177,168 @@ LossScale loss_scale_of(const RangeSummary& s, const Norms& of, std::optional<in
   return out;
 }
 
-/// Returns whether a tensor is the lower end, among those added so far.
-bool JointScale::is_low(int log2, std::size_t place) const {
-  if (!low_) return true;
-  return log2 != low_->log2 ? log2 > low_->log2 : place < low_->place;
+bool JointScale::is_negligible(double squares_log2) const {
+  if (weight_squares_.is_zero()) return false;
+  return squares_log2 <= squares_log2_of(weight_squares_) + 2 * negligible_log2;
 }
 
-/// Takes an upper end if it is lower than the one so far. If several tensors set that end, the one
-/// with the largest value is kept.
+/// Takes a tensor that may set the lower end, and drops those that cannot: another asks for as much
+/// (or comes before it and asks for the same), and is negligible only if they are.
+void JointScale::take_low(End end) {
+  const auto yields_to = [](const End& a, const End& b) {
+    const bool asks = b.tie != a.tie ? b.tie < a.tie : b.place < a.place;
+    return asks && b.squares_log2 >= a.squares_log2;
+  };
+  if (std::ranges::any_of(lows_, [&](const End& other) { return yields_to(end, other); })) return;
+  std::erase_if(lows_, [&](const End& other) { return yields_to(other, end); });
+  lows_.push_back(std::move(end));
+}
+
+/// Takes an upper end if its largest value is larger than that of the one so far.
 void JointScale::take_high(End end) {
   const auto rank = [](const End& x) {
-    return std::tuple(x.log2, -x.largest.exponent, ~x.largest.significand, x.place);
+    return std::tuple(-x.largest.exponent, ~x.largest.significand, x.place);
   };
   if (!high_ || rank(end) < rank(*high_)) high_ = std::move(end);
 }
 
 void JointScale::add(const TensorReport& tensor, std::size_t place) {
   merge(total_, tensor.summary);
-  const auto& interval = tensor.loss_scale.interval;
-  if (!interval) return;
-  const auto end_at = [&](int log2) {
-    return End{place, tensor.name, tensor.file, log2, tensor.summary.largest};
+  if (!tensor.tie) return;
+  ++scaled_;
+  if (!tensor.loss_scale.interval->empty()) ++served_;
+  const auto end_at = [&] {
+    return End{.place = place,
+               .name = tensor.name,
+               .file = tensor.file,
+               .tie = *tensor.tie,
+               .largest = tensor.summary.largest};
   };
-  if (is_low(interval->min_log2, place)) {
-    low_ = end_at(interval->min_log2);
-    low_->summary = tensor.summary;
+  double squares_log2 = std::numeric_limits<double>::infinity();
+  if (tensor.role == TensorRole::d_weight) {
+    const ExactSum squares = norms(tensor.summary).squares;
+    squares_log2 = squares_log2_of(squares);
+    weight_squares_ += squares;
+    weights_.push_back({place, tensor.name, squares_log2});
   }
-  if (!high_ || interval->max_log2 <= high_->log2) take_high(end_at(interval->max_log2));
+  const bool yields = std::ranges::any_of(lows_, [&](const End& other) {
+    return other.tie < *tensor.tie && other.squares_log2 >= squares_log2;
+  });
+  if (!yields) {
+    End end = end_at();
+    end.summary = tensor.summary;
+    end.squares_log2 = squares_log2;
+    take_low(std::move(end));
+  }
+  take_high(end_at());
 }
 
 void JointScale::add(JointScale other) {
   merge(total_, other.total_);
-  if (other.low_ && is_low(other.low_->log2, other.low_->place)) low_ = std::move(other.low_);
+  const Negligible found = other.negligible();
+  for (End& end : other.lows_) {
+    if (other.is_negligible(end.squares_log2)) continue;
+    end.squares_log2 = std::numeric_limits<double>::infinity();
+    take_low(std::move(end));
+  }
+  if (found.tensors > 0) {
+    const std::size_t place =
+        std::ranges::find(other.weights_, found.first, &OfWeights::name)->place;
+    if (settled_.tensors == 0 || place < settled_place_) {
+      settled_.first = found.first;
+      settled_place_ = place;
+    }
+    settled_.tensors += found.tensors;
+    settled_.share = std::max(settled_.share, found.share);
+  }
   if (other.high_) take_high(*std::move(other.high_));
+  served_ += other.served_;
+  scaled_ += other.scaled_;
+}
+
+/// Returns the tensor that sets the lower end; null if there is none.
+const JointScale::End* JointScale::low() const {
+  const End* out = nullptr;
+  for (const End& end : lows_) {
+    if (is_negligible(end.squares_log2)) continue;
+    const bool more =
+        out == nullptr || std::tuple(end.tie, end.place) < std::tuple(out->tie, out->place);
+    if (more) out = &end;
+  }
+  return out;
+}
+
+Negligible JointScale::negligible() const {
+  Negligible out = settled_;
+  const OfWeights* first = nullptr;
+  for (const OfWeights& of : weights_) {
+    if (!is_negligible(of.squares_log2)) continue;
+    ++out.tensors;
+    if (first == nullptr || of.place < first->place) first = &of;
+    const double share = std::exp2((of.squares_log2 - squares_log2_of(weight_squares_)) / 2);
+    out.share = std::max(out.share, share);
+  }
+  if (first != nullptr && out.first.empty()) out.first = first->name;
+  return out;
 }
 
 LossScale JointScale::scale(const ReportOptions& options,
-                            const std::function<bool(const End&)>& shares_name) const {
+                            const std::function<bool(const End&)>& shares_name,
+                            const NamedFormat& row) const {
   const Norms of = norms(total_);
-  if (!low_) {
-    return loss_scale_of(total_, of, highest_tie(total_, of, options.target_loss), options);
+  const End* const low = this->low();
+  if (low == nullptr) {
+    ReportOptions in_format = options;
+    in_format.scale_format = row;
+    return loss_scale_of(total_, of, highest_tie(total_, of, options.target_loss), in_format);
   }
   LossScale out;
-  out.interval = ScaleInterval{low_->log2, high_->log2};
-  out.binding_min = low_->name;
+  out.format = row.name;
+  out.served = served_;
+  out.scaled = scaled_;
+  out.negligible = negligible();
+  out.interval = interval_of(total_, row.format, options.headroom, low->tie);
+  out.binding_min = low->name;
   out.binding_max = high_->name;
-  out.place_min = low_->place;
+  out.place_min = low->place;
   out.place_max = high_->place;
-  choose_scale(out, total_, of, options);
+  choose_scale(out, total_, of, row.format, options);
   const std::string shown_high = shown_name(*high_, shares_name(*high_));
-  const std::string shown_low = shown_name(*low_, shares_name(*low_));
-  if (!out.recommended_log2) {
-    out.reason = "No scale serves: " + none_low_enough(*out.interval, shown_high, options) + ".";
-    return out;
-  }
-  if (!out.interval->empty()) {
-    out.reason = served_words(*out.interval, shown_high, shown_low, options);
-    return out;
-  }
-  const std::string top = power_of_two(out.interval->max_log2);
-  const bool is_last = out.interval->max_log2 == highest_scale_log2;
-  out.reason = fmt::format(
-      "No single scale serves all tensors. {} is {} {}{}, but {} needs {} to lose at most {}; at "
-      "{} "
-      "it loses {}.",
-      top,
-      is_last ? "binary32's largest scale and keeps every value"
-              : "the largest that keeps every value",
-      kept_free(options), is_last ? "" : fmt::format(" ({} sets it)", shown_high), shown_low,
-      power_of_two(out.interval->min_log2), within(options), top,
-      percent(losses(low_->summary, binary16, out.interval->max_log2)->l2));
+  const std::string shown_low = shown_name(*low, shares_name(*low));
+  out.reason = joint_words(out, shown_high, shown_low, *low, row.format, options);
+  if (out.negligible.tensors > 0) out.reason += " " + negligible_words(out.negligible);
   return out;
+}
+
+bool is_negligible(const RangeSummary& some, const RangeSummary& all) {
+  if (some.nonzero() == 0 || all.nonzero() == 0) return false;
+  return squares_log2_of(norms(some).squares) <=
+         squares_log2_of(norms(all).squares) + 2 * negligible_log2;
+}
+
+void take_margin(LossScale& scale, std::vector<int> largest_scales, const RangeSummary& gradients,
+                 const ReportOptions& options) {
+  if (!scale.recommended_log2 || largest_scales.size() < 2) return;
+  std::ranges::sort(largest_scales);
+  const int least = largest_scales.front();
+  const int usual = largest_scales[(largest_scales.size() - 1) / 2];
+  const Format format = find_format_of(scale.format);
+  const bool is_chosen = scale.status != "ok" || needs_none(*scale.interval, format);
+  if (options.prefer == ScaleChoice::margin && !is_chosen) {
+    const int upper_half = (scale.interval->max_log2 - scale.interval->min_log2) / 2;
+    const int margin = std::min(usual - least, upper_half);
+    recommend(scale, scale.interval->max_log2 - margin, gradients, norms(gradients), format);
+  }
+  // The largest scales keep options.headroom binades free.
+  const int above = options.headroom - *scale.recommended_log2;
+  scale.over_run = {.steps = largest_scales.size(),
+                    .nearest = static_cast<std::size_t>(std::ranges::count(largest_scales, least)),
+                    .usual = usual + above};
+  scale.reason += fmt::format(
+      " At {} the largest gradient of the run may grow by {} before it overflows, in {} of {} "
+      "steps; that of the usual step by {}.",
+      power_of_two(*scale.recommended_log2), binades(*scale.free_binades), scale.over_run->nearest,
+      scale.over_run->steps, binades(scale.over_run->usual));
 }
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss scale for binary16, of one tensor or of many together, and its explanation in words.
+// The loss scale for a format, of one tensor or of many together, and its explanation in words.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +18,30 @@ LossScale loss_scale_of(const RangeSummary& summary, const Norms& of, std::optio
                         const ReportOptions& options);
 
 /// Finds one scale for many tensors, at which none overflows and none loses more than the target;
-/// if there is none, the largest at which none overflows. Tensors may be added in any order, which
-/// does not change the result. Only the sum of their summaries and the two tensors that set the
-/// ends are kept.
+/// if there is none, the largest at which none overflows. Gradients of weights whose share of the L2
+/// norm of all of these is at most 2^negligible_log2 may lose more. Tensors may be added in any
+/// order, which does not change the result. Only the sum of their summaries and the few tensors that
+/// may set the ends are kept, which are the same for every format.
 class JointScale {
  public:
-  /// A tensor that sets an end of the interval of scales.
+  /// A tensor that may set an end of the interval of scales.
   struct End {
     std::size_t place = 0;  ///< index in the report
     std::string name, file;
-    int log2 = 0;               ///< the end: the tensor's lowest or highest scale is 2^log2
+    int tie = 0;                ///< TensorReport::tie
     Placed largest;             ///< its largest magnitude
-    RangeSummary summary = {};  ///< only set for the lower end
+    RangeSummary summary = {};  ///< only set for a lower end
+    /// log2 of the sum of its squares; infinite for what is never negligible.
+    double squares_log2 = 0;
   };
 
   explicit JointScale(const std::vector<ErrorColumn>& columns) : total_(empty_summary(columns)) {}
 
   /// Adds a tensor; `place` is its index in the report. If several tensors set the lower end, the
-  /// first of them is named; if several set the upper end, the one with the largest magnitude, or
-  /// the first of these.
+  /// first of them is named; for the upper end, the one with the largest magnitude, or the first of
+  /// these.
   void add(const TensorReport& tensor, std::size_t place);
-  /// Adds all tensors of another JointScale.
+  /// Adds all tensors of another JointScale, of which what is negligible there stays so.
   void add(JointScale other);
 
   const RangeSummary& total() const { return total_; }
@@ -46,15 +49,47 @@ class JointScale {
   /// Returns the scale. `shares_name` says whether another of the tensors, in another file, has the
   /// same name.
   LossScale scale(const ReportOptions& options,
-                  const std::function<bool(const End&)>& shares_name) const;
+                  const std::function<bool(const End&)>& shares_name) const {
+    return scale(options, shares_name, format_of_scale(options));
+  }
+  LossScale scale(const ReportOptions& options, const std::function<bool(const End&)>& shares_name,
+                  const NamedFormat& format) const;
 
  private:
-  bool is_low(int log2, std::size_t place) const;
+  struct OfWeights {
+    std::size_t place;
+    std::string name;
+    double squares_log2;
+  };
+
+  bool is_negligible(double squares_log2) const;
+  Negligible negligible() const;
+  const End* low() const;
+  void take_low(End end);
   void take_high(End end);
 
   RangeSummary total_;
-  std::optional<End> low_, high_;
+  ExactSum weight_squares_;         ///< of the gradients of weights
+  std::vector<OfWeights> weights_;  ///< gradients of weights that are not all zero
+  Negligible settled_;              ///< of those that other JointScales found
+  std::size_t settled_place_ = 0;   ///< of settled_.first
+  std::vector<End> lows_;           ///< none asks for more than one that weighs as much
+  std::optional<End> high_;
+  std::size_t served_ = 0, scaled_ = 0;
 };
+
+/// What LossScale::reason calls negligible: 2^-18 of a norm is 32 roundings of binary32, as sums leave of zero.
+inline constexpr int negligible_log2 = -18;
+
+/// Returns whether the norm of some gradients of weights is so small a share of the norm of all of them. Never so if all
+/// are zero.
+bool is_negligible(const RangeSummary& some, const RangeSummary& all);
+
+/// Chooses the margin below the largest scale (ScaleChoice::margin) from the largest scales of a run's steps in the
+/// format of the scale, where it is asked for, and fills over_run. Keeps within the interval's upper half. `gradients` is
+/// the summary that the scale is of.
+void take_margin(LossScale& scale, std::vector<int> largest_scales, const RangeSummary& gradients,
+                 const ReportOptions& options);
 
 /// Returns "2^17 = 131072" for 0 to 30, or only "2^40" or "2^-3" for other exponents.
 std::string power_of_two(int log2);

@@ -42,8 +42,12 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
     const std::size_t first = out.size();
     if (const CountedRun* const run = run_in(*file)) {
       for (std::size_t i = 0; i < run->tensors.size(); ++i) {
-        const TensorTime& time = run->tensors[i].time;
-        out.push_back({.place = {file.get(), i}, .role = time.role, .time = time, .by_run = true});
+        const RunTensor& tensor = run->tensors[i];
+        out.push_back({.place = {file.get(), i},
+                       .role = tensor.time.role,
+                       .time = tensor.time,
+                       .by_run = true,
+                       .binds_scale = tensor.binds_scale});
       }
       continue;
     }

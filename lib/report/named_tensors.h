@@ -28,9 +28,10 @@ struct NamedTensor {
   TensorPlace place;
   std::optional<TensorRole> role;
   std::optional<TensorTime> time;
-  bool by_file = false;  ///< the name of the file says that it is a gradient
-  bool by_rule = false;  ///< a rule (--role) decides its role
-  bool by_run = false;   ///< a counted run (counted_run.h) states its role and step
+  bool by_file = false;     ///< the name of the file says that it is a gradient
+  bool by_rule = false;     ///< a rule (--role) decides its role
+  bool by_run = false;      ///< a counted run (counted_run.h) states its role and step
+  bool binds_scale = true;  ///< false if a counted run says that it binds none (RunTensor)
 };
 
 /// Returns why a tensor of this dtype is not read; empty for floating-point dtypes whose format

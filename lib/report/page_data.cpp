@@ -108,12 +108,6 @@ PageJson table_of(const TensorPointers& tensors, const ReportOptions& options) {
       return x.significand == 0 ? PageJson(nullptr) : PageJson(value_of(x));
     });
   };
-  const auto end = [&](int ScaleInterval::*which) {
-    return column([which](const TensorReport* t) {
-      const auto& interval = t->loss_scale.interval;
-      return interval ? PageJson((*interval).*which) : PageJson(nullptr);
-    });
-  };
   PageJson out{{"name", column([](const TensorReport* t) { return t->name; })},
                {"file", column([](const TensorReport* t) { return t->file; })},
                {"role", column([](const TensorReport* t) {
@@ -128,12 +122,7 @@ PageJson table_of(const TensorPointers& tensors, const ReportOptions& options) {
                {"inf", count(&RangeSummary::inf)},
                {"min", magnitude(&RangeSummary::smallest)},
                {"max", magnitude(&RangeSummary::largest)},
-               {"scale_status", column([](const TensorReport* t) { return t->loss_scale.status; })},
-               {"s_min_log2", end(&ScaleInterval::min_log2)},
-               {"s_max_log2", end(&ScaleInterval::max_log2)},
-               {"recommended_log2", column([](const TensorReport* t) {
-                  return page_maybe(t->loss_scale.recommended_log2);
-                })},
+               {"tie", column([](const TensorReport* t) { return page_maybe(t->tie); })},
                {"advice_format", column([](const TensorReport* t) {
                   return t->advice_format.empty() ? PageJson(nullptr) : PageJson(t->advice_format);
                 })},
@@ -283,13 +272,13 @@ class LayerNumbers {
   std::map<std::string, int> number_;
 };
 
-/// Returns a step's scale with the series that set its ends.
+/// Returns a step's scale with the series that set its ends, and in `formats` what differs by format.
 PageJson step_scale(const StepScale& at, const std::vector<TensorRow>& of_tensors) {
   const auto series = [&of_tensors](std::optional<std::size_t> place) {
     return place ? page_maybe(of_tensors[*place].series) : PageJson(nullptr);
   };
   PageJson out{{"step", at.step}};
-  out.update(scale_json(at.scale));
+  out["formats"] = page_column(at.in_formats, &scale_json);
   out["used_log2"] = at.used ? PageJson(std::log2(*at.used)) : PageJson(nullptr);
   out["binding_max"] = series(at.scale.place_max);
   out["binding_min"] = series(at.scale.place_min);
@@ -375,9 +364,12 @@ std::string page_data(const Report& report) {
     data["watched"] = watched_json(*report.watched);
     data["watched"]["words"] = watched_words(*report.watched);
   }
-  data["loss_scale"] = joint_scale_json(report.loss_scale);
-  data["loss_scale"]["row_of_max"] = row_of_tables(report, report.loss_scale.place_max);
-  data["loss_scale"]["row_of_min"] = row_of_tables(report, report.loss_scale.place_min);
+  data["loss_scales"] = page_column(report.loss_scales, [&report](const LossScale& scale) {
+    PageJson out = joint_scale_json(scale);
+    out["row_of_max"] = row_of_tables(report, scale.place_max);
+    out["row_of_min"] = row_of_tables(report, scale.place_min);
+    return out;
+  });
   data["passed_over"] = report.gradients ? PageJson(report.passed_over) : PageJson(nullptr);
   data["tensor_count"] = report.rows.size();
   data["scaled_count"] = report.scaled_tensors;

@@ -39,7 +39,7 @@ std::string options_bytes(const ReportOptions& options) {
   CountsBytes to;
   to.number(options.headroom);
   to.number(std::bit_cast<std::uint64_t>(options.target_loss));
-  to.number(options.prefer == ScaleChoice::s_min ? 1 : 0);
+  to.number(std::uint64_t{static_cast<std::uint8_t>(options.prefer)});
   to.number(std::uint64_t{options.formats.size()});
   for (const NamedFormat& row : options.formats) to.text(row.name);
   to.number(std::uint64_t{options.scales_log2.size()});
@@ -56,7 +56,7 @@ ReportOptions options_from(CountsBytesReader from) {
   out.target_loss = std::bit_cast<double>(from.number());
   if (!(out.target_loss >= 0 && out.target_loss < 1))
     from.refuse("damaged: it has no such target loss");
-  out.prefer = from.number(0, 1, "preference") == 1 ? ScaleChoice::s_min : ScaleChoice::s_max;
+  out.prefer = static_cast<ScaleChoice>(from.number(0, 2, "preference"));
   out.formats.clear();
   for (std::size_t n = from.count(8); n-- > 0;) out.formats.push_back(report_format_from(from));
   out.scales_log2.clear();

@@ -31,7 +31,7 @@ struct TensorRow {
   std::string name;
   std::size_t file = 0;  ///< index in Report::files
   std::uint64_t values = 0, nonzero = 0;
-  FormatFigures in_binary16;
+  FormatFigures at_one;  ///< in format_of_scale()
   /// From status to advice_interval: those of the TensorReport; of its loss scale the interval alone.
   std::string status;
   std::optional<ScaleInterval> loss_scale;
@@ -41,7 +41,7 @@ struct TensorRow {
   std::optional<std::size_t> series = {};
 };
 /// Returns the row of an analysed tensor, all but `series`.
-TensorRow row_of(const TensorReport& tensor, std::size_t file);
+TensorRow row_of(const TensorReport& tensor, std::size_t file, const ReportOptions& options);
 
 /// All tensors of a role together. The name of `all` is that of the role.
 struct RoleReport {
@@ -61,7 +61,8 @@ struct Report {
   std::vector<TensorReport> tensors;
   /// One scale for all tensors, or for the gradients if it is known which they are.
   LossScale loss_scale;
-  std::size_t scaled_tensors = 0;  ///< the number of tensors that the scale is computed from
+  std::vector<LossScale> loss_scales;  ///< the same for each of options.formats
+  std::size_t scaled_tensors = 0;      ///< the number of tensors that the scale is computed from
   std::vector<RoleReport> roles;   ///< if there are two or more; in TensorRole's order, other last
   std::optional<TimeReport> time;  ///< if the tensors' names say two steps or more
   /// What readers should know about names that seem to say a step and do not, and about a --role

@@ -89,13 +89,13 @@ void refuse_without_tensors(const ReportPlan& plan, const TensorFiles& files,
                           skipped == 1 ? "" : "s"));
 }
 
-TensorRow row_of(const TensorReport& tensor, std::size_t file) {
+TensorRow row_of(const TensorReport& tensor, std::size_t file, const ReportOptions& options) {
   const RangeSummary& s = tensor.summary;
   return {.name = tensor.name,
           .file = file,
           .values = s.values,
           .nonzero = s.nonzero(),
-          .in_binary16 = figures_in_binary16(tensor),
+          .at_one = figures_in(tensor, format_of_scale(options)),
           .status = tensor.status,
           .loss_scale = tensor.loss_scale.interval,
           .advice_format = tensor.advice_format,
@@ -136,7 +136,7 @@ void ReportBuilder::add(RangeSummary summary) {
   if (on_tensor_) on_tensor_(tensor);
   merge(report_.total.summary, tensor.summary);
   roles_.add(tensor, place);
-  report_.rows.push_back(row_of(tensor, file_));
+  report_.rows.push_back(row_of(tensor, file_, report_.options));
   if (run_ && tensor.time) {
     report_.rows.back().series = run_->series_of(place);
     run_->add(tensor, place);

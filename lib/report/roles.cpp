@@ -18,6 +18,14 @@ namespace {
 
 bool tells_gradient(const NamedTensor& tensor) { return tensor.role && is_gradient(*tensor.role); }
 
+/// Returns the formats that scales are computed for, the first of them format_of_scale().
+std::vector<NamedFormat> formats_of_scales(const ReportOptions& options) {
+  if (options.scale_format || options.formats.empty()) return {format_of_scale(options)};
+  return options.formats;
+}
+
+bool is_bound(const NamedTensor& tensor) { return tells_gradient(tensor) && tensor.binds_scale; }
+
 /// Returns a text such as "step 3", "steps 3, 4, 7" or "30 steps from 3 to 4399".
 std::string steps_words(const std::vector<std::uint64_t>& steps) {
   constexpr std::size_t most = 8;
@@ -50,9 +58,10 @@ std::string files_of_gradients(std::span<const NamedTensor> named) {
   return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
 }
 
-LossScale not_finite_scale(std::string reason) {
+LossScale no_scale(const NamedFormat& format, const char* status, std::string reason) {
   LossScale out;
-  out.status = "not finite";
+  out.format = format.name;
+  out.status = status;
   out.reason = std::move(reason);
   return out;
 }
@@ -64,7 +73,7 @@ RoleSums::RoleSums(const ReportOptions& options, const std::vector<ErrorColumn>&
     : options_(options), columns_(columns), named_(named), scaled_(columns) {
   any_gradient_ = std::ranges::any_of(named, tells_gradient);
   for (const NamedTensor& tensor : named) {
-    if (tells_gradient(tensor) && tensor.time) ++gradients_left_[tensor.time->step];
+    if (is_bound(tensor) && tensor.time) ++gradients_left_[tensor.time->step];
   }
 }
 
@@ -76,7 +85,7 @@ void RoleSums::add(const TensorReport& tensor, std::size_t place) {
   merge(of_role.sum, tensor.summary);
   const bool gradient = tells_gradient(named_[place]);
   if (gradient) {
-    add_gradient(tensor, place);
+    if (is_bound(named_[place])) add_gradient(tensor, place);
   } else if (!any_gradient_) {
     scaled_.add(tensor, place);
   }
@@ -104,23 +113,31 @@ void RoleSums::add_gradient(const TensorReport& tensor, std::size_t place) {
 void RoleSums::settle(std::uint64_t step, JointScale gradients) {
   if (gradients.total().nan + gradients.total().inf > 0) {
     passed_over_.insert(std::ranges::lower_bound(passed_over_, step), step);
-    step_scales_[step] = not_finite_scale("the step's gradients hold NaN or Inf");
+    for (const NamedFormat& format : formats_of_scales(options_)) {
+      step_scales_[step].push_back(
+          no_scale(format, "not finite", "the step's gradients hold NaN or Inf"));
+    }
     return;
   }
   // In a run, no two files hold a tensor of the same name, so names need no file beside them.
-  step_scales_[step] = gradients.scale(options_, [](const JointScale::End&) { return false; });
+  for (const NamedFormat& format : formats_of_scales(options_)) {
+    step_scales_[step].push_back(gradients.scale(
+        options_, [](const JointScale::End&) { return false; }, format));
+  }
   scaled_.add(std::move(gradients));
 }
 
 std::vector<StepScale> RoleSums::step_scales() const {
   std::vector<StepScale> out;
-  for (const auto& [step, scale] : step_scales_) out.push_back({step, scale});
+  for (const auto& [step, scales] : step_scales_) {
+    out.push_back({.step = step, .scale = scales.front(), .in_formats = scales});
+  }
   return out;
 }
 
 bool RoleSums::is_scaled(const NamedTensor& tensor) const {
   if (!any_gradient_) return true;
-  return tells_gradient(tensor) &&
+  return is_bound(tensor) &&
          !(tensor.time && std::ranges::binary_search(passed_over_, tensor.time->step));
 }
 
@@ -129,25 +146,47 @@ std::size_t RoleSums::scaled_tensors() const {
       std::ranges::count_if(named_, [this](auto& tensor) { return is_scaled(tensor); }));
 }
 
-LossScale RoleSums::loss_scale() const {
-  LossScale out = scaled_.scale(options_, [this](const JointScale::End& end) {
+/// Returns whether no name tells a gradient, and some tell what else their tensors are.
+bool RoleSums::tells_others() const {
+  return !any_gradient_ &&
+         std::ranges::any_of(named_, [](const NamedTensor& t) { return t.role.has_value(); });
+}
+
+LossScale RoleSums::loss_scale(const NamedFormat& format) const {
+  if (tells_others()) {
+    return no_scale(format, "no gradients",
+                    "No name tells a gradient, and a loss scale multiplies nothing else.");
+  }
+  const auto shares_name = [this](const JointScale::End& end) {
     return std::ranges::any_of(named_, [&](const NamedTensor& other) {
       return other.place.info().name == end.name && other.place.file->path() != end.file &&
              is_scaled(other);
     });
-  });
-  if (passed_over_.empty()) return out;
+  };
+  LossScale out = scaled_.scale(options_, shares_name, format);
+  if (!passed_over_.empty()) tell_passed_over(out);
+  std::vector<int> largest_scales;
+  for (const auto& [step, scales] : step_scales_) {
+    const auto of_step = std::ranges::find(scales, format.name, &LossScale::format);
+    if (of_step != scales.end() && of_step->interval)
+      largest_scales.push_back(of_step->interval->max_log2);
+  }
+  take_margin(out, std::move(largest_scales), scaled_.total(), options_);
+  return out;
+}
+
+/// Says in a scale's reason which steps it passes over.
+void RoleSums::tell_passed_over(LossScale& out) const {
   const std::string words = steps_words(passed_over_);
   if (scaled_tensors() == 0) {
     out.status = "not finite";
     out.reason =
         fmt::format("Gradients hold NaN or Inf in every step ({}): no scale can be told.", words);
-    return out;
+    return;
   }
   if (!out.reason.ends_with('.')) out.reason += ".";
   out.reason += fmt::format(" Passed over, because {} gradients hold NaN or Inf: {}.",
                             passed_over_.size() == 1 ? "its" : "their", words);
-  return out;
 }
 
 /// Returns the reports of the roles if there are several, else none.
@@ -194,6 +233,14 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
                  : "no loss scale multiplies them."));
     }
   }
+  const auto unbound = static_cast<std::size_t>(std::ranges::count_if(
+      named_, [](const NamedTensor& t) { return tells_gradient(t) && !t.binds_scale; }));
+  if (unbound > 0) {
+    const auto first = std::ranges::find(named_, false, &NamedTensor::binds_scale);
+    words.push_back(fmt::format(
+        "{} gradient{} of what a narrow format never holds (first {}) bind{} no scale.", unbound,
+        unbound == 1 ? "" : "s", printable(first->place.info().name, 60), unbound == 1 ? "s" : ""));
+  }
   if (!any_gradient_) {
     std::string told;
     if (!roles.empty()) {
@@ -204,8 +251,12 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
                          tensor_role_name(named_[0].role));
     }
     const std::string taken =
-        tensors == 1 ? fmt::format("the tensor{} is taken as one.", told)
-                     : fmt::format("the {} tensors{} are taken as gradients.", tensors, told);
+        tells_others()
+            ? fmt::format("{}{} no gradient{}.",
+                          tensors == 1 ? "the tensor" : fmt::format("the {} tensors", tensors),
+                          told + (tensors == 1 ? " is" : " are"), tensors == 1 ? "" : "s")
+        : tensors == 1 ? fmt::format("the tensor{} is taken as one.", told)
+                       : fmt::format("the {} tensors{} are taken as gradients.", tensors, told);
     words.push_back(fmt::format("No name tells a gradient: {} {}", taken, how));
   }
   words.push_back(not_finite_words());
@@ -214,7 +265,9 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
 }
 
 void RoleSums::finish(Report& report) const {
-  report.loss_scale = loss_scale();
+  for (const NamedFormat& format : formats_of_scales(options_))
+    report.loss_scales.push_back(loss_scale(format));
+  report.loss_scale = report.loss_scales.front();
   if (any_gradient_) {
     report.passed_over = passed_over_;
     TensorReport& all = report.gradients.emplace();
@@ -223,8 +276,9 @@ void RoleSums::finish(Report& report) const {
     analyse(all, options_);
   }
   report.roles = by_role();
-  report.scaled_tensors = scaled_tensors();
+  report.scaled_tensors = tells_others() ? 0 : scaled_tensors();
   report.loss_scale.basis = basis(report.roles, report.scaled_tensors);
+  for (LossScale& scale : report.loss_scales) scale.basis = report.loss_scale.basis;
 }
 
 }  // namespace binade

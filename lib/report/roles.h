@@ -27,11 +27,11 @@ class RoleSums {
   /// Adds a tensor; `place` is its index in `named`.
   void add(const TensorReport& tensor, std::size_t place);
 
-  /// Fills gradients, passed_over, roles, scaled_tensors and the loss scale, which is that of the
+  /// Fills gradients, passed_over, roles, scaled_tensors and the loss scales, which are those of the
   /// gradients if it is known which they are.
   void finish(Report& report) const;
 
-  /// Returns the scales of the steps with gradients, by rising step.
+  /// Returns the scales of the steps with gradients, by rising step, for format_of_scale().
   std::vector<StepScale> step_scales() const;
 
  private:
@@ -43,7 +43,9 @@ class RoleSums {
   bool is_scaled(const NamedTensor& tensor) const;
   void add_gradient(const TensorReport& tensor, std::size_t place);
   void settle(std::uint64_t step, JointScale gradients);
-  LossScale loss_scale() const;
+  LossScale loss_scale(const NamedFormat& format) const;
+  bool tells_others() const;
+  void tell_passed_over(LossScale& out) const;
   std::vector<RoleReport> by_role() const;
   std::string not_finite_words() const;
   std::size_t scaled_tensors() const;
@@ -55,7 +57,8 @@ class RoleSums {
   bool any_gradient_ = false;
   std::map<std::uint64_t, std::size_t> gradients_left_;  ///< number of gradients to come, by step
   std::map<std::uint64_t, JointScale> unsettled_;
-  std::map<std::uint64_t, LossScale> step_scales_;
+  /// By step, one for each of formats_of_scales().
+  std::map<std::uint64_t, std::vector<LossScale>> step_scales_;
   std::vector<std::uint64_t> passed_over_;  ///< rising
   /// The gradients of the steps that are not passed over and of no step; or, if there are no
   /// gradients, all tensors.

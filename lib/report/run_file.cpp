@@ -55,12 +55,15 @@ Watched read_watched(CountsReader& from) {
   return out;
 }
 
+/// What a tensor's flags say.
+constexpr std::uint64_t has_shape_bit = 1, binds_none_bit = 2;
+
 void write_tensor(CountsWriter& to, const RunTensor& tensor) {
   to.number(tensor.time.step);
   to.text(tensor.time.layer);
   to.text(tensor_role_name(tensor.time.role));
   to.text(tensor.dtype.name);
-  to.number(tensor.shape ? 1 : 0);
+  to.number((tensor.shape ? has_shape_bit : 0) | (tensor.binds_scale ? 0 : binds_none_bit));
   const std::vector<std::uint64_t> shape = tensor.shape.value_or(std::vector<std::uint64_t>{});
   to.number(shape.size());
   for (const std::uint64_t n : shape) to.number(n);
@@ -77,13 +80,15 @@ RunTensor read_tensor(CountsReader& from) {
   const std::optional<Dtype> dtype = find_dtype(from.text());
   if (!dtype) from.refuse("damaged: it names a dtype that no file has");
   out.dtype = *dtype;
-  const std::uint64_t has_shape = from.number();
+  const std::uint64_t flags = from.number();
+  const bool has_shape = (flags & has_shape_bit) != 0;
+  out.binds_scale = (flags & binds_none_bit) == 0;
   std::vector<std::uint64_t> shape;
   for (std::uint64_t n = from.count(8); n-- > 0;) shape.push_back(from.number());
-  if (has_shape > 1 || (has_shape == 0 && !shape.empty())) {
+  if (flags > (has_shape_bit | binds_none_bit) || (!has_shape && !shape.empty())) {
     from.refuse("damaged: a tensor has a shape and has none");
   }
-  if (has_shape == 1) out.shape = std::move(shape);
+  if (has_shape) out.shape = std::move(shape);
   out.values = from.number();
   return out;
 }

@@ -78,9 +78,8 @@ std::optional<std::int16_t> binade_of(const Placed& x) {
   return static_cast<std::int16_t>(x.exponent);
 }
 
-/// Makes the point of an analysed tensor; `formats` is the number of TimeReport::formats.
-TimePoint time_point(std::uint64_t step, const TensorReport& tensor, std::size_t formats,
-                     bool tells_scales) {
+/// Makes the point of an analysed tensor.
+TimePoint time_point(std::uint64_t step, const TensorReport& tensor, bool tells_scales) {
   const RangeSummary& s = tensor.summary;
   TimePoint out{.step = step,
                 .values = s.values,
@@ -96,9 +95,8 @@ TimePoint time_point(std::uint64_t step, const TensorReport& tensor, std::size_t
   for (auto at = s.binades.lower_bound(-27); at != s.binades.end() && at->first < -24; ++at) {
     out.band_27_24 += at->second.total();
   }
-  out.formats.reserve(formats);
+  out.formats.reserve(tensor.formats.size());
   for (const FormatReport& f : tensor.formats) out.formats.push_back(figures_of(f));
-  if (out.formats.size() < formats) out.formats.push_back(figures_in_binary16(tensor));
   if (const auto& interval = tensor.loss_scale.interval; tells_scales && interval) {
     out.s_min_log2 = static_cast<std::int16_t>(interval->min_log2);
     out.s_max_log2 = static_cast<std::int16_t>(interval->max_log2);
@@ -106,18 +104,11 @@ TimePoint time_point(std::uint64_t step, const TensorReport& tensor, std::size_t
   return out;
 }
 
-std::vector<NamedFormat> formats_of_points(const ReportOptions& options) {
-  std::vector<NamedFormat> out = options.formats;
-  const bool there = std::ranges::find(out, binary16, &NamedFormat::format) != out.end();
-  if (!there) out.push_back(report_formats[0]);
-  return out;
-}
-
 }  // namespace
 
 RunSums::RunSums(const ReportOptions& options, std::span<const NamedTensor> named)
     : options_(options), all_layers_(tensor_role_names.size()), series_(named.size()) {
-  time_.formats = formats_of_points(options);
+  time_.formats = options.formats;
   const std::map<std::string_view, int> number = number_layers(named, time_.layers);
   using Key = std::pair<int, TensorRole>;
   const auto key_of = [&number](const TensorTime& time) {
@@ -172,14 +163,14 @@ void RunSums::add_to(std::size_t series, const TensorReport& tensor) {
   const bool tells_scales = to.layer && is_gradient(to.role);
   const auto begun = unfinished_.find({series, p});
   if (completes && begun == unfinished_.end()) {
-    *point = time_point(step, tensor, time_.formats.size(), tells_scales);
+    *point = time_point(step, tensor, tells_scales);
     return;
   }
   TensorReport& sum = unfinished_[{series, p}];
   add_tensor_to(sum, tensor, name);
   if (!completes) return;
   analyse(sum, options_);
-  *point = time_point(step, sum, time_.formats.size(), tells_scales);
+  *point = time_point(step, sum, tells_scales);
   unfinished_.erase({series, p});
 }
 

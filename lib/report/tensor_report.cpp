@@ -64,15 +64,16 @@ std::string status_of(const RangeSummary& s) {
 
 /// Says at which scales each format holds the tensor, the narrowest first: "e4m3: times 2^14 to
 /// 2^20; e5m2: as it is".
-void advise(TensorReport& tensor, std::optional<int> tie, const ReportOptions& options) {
-  if (!tie) return;
+void advise(TensorReport& tensor, const ReportOptions& options) {
+  if (!tensor.tie) return;
   constexpr std::array<NamedFormat, 4> by_width{{{"e4m3", e4m3, ""},
                                                  {"e5m2", e5m2, ""},
                                                  {"binary16", binary16, ""},
                                                  {"bfloat16", bfloat16, ""}}};
   std::vector<std::string> words;
   for (const NamedFormat& row : by_width) {
-    const ScaleInterval interval = interval_of(tensor.summary, row.format, options.headroom, *tie);
+    const ScaleInterval interval =
+        interval_of(tensor.summary, row.format, options.headroom, *tensor.tie);
     if (interval.empty()) {
       words.push_back(fmt::format("{}: no scale serves", row.name));
       continue;
@@ -102,11 +103,11 @@ Share share(std::uint64_t count, const RangeSummary& s) {
 void analyse(TensorReport& tensor, const ReportOptions& options) {
   const RangeSummary& s = tensor.summary;
   const Norms of = norms(s);
-  const std::optional<int> tie = highest_tie(s, of, options.target_loss);
+  tensor.tie = highest_tie(s, of, options.target_loss);
   tensor.status = status_of(s);
   tensor.formats = reports_in_formats(tensor, of, options);
-  tensor.loss_scale = loss_scale_of(s, of, tie, options);
-  advise(tensor, tie, options);
+  tensor.loss_scale = loss_scale_of(s, of, tensor.tie, options);
+  advise(tensor, options);
 }
 
 FormatFigures figures_of(const FormatReport& in_format) {
@@ -114,11 +115,11 @@ FormatFigures figures_of(const FormatReport& in_format) {
           in_format.lost ? in_format.lost->l2 : 0};
 }
 
-FormatFigures figures_in_binary16(const TensorReport& tensor) {
-  const auto at = std::ranges::find(tensor.formats, report_formats[0].name, &FormatReport::name);
+FormatFigures figures_in(const TensorReport& tensor, const NamedFormat& format) {
+  const auto at = std::ranges::find(tensor.formats, format.name, &FormatReport::name);
   if (at != tensor.formats.end()) return figures_of(*at);
-  const Fates f = fates(tensor.summary, binary16, 0);
-  const std::optional<Losses> lost = losses(tensor.summary, binary16, 0);
+  const Fates f = fates(tensor.summary, format.format, 0);
+  const std::optional<Losses> lost = losses(tensor.summary, format.format, 0);
   return {f.to_zero, f.subnormal, f.overflow, lost ? lost->l2 : 0};
 }
 

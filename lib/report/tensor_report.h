@@ -23,7 +23,8 @@ struct TensorReport {
   RangeSummary summary;
   std::string status;  ///< "ok", "empty", "all zero", "no finite value"
   std::vector<FormatReport> formats;
-  LossScale loss_scale;
+  LossScale loss_scale;         ///< for format_of_scale()
+  std::optional<int> tie = {};  ///< highest_tie() for the target loss: its lower end in any format
   /// The narrowest of e4m3, e5m2, binary16 and bfloat16 that holds the values at some scale, within
   /// the target loss and headroom of the options; empty if none does or if there is no finite
   /// non-zero value.
@@ -46,8 +47,8 @@ struct FormatFigures {
   double lost = 0;  ///< lost_l2; 0 also if there is no finite non-zero value
 };
 FormatFigures figures_of(const FormatReport& in_format);
-/// Returns the figures in binary16 of an analysed tensor, also if binary16 is not among the
-/// options' formats.
-FormatFigures figures_in_binary16(const TensorReport& tensor);
+/// Returns the figures of an analysed tensor in a format, also if it is not among the options'
+/// formats.
+FormatFigures figures_in(const TensorReport& tensor, const NamedFormat& format);
 
 }  // namespace binade

@@ -132,26 +132,44 @@ std::string format_table(const Report& report, const Paint& paint) {
   return out;
 }
 
+/// Says how many tensors a format with scales of each one's own serves.
+std::string own_scales_words(const LossScale& s, const std::string& what) {
+  return fmt::format(
+      "  {} is used with a scale of each tensor's own, not with one loss scale: {} of {} {} have "
+      "one "
+      "that serves (the table has it). One scale for all of them:",
+      s.format, s.served, s.scaled, what);
+}
+
 std::string scale_section(const Report& report, const Paint& paint) {
   const LossScale& s = report.loss_scale;
-  if (!s.recommended_log2) {
-    return "\n" + paint(bold, "Loss scale for binary16: none") + "\n" +
-           wrapped("  " + printable(s.reason, 2000), 2);
+  const NamedFormat of = format_of_scale(report.options);
+  const std::string what = report.gradients ? "gradients" : "tensors";
+  std::string out = "\n";
+  if (s.status == "no gradients") {
+    out += paint(bold, "Loss scale: none, of no gradients") + "\n";
+  } else if (!s.recommended_log2) {
+    out += paint(bold, fmt::format("Loss scale for {}: none", of.name)) + "\n";
+  } else if (has_own_scales(of.format)) {
+    out += paint(bold, fmt::format("Scales for {}: each tensor its own", of.name)) + "\n" +
+           wrapped(own_scales_words(s, what), 2);
+  } else {
+    out += paint(bold,
+                 fmt::format("Loss scale for {}: {}", of.name, power_of_two(*s.recommended_log2))) +
+           fmt::format("   lost l2 of all {} together {} (at scale 1: {})\n", what,
+                       percent(*s.lost_l2),
+                       percent(losses(report.scaled().summary, of.format, 0)->l2));
   }
-  std::string out =
-      "\n" +
-      paint(bold, fmt::format("Loss scale for binary16: {}", power_of_two(*s.recommended_log2))) +
-      fmt::format("   lost l2 of all {} together {} (at scale 1: {})\n",
-                  report.gradients ? "gradients" : "tensors", percent(*s.lost_l2),
-                  percent(losses(report.scaled().summary, binary16, 0)->l2));
   out += wrapped("  " + printable(s.reason, 2000), 2);
   return s.basis.empty() ? out : out + wrapped("  " + printable(s.basis, 2000), 2);
 }
 
-/// Returns the table of what each role's values become in binary16.
+/// Returns the table of what each role's values become in the format of the scale.
 std::string role_table(const Report& report, const Paint& paint) {
   if (report.roles.empty()) return "";
-  std::string out = "\n" + paint(bold, fmt::format("{:<21}", "By role, in binary16")) +
+  const NamedFormat of = format_of_scale(report.options);
+  std::string out = "\n" +
+                    paint(bold, fmt::format("{:<21}", fmt::format("By role, in {}", of.name))) +
                     fmt::format("{:>10}{:>14}{:>10}{:>11}{:>10}{:>10}\n", "tensors", "values",
                                 "to zero", "subnormal", "overflow", "lost l2");
   for (const auto& [tensors, all] : report.roles) {
@@ -161,12 +179,12 @@ std::string role_table(const Report& report, const Paint& paint) {
       out += fmt::format("  {}\n", all.status);
       continue;
     }
-    const Fates f = fates(s, binary16, 0);
+    const Fates f = fates(s, of.format, 0);
     const auto part = [&s](std::uint64_t n) {
       return percent(static_cast<double>(n) / static_cast<double>(s.nonzero()));
     };
     out += fmt::format("{:>10}{:>11}{:>10}{:>10}\n", part(f.to_zero), part(f.subnormal),
-                       part(f.overflow), percent(losses(s, binary16, 0)->l2));
+                       part(f.overflow), percent(losses(s, of.format, 0)->l2));
   }
   const auto there = [&report](std::string_view name) {
     return std::ranges::find(report.roles, name, [](auto& r) { return r.all.name; }) !=
@@ -194,11 +212,14 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
   }
   std::ranges::sort(names);
   std::ranges::stable_sort(order, std::ranges::greater{}, [](const TensorRow* row) {
-    return row->nonzero == 0 ? -1 : row->in_binary16.lost;
+    return row->nonzero == 0 ? -1 : row->at_one.lost;
   });
-  std::string out = "\n" + paint(bold, fmt::format("{:<31}", "Tensors, most lost l2 first")) +
-                    fmt::format("{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero",
-                                "subnormal", "lost l2", "loss scale", "narrowest");
+  std::string out =
+      "\n" + paint(bold, fmt::format("{:<31}", "Tensors, most lost l2 first")) +
+      fmt::format(
+          "{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero", "subnormal", "lost l2",
+          has_own_scales(format_of_scale(report.options).format) ? "its scale" : "loss scale",
+          "narrowest");
   std::size_t shown = 0;
   for (const TensorRow* t : order) {
     if (shown++ == style.tensors) break;
@@ -216,24 +237,25 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     const auto part = [t](std::uint64_t n) {
       return percent(static_cast<double>(n) / static_cast<double>(t->nonzero));
     };
-    out += fmt::format(
-        "  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", left_aligned(name, 29), grouped(t->values),
-        part(t->in_binary16.to_zero), part(t->in_binary16.subnormal), percent(t->in_binary16.lost),
-        left_aligned(interval_text(t->loss_scale), 13),
-        t->advice_format.empty() ? "none"
-                                 : t->advice_format + " " + interval_text(t->advice_interval));
+    out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", left_aligned(name, 29),
+                       grouped(t->values), part(t->at_one.to_zero), part(t->at_one.subnormal),
+                       percent(t->at_one.lost), left_aligned(interval_text(t->loss_scale), 13),
+                       t->advice_format.empty()
+                           ? "none"
+                           : t->advice_format + " " + interval_text(t->advice_interval));
   }
   if (order.size() > style.tensors) {
     out += paint(dim,
                  fmt::format("  … {} more; --tensors 0 shows all\n", order.size() - style.tensors));
   }
   return out +
-         wrapped(
-             "  to zero, subnormal: share of the tensor's non-zero values in binary16 at scale "
-             "1; loss scale: where lost l2 stays within the target and nothing overflows; "
-             "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
-             "and at which scales of its own.",
-             2);
+         wrapped("  to zero, subnormal: share of the tensor's non-zero values in " +
+                     std::string(format_of_scale(report.options).name) +
+                     " at scale "
+                     "1; scale: where lost l2 stays within the target and nothing overflows; "
+                     "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
+                     "and at which scales of its own.",
+                 2);
 }
 
 std::string skipped_section(const Report& report) {

@@ -59,11 +59,6 @@ UpdateSeries update_series(const std::optional<std::string>& layer, const Counts
 
 }  // namespace
 
-std::size_t place_of_binary16(const TimeReport& time) {
-  const auto at = std::ranges::find(time.formats, binary16, &NamedFormat::format);
-  return static_cast<std::size_t>(at - time.formats.begin());
-}
-
 bool has_time_axis(std::span<const NamedTensor> tensors) {
   std::optional<std::uint64_t> first;
   return std::ranges::any_of(tensors, [&first](const NamedTensor& tensor) {
@@ -111,7 +106,7 @@ UpdatePairs update_pairs(std::span<const NamedTensor> tensors) {
   };
   std::vector<std::pair<TensorTime, PairPlaces>> found;  // in the order of the files
   std::map<std::pair<std::uint64_t, std::string>, std::size_t> at;
-  for (const auto& [tensor, role, time, by_file, by_rule, by_run] : tensors) {
+  for (const auto& [tensor, role, time, by_file, by_rule, by_run, binds_scale] : tensors) {
     if (!time || by_run) continue;
     const auto [place, is_new] = at.emplace(std::pair(time->step, time->layer), found.size());
     if (is_new) found.push_back({*time, {}});

@@ -29,8 +29,8 @@ struct TimePoint {
   /// The exponents e of the binades [2^e, 2^(e+1)) of the smallest and the largest finite non-zero
   /// magnitude; not set if there is none.
   std::optional<std::int16_t> min_binade, max_binade;
-  /// For the gradients of a layer: the smallest and the largest loss scale at which binary16 holds
-  /// them, as exponents of two; no scale does if s_min exceeds s_max. They are not set for all
+  /// For the gradients of a layer: the smallest and the largest loss scale at which format_of_scale()
+  /// holds them, as exponents of two; no scale does if s_min exceeds s_max. They are not set for all
   /// layers together, whose scales are TimeReport::loss_scales.
   std::optional<std::int16_t> s_min_log2, s_max_log2;
   std::vector<FormatFigures> formats;  ///< in the order of TimeReport::formats
@@ -60,6 +60,7 @@ struct StepScale {
   LossScale scale;
   /// The scale by which the run multiplied its loss, if its files state it.
   std::optional<double> used = {};
+  std::vector<LossScale> in_formats = {};  ///< the scale for each format of the options
 };
 
 struct UpdatePoint {
@@ -78,9 +79,7 @@ struct UnpairedUpdate {
 };
 
 struct TimeReport {
-  /// The formats in which points have figures: those of the options, followed by binary16 if it is
-  /// not one of these.
-  std::vector<NamedFormat> formats;
+  std::vector<NamedFormat> formats;  ///< in which points have figures: those of the options
   std::vector<std::uint64_t> steps;  ///< rising
   /// In the order of the files; sorted with digits compared as numbers if that order is
   /// alphabetical.
@@ -120,9 +119,6 @@ void refuse_mixed_runs(std::span<const NamedTensor> tensors);
 /// Returns the pairs of weights and updates; none unless names say at least two steps. Tensors that
 /// were counted before make no pairs.
 UpdatePairs update_pairs(std::span<const NamedTensor> tensors);
-
-/// Returns the index of binary16 among the formats of a point.
-std::size_t place_of_binary16(const TimeReport& time);
 
 /// Fills updates and unpaired; `count` is called once for each pair.
 void add_updates(TimeReport& report, const UpdatePairs& updates,

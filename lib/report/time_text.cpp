@@ -77,32 +77,28 @@ std::string row(const char* first, std::string_view second, const Columns& colum
   return out + "\n";
 }
 
-/// A function that returns a number of a point, where the index is that of binary16 among its
-/// formats.
-using Number = std::optional<double> (*)(const TimePoint&, std::size_t);
+/// A function that returns a number of a point in its first format.
+using Number = std::optional<double> (*)(const TimePoint&);
 
 struct Question {
   const char* label;
   Number number;
 };
 constexpr std::array<Question, 3> questions{{
-    {"to zero",
-     [](const TimePoint& p, std::size_t f) { return part(p.formats[f].to_zero, p.nonzero()); }},
-    {"subnormal",
-     [](const TimePoint& p, std::size_t f) { return part(p.formats[f].subnormal, p.nonzero()); }},
-    {"lost l2", [](const TimePoint& p, std::size_t f) { return p.lost_l2(f); }},
+    {"to zero", [](const TimePoint& p) { return part(p.formats[0].to_zero, p.nonzero()); }},
+    {"subnormal", [](const TimePoint& p) { return part(p.formats[0].subnormal, p.nonzero()); }},
+    {"lost l2", [](const TimePoint& p) { return p.lost_l2(0); }},
 }};
 
 std::string shares(const TimeReport& time, const Columns& columns) {
   std::string out;
-  const std::size_t f = place_of_binary16(time);
   for (const Question& question : questions) {
     const char* name = question.label;
     for (const TimeSeries& series : time.series) {
       if (series.layer) continue;
       out += row(name, tensor_role_name(series.role), columns, [&](std::uint64_t step) {
         const TimePoint* point = point_at(series.points, step);
-        return point ? narrow_percent(question.number(*point, f)) : std::string("-");
+        return point ? narrow_percent(question.number(*point)) : std::string("-");
       });
       name = "";
     }
@@ -216,9 +212,10 @@ std::string updates(const TimeReport& time, const Columns& columns) {
 }
 
 std::string legend(const TimeReport& time) {
-  std::string out =
-      "  to zero, subnormal: per cent of the non-zero values in binary16 at scale 1; lost l2: per "
-      "cent of the norm.";
+  std::string out = fmt::format(
+      "  to zero, subnormal: per cent of the non-zero values in {} at scale 1; lost l2: per "
+      "cent of the norm.",
+      time.formats.front().name);
   const std::vector<std::uint64_t> odd = steps_with_not_finite(time);
   if (!odd.empty()) {
     out += fmt::format(" NaN or Inf: per cent of all values; in {} of {} steps, first in step {}.",

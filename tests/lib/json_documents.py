@@ -92,7 +92,7 @@ def reports(run):
     run.says("report", "double.npy", "--json", "-", "--formats", "bfloat16,e4m3", "--sqnr-scale", "-3,2")
     tensors("named.safetensors", **{"a.weight": [1, 2], "a.weight.grad": [2.0**-20, 1], "other": [3]})
     run.says("report", "named.safetensors", "--json", "-")
-    tensors("alike.safetensors", **{"a.weight.grad": [1, 2], "b.weight.grad": [3]})
+    tensors("alike.safetensors", **{"a.weight.grad": [1, 2], "b.weight.grad": [3], "b.bias.grad": [2.0**-40]})
     run.says("report", "alike.safetensors", "--json", "-")
     tensors("missed.safetensors", step_10=[1], **{"step_1/x": [1]})
     run.says("report", "missed.safetensors", "--json", "-")

@@ -72,6 +72,13 @@ def scale_words(scale):
     return f"2^{best} ({scale['status']})" if low > high else f"2^{best} (2^{low} … 2^{high})"
 
 
+def scale_head(scale):
+    """Names the format and its scale."""
+    if scale["own_scales"]:
+        return f"Scales for {scale['format']}: each tensor its own; one for all: {scale_words(scale)}"
+    return f"Loss scale for {scale['format']}: {scale_words(scale)}"
+
+
 def short(name, longest=70):
     return name if len(name) <= longest else "…" + name[1 - longest:]
 
@@ -157,7 +164,7 @@ class Report(Document):
         bound = [f"{end} by {text(short(scale['binding_' + key]))}" for end, key in (("below", "min"), ("above", "max"))
                  if scale["binding_" + key]]
         return page(
-            f"<p><b>Loss scale for binary16: {text(scale_words(scale))}</b>"
+            f"<p><b>{text(scale_head(scale))}</b>"
             f"{', bound ' + ', '.join(bound) if bound else ''}. {text(scale['reason'])}"
             f"<br><span class=\"dim\">{text(scale['basis'])}</span></p>",
             histogram([b["exponent"] for b in binades], [sum(map(int, b["count"])) for b in binades]),

@@ -64,8 +64,10 @@ function loss_sentences(report, format) {
   return paragraph(...words);
 }
 
-// Writes which tensors an answer is about, under its question.
+// Begins an answer anew: which tensors it is about, under its question.
 function write_subject(article, words) {
+  for (const part of article.querySelectorAll('.prose, .evidence')) part.replaceChildren();
+  article.querySelector('.subject')?.remove();
   article.querySelector('h2').after(element('p', {class: 'subject'}, words));
 }
 
@@ -76,14 +78,14 @@ function cells_at_one(tensor, format) {
 
 const heads_at_one = ['', 'to zero', 'lost L2', 'subnormal', 'overflow'];
 
-function role_table(report) {
+function role_table(report, format) {
   const rows = report.roles.map((role) => [[role.name, ' ', element('small', {}, integer(role.tensors))],
-    ...cells_at_one(role, report.formats[0])]);
+    ...cells_at_one(role, format)]);
   return small_table(heads_at_one, rows,
-    {also: 'by-role', caption: `By role, in ${report.formats[0].name} at scale 1`});
+    {also: 'by-role', caption: `By role, in ${format.name} at scale 1`});
 }
 
-function write_what_dies(report) {
+function write_what_dies(report, format) {
   const article = by_id('answer-dies');
   write_subject(article, tensors_words(report, {gradients: false}));
   const prose = article.querySelector('.prose');
@@ -91,29 +93,39 @@ function write_what_dies(report) {
     prose.append(paragraph('There is no finite non-zero value, so nothing can die.'));
     return;
   }
-  prose.append(loss_sentences(report, report.formats[0]));
-  const rows = report.formats.map((format) => [format.name, ...cells_at_one(report.total, format)]);
+  prose.append(loss_sentences(report, format));
+  const rows = report.formats.map((one) => [one.name, ...cells_at_one(report.total, one)]);
   article.querySelector('.evidence').append(small_table(heads_at_one, rows,
     {caption: 'At scale 1, of the non-zero values; lost L2 of the norm'}),
-  ...(report.roles.length > 0 ? [role_table(report)] : []));
+  ...(report.roles.length > 0 ? [role_table(report, format)] : []));
 }
 
-function scale_headline(report) {
-  const scale = report.loss_scale;
-  if (['no finite value', 'not finite'].includes(scale.status)) return [strong('None'), '.'];
+// How many of the tensors that the scale is for have a scale of their own that serves in the format.
+function own_scales_words(report, format) {
+  const scales = scaled_tensors(report).map((tensor) => scale_of(tensor, format, report.options))
+    .filter(({s_min_log2}) => s_min_log2 !== null);
+  const served = scales.filter(({status}) => status === 'ok').length;
+  return [strong('Each tensor its own'), `: ${format.name} is used with a scale of each tensor’s own, not with one loss ` +
+    `scale. ${integer(served)} of ${plural(scales.length, report.time ? 'layer' : 'tensor')} have one that serves: the table ` +
+    'has it. One scale for all:'];
+}
+
+function scale_headline(report, format, scale) {
+  if (['no finite value', 'not finite', 'no gradients'].includes(scale.status)) return [strong('None'), '.'];
+  if (scale.own_scales) return own_scales_words(report, format);
   if (scale.status === 'empty interval') return [];
   const inside = scale.s_min_log2 <= 0 && scale.s_max_log2 >= 0;
   return [strong(`2^${scale.recommended_log2} = ${decimal_power(scale.recommended_log2)}`),
-    ', for binary16.',
+    `, for ${format.name}.`,
     (inside ? ' By the norm none is needed: scale 1 is in the interval.' : '')];
 }
 
-function write_which_scale(report, on_select) {
-  const scale = report.loss_scale;
+function write_which_scale(report, format, on_select) {
+  const scale = scale_of(report, format, report.options);
   const article = by_id('answer-scale');
   const prose = article.querySelector('.prose');
   write_subject(article, tensors_words(report, {gradients: true}));
-  prose.append(paragraph(...scale_headline(report)), paragraph(...raised(scale.reason)));
+  prose.append(paragraph(...scale_headline(report, format, scale)), paragraph(...raised(scale.reason)));
   if (scale.basis) prose.append(element('p', {class: 'basis'}, scale.basis));
   const bound = [['upper end: ', scale.binding_max, scale.row_of_max], ['lower end: ', scale.binding_min, scale.row_of_min]];
   prose.append(element('ul', {}, ...bound.filter(([, name]) => name).map(([what, name, row]) => {
@@ -129,11 +141,11 @@ function what_is_scaled(report) {
 }
 
 // What the answer compares at each scale 2^k: the fates, the lost share of the norm, and that of the worst tensor.
-function standing(report, binary16, k) {
+function standing(report, format, k) {
   const worst = scaled_tensors(report).reduce((most, tensor) =>
-    Math.max(most, lost_l2(tensor, binary16, k) ?? 0), 0);
+    Math.max(most, lost_l2(tensor, format, k) ?? 0), 0);
   const scaled = what_is_scaled(report);
-  return {k, worst, counts: tensor_fates(scaled, binary16, k), lost: lost_l2(scaled, binary16, k)};
+  return {k, worst, counts: tensor_fates(scaled, format, k), lost: lost_l2(scaled, format, k)};
 }
 
 function saving_sentence(report, before, after) {
@@ -156,19 +168,19 @@ function saving_sentence(report, before, after) {
   return paragraph(...words, '.');
 }
 
-function write_what_it_saves(report, binary16) {
+function write_what_it_saves(report, format) {
   const article = by_id('answer-saves');
   write_subject(article, tensors_words(report, {gradients: true}));
   const prose = article.querySelector('.prose');
   const total = what_is_scaled(report);
-  const k = report.loss_scale.recommended_log2;
+  const k = scale_of(report, format, report.options).recommended_log2;
   if (k === null || total.nonzero === 0) {
     prose.append(paragraph('Without a recommended scale there is nothing to compare.'));
     return;
   }
   const strips = element('div', {class: 'strips'});
   const rows = [];
-  const at = (k === 0 ? [0] : [0, k]).map((scale) => standing(report, binary16, scale));
+  const at = (k === 0 ? [0] : [0, k]).map((scale) => standing(report, format, scale));
   for (const {k: scale, counts, lost} of at) {
     strips.append(element('span', {}, ...raised(`2^${scale}`)),
       fate_strip(total, counts, 'nonzero'));
@@ -180,15 +192,16 @@ function write_what_it_saves(report, binary16) {
     small_table(['', 'to zero', 'subnormal', 'normal', 'overflow', 'lost L2'], rows));
 }
 
-function write_scale_definition(report) {
+function write_scale_definition(report, format) {
   const {headroom, target_loss, prefer} = report.options;
   const one = report.gradients ? 'gradient' : 'tensor';
   by_id('definition-scale').textContent =
     `The upper end of its interval is the largest power of two at which nothing in any ${one} ` +
-    `overflows binary16 and ${plural(headroom, 'binade')} of headroom remain; the lower end is ` +
+    `overflows ${format.name} and ${plural(headroom, 'binade')} of headroom remain; the lower end is ` +
     `the smallest at which no ${one} loses more than ${percent(target_loss)} of its own L2 norm. ` +
-    `Between them the ${prefer === 's_min' ? 'lower' : 'upper'} end is recommended; a growing ` +
-    `scaler may wander anywhere between the two.`;
+    `Between them the ${prefer === 's_min' ? 'lower' : 'upper'} end is recommended` +
+    (prefer === 'margin' ? ', of a run less as many binades as its largest gradients lie above those of its usual step, ' +
+      'within the upper half' : '') + '; a growing scaler may wander anywhere between the two.';
 }
 
 // The magnitude from which a format overflows, which is the lower edge of its overflow segment, and whether that edge
@@ -233,12 +246,10 @@ function write_apart(report) {
     ...named_in_part(skipped, (t) => ` (${t.dtype}, ${shape_words(t.shape)}, ${t.reason})`), '.'));
 }
 
-function write_answers(report, binary16, on_select) {
-  write_source(report);
-  write_what_dies(report);
-  write_which_scale(report, on_select);
-  write_what_it_saves(report, binary16);
-  write_scale_definition(report);
-  write_limits(report);
-  write_apart(report);
+// Writes what depends on the format.
+function write_answers(report, format, on_select) {
+  write_what_dies(report, format);
+  write_which_scale(report, format, on_select);
+  write_what_it_saves(report, format);
+  write_scale_definition(report, format);
 }

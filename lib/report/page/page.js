@@ -8,19 +8,20 @@ const report = unpack_report(await unpack_data(by_id('report').textContent).catc
   by_id('damaged').hidden = typeof DecompressionStream === 'undefined';
   throw error;
 }));
-const binary16 = report.formats.find((format) => format.name === 'binary16') ?? report.formats[0];
 const groups = groups_of(report);
 const first_shown = groups[1]?.name === 'all gradients' ? groups[1] : groups[0];
-const state = {k: 0, format: binary16, of: 'nonzero', table: Object.keys(report.tables)[0], tensor: first_shown,
+const state = {k: 0, format: report.formats[0], of: 'nonzero', table: Object.keys(report.tables)[0], tensor: first_shown,
   log_y: false, goal: null};
 const axis = axis_window(report);
 
 // The loss scales that the slider reaches, as exponents: at least 2^-8 … 2^24, some binades beyond both ends of the
-// report's interval, and the ends of the intervals of single tensors up to 2^40; none that binary32 does not hold.
+// report's interval in its first format, the scales that it recommends in the others, and the ends of the intervals of
+// single tensors up to 2^40; none that binary32 does not hold.
 function scale_range(report) {
   const ends = (scale) => [scale.s_min_log2, scale.s_max_log2].filter((k) => k !== null);
-  const known = [0, ...ends(report.loss_scale)];
-  const single = scaled_tensors(report).flatMap((tensor) => ends(tensor.loss_scale));
+  const known = [0, ...ends(report.loss_scales[0]),
+    ...report.loss_scales.map((scale) => scale.recommended_log2).filter((k) => k !== null && Math.abs(k) < 40)];
+  const single = scaled_tensors(report).flatMap((tensor) => ends(scale_of(tensor, report.formats[0], report.options)));
   const highest = single.reduce((most, k) => Math.max(most, Math.min(k, 40)), 24);
   return {low: Math.max(-126, Math.min(-8, Math.min(...known) - 4)),
     high: Math.min(127, Math.max(highest, Math.max(...known) + 6))};
@@ -43,8 +44,8 @@ function along(k) {
 }
 
 function draw_track(view) {
-  const scale = view.tensor.loss_scale;
-  const track = element('div', {class: view.format === binary16 ? '' : 'other-format'});
+  const scale = scale_of(view.tensor, view.format, report.options);
+  const track = element('div', {});
   const clamp = (k) => Math.min(Math.max(k, range.low), range.high);
   track.append(element('i', {class: 'rail'}));
   if (scale.status === 'ok') {
@@ -64,13 +65,15 @@ function draw_track(view) {
 }
 
 function draw_presets(view) {
-  const scale = view.tensor.loss_scale;
-  const presets = [[0, 'as it is'], [16, 'PyTorch’s default']];
+  const scale = scale_of(view.tensor, view.format, report.options);
+  const own = has_own_scales(report, view.format);
+  const presets = [[0, 'as it is'], ...(own ? [] : [[16, 'PyTorch’s default']])];
   const recommended = scale.recommended_log2;
   if (recommended !== null && recommended >= range.low && recommended <= range.high) {
-    presets.push([recommended, scale.status === 'ok' ? 'recommended' : 'largest safe']);
+    presets.push([recommended, scale.status !== 'ok' ? 'largest safe' :
+      own && view.group ? 'one for all' : 'recommended']);
   }
-  const usual = scale.status === 'ok' && view.format === binary16 ?
+  const usual = scale.status === 'ok' ?
     element('span', {class: 'interval-words'}, `interval ${interval_words(scale)}`) : null;
   by_id('presets').replaceChildren(...presets.map(([k, words]) => {
     const button = element('button', {type: 'button', 'data-k': k}, `${power(k)} ${words}`);
@@ -103,7 +106,7 @@ function draw_metrics(view) {
     metric_item('lost_l1', 'lost L1', lost_l1(tensor, format, k), null, 'of Σ|x|'),
     metric_item('clipped_l1', 'clipped L1', clipped.share, null, clipped.about ? 'of Σ|x·S|, about' : 'of Σ|x·S|'),
   ];
-  if (format === binary16) {
+  if (format.name === 'binary16') {
     by_size.push(metric_item('band_27_24', `in ${power(-27)} … ${power(-24)}`,
       share(band, tensor, of), band, integer(band)));
   }
@@ -197,8 +200,13 @@ function redraw() {
 
 function choose_format(name) {
   state.format = report.formats.find((format) => format.name === name);
+  answer();
   redraw();
   table.settle();
+}
+
+function answer() {
+  write_answers(report, state.format, (row) => choose_tensor(report.tables[state.table].tensors[row]));
 }
 
 // Moves the loss scale to 2^k binade by binade, so that the eye can follow; at once where the reader's system asks for
@@ -267,7 +275,10 @@ by_id('slider').min = range.low;
 by_id('slider').max = range.high;
 by_id('format').append(...report.formats.map((format) =>
   element('option', {value: format.name}, format.name)));
-write_answers(report, binary16, (row) => choose_tensor(report.tables[state.table].tensors[row]));
+write_source(report);
+write_limits(report);
+write_apart(report);
+answer();
 by_id('which').hidden = !report.time;
 write_watched(by_id('watched'), report.watched);
 show_table(state.table);

@@ -55,11 +55,11 @@ function odd_steps(run) {
     roles: together.filter((series) => run.steps.some((_, t) => odd(series.index, t))).map((series) => series.role)};
 }
 
-// How many binades the smallest scale that serves in a format lies above that of binary16: as many as lie between the
-// largest magnitudes that become zero in them.
-function smallest_scale_shift(format) {
-  const tie_of_binary16 = -25;
-  return format.emin - format.precision - tie_of_binary16;
+// How many binades the smallest scale that serves in the view's format lies above that of the report's first, which the
+// planes hold: as many as lie between the largest magnitudes that become zero in them.
+function smallest_scale_shift({format, report}) {
+  const tie = ({emin, precision}) => emin - precision;
+  return tie(format) - tie(report.formats[0]);
 }
 
 // The questions that the map and the lines answer for every layer, role and step.
@@ -97,7 +97,7 @@ function question_plane(run, question, view) {
 // the question has no marks.
 function marks_plane(run, question, view, any_odd) {
   if (question === 'serves') {
-    if (view.format.name !== 'binary16') return null;
+    if (view.format !== view.report.formats[0]) return null;
     return remembered('too large', [view.k], () => {
       const s_max = run.numbers('s_max');
       const marks = new Uint8Array(s_max.length);
@@ -115,7 +115,7 @@ const code_of_shortfall = Uint8Array.from({length: 9}, (_, short) => Math.round(
 // of shares: 8 binades or more are darkest.
 function shortfall_plane(run, view) {
   const s_min = run.numbers('s_min');
-  const shift = smallest_scale_shift(view.format) - view.k;
+  const shift = smallest_scale_shift(view) - view.k;
   const codes = new Uint8Array(s_min.length);
   for (let i = 0; i < codes.length; i += 1) {
     codes[i] = s_min[i] === no_number ? none_code : code_of_shortfall[Math.min(Math.max(s_min[i] + shift, 0), 8)];

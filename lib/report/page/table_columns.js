@@ -32,8 +32,9 @@ const columns_of_table = [
     words: (v, t, live) => sqnr_words(t, live),
     value: (t, live) => t.sqnr_db(live.format.name, 0),
     help: 'signal to rounding noise at scale 1; overflow counts as saturated'},
-  {id: 'scale', as_wide_as_its_text: true, head: 'loss scale', words: (v, t) => interval_words(t.loss_scale),
-    value: (t) => t.loss_scale.s_max_log2, help: 'interval for binary16, sorted by its upper end'},
+  {id: 'scale', as_wide_as_its_text: true, head: 'loss scale', follows_format: true,
+    words: (v, t, live) => (live ? interval_words(live.scale) : '2^-16 … 2^-16'),
+    value: (t, live) => live?.scale.s_max_log2 ?? null, help: 'interval for the format, sorted by its upper end'},
   {id: 'advice', head: 'advice', text: true, value: (t) => t.advice.format ?? null},
 ];
 
@@ -54,7 +55,8 @@ function sqnr_words(tensor, live) {
 
 function live_of(tensor, view) {
   return {counts: tensor_fates(tensor, view.format, view.k), format: view.format, of: view.of,
-    lost_l2: lost_l2(tensor, view.format, view.k), k: view.k};
+    lost_l2: lost_l2(tensor, view.format, view.k), k: view.k,
+    scale: scale_of(tensor, view.format, view.report.options)};
 }
 
 // The outline of a tensor's histogram, moved by the loss scale: a binade is one unit wide, the highest bar one unit high.

@@ -78,12 +78,13 @@ function build_time(section, report, on_select) {
   }
 
   function draw_scale() {
-    const scales = time.loss_scale;
+    const {format} = state.view;
+    const scales = step_scales(time, format);
     const empty = scales.filter((at) => at.status === 'empty interval').length;
     const passed = scales.filter((at) => at.status === 'not finite').length;
     const used = scales.some(is_used);
     caption(inside('scale'), element('b', {}, 'loss scales that serve'),
-      ` all gradients of a step in binary16; ${n > most_points ? 'dark line' : 'dots'}: recommended`,
+      ` all gradients of a step in ${format.name}; ${n > most_points ? 'dark line' : 'dots'}: recommended`,
       used ? '; stairs: used by the run' : '',
       empty > 0 ? `; no scale serves ${plural(empty, 'step')}` : '',
       passed > 0 ? `; ${plural(passed, 'step')} passed over: NaN or Inf in gradients` : '');

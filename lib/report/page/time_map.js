@@ -52,7 +52,7 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
 
   function write_caption(area, colors) {
     const {question, view} = asked;
-    const marked = question === 'serves' ? view.format.name === 'binary16' : odd.steps.length > 0 && question !== 'odd';
+    const marked = question === 'serves' ? view.format === report.formats[0] : odd.steps.length > 0 && question !== 'odd';
     const notes = [];
     if (area.shared_rows > 1) notes.push(`up to ${area.shared_rows} layers share a line, which shows the largest`);
     if (area.shared_steps > 1) notes.push(`up to ${area.shared_steps} steps share a column`);
@@ -120,10 +120,10 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
     const at = s * n + t;
     const s_min = run.numbers('s_min')[at];
     if (s_min === no_number) return 'no such tensor, or nothing to share';
-    const least = s_min + smallest_scale_shift(view.format);
+    const least = s_min + smallest_scale_shift(view);
     const short = least - view.k;
     const s_max = run.numbers('s_max')[at];
-    const too_large = view.format.name === 'binary16' && s_max < view.k ? `; at most 2^${s_max} for its largest value` : '';
+    const too_large = view.format === report.formats[0] && s_max < view.k ? `; at most 2^${s_max} for its largest value` : '';
     return (short > 0 ? `needs 2^${least}, ${plural(short, 'binade')} more than S` : `served from 2^${least} on`) + too_large;
   }
 

@@ -67,8 +67,7 @@ function unpack_tensors(columns) {
       dtype: columns.dtype[i], shape: columns.shape[i], status: columns.status[i], values, zeros, nan, inf,
       nonzero: values - zeros - nan - inf, min: columns.min[i], max: columns.max[i],
       sqnr_db: (format, k) => columns.sqnr_db[format]?.[k]?.[i] ?? null,
-      loss_scale: {status: columns.scale_status[i], s_min_log2: columns.s_min_log2[i],
-        s_max_log2: columns.s_max_log2[i], recommended_log2: columns.recommended_log2[i]},
+      tie: columns.tie[i],
       advice: {format: columns.advice_format[i], text: columns.advice[i]}};
   });
 }

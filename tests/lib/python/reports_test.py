@@ -91,6 +91,20 @@ class Reports(Ranges):
         self.assertEqual([t["formats"] for t in got],
                          [t["formats"] for t in binade.report(floating, formats="e5m2").tensors])
 
+    def test_loss_scale_of_each_format(self):
+        for name in ("binary16", "bfloat16", "tf32", "e5m2", "e4m3"):
+            found = binade.loss_scale(self.arrays, format=name)
+            self.assertEqual(found, binade.report(self.arrays, formats=[name]).loss_scale)
+            self.assertEqual((found["format"], found["own_scales"]), (name, name.startswith("e")))
+
+    def test_a_file_of_weights_has_no_loss_scale_and_arrays_under_the_names_of_weights_are_gradients(self):
+        weights = {"fc1.weight": np.float32([1, 0.25]), "fc1.bias": np.float32([0.5])}
+        file = self.file(weights)
+        for found in (binade.loss_scale(file), binade.report(file).loss_scale, binade.report(weights).loss_scale):
+            self.assertEqual((found["status"], found["recommended_log2"]), ("no gradients", None))
+        self.assertEqual(binade.loss_scale(weights)["recommended_log2"], 14)
+        self.assertEqual(binade.loss_scale(file, role="grad=.")["recommended_log2"], 14)
+
     def test_loss_scale_is_that_of_the_report(self):
         for options in ({}, {"headroom": 4, "prefer": "s_min"}, {"role": "grad=exp"}):
             want = binade.report(self.arrays, **options).loss_scale
@@ -177,7 +191,7 @@ class Reports(Ranges):
                  lambda: binade.report({"a": summary})),
                 (ValueError, "^target_loss: not a share", lambda: binade.report({"a": x}, target_loss=1)),
                 (ValueError, "^headroom 101: give", lambda: binade.report({"a": x}, headroom=101)),
-                (ValueError, "^prefer s_mid: give s_max or s_min", lambda: binade.report({"a": x}, prefer="s_mid")),
+                (ValueError, "^prefer s_mid: give margin, s_max or s_min", lambda: binade.report({"a": x}, prefer="s_mid")),
                 (ValueError, "^formats e3m4", lambda: binade.report({"a": x}, formats="e3m4")),
                 (ValueError, "^sqnr_scale: 4 scales", lambda: binade.report({"a": x}, sqnr_scale=[1, 2, 3])),
                 (ValueError, "^sqnr_scale 200: give", lambda: binade.report({"a": x}, sqnr_scale=200)),

@@ -20,6 +20,8 @@ except ImportError as error:
 
 import readmes
 from binade.torch import Run, Window
+from binade.torch._bound import Bound as StepBound
+from binade.torch._bound import origin_of
 from binade.torch._lost_updates import Picked, known_as, sizes_in_ulps, wanted
 from binade.torch._run import Layer
 from cli_case import CliCase, main
@@ -435,6 +437,100 @@ class Documents(CliCase):
         for path, block in blocks:
             runner.run(doctest.DocTestParser().get_doctest(block, {}, path, None, 0), out=said.append)
         self.assertEqual(runner.failures, 0, "\n" + "".join(said))
+
+
+class Head(torch.nn.Module):
+    """A model of words whose loss, like those of Hugging Face, comes out of its forward where it is given labels."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.inner, self.norm, self.head = (
+            torch.nn.Embedding(16, 8), torch.nn.Linear(8, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 5))
+
+    def forward(self, x, labels=None):
+        logits = self.head(self.inner(self.norm(self.words(x))).relu())
+        return {"logits": logits} if labels is None else {"loss": loss_of(logits, labels), "logits": logits}
+
+
+def loss_of(logits, labels):
+    return torch.nn.functional.cross_entropy(logits.float(), labels)
+
+
+class Bound(CliCase):
+    def advice(self, inside, narrow):
+        torch.manual_seed(3)
+        model = Head()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            for _ in range(3):
+                x, labels = torch.randint(0, 16, (6,)), torch.randint(0, 5, (6,))
+                optimizer.zero_grad()
+                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
+                    loss = model(x, labels)["loss"] if inside else loss_of(model(x)["logits"], labels)
+                loss.backward()
+                optimizer.step()
+        return w.advise()
+
+    def test_a_loss_that_a_model_returns_binds_no_scale(self):
+        for narrow in (False, True):
+            inside, outside = self.advice(True, narrow), self.advice(False, narrow)
+            for key in ("s_min_log2", "s_max_log2", "recommended_log2", "binding_max", "free_binades", "over_run"):
+                self.assertEqual(inside.loss_scale[key], outside.loss_scale[key], key)
+            self.assertEqual(inside.loss_scale["over_run"]["steps"], 3)
+            unbound = [tuple(row.values()) for row in inside.to_dict()["unbound"]]
+            self.assertIn(("Head.loss", "dAct"), unbound)
+            # Autocast casts the weights of Linear alone.
+            self.assertEqual([row for row in unbound if row[1] == "dW"], [("words", "dW"), ("norm", "dW"), ("norm.bias", "dW")])
+            self.assertIn("bind no loss scale, since they stay in FP32 under autocast: Head.loss dAct, words dW", str(inside))
+            self.assertEqual(inside.keep_fp32, outside.keep_fp32)
+
+    def test_what_ends_a_model_binds_a_scale_where_it_is_cast(self):
+        class Model(torch.nn.Module):
+            def __init__(self, end):
+                super().__init__()
+                self.head, self.end = torch.nn.Linear(4, 3), end
+
+            def forward(self, x):
+                return self.end(self.head(x))
+
+        for end, narrow, binds in ((lambda x: x.log_softmax(-1), False, False), (lambda x: x.float().log_softmax(-1), True, False),
+                                   (lambda x: x.float(), True, True), (lambda x: x.float().sin(), True, False),
+                                   (lambda x: x.sin(), False, True)):
+            model = Model(end)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
+                    out = model(torch.ones(2, 4))
+                (out * torch.tensor([0.3, 0.5, 0.7])).float().sum().backward()
+                optimizer.step()
+            self.assertEqual(w.layers["Model", "dAct"].binds if ("Model", "dAct") in w.layers else True, binds)
+            self.assertTrue(w.layers["head", "dAct"].binds)
+            self.assertTrue(w.layers["head", "dW"].binds)
+
+    def test_a_scalar_that_is_narrow_binds_a_scale(self):
+        scalar = torch.ones((), requires_grad=True)
+        for dtype, binds in ((torch.float32, False), (torch.float16, True)):
+            loss = scalar.to(dtype)
+            self.assertEqual(StepBound().output_binds(origin_of(loss), torch.ones((), dtype=dtype)), binds)
+
+    def test_a_gradient_that_is_zero_but_for_rounding_is_no_reason_for_fp32(self):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.BatchNorm1d(128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            torch.nn.functional.cross_entropy(model(torch.randn(64, 64)), torch.randint(0, 10, (64,))).backward()
+            optimizer.step()
+        advice = w.advise()
+        bias = w.summary("0.bias", "dW")
+        self.assertLess(bias.largest, 2.0**-25)  # what is to be saved would need a scale beyond that of the others
+        self.assertEqual(advice.loss_scale["first_negligible"], "step000000/0.bias/dW")
+        self.assertEqual((advice.loss_scale["status"], advice.keep_fp32), ("ok", []))
+        self.assertIn("Not asked to be saved: 1 gradient of weights", str(advice))
+
+    def test_advice_in_a_format_with_scales_of_each_tensors_own(self):
+        advice = watched().advise(format="e4m3")
+        self.assertEqual(advice.loss_scale["format"], "e4m3")
+        self.assertTrue(str(advice).startswith("e4m3 is used with a scale of each tensor's own, not with one loss scale: "))
 
 
 class Names(CliCase):

@@ -35,6 +35,29 @@ TEST_CASE("roles, layers and steps are the run's, and no word or rule in a name 
   CHECK(report.rows[4].name == "step000000/step7/dW (scaled)/weight");
 }
 
+TEST_CASE("gradients that stay in FP32 bind no loss scale, of a step or of the run") {
+  MadeRun made = made_run();
+  for (const std::uint64_t step : {0U, 100U}) {
+    made.add(step, "loss", TensorRole::d_act, {1024});
+    made.run.tensors.back().binds_scale = false;
+  }
+  std::ranges::stable_sort(made.run.tensors, {}, [](const RunTensor& t) { return t.time.step; });
+  std::ranges::rotate(made.summaries.begin() + 8, made.summaries.end() - 2,
+                      made.summaries.end() - 1);
+  const Report report = report_on(made);
+  const Report without = report_on(made_run());
+  CHECK(report.rows.size() == without.rows.size() + 2);
+  CHECK(report.scaled_tensors == without.scaled_tensors);
+  CHECK(report.loss_scale.interval->max_log2 == 13);  // of the largest, 2
+  CHECK(report.loss_scale.reason == without.loss_scale.reason);
+  CHECK(report.time->loss_scales[1].scale.interval->max_log2 == 13);
+  CHECK(has(report.loss_scale.basis,
+            "2 gradients of what a narrow format never holds (first step000000/loss/dAct) bind no "
+            "scale."));
+  made.run.tensors[8].binds_scale = true;
+  CHECK(report_on(made).loss_scale.interval->max_log2 == 4);
+}
+
 TEST_CASE("loss scales in use and updates come from the run") {
   const Report report = report_on(made_run());
   REQUIRE(report.time->loss_scales.size() == 2);

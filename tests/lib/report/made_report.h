@@ -45,7 +45,7 @@ inline Report report_of_summaries(const std::vector<std::pair<std::string, Range
     analyse(tensor, options);
     merge(report.total.summary, tensor.summary);
     joint.add(tensor, report.tensors.size());
-    report.rows.push_back(row_of(tensor, 0));
+    report.rows.push_back(row_of(tensor, 0, options));
     report.tensors.push_back(std::move(tensor));
   }
   analyse(report.total, options);

@@ -71,26 +71,125 @@ TEST_CASE("the loss scale does not depend on how the tensors are called") {
   }
 }
 
+TEST_CASE("a gradient of a weight that rounding left of zero does not ask to be saved") {
+  const auto report = [](float residue) {
+    return report_on({{"q.weight.grad", {1, 0x1p-9F}},
+                      {"k.bias.grad", {residue, residue}},
+                      {"x.act.grad", {0x1p-30F}}});
+  };
+  // k.bias: sqrt(2) 2^-30 and 2^-17.5 of the norm of q.weight and itself.
+  const Report none = report(0x1p-30F);
+  CHECK(none.loss_scale.status == "ok");
+  CHECK(none.loss_scale.binding_min == "x.act.grad");
+  CHECK(none.loss_scale.negligible.tensors == 1);
+  CHECK(none.loss_scale.negligible.first == "k.bias.grad");
+  CHECK(none.loss_scale.negligible.share == doctest::Approx(0x1.6a09e6p-30));
+  CHECK(has(none.loss_scale.reason,
+            " Not asked to be saved: 1 gradient of weights with at most 2^-18 of the norm of all "
+            "(k.bias.grad: 1.3e-07 %), as rounding leaves of what is zero."));
+  CHECK(report(0x1p-40F).loss_scale.interval->min_log2 == none.loss_scale.interval->min_log2);
+  const Report some = report_on({{"q.weight.grad", {1}}, {"k.bias.grad", {0x1p-17F}}});
+  CHECK(some.loss_scale.binding_min == "k.bias.grad");
+  CHECK(some.loss_scale.negligible.tensors == 0);
+}
+
+TEST_CASE("what is negligible in a step stays so in the run, and what is not, too") {
+  const Report report = report_on({{"step1/a/dW", {1}},
+                                   {"step1/b/dW", {0x1p-40F}},
+                                   {"step2/a/dW", {0x1p-30F}},
+                                   {"step2/b/dW", {0x1p-34F}}});
+  CHECK(report.loss_scale.binding_min == "step2/b/dW");
+  CHECK(report.loss_scale.interval->min_log2 == 10);
+  CHECK(report.loss_scale.negligible.tensors == 1);
+  CHECK(report.loss_scale.negligible.first == "step1/b/dW");
+}
+
+TEST_CASE("in a run the scale keeps as much room as its largest gradients took above the usual") {
+  const auto report = [](ScaleChoice prefer, float least) {
+    const Folder folder;
+    ReportOptions options;
+    options.prefer = prefer;
+    const std::vector<Named> steps{{"step1/a/dW", {0x1p-6F}},
+                                   {"step2/a/dW", {0x1p-3F}},
+                                   {"step3/a/dW", {0x1p-6F}},
+                                   {"step4/a/dW", {0x1p-7F}},
+                                   {"step5/a/dW", {least}}};
+    return read_report(open_inputs({write_named(folder, "x.safetensors", steps)}, options))
+        .loss_scale;
+  };
+  const LossScale margin = report(ScaleChoice::margin, 0x1p-6F);
+  CHECK(margin.interval->max_log2 == 17);
+  CHECK(margin.recommended_log2 == 14);
+  CHECK(margin.free_binades == 4);
+  CHECK(margin.over_run->steps == 5);
+  CHECK(margin.over_run->nearest == 1);
+  CHECK(margin.over_run->usual == 7);
+  CHECK(has(margin.reason,
+            " At 2^14 = 16384 the largest gradient of the run may grow by 4 binades before it "
+            "overflows, in 1 of 5 steps; that of the usual step by 7 binades."));
+  const LossScale largest = report(ScaleChoice::s_max, 0x1p-6F);
+  CHECK(largest.recommended_log2 == 17);
+  CHECK(largest.free_binades == 1);
+  CHECK(largest.over_run->usual == 4);
+  CHECK(report(ScaleChoice::margin, 0x1p-41F).recommended_log2 == 17);  // 2^17 alone serves all
+}
+
+TEST_CASE(
+    "scales follow the first of the formats, with those of each tensor's own where it is FP8") {
+  const std::vector<Named> tensors{{"a.grad", {0x1p-2F}}, {"b.grad", {0x1p-20F, 0x1p-24F}}};
+  const auto report = [&tensors](std::vector<NamedFormat> formats) {
+    const Folder folder;
+    return read_report(open_inputs({write_named(folder, "x.safetensors", tensors)},
+                                   {.formats = std::move(formats)}));
+  };
+  const Report e4m3_report = report({report_formats[4], report_formats[0]});
+  CHECK(e4m3_report.loss_scale.format == "e4m3");
+  CHECK(e4m3_report.loss_scale.interval->max_log2 == 9);   // 2^-2 2^9 2 = 2^8 <= 448
+  CHECK(e4m3_report.loss_scale.interval->min_log2 == 15);  // 2^-25 becomes zero, a tie
+  CHECK(e4m3_report.tensors[1].loss_scale.interval->max_log2 == 27);
+  CHECK(e4m3_report.loss_scale.served == 2);
+  CHECK(e4m3_report.loss_scales[1].interval->max_log2 ==
+        report({report_formats[0]}).loss_scale.interval->max_log2);
+  const std::string text = report_text(e4m3_report, {});
+  CHECK(has(text,
+            "\nScales for e4m3: each tensor its own\n  e4m3 is used with a scale of each tensor's "
+            "own, not with one loss scale: 2 of 2"));
+  CHECK(has(text, "non-zero values in e4m3 at scale 1; scale:"));
+  CHECK_FALSE(has(text, "binary16: 2"));
+  const std::string bfloat16_text = report_text(report({report_formats[1]}), {});
+  CHECK(has(bfloat16_text, "\nLoss scale for bfloat16: 2^0 = 1"));
+}
+
 TEST_CASE("gradients and nothing else leave nothing to say") {
   const Report report = report_on({{"a.grad", {1}}, {"b.weight.grad", {1}}});
   CHECK(report.loss_scale.basis.empty());
 }
 
-TEST_CASE("without a gradient among the names all are taken as such, and that is said") {
+TEST_CASE(
+    "where names tell nothing all are taken as gradients, where they tell weights none, and that "
+    "is said") {
   const std::string how = " --role grad=REGEX tells which are (binade report --help).";
   CHECK(report_on({{"x", {1}}}).loss_scale.basis ==
         "No name tells a gradient: the tensor is taken as one." + how);
   CHECK(report_on({{"x", {1}}, {"y", {2}}}).loss_scale.basis ==
         "No name tells a gradient: the 2 tensors are taken as gradients." + how);
   CHECK(report_on({{"x.weight", {1}}, {"y.bias", {2}}}).loss_scale.basis ==
-        "No name tells a gradient: the 2 tensors (named weight) are taken as gradients." + how);
+        "No name tells a gradient: the 2 tensors (named weight) are no gradients." + how);
   CHECK(report_on({{"x.weight", {1}}, {"y", {2}}, {"z", {4}}}).loss_scale.basis ==
-        "No name tells a gradient: the 3 tensors (1 weight, 2 other) are taken as gradients." +
-            how);
+        "No name tells a gradient: the 3 tensors (1 weight, 2 other) are no gradients." + how);
+  CHECK(report_on({{"x.weight", {1}}}).loss_scale.basis ==
+        "No name tells a gradient: the tensor (named weight) is no gradient." + how);
   const Report report = report_on({{"x.weight", {1}}, {"y", {0x1p5F}}});
   CHECK_FALSE(report.gradients);
-  CHECK(report.loss_scale.binding_max == "y");
-  CHECK(has(report_text(report, {}), "No name tells a gradient"));
+  CHECK(report.loss_scale.status == "no gradients");
+  CHECK_FALSE(report.loss_scale.recommended_log2);
+  CHECK(report.scaled_tensors == 0);
+  CHECK(has(report_text(report, {}),
+            "\nLoss scale: none, of no gradients\n  No name tells a gradient, and a loss scale "
+            "multiplies nothing else.\n"));
+  const Report gradients =
+      report_on({{"x.weight", {1}}, {"y", {0x1p5F}}}, "x.safetensors", {"grad=."});
+  CHECK(gradients.loss_scale.binding_max == "y");
 }
 
 TEST_CASE(
@@ -153,7 +252,7 @@ TEST_CASE("the ends of what is looked at are not said to be a tensor's") {
 
 TEST_CASE("what --role said is not said to be in the names") {
   const Report report = report_on({{"a", {1}}, {"b", {1}}}, "x.safetensors", {"weight=."});
-  CHECK(has(report.loss_scale.basis, "the 2 tensors (by --role weight) are taken as gradients"));
+  CHECK(has(report.loss_scale.basis, "the 2 tensors (by --role weight) are no gradients"));
 }
 
 TEST_CASE(
@@ -180,12 +279,12 @@ TEST_CASE("in a file of gradients a dump's own roles stay, parameters of steps a
 TEST_CASE("two files tell apart what their names do not") {
   const Folder folder;
   const std::vector<Named> weights{{"fc1.weight", {1024}}};
-  const std::vector<Named> gradients{{"fc1.weight", {0x1p-20F}}};
+  const std::vector<Named> gradients{{"fc1.weight", {0x1p-7F}}};
   const Report report =
       read_report(open_inputs({write_named(folder, "params.safetensors", weights),
                                write_named(folder, "grads.safetensors", gradients)},
                               {}));
-  CHECK(report.loss_scale.interval->max_log2 == 34);
+  CHECK(report.loss_scale.interval->max_log2 == 21);
   CHECK(report.tensors[0].role == TensorRole::weight);
   const Report steps =
       read_report(open_inputs({write_named(folder, "grads_1.safetensors", weights),

@@ -44,6 +44,7 @@ TEST_CASE("a run is read as it was written, with squared errors and without") {
   for (const auto& columns : {std::vector<ErrorColumn>{}, error_columns({})}) {
     MadeRun made = made_run(columns);
     made.run.updates[3].counts.held = {.asked = 3, .lost = 2, .unknown = 2, .idle = 1};
+    for (const std::size_t i : {1U, 2U}) made.run.tensors[i].binds_scale = false;
     write_run(made.run, made.summaries, folder / "run.binade");
     const auto file = open_run(std::make_shared<const InputFile>(folder / "run.binade"));
     const CountedRun* const run = run_in(*file);
@@ -58,6 +59,7 @@ TEST_CASE("a run is read as it was written, with squared errors and without") {
     for (std::size_t i = 0; i < run->tensors.size(); ++i) {
       CHECK(run->tensors[i].time == made.run.tensors[i].time);
       CHECK(run->tensors[i].shape == made.run.tensors[i].shape);
+      CHECK(run->tensors[i].binds_scale == made.run.tensors[i].binds_scale);
       CHECK(counted_in(*file)->summary(i) == made.summaries[i]);
       CHECK(file->tensors()[i].bytes == bytes_of(made.summaries[i]).size());
     }

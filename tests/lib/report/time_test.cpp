@@ -89,8 +89,8 @@ TEST_CASE("what belongs to a run is told and let go, what does not stays whole, 
     CHECK(report.rows[i].name == told[i].name);
     CHECK(report.files[report.rows[i].file] == told[i].file);
     CHECK(report.rows[i].nonzero == told[i].summary.nonzero());
-    CHECK(report.rows[i].in_binary16.to_zero == told[i].formats[0].to_zero.count);
-    CHECK(report.rows[i].in_binary16.lost == told[i].formats[0].lost->l2);
+    CHECK(report.rows[i].at_one.to_zero == told[i].formats[0].to_zero.count);
+    CHECK(report.rows[i].at_one.lost == told[i].formats[0].lost->l2);
   }
 }
 
@@ -153,7 +153,9 @@ TEST_CASE("weights and activations do not touch the loss scale, of a step or of 
   REQUIRE(scales.size() == 2);
   CHECK(scales[0].scale.interval->max_log2 == 17);  // 2^-3·2^17·2 < 65520
   CHECK(scales[1].scale.interval->max_log2 == 14);
-  CHECK(scales[1].scale.interval->min_log2 == -4);  // 2^-20·2^-5 is the tie that becomes zero
+  CHECK(scales[1].scale.interval->min_log2 == -24);
+  CHECK(scales[1].scale.negligible.tensors == 1);  // with 2^-20 beside 1
+  CHECK(scales[1].scale.negligible.first == "step10/b/dW");
   CHECK(scales[1].scale.binding_max == "step10/a/dW");
   CHECK(report.loss_scale.interval->max_log2 == 14);
   CHECK(report.loss_scale.binding_max == "step10/a/dW");

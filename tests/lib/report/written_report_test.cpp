@@ -75,7 +75,7 @@ TEST_CASE("options outside of their ranges are refused") {
   const char* const share = "target_loss: not a share; give a number from 0 to below 1";
   for (const double target : {std::nan(""), -1.0, 1.0}) refused({.target_loss = target}, share);
   refused({.prefer = static_cast<ScaleChoice>(9)},
-          "prefer: no such choice; give ScaleChoice::s_max or s_min");
+          "prefer: no such choice; give ScaleChoice::margin, s_max or s_min");
   refused({.scales_log2 = {0, 128}}, "scales_log2 128: give an integer from -126 to 127");
   refused({.scales_log2 = {0, 1, 2, 3}},
           "scales_log2: 4 scales times 5 formats are more than 16; ask for fewer");

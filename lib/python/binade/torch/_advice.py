@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a watched run suggests: a loss scale, a format for each layer, layers to keep in FP32, and what autocast's casts lose."""
+import copy
 import dataclasses
 import html
 import json
@@ -22,8 +23,8 @@ class Advice(Document):
 
     The keys of the dict are:
 
-    loss_scale    as in a report's JSON: the interval, which tensors set its ends, the recommended scale; used_log2: log2 of the
-                  last scale in use, or None
+    loss_scale    as in a report's JSON: the format, the interval, which tensors set its ends, the recommended scale, how near to
+                  overflow the run comes there; used_log2: log2 of the last scale in use, or None
     formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
                   the values; s_min_log2 and s_max_log2, between which a scale for this layer must lie; text; and status: "ok",
                   "all zero" or "no finite value"
@@ -32,6 +33,8 @@ class Advice(Document):
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, and those in which an op overflowed, made NaN or
                   made zero what is not, with reasons
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
+    unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
+                  they bind no loss scale
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
     states        what binary16 would lose of each state of the optimizer, unscaled
     lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON
@@ -61,10 +64,10 @@ class Advice(Document):
                     table(["layer", "role", "format", "its scales"], rows, "Narrowest format"))
 
 
-def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
-    """Returns the Advice of a Run."""
+def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary16"):
+    """Returns the Advice of a Run. format: that of the gradients."""
     options = {"headroom": headroom, "target_loss": target_loss, "prefer": prefer}
-    report = run.report(**options).to_dict()
+    report = run.report(formats=[format], **options).to_dict()
     layers = run.of_one_scale()
     keys = [key for key in layers if key[1] not in ("update", "state")]
     merged = {key: run.summary(*key) for key in keys}
@@ -76,8 +79,10 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
         "loss_scale": scale,
         "formats": formats_of(merged, options),
         "not_finite": ill_of(run, merged),
-        "keep_fp32": with_inside(kept(merged, at, target_loss), run),
+        "keep_fp32": with_inside(kept(asked_to_be_held(layers, merged), 0 if scale["own_scales"] else at, target_loss), run),
         "eps": run._eps,
+        "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
+                    if role in GRADIENTS and one.binds is False],
         "autocast": casts(layers, merged),
         "states": states(run, layers),
         "already_zero": already_zero(layers, merged),
@@ -91,6 +96,16 @@ def formats_of(merged, options):
     named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
     rows = _binade.report(named, **options).to_dict()["tensors"] if named else []
     return [{"layer": layer, "role": role, "status": row["status"], **row["advice"]} for (layer, role), row in zip(merged, rows)]
+
+
+def asked_to_be_held(layers, merged):
+    """Returns the summaries without those of gradients that are FP32 in any case, and without gradients of weights whose norm is
+    no more of the norm of all than rounding may leave of zero, as the report judges them."""
+    held = {key: summary for key, summary in merged.items() if layers[key].binds is not False}
+    weights = [summary for (_, role), summary in held.items() if role == "dW"]
+    total = sum(weights[1:], copy.copy(weights[0])) if weights else None
+    return {(layer, role): summary for (layer, role), summary in held.items()
+            if role != "dW" or not _binade._is_negligible(summary, total)}
 
 
 def kept(merged, scale_log2, target):
@@ -147,7 +162,10 @@ def listed(words):
 def text_of(of):
     scale = of["loss_scale"]
     out = [*of["not_finite"]["lines"], *order_text(of["mistakes"]), *lost_text(of["lost_updates"], listed),
-           f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
+           f"{scale_head(scale)} {scale['reason']}"]
+    if of["unbound"]:
+        out.append("Gradients that bind no loss scale, since they stay in FP32 under autocast: "
+                   f"{listed([' '.join(row.values()) for row in of['unbound']])}.")
     if of["already_zero"] is not None:
         out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what "
                    "has died among them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what "
@@ -196,6 +214,15 @@ def autocast_text(rows):
             f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
         out.append(f"Autocast ran {len(of)} layers in {format}: {listed([row['layer'] for row in of])}. {lost}")
     return out
+
+
+def scale_head(scale):
+    """Names the format and its scale."""
+    name = {"binary16": "FP16"}.get(scale["format"], scale["format"])
+    if scale["own_scales"]:
+        return (f"{name} is used with a scale of each tensor's own, not with one loss scale: {scale['tensors_served']} of "
+                f"{scale['tensors']} gradients have one that serves. One for all: {scale_words(scale)}.")
+    return f"Loss scale for {name}: {scale_words(scale)}."
 
 
 def scale_words(scale):

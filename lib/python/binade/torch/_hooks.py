@@ -12,9 +12,10 @@ import weakref
 import torch
 
 from ._attaching import passes_by, repeats
+from ._bound import NARROW, origin_of
 from ._gaps import Gaps, why_uncounted
 from ._looking import InsideHooks
-from ._names import outputs_of
+from ._names import outputs_of, tensors_in
 from ._optimizer_hooks import OptimizerHooks, watching
 from ._order_hooks import OrderHooks
 from ._step import Seen, Step, gradient_by_name, inputs_of
@@ -173,6 +174,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
                         step.nodes.claim(name, args, out)
                 return
         inputs = functools.partial(inputs_of, module, args)
+        if step.counted and with_grad and id(module) in self._names.roots:
+            step.bound.see_outputs(x for _, x in tensors_in(out))
         for layer, x in outputs_of(module, name, out, self._names.order):
             values = local(x)
             if values is None:
@@ -183,6 +186,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
                 if waits and is_block and values.device.type == "cpu":
                     step.look_at_block(step.outputs, "act", layer, values, inputs, inside)
                 continue
+            if x.dtype in NARROW:
+                step.bound.narrow = x.dtype
             summary = step.count(layer, "act", values, placement_of(x)) if step.counted and with_grad else None
             if self._plan.nonfinite:
                 if not waits or values.device.type != "cpu":
@@ -197,7 +202,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
                     step.nodes.claim(name, args, x)
 
     def _hang_on(self, x, layer, is_block):
-        hook = functools.partial(on_gradient, self._myself, layer, is_block)
+        hook = functools.partial(on_gradient, self._myself, layer, is_block, origin_of(x))
         if x.is_leaf:
             self._step.handles.append(x.register_hook(hook))
         elif TENSOR_HOOKS:
@@ -207,7 +212,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
             x.grad_fn.register_hook(lambda _, gradients: hook(gradients[place]))
 
     @watching
-    def see_gradient(self, layer, is_block, gradient):
+    def see_gradient(self, layer, is_block, origin, gradient):
         if self._undo is None or gradient is None or passes_by():
             return
         step = self._step
@@ -222,6 +227,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
         if x is None:
             return
         summary = step.count_gradient(layer, "dAct", x, self._loss_scale(), placement_of(gradient)) if step.counted else None
+        if step.counted:
+            self._layers[layer, "dAct"].bind(step.bound.output_binds(origin, x))
         if not self._plan.nonfinite:
             return
         before = functools.partial(gradient_by_name, step.finite_gradient)
@@ -236,8 +243,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
             step.finite_gradient = layer, x
 
 
-def on_gradient(hooks, layer, is_block, gradient):
+def on_gradient(hooks, layer, is_block, origin, gradient):
     """Sees a gradient; the graph may outlive the object that watches it."""
     mine = hooks()
     if mine is not None:
-        mine.see_gradient(layer, is_block, gradient)
+        mine.see_gradient(layer, is_block, origin, gradient)

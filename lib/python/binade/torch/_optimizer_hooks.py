@@ -134,6 +134,8 @@ class OptimizerHooks:
         counted = step.counted and not (self._plan.gradients == "scaled" and id(optimizer) in step.unscaled)
         for layer, x, parameter in self._weight_gradients(optimizer):
             summary = step.count_gradient(layer, "dW", x, left, placement_of(parameter)) if counted else None
+            if counted:
+                self._layers[layer, "dW"].bind(step.bound.parameter_binds(parameter))
             if self._plan.nonfinite:
                 step.look_at(layer, "dW", x, summary)
 

@@ -82,14 +82,22 @@ class Layer:
     """What the tensors of a layer and role are.
 
     dtype: safetensors' name, of several dtypes that of the widest. shape: None if it is not always the same. placement: "sharded" or
-    "replicated" for DTensors.
+    "replicated" for DTensors. binds: of gradients, whether they bind a loss scale, as what stays in FP32 under autocast does not;
+    None if that is not known.
     """
 
     dtype: str
     shape: "tuple | None"
     placement: str = ""
+    binds: "bool | None" = None
+
+    def bind(self, binds):
+        """Says of some of the tensors whether they bind a loss scale; one that does is enough."""
+        if binds is not None:
+            self.binds = binds or bool(self.binds)
 
     def see(self, other):
+        self.bind(other.binds)
         if self.shape != other.shape:
             self.shape = None
         if self.dtype != other.dtype:
@@ -154,11 +162,11 @@ class Run:
         """Writes the run, exactly, to a file that `binade report` reads, such as "run.binade"; whole or not at all."""
         self._counted().save(path)
 
-    def advise(self, headroom=1, target_loss=1e-3, prefer="s_max"):
+    def advise(self, headroom=1, target_loss=1e-3, prefer="margin", format="binary16"):
         """Returns the Advice that follows from the run: a loss scale, a format for each layer, the layers to keep in FP32.
 
-        options: as for report(). Raises ValueError if no step was watched."""
-        return advice_of(self, headroom, target_loss, prefer)
+        options: as for report(); format: that of the gradients, to which the loss scale belongs. Raises ValueError if no step was watched."""
+        return advice_of(self, headroom, target_loss, prefer, format)
 
     def __repr__(self):
         return f"<binade.torch.{type(self).__name__}: {', '.join(self._words())}>"
@@ -195,7 +203,7 @@ class Run:
             for (layer, role), of in layers.items():
                 summary = window.summaries.get((layer, role))
                 if summary is not None:
-                    out.add(window.first, layer, role, of.dtype, of.shape, summary)
+                    out.add(window.first, layer, role, of.dtype, of.shape, summary, of.binds is not False)
             for layer, counts in window.updates.items():
                 out.add_update(window.first, layer, counts)
         first = self.first_nonfinite()

@@ -6,6 +6,7 @@ import weakref
 import torch
 
 from ._alerts import GRADIENTS
+from ._bound import Bound
 from ._held import Held, version_of
 from ._nonfinite import NonFinite
 from ._run import SCALED, Layer, Window, add_to
@@ -38,6 +39,7 @@ class Step:
         self._causes = plan.causes
         self._counter, self._gradients, self._layers, self._tell = plan.counter, plan.gradients, layers, tell
         self._seen = {}  # id of an output: itself, and how often it was written to
+        self.bound = Bound()
         self._flags = {}  # (layer, role): whether all was finite, on a device
         self._harmless, self._ruined, self._harm = plan.harmless, plan.ruined, False
         self.waits = plan.nonfinite and not self.counted  # whether tensors inside of a block are held

@@ -35,6 +35,9 @@ class Data(ReportPage):
             for form, by_scale in exact.items():
                 for a, b in zip(held[form]["0"], by_scale["0"], strict=True):
                     self.assertTrue(a == b or abs(a - b) < 0.0011, (a, b))
+        first, *others = embedded.pop("loss_scales")
+        self.assertEqual(first, wanted.pop("loss_scales")[0])
+        self.assertEqual([scale["format"] for scale in others], self.report["options"]["formats"][1:])
         self.assertEqual(embedded, wanted)
 
     def test_a_browser_that_cannot_inflate_is_told_so_in_a_sentence(self):

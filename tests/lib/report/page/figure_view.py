@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the histogram, the slider of the loss scale and the metrics, of all tensors and of one."""
 
+import page_data
 from other_reports import one_tensor
 from report_page import MASSES, ReportPage
 from selenium.webdriver.common.keys import Keys
@@ -100,6 +101,24 @@ class Figure(ReportPage):
         self.open()
         self.find(f"#presets [data-k='{k}']:last-of-type").click()
         self.assertEqual(self.find("#slider").get_attribute("value"), str(k))
+
+    def test_the_scales_are_those_of_the_chosen_format(self):
+        held = page_data.unpacked(self.html.read_text(encoding="utf-8"))[0]
+        self.open()
+        for form, scale in zip(self.report["formats"], held["loss_scales"], strict=True):
+            self.assertEqual(scale["format"], form["name"])
+            self.choose(form, "nonzero")
+            best = scale["recommended_log2"]
+            self.assertTrue(self.find_all(f"#presets [data-k='{best}']"), form)
+            words = self.find("#answer-scale").text
+            self.assertIn("Each tensor its own" if scale["own_scales"] else f", for {form['name']}", words)
+            self.assertIn(form["name"], self.find("#answer-dies .prose").text)
+            shown = self.find(".total [data-column='scale']").get_attribute("data-value")
+            self.assertEqual(int(shown), scale["s_max_log2"], form)
+            if not scale["own_scales"]:
+                self.slide(best)
+                overflow = self.shown()["overflow"]
+                self.assertEqual(overflow[0], 0, form)
 
     def test_labels_of_the_bands_touch_nothing(self):
         for width in (1280, 700, 420):

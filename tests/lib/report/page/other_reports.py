@@ -17,7 +17,7 @@ def silent_tensor(like, name, status, values, zeros=0, nan=0):
         numbers.update(headroom=None, sqnr_db={"0": None}, **dict.fromkeys(MASSES))
         for name in ("to_zero", "subnormal", "overflow"):
             numbers[name] = {"count": 0, "of_values": 0.0 if values else None, "of_nonzero": None}
-    tensor["loss_scale"] = {"status": "no finite value", "s_min_log2": None, "s_max_log2": None,
+    tensor["loss_scale"] = {"format": "binary16", "status": "no finite value", "s_min_log2": None, "s_max_log2": None,
                             "recommended_log2": None, "lost_l2_at_recommended": None, "reason": ""}
     return tensor
 

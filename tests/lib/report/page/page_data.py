@@ -65,9 +65,7 @@ def number(text):
 def columns(tensors, options):
     table = {name: [t[name] for t in tensors] for name in ("name", "file", "role", "dtype", "shape", "status")}
     table.update({name: [number(t[name]) for t in tensors] for name in ("values", "zeros", "nan", "inf", "min", "max")})
-    table["scale_status"] = [t["loss_scale"]["status"] for t in tensors]
-    for name in ("s_min_log2", "s_max_log2", "recommended_log2"):
-        table[name] = [t["loss_scale"][name] for t in tensors]
+    table["tie"] = [tie_of(t["loss_scale"]) for t in tensors]
     table["advice_format"] = [t["advice"]["format"] for t in tensors]
     table["advice"] = [t["advice"]["text"] for t in tensors]
     rounded = lambda db: None if db is None else round(db, 3)
@@ -86,6 +84,12 @@ def columns(tensors, options):
             table["mean"].append(millionths(sum(map(int, row["sum"])), 1, sum(counts)))
             table["mean_square"].append(millionths(row["sum_of_squares"], 2, sum(counts)))
     return table
+
+
+def tie_of(scale):
+    """The largest power of two that a tensor can lose, from the smallest scale that serves in the format of its scale."""
+    lost = {"binary16": -25, "bfloat16": -134, "tf32": -137, "e5m2": -17, "e4m3": -10}[scale["format"]]
+    return None if scale["s_min_log2"] is None else lost - scale["s_min_log2"]
 
 
 def is_gradient(role):
@@ -107,14 +111,14 @@ def row_of(report, name):
 def line_of(report):
     """The line of a report without a time axis."""
     gradients = report.get("gradients")
-    line = {name: report[name] for name in ("schema", "binade", "options", "files", "skipped", "formats", "segments",
-                                            "loss_scale")}
+    line = {name: report[name] for name in ("schema", "binade", "options", "files", "skipped", "formats", "segments")}
     groups = [report["total"], *([gradients] if gradients else []), *report["roles"]]
     line.update(
         hint=report["hint"] or "", watched=None, passed_over=gradients["passed_over"] if gradients else None,
         tensor_count=len(report["tensors"]), role_counts=[role["tensors"] for role in report["roles"]],
         scaled_count=scaled_count(report), groups=columns(groups, report["options"]), tensors=columns(report["tensors"], report["options"]), time=None)
     line["groups"]["shape"] = [None] * len(groups)
-    line["loss_scale"] = dict(report["loss_scale"], **{f"row_of_{end}": row_of(report, report["loss_scale"][f"binding_{end}"])
-                                                       for end in ("max", "min")})
+    rows = {f"row_of_{end}": row_of(report, report["loss_scale"][f"binding_{end}"]) for end in ("max", "min")}
+    line["loss_scales"] = [dict(report["loss_scale"], format=name, own_scales=name in ("e5m2", "e4m3"), **rows)
+                           for name in report["options"]["formats"]]
     return line

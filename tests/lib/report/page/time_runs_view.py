@@ -12,7 +12,7 @@ from time_page import TimePage, rounded, safetensors_of
 class TimeRuns(TimePage):
     def test_who_sets_the_ends_is_known_of_gradients_by_the_files_name(self):
         run = {f"step{s}/{layer}.weight": [2.0**level, 2.0 ** (level - 9)] for s in (1, 2)
-               for layer, level in (("low", -20), ("high", 3))}
+               for layer, level in (("low", -12), ("high", 3))}
         self.page_of("gradients", run)
         self.open("gradients")
         for end, layer in (("binding_min", "low"), ("binding_max", "high")):
@@ -21,7 +21,7 @@ class TimeRuns(TimePage):
 
     def test_the_ends_of_the_scale_choose_their_rows_in_both_tables(self):
         self.page_of("ends", {f"step{s}/{layer}.weight.grad": [2.0**level, 2.0 ** (level - 9)] for s in (3, 4)
-                              for layer, level in (("a", -7), ("low", -20), ("high", 3))})
+                              for layer, level in (("a", -7), ("low", -12), ("high", 3))})
         self.open("ends")
         for which in ("run", "last"):
             self.script("document.querySelector(`#which [value=${arguments[0]}]`).click()", which)

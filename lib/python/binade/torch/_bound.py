@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which gradients bind a loss scale: those that FP16 or BF16 holds, or would hold under autocast in a run all in FP32."""
+import torch
+
+NARROW = (torch.float16, torch.bfloat16)
+CAST = "ToCopyBackward0"
+# The nodes of autograd of what ends a model in FP32, also under autocast, which runs it in FP32: losses and probabilities.
+ENDS = {f"{op}Backward0" for op in (
+    "LogSoftmax", "Softmax", "Logsumexp", "NllLoss", "NllLoss2D", "MseLoss", "SmoothL1Loss", "HuberLoss", "L1Loss",
+    "BinaryCrossEntropy", "BinaryCrossEntropyWithLogits", "KlDiv", "CtcLoss", "SoftMarginLoss", "MultiMarginLoss",
+    "MultilabelMarginLoss")}
+# Those of what takes a parameter in FP32 as it is; autocast casts none for them. The second ones may stand between a parameter
+# and a product that it is cast for, unless it is the scale or the shift of a norm, of one axis.
+TAKES_AS_IS = {f"{op}Backward0" for op in (
+    "Embedding", "EmbeddingBag", "NativeLayerNorm", "NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm", "NativeGroupNorm",
+    "FusedRmsNorm")}
+ARITHMETIC = {f"{op}Backward0" for op in ("Mul", "Add", "Sub", "Div")}
+
+
+def origin_of(x):
+    """Returns what there is to know of an output before its gradient comes: (whether it is a wide scalar, its node's name)."""
+    return x.dim() == 0 and x.dtype not in NARROW, type(x.grad_fn).__name__
+
+
+def parameters_as_is(outputs):
+    """Returns {id of a parameter: whether nothing casts it to a narrow dtype} of those that the outputs come from.
+
+    What lies behind a checkpoint, or in a compiled graph, is not there.
+    """
+    found, seen, waiting = {}, set(), [x.grad_fn for x in outputs]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        name = type(node).__name__
+        for child, _ in node.next_functions:
+            if type(child).__name__ != "AccumulateGrad":
+                waiting.append(child)
+                continue
+            of = child.variable
+            as_is = of.dtype not in NARROW and (name in TAKES_AS_IS or (name in ARITHMETIC and of.dim() == 1))
+            found[id(of)] = found.get(id(of), True) and as_is
+    return found
+
+
+class Bound:
+    """Which gradients of one step bind a loss scale.
+
+    narrow: the narrow dtype that the step's outputs have, or None. as_is: as parameters_as_is() gives it.
+    """
+
+    def __init__(self):
+        self.narrow, self.as_is = None, {}
+        self._begun = False  # whether the backward pass has come to a gradient that binds
+
+    def see_outputs(self, outputs):
+        """Sees the outputs of a whole model."""
+        self._begun = False
+        for key, as_is in parameters_as_is(x for x in outputs if x.requires_grad).items():
+            self.as_is[key] = self.as_is.get(key, True) and as_is
+
+    def output_binds(self, origin, gradient):
+        """Returns whether an output's gradient binds a scale. Gradients come in the order of the backward pass: what is before
+        all narrow ones is FP32 from the loss on, unless something that is not seen had it in a narrow dtype."""
+        scalar, node = origin
+        gradient = gradient.detach()
+        if scalar:
+            return False
+        if not self._begun and gradient.dtype not in NARROW:
+            ends = node in ENDS or (self.narrow is not None and node != CAST and
+                                    not torch.equal(gradient, gradient.to(self.narrow).to(gradient.dtype)))
+            if ends:
+                return False
+        self._begun = True
+        return True
+
+    def parameter_binds(self, parameter):
+        return not self.as_is.get(id(parameter), False)
