@@ -155,6 +155,8 @@ Json options_json(const ReportOptions& options) {
   for (const NamedFormat& row : options.formats) names.push_back(row.name);
   return {{"headroom", options.headroom},
           {"target_loss", options.target_loss},
+          {"target_sqnr_db", options.target_sqnr},
+          {"target_weight_sqnr_db", options.target_weight_sqnr},
           {"prefer", options.prefer == ScaleChoice::s_max ? "s_max" : "s_min"},
           {"formats", names},
           {"scales_log2", options.scales_log2}};
@@ -283,6 +285,7 @@ void write_json(const Report& report, const JsonTensors& tensors, const TextSink
   to.begin("tensors");
   tensors.copy_to(sink);
   to.add("roles", roles_json(report));
+  to.add("verdict", verdict_json(report.verdict, report.options, report.watched.has_value()));
   to.add("loss_scale", joint_scale_json(report.loss_scale));
   to.add("hint", name_or_null(all_hints(report)));
   if (report.watched) to.add("watched", watched_json(*report.watched));

@@ -361,6 +361,7 @@ std::string page_data(const Report& report) {
     data["watched"] = watched_json(*report.watched);
     data["watched"]["words"] = watched_words(*report.watched);
   }
+  data["verdict"] = verdict_json(report.verdict, report.options, report.watched.has_value());
   data["loss_scale"] = joint_scale_json(report.loss_scale);
   data["loss_scale"]["row_of_max"] = row_of_tables(report, report.loss_scale.place_max);
   data["loss_scale"]["row_of_min"] = row_of_tables(report, report.loss_scale.place_min);

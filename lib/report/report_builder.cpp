@@ -108,6 +108,7 @@ ReportBuilder::ReportBuilder(const TensorFiles& files, ReportPlan plan,
       on_tensor_(std::move(on_tensor)),
       report_(new_report(files, options)),
       roles_(report_.options, columns_, plan_.tensors),
+      verdict_(report_.options),
       files_(files) {
   if (has_time_axis(plan_.tensors)) run_.emplace(report_.options, plan_.tensors);
   report_.rows.reserve(plan_.tensors.size());
@@ -135,6 +136,7 @@ void ReportBuilder::add(RangeSummary summary) {
   if (on_tensor_) on_tensor_(tensor);
   merge(report_.total.summary, tensor.summary);
   roles_.add(tensor, place);
+  verdict_.add(tensor);
   report_.rows.push_back(row_of(tensor, file_));
   if (run_ && tensor.time) {
     report_.rows.back().series = run_->series_of(place);
@@ -147,6 +149,7 @@ void ReportBuilder::add(RangeSummary summary) {
 Report ReportBuilder::finish(const std::function<UpdateCounts(const UpdatePair&)>& count) {
   analyse(report_.total, report_.options);
   roles_.finish(report_);
+  report_.verdict = verdict_.finish(report_);
   report_.hint = time_hint(plan_.tensors);
   if (const std::string rule = unused_rule(plan_.tensors, report_.options.roles); !rule.empty()) {
     if (!report_.hint.empty()) report_.hint += " ";

@@ -103,6 +103,7 @@ void analyse(TensorReport& tensor, const ReportOptions& options) {
   const RangeSummary& s = tensor.summary;
   const Norms of = norms(s);
   const std::optional<int> tie = highest_tie(s, of, options.target_loss);
+  tensor.tie = tie;
   tensor.status = status_of(s);
   tensor.formats = reports_in_formats(tensor, of, options);
   tensor.loss_scale = loss_scale_of(s, of, tie, options);

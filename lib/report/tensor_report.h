@@ -23,6 +23,7 @@ struct TensorReport {
   RangeSummary summary;
   std::string status;  ///< "ok", "empty", "all zero", "no finite value"
   std::vector<FormatReport> formats;
+  std::optional<int> tie = {};  ///< highest_tie() of the values for the target loss
   LossScale loss_scale;
   /// The narrowest of e4m3, e5m2, binary16 and bfloat16 that holds the values at some scale, within
   /// the target loss and headroom of the options; empty if none does or if there is no finite

@@ -236,6 +236,15 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
              2);
 }
 
+std::string verdict_section(const Report& report, const Paint& paint) {
+  const std::vector<std::string> sentences =
+      verdict_sentences(report.verdict, report.options, report.watched.has_value());
+  if (sentences.empty()) return "";
+  std::string out = "\n" + paint(bold, "FP8, FP16 or BF16?") + "\n";
+  for (const std::string& sentence : sentences) out += wrapped("  " + sentence, 4);
+  return out;
+}
+
 std::string skipped_section(const Report& report) {
   std::string out;
   for (const SkippedTensor& t : report.skipped) {
@@ -262,6 +271,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
     out += paint(bold, "  " + report.missing_parts + ": this is not the whole of it") + "\n";
   }
   if (report.watched) out += watched_text(*report.watched);
+  out += verdict_section(report, paint);
   if (report.total.summary.nonzero() > 0) {
     out += histogram_text(report, paint) + format_table(report, paint) + role_table(report, paint) +
            scale_section(report, paint);

@@ -18,6 +18,7 @@ class Advice(Document):
 
     The keys of the dict are:
 
+    verdict       as in a report's JSON: by role, the narrowest format that keeps range and precision, and what holds it back
     loss_scale    as in a report's JSON: the interval, which tensors set its ends, the recommended scale; used_log2: log2 of the
                   last scale in use, or None
     formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
@@ -51,9 +52,10 @@ class Advice(Document):
                     table(["layer", "role", "format", "its scales"], rows, "Narrowest format"))
 
 
-def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
+def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max", target_sqnr=20.0, target_weight_sqnr=30.0):
     """Returns the Advice of a Run."""
-    options = {"headroom": headroom, "target_loss": target_loss, "prefer": prefer}
+    options = {"headroom": headroom, "target_loss": target_loss, "target_sqnr": target_sqnr,
+               "target_weight_sqnr": target_weight_sqnr, "prefer": prefer}
     report = run.report(**options).to_dict()
     layers = run.of_one_scale()
     keys = [key for key in layers if key[1] not in ("update", "state")]
@@ -63,6 +65,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
     scale["used_log2"] = log2_of(used[-1]) if used else None
     at = scale["recommended_log2"] or 0
     of = {
+        "verdict": report["verdict"],
         "loss_scale": scale,
         "formats": formats_of(merged, options),
         "keep_fp32": kept(merged, at, target_loss),
@@ -132,7 +135,7 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
+    out = [*of["verdict"]["text"], f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
     if of["already_zero"] is not None:
         out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what "
                    "has died among them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what "
