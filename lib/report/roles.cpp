@@ -18,6 +18,9 @@ namespace {
 
 bool tells_gradient(const NamedTensor& tensor) { return tensor.role && is_gradient(*tensor.role); }
 
+/// Where no name tells a gradient, all tensors are taken as gradients but the states of an optimizer.
+bool may_be_scaled(std::optional<TensorRole> role) { return role != TensorRole::state; }
+
 /// Returns a text such as "step 3", "steps 3, 4, 7" or "30 steps from 3 to 4399".
 std::string steps_words(const std::vector<std::uint64_t>& steps) {
   constexpr std::size_t most = 8;
@@ -77,7 +80,7 @@ void RoleSums::add(const TensorReport& tensor, std::size_t place) {
   const bool gradient = tells_gradient(named_[place]);
   if (gradient) {
     add_gradient(tensor, place);
-  } else if (!any_gradient_) {
+  } else if (!any_gradient_ && may_be_scaled(tensor.role)) {
     scaled_.add(tensor, place);
   }
   const bool looked_at = any_gradient_ ? gradient && !tensor.time : true;
@@ -119,7 +122,7 @@ std::vector<StepScale> RoleSums::step_scales() const {
 }
 
 bool RoleSums::is_scaled(const NamedTensor& tensor) const {
-  if (!any_gradient_) return true;
+  if (!any_gradient_) return may_be_scaled(tensor.role);
   return tells_gradient(tensor) &&
          !(tensor.time && std::ranges::binary_search(passed_over_, tensor.time->step));
 }
@@ -136,6 +139,7 @@ LossScale RoleSums::loss_scale() const {
              is_scaled(other);
     });
   });
+  if (scaled_tensors() == 0 && !any_gradient_) out.reason = "No tensor is a gradient.";
   if (passed_over_.empty()) return out;
   const std::string words = steps_words(passed_over_);
   if (scaled_tensors() == 0) {
@@ -176,7 +180,7 @@ std::string RoleSums::not_finite_words() const {
 /// Says which tensors the loss scale was computed from, if names leave that open.
 std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t scaled) const {
   constexpr const char* how = "--role grad=REGEX tells which are (binade report --help).";
-  const std::size_t tensors = named_.size();
+  const std::size_t tensors = any_gradient_ ? named_.size() : scaled;
   const bool others =
       std::ranges::any_of(named_, [](const NamedTensor& t) { return !t.role && !t.by_rule; });
   std::vector<std::string> words;
@@ -194,7 +198,7 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
                  : "no loss scale multiplies them."));
     }
   }
-  if (!any_gradient_) {
+  if (!any_gradient_ && scaled > 0) {
     std::string told;
     if (!roles.empty()) {
       told = fmt::format(" ({})", counted_roles(roles));

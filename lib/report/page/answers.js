@@ -218,7 +218,7 @@ function named_in_part(tensors, words) {
   return tensors.length > most ? [...named, ` and ${integer(tensors.length - most)} more`] : named;
 }
 
-// Writes which tensors have no finite non-zero value, and which were skipped as they are not floating point.
+// Writes which tensors have no finite non-zero value, and which were skipped, with the reason.
 function write_apart(report) {
   const host = by_id('apart');
   const silent = {'empty': 'Empty', 'all zero': 'All zero', 'no finite value': 'No finite value'};
@@ -229,7 +229,7 @@ function write_apart(report) {
   }
   const {skipped} = report;
   if (skipped.length === 0) return;
-  host.append(paragraph(element('b', {}, 'Skipped, not floating point: '),
+  host.append(paragraph(element('b', {}, 'Skipped: '),
     ...named_in_part(skipped, (t) => ` (${t.dtype}, ${shape_words(t.shape)}, ${t.reason})`), '.'));
 }
 
