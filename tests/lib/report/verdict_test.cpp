@@ -118,5 +118,15 @@ TEST_CASE("the verdict stands at the head of the text, with its targets and what
   CHECK(verdict_sentences(read({{"z", {0, 0}}}).verdict, {}, false).empty());
 }
 
+TEST_CASE("the table of formats adds no norms of different roles") {
+  const Report mixed =
+      read({{"w.weight", {100}}, {"w.weight.grad", {1, 0x1p-30F}}, {"w.weight.exp_avg", {5}}});
+  CHECK(report_text(mixed, {}).find("Gradients at scale 1") != std::string::npos);
+  CHECK(report_text(read({{"w.weight", {100}}, {"state.0.exp_avg", {1e-9F}}}), {})
+            .find("weight at scale 1") != std::string::npos);
+  const std::string alike = report_text(read({{"w.weight.grad", {1}}, {"w.act.grad", {1}}}), {});
+  CHECK(alike.find("\nAt scale 1") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace binade::test::verdict_test
