@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verdict in sentences, which the text, the page and binade.torch's advice share, and as JSON.
+// The verdict in sentences, which the text, the page and binade.torch's advice share.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "lib/report/loss_scale.h"
 #include "lib/report/verdict.h"
 #include "lib/text/error.h"
-#include "lib/text/json_text.h"
 #include "lib/text/percent.h"
 #include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
-
-using VerdictJson = nlohmann::ordered_json;
 
 constexpr const char* wider_than_all = "binary32";
 constexpr std::size_t longest_held_name = 48;
@@ -145,29 +141,6 @@ std::string unknown(const NarrowestFormats& verdict, bool watched) {
   return out;
 }
 
-VerdictJson cost_json(const TensorCost& cost) {
-  return {{"lost_l2", cost.lost_l2},
-          {"to_zero", cost.to_zero},
-          {"sqnr_db", std::isinf(cost.sqnr_db) ? VerdictJson(nullptr) : VerdictJson(cost.sqnr_db)},
-          {"sqnr_estimated", cost.estimated},
-          {"overflows", cost.overflows}};
-}
-
-VerdictJson format_verdict_json(const FormatVerdict& of) {
-  constexpr std::array scales{"1", "loss scale", "own"};
-  VerdictJson held = VerdictJson::array();
-  for (const HeldBy& by : of.held_by) {
-    held.push_back(
-        {{"name", by.name}, {"cost", by.cost ? cost_json(*by.cost) : VerdictJson(nullptr)}});
-  }
-  return {{"format", of.name},
-          {"scale", scales[static_cast<std::size_t>(of.scaled_by)]},
-          {"scale_log2", of.scale_log2 ? VerdictJson(*of.scale_log2) : VerdictJson(nullptr)},
-          {"failing", of.failing},
-          {"held_by", std::move(held)},
-          {"worst", of.cost ? cost_json(*of.cost) : VerdictJson(nullptr)}};
-}
-
 }  // namespace
 
 std::vector<std::string> verdict_sentences(const NarrowestFormats& verdict,
@@ -178,24 +151,6 @@ std::vector<std::string> verdict_sentences(const NarrowestFormats& verdict,
   out.push_back(targets(options));
   out.push_back(unknown(verdict, watched));
   return out;
-}
-
-VerdictJson verdict_json(const NarrowestFormats& verdict, const ReportOptions& options,
-                         bool watched) {
-  VerdictJson roles = VerdictJson::array();
-  for (const RoleVerdict& role : verdict.roles) {
-    VerdictJson by_format = VerdictJson::array();
-    for (const FormatVerdict& of : role.formats) by_format.push_back(format_verdict_json(of));
-    roles.push_back(
-        {{"role", role.role},
-         {"format", role.format.empty() ? VerdictJson(nullptr) : VerdictJson(role.format)},
-         {"tensors", role.tensors},
-         {"negligible", role.negligible},
-         {"not_finite", role.not_finite},
-         {"target_sqnr_db", role.target_sqnr},
-         {"formats", std::move(by_format)}});
-  }
-  return {{"text", verdict_sentences(verdict, options, watched)}, {"roles", std::move(roles)}};
 }
 
 }  // namespace binade

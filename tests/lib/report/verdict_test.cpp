@@ -4,7 +4,6 @@
 #include "lib/report/verdict.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <cmath>
 
@@ -107,8 +106,8 @@ TEST_CASE("binary16 keeps gradients at the loss scale that all of them share") {
 TEST_CASE("the verdict stands at the head of the text, with its targets and what it cannot know") {
   const Report report = read({{"w.weight", spread(-8, 2)}, {"w.act", {1, NAN}}});
   const std::string text = report_text(report, {});
-  const std::string said =
-      fmt::format("{}", fmt::join(verdict_sentences(report.verdict, {}, false), " "));
+  std::string said;
+  for (const std::string& sentence : verdict_sentences(report.verdict, {}, false)) said += sentence;
   CHECK(text.find("act in e4m3, weight in e4m3") < text.find("Magnitudes"));
   for (const char* part : {"--target-loss", "--target-sqnr", "--target-weight-sqnr",
                            "Not known here", "1 of 1 holds NaN or Inf"}) {
