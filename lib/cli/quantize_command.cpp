@@ -20,6 +20,7 @@
 #include "lib/io/output_paths.h"
 #include "lib/io/safetensors.h"
 #include "lib/io/safetensors_writer.h"
+#include "lib/io/scaled_codes.h"
 #include "lib/io/tensor_file.h"
 #include "lib/range/event_columns.h"
 #include "lib/range/quantize_stream.h"
@@ -62,6 +63,18 @@ void check_quantize_for_device(const QuantizeArguments& a, const Quantizer& to) 
   }
 }
 
+/// Throws Error if some tensors of the file are codes whose scales are other tensors: they are no values to round.
+void refuse_scaled_codes(const TensorFile& file) {
+  const std::vector<std::string> reasons = code_reasons(file.tensors());
+  const auto at = std::ranges::find_if_not(reasons, &std::string::empty);
+  if (at == reasons.end()) return;
+  const TensorInfo& info = file.tensors()[static_cast<std::size_t>(at - reasons.begin())];
+  throw error_in(file.path(),
+                 fmt::format("{} ({}) is no tensor of values: {}", printable(info.name, 60),
+                             info.dtype.name, *at),
+                 "multiply codes by their scales first, and give the products");
+}
+
 int run_quantize(const QuantizeArguments& a) {
   const Quantizer to = quantizer_from(a);
   if (!a.encode && !fits_in(to.format, binary64)) {
@@ -83,6 +96,7 @@ int run_quantize(const QuantizeArguments& a) {
   prepare_outputs(std::array{InputPath{"IN", a.in}}, std::array{OutputPath{"OUT", a.out}});
   const auto file =
       open_tensor_file(a.in, {a.dtype.empty() ? std::optional<Dtype>{} : parse_dtype(a.dtype)});
+  refuse_scaled_codes(*file);
   std::vector<std::size_t> chosen;
   std::vector<std::string> left_out;
   std::vector<TensorSpec> specs;

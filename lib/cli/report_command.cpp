@@ -133,6 +133,13 @@ void define_report(App app, int& status) {
                  "the largest share of a tensor's l2 norm that may become zero at the loss scale, "
                  "from 0 to below 1")
       .capture_default_str();
+  app.add_option("--target-sqnr", a->words.target_sqnr,
+                 "the smallest signal-to-quantization-noise ratio, in dB from 0 to 300, that the "
+                 "narrowest format must keep in every activation, gradient and update")
+      .capture_default_str();
+  app.add_option("--target-weight-sqnr", a->words.target_weight_sqnr,
+                 "the same of weights, states of the optimizer and tensors without a role")
+      .capture_default_str();
   app.add_option(
          "--prefer", a->words.prefer,
          "which of the good loss scales to recommend: the largest, the smallest, or the largest "
@@ -173,9 +180,10 @@ void define_report(App app, int& status) {
   const Option diff = app.add_flag(
       "--diff", a->diff,
       "compare two files, each a report in JSON or a watched run, and print what differs");
-  for (const char* other : {"--html", "--json", "--csv", "--headroom", "--target-loss", "--prefer",
-                            "--formats", "--sqnr-scale", "--dtype", "--role", "--tensors",
-                            "--quiet", "--part", "--device", "--emulated"}) {
+  for (const char* other :
+       {"--html", "--json", "--csv", "--headroom", "--target-loss", "--target-sqnr",
+        "--target-weight-sqnr", "--prefer", "--formats", "--sqnr-scale", "--dtype", "--role",
+        "--tensors", "--quiet", "--part", "--device", "--emulated"}) {
     diff.excludes(std::string(other));
   }
   app.footer(

@@ -28,6 +28,8 @@ ReportOptions report_options(const ReportWords& words) {
   ReportOptions options;
   options.headroom = words.headroom;
   options.target_loss = words.target_loss;
+  options.target_sqnr = words.target_sqnr;
+  options.target_weight_sqnr = words.target_weight_sqnr;
   options.prefer = scale_choice("--prefer", words.prefer);
   options.scales_log2 = words.scales;
   if (std::ranges::find(options.scales_log2, 0) == options.scales_log2.end()) {
@@ -41,8 +43,11 @@ ReportOptions report_options(const ReportWords& words) {
     options.formats.clear();
     for (const std::string& name : words.formats) options.formats.push_back(report_format(name));
   }
-  check(options,
-        {.target_loss = "--target-loss", .headroom = "--headroom", .scales = "--sqnr-scale"});
+  check(options, {.target_loss = "--target-loss",
+                  .target_sqnr = "--target-sqnr",
+                  .target_weight_sqnr = "--target-weight-sqnr",
+                  .headroom = "--headroom",
+                  .scales = "--sqnr-scale"});
   return options;
 }
 

@@ -16,7 +16,7 @@ struct ReportWords {
   std::vector<std::string> formats, roles;  ///< no formats: all
   std::vector<int> scales{0};
   int headroom = 1;
-  double target_loss = 1e-3;
+  double target_loss = 1e-3, target_sqnr = 20, target_weight_sqnr = 30;
   std::string prefer = "margin", dtype;
 };
 

@@ -254,11 +254,12 @@ void save_run(GrowingRun& self, nb::handle to) {
 }
 
 ReportObject report_on_run(GrowingRun& self, Whole<int> headroom, double target_loss,
-                           std::string_view prefer, nb::handle formats, nb::handle sqnr_scale,
-                           Whole<std::size_t> tensors) {
+                           double target_sqnr, double target_weight_sqnr, std::string_view prefer,
+                           nb::handle formats, nb::handle sqnr_scale, Whole<std::size_t> tensors) {
   const Inside inside(self.place, GrowingRun::name);
-  const ReportOptions options = report_options(
-      report_words_of(headroom, target_loss, prefer, formats, sqnr_scale, "", nb::none()));
+  const ReportOptions options =
+      report_options(report_words_of(headroom, target_loss, target_sqnr, target_weight_sqnr, prefer,
+                                     formats, sqnr_scale, "", nb::none()));
   return report_object([&] { return inputs_of(self.run, self.summaries, options); }, tensors,
                        [](const ReportInputs& inputs, const TensorSink& on_tensor, std::string&) {
                          return read_report(
@@ -289,8 +290,8 @@ void add_counted_run(nb::module_& m) {
 )");
   run.def("save", &save_run, "path"_a, "For binade report; whole or not at all.");
   run.def("report", &report_on_run, nb::kw_only(), "headroom"_a = 1, "target_loss"_a = 1e-3,
-          "prefer"_a = "margin", "formats"_a = nb::none(), "sqnr_scale"_a = 0, "tensors"_a = 20,
-          "The Report on it.");
+          "target_sqnr"_a = 20.0, "target_weight_sqnr"_a = 30.0, "prefer"_a = "margin",
+          "formats"_a = nb::none(), "sqnr_scale"_a = 0, "tensors"_a = 20, "The Report on it.");
 }
 
 }  // namespace binade::python

@@ -148,11 +148,13 @@ Report report_on_inputs(const ReportInputs& inputs, const DeviceOption& on, std:
 }
 
 ReportObject report_on(nb::handle source, Whole<int> headroom, double target_loss,
-                       std::string_view prefer, nb::handle formats, nb::handle sqnr_scale,
-                       std::string_view dtype, nb::handle role, Whole<std::size_t> tensors,
-                       Truth device, std::string_view emulated) {
-  const ReportOptions options = report_options(
-      report_words_of(headroom, target_loss, prefer, formats, sqnr_scale, dtype, role));
+                       double target_sqnr, double target_weight_sqnr, std::string_view prefer,
+                       nb::handle formats, nb::handle sqnr_scale, std::string_view dtype,
+                       nb::handle role, Whole<std::size_t> tensors, Truth device,
+                       std::string_view emulated) {
+  const ReportOptions options =
+      report_options(report_words_of(headroom, target_loss, target_sqnr, target_weight_sqnr, prefer,
+                                     formats, sqnr_scale, dtype, role));
   const ReportSource of = source_of(source, !dtype.empty());
   const DeviceOption on{.emulated = std::string(emulated), .device = device};
   if (on.asked() && !of.summaries.empty()) {
@@ -169,7 +171,8 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
 nb::dict loss_scale(nb::handle source, nb::handle format, Whole<int> headroom, double target_loss,
                     std::string_view prefer, std::string_view dtype, nb::handle role) {
   ReportOptions options = report_options(
-      report_words_of(headroom, target_loss, prefer, format, nb::int_(0), dtype, role));
+      report_words_of(headroom, target_loss, ReportWords().target_sqnr,
+                      ReportWords().target_weight_sqnr, prefer, format, nb::int_(0), dtype, role));
   if (options.formats.size() > 1 && !format.is_none()) throw Error("format: give one");
   options.scale_format = options.formats.front();
   options.formats.clear();
@@ -235,6 +238,8 @@ constexpr const char* report_docstring =
         tensor tells its role: "fc1.weight.grad" is a gradient, and only gradients set the loss scale (binade report --help).
     headroom: how many binades a loss scale leaves free below overflow, 0 to 100.
     target_loss: the largest share of a tensor's L2 norm that may become zero, from 0 to below 1.
+    target_sqnr, target_weight_sqnr: the smallest signal-to-quantization-noise ratio, in dB from 0 to 300, that the narrowest
+        format of a role must keep: in activations, gradients and updates, and in weights, states and the rest.
     prefer: which of the good scales to recommend: "s_max" or "s_min", the largest or the smallest, or "margin", the largest less
         as many binades as the largest gradients of a run lie above those of its usual step.
     formats: names of binary16, bfloat16, tf32, e5m2 and e4m3 to report on; None for all. Loss scales are for the first.
@@ -256,14 +261,16 @@ constexpr const char* report_docstring =
 
 }  // namespace
 
-ReportWords report_words_of(int headroom, double target_loss, std::string_view prefer,
-                            nb::handle formats, nb::handle scales, std::string_view dtype,
-                            nb::handle role) {
+ReportWords report_words_of(int headroom, double target_loss, double target_sqnr,
+                            double target_weight_sqnr, std::string_view prefer, nb::handle formats,
+                            nb::handle scales, std::string_view dtype, nb::handle role) {
   return {.formats = report_format_names(formats),
           .roles = values_of_option<std::string>("role", "text ROLE=REGEX", role),
           .scales = sqnr_scales_of(scales),
           .headroom = headroom,
           .target_loss = target_loss,
+          .target_sqnr = target_sqnr,
+          .target_weight_sqnr = target_weight_sqnr,
           .prefer = std::string(prefer),
           .dtype = std::string(dtype)};
 }
@@ -288,9 +295,9 @@ ReportObject report_object(
 
 void add_report(nb::module_& m) {
   m.def("report", &report_on, "source"_a, nb::kw_only(), "headroom"_a = 1, "target_loss"_a = 1e-3,
-        "prefer"_a = "margin", "formats"_a = nb::none(), "sqnr_scale"_a = 0, "dtype"_a = "",
-        "role"_a = nb::none(), "tensors"_a = 20, "device"_a = false, "emulated"_a = "",
-        report_docstring);
+        "target_sqnr"_a = 20.0, "target_weight_sqnr"_a = 30.0, "prefer"_a = "margin",
+        "formats"_a = nb::none(), "sqnr_scale"_a = 0, "dtype"_a = "", "role"_a = nb::none(),
+        "tensors"_a = 20, "device"_a = false, "emulated"_a = "", report_docstring);
   m.def(
       "loss_scale", &loss_scale, "source"_a, nb::kw_only(), "format"_a = "binary16",
       "headroom"_a = 1, "target_loss"_a = 1e-3, "prefer"_a = "margin", "dtype"_a = "",

@@ -17,6 +17,11 @@ void check_option(const char* name, int value, int lowest, int highest) {
               std::to_string(lowest) + " to " + std::to_string(highest));
 }
 
+void check_decibels(const char* name, double value) {
+  if (value >= 0 && value <= 300) return;  // not so for NaN
+  throw Error(std::string(name) + ": not a ratio in decibels; give a number from 0 to 300");
+}
+
 }  // namespace
 
 std::vector<ErrorColumn> error_columns(const ReportOptions& options) {
@@ -45,6 +50,8 @@ void check(const ReportOptions& options, const ReportOptionNames& names) {
   if (!(options.target_loss >= 0 && options.target_loss < 1)) {  // NaN too
     throw Error(std::string(names.target_loss) + ": not a share; give a number from 0 to below 1");
   }
+  check_decibels(names.target_sqnr, options.target_sqnr);
+  check_decibels(names.target_weight_sqnr, options.target_weight_sqnr);
   check_option(names.headroom, options.headroom, 0, most_headroom);
   if (options.prefer > ScaleChoice::margin) {
     throw Error("prefer: no such choice; give ScaleChoice::margin, s_max or s_min");

@@ -32,6 +32,9 @@ inline constexpr int most_headroom = 100;
 struct ReportOptions {
   int headroom = 1;           ///< binades kept free below overflow when a scale is chosen, 0 to 100
   double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)
+  /// Smallest acceptable SQNR in decibels, from 0 to 300, of what is computed anew in each step, and of weights and
+  /// states, which are kept (verdict.h). A relative error of 2^-4 at most, e4m3's, gives 31 dB, and 2^-3 gives 25 dB.
+  double target_sqnr = 20, target_weight_sqnr = 30;
   ScaleChoice prefer = ScaleChoice::margin;
   std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
   std::vector<int> scales_log2{0};   ///< scales at which squared errors are summed
@@ -55,6 +58,8 @@ std::vector<ErrorColumn> error_columns(const ReportOptions& options);
 /// What messages call the members of ReportOptions.
 struct ReportOptionNames {
   const char* target_loss = "target_loss";
+  const char* target_sqnr = "target_sqnr";
+  const char* target_weight_sqnr = "target_weight_sqnr";
   const char* headroom = "headroom";
   const char* scales = "scales_log2";
 };

@@ -148,13 +148,53 @@ Json format_row(const NamedFormat& row) {
           {"overflow_to", f.has_infinity() ? "infinity" : "nan"}};
 }
 
+Json cost_json(const TensorCost& cost) {
+  return {{"lost_l2", cost.lost_l2},
+          {"to_zero", cost.to_zero},
+          {"sqnr_db", std::isinf(cost.sqnr_db) ? Json(nullptr) : Json(cost.sqnr_db)},
+          {"sqnr_estimated", cost.estimated},
+          {"overflows", cost.overflows}};
+}
+
+Json format_verdict_json(const FormatVerdict& of) {
+  constexpr std::array scales{"1", "loss scale", "own"};
+  Json held = Json::array();
+  for (const HeldBy& by : of.held_by) {
+    held.push_back({{"name", by.name}, {"cost", by.cost ? cost_json(*by.cost) : Json(nullptr)}});
+  }
+  return {{"format", of.name},
+          {"scale", scales[static_cast<std::size_t>(of.scaled_by)]},
+          {"scale_log2", of.scale_log2 ? Json(*of.scale_log2) : Json(nullptr)},
+          {"failing", of.failing},
+          {"held_by", std::move(held)},
+          {"worst", of.cost ? cost_json(*of.cost) : Json(nullptr)}};
+}
+
 }  // namespace
+
+Json verdict_json(const NarrowestFormats& verdict, const ReportOptions& options, bool watched) {
+  Json roles = Json::array();
+  for (const RoleVerdict& role : verdict.roles) {
+    Json by_format = Json::array();
+    for (const FormatVerdict& of : role.formats) by_format.push_back(format_verdict_json(of));
+    roles.push_back({{"role", role.role},
+                     {"format", role.format.empty() ? Json(nullptr) : Json(role.format)},
+                     {"tensors", role.tensors},
+                     {"negligible", role.negligible},
+                     {"not_finite", role.not_finite},
+                     {"target_sqnr_db", role.target_sqnr},
+                     {"formats", std::move(by_format)}});
+  }
+  return {{"text", verdict_sentences(verdict, options, watched)}, {"roles", std::move(roles)}};
+}
 
 Json options_json(const ReportOptions& options) {
   Json names = Json::array();
   for (const NamedFormat& row : options.formats) names.push_back(row.name);
   return {{"headroom", options.headroom},
           {"target_loss", options.target_loss},
+          {"target_sqnr_db", options.target_sqnr},
+          {"target_weight_sqnr_db", options.target_weight_sqnr},
           {"prefer", scale_choice_names[static_cast<std::size_t>(options.prefer)]},
           {"formats", names},
           {"scales_log2", options.scales_log2}};
@@ -296,6 +336,7 @@ void write_json(const Report& report, const JsonTensors& tensors, const TextSink
   to.begin("tensors");
   tensors.copy_to(sink);
   to.add("roles", roles_json(report));
+  to.add("verdict", verdict_json(report.verdict, report.options, report.watched.has_value()));
   to.add("loss_scale", joint_scale_json(report.loss_scale));
   to.add("hint", name_or_null(all_hints(report)));
   if (report.watched) to.add("watched", watched_json(*report.watched));

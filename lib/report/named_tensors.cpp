@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "emulate/format.h"
+#include "lib/io/scaled_codes.h"
 #include "lib/report/counted_tensors.h"
 #include "lib/report/name_pattern.h"
 #include "lib/text/error.h"
@@ -35,10 +36,39 @@ std::string reason_to_skip(const Dtype& dtype) {
   return find_format(dtype.format) ? "" : "no format of this toolkit";
 }
 
+std::vector<std::vector<std::string>> reasons_to_skip(
+    const std::vector<std::unique_ptr<TensorFile>>& files, std::span<const RoleRule> rules) {
+  std::vector<const TensorInfo*> infos;
+  for (const auto& file : files) {
+    if (counted_in(*file) != nullptr) continue;
+    for (const TensorInfo& info : file->tensors()) infos.push_back(&info);
+  }
+  const std::vector<std::string> codes = code_reasons(infos);
+  std::vector<std::vector<std::string>> out;
+  std::size_t at = 0;
+  for (const auto& file : files) {
+    std::vector<std::string>& of_file = out.emplace_back();
+    const bool counted = counted_in(*file) != nullptr;
+    for (const TensorInfo& info : file->tensors()) {
+      const std::string& code = counted ? std::string() : codes[at++];
+      std::string reason = reason_to_skip(info.dtype);
+      if (!reason.empty() && !info.made_by.empty()) reason = "made by " + info.made_by;
+      if (!counted && fitting_rule(info.name, rules) == nullptr) {
+        if (!code.empty()) reason = code;
+        if (reason.empty() && is_step_count(info.name)) reason = "a count of steps";
+      }
+      of_file.push_back(std::move(reason));
+    }
+  }
+  return out;
+}
+
 std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorFile>>& files,
                                        std::span<const RoleRule> rules) {
   std::vector<NamedTensor> out;
-  for (const auto& file : files) {
+  const auto reasons = reasons_to_skip(files, rules);
+  for (std::size_t number = 0; number < files.size(); ++number) {
+    const auto& file = files[number];
     const std::size_t first = out.size();
     if (const CountedRun* const run = run_in(*file)) {
       for (std::size_t i = 0; i < run->tensors.size(); ++i) {
@@ -53,7 +83,7 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
     }
     for (std::size_t i = 0; i < file->tensors().size(); ++i) {
       const TensorInfo& info = file->tensors()[i];
-      if (!reason_to_skip(info.dtype).empty()) continue;
+      if (!reasons[number][i].empty()) continue;
       const RoleRule* const rule = fitting_rule(info.name, rules);
       const std::optional<TensorRole> role = rule != nullptr ? rule->role : role_of(info.name);
       out.push_back({.place = {file.get(), i},

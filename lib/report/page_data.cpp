@@ -364,6 +364,7 @@ std::string page_data(const Report& report) {
     data["watched"] = watched_json(*report.watched);
     data["watched"]["words"] = watched_words(*report.watched);
   }
+  data["verdict"] = verdict_json(report.verdict, report.options, report.watched.has_value());
   data["loss_scales"] = page_column(report.loss_scales, [&report](const LossScale& scale) {
     PageJson out = joint_scale_json(scale);
     out["row_of_max"] = row_of_tables(report, scale.place_max);

@@ -39,6 +39,8 @@ std::string options_bytes(const ReportOptions& options) {
   CountsBytes to;
   to.number(options.headroom);
   to.number(std::bit_cast<std::uint64_t>(options.target_loss));
+  to.number(std::bit_cast<std::uint64_t>(options.target_sqnr));
+  to.number(std::bit_cast<std::uint64_t>(options.target_weight_sqnr));
   to.number(std::uint64_t{static_cast<std::uint8_t>(options.prefer)});
   to.number(std::uint64_t{options.formats.size()});
   for (const NamedFormat& row : options.formats) to.text(row.name);
@@ -56,6 +58,10 @@ ReportOptions options_from(CountsBytesReader from) {
   out.target_loss = std::bit_cast<double>(from.number());
   if (!(out.target_loss >= 0 && out.target_loss < 1))
     from.refuse("damaged: it has no such target loss");
+  for (double* const target : {&out.target_sqnr, &out.target_weight_sqnr}) {
+    *target = std::bit_cast<double>(from.number());
+    if (!(*target >= 0 && *target <= 300)) from.refuse("damaged: it has no such target SQNR");
+  }
   out.prefer = static_cast<ScaleChoice>(from.number(0, 2, "preference"));
   out.formats.clear();
   for (std::size_t n = from.count(8); n-- > 0;) out.formats.push_back(report_format_from(from));

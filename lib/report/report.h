@@ -16,6 +16,7 @@
 #include "lib/report/tensor_counting.h"
 #include "lib/report/tensor_report.h"
 #include "lib/report/time.h"
+#include "lib/report/verdict.h"
 
 namespace binade {
 
@@ -75,6 +76,7 @@ struct Report {
   /// whose gradients hold NaN or Inf.
   std::optional<TensorReport> gradients;
   std::vector<std::uint64_t> passed_over;
+  NarrowestFormats verdict = {};  ///< which format each role needs
 
   /// Returns the report of the values that the loss scale multiplies.
   const TensorReport& scaled() const { return gradients ? *gradients : total; }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/io/scaled_codes.h"
 #include "lib/report/counted_tensors.h"
 #include "lib/report/used_scale.h"
 #include "lib/text/error.h"
@@ -16,17 +17,35 @@ namespace binade {
 namespace {
 
 /// Returns the tensors of the files that the report does not cover, with the reasons.
-std::vector<SkippedTensor> skipped_tensors(const TensorFiles& files) {
+std::vector<SkippedTensor> skipped_tensors(const TensorFiles& files,
+                                           const std::vector<RoleRule>& rules) {
+  const auto reasons = reasons_to_skip(files, rules);
   std::vector<SkippedTensor> out;
-  for (const auto& file : files) {
-    for (const TensorInfo& info : file->tensors()) {
-      std::string reason = reason_to_skip(info.dtype);
-      if (reason.empty()) continue;
-      if (!info.made_by.empty()) reason = "made by " + info.made_by;
-      out.push_back({file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    for (std::size_t i = 0; i < files[f]->tensors().size(); ++i) {
+      const TensorInfo& info = files[f]->tensors()[i];
+      if (reasons[f][i].empty()) continue;
+      out.push_back(
+          {files[f]->path(), info.name, std::string(info.dtype.name), info.shape, reasons[f][i]});
     }
   }
   return out;
+}
+
+/// Says how many tensors are codes whose scales are apart; empty if none is.
+std::string codes_hint(const std::vector<SkippedTensor>& skipped) {
+  std::size_t codes = 0;
+  const SkippedTensor* first = nullptr;
+  for (const SkippedTensor& t : skipped) {
+    if (!is_code_reason(t.reason)) continue;
+    if (codes++ == 0) first = &t;
+  }
+  if (codes == 0) return "";
+  return fmt::format(
+      "{} tensor{} {}: {} ({}). The report leaves them and their scales out; multiply them, and "
+      "report on the products.",
+      codes, codes == 1 ? "" : "s", codes == 1 ? "is quantized" : "are quantized, first",
+      printable(first->name, 60), first->reason);
 }
 
 /// Returns the shape of a tensor; nothing for a tensor of a counted run that merges tensors of
@@ -64,7 +83,7 @@ Report new_report(const TensorFiles& files, const ReportOptions& options) {
   Report report;
   report.options = options;
   for (const auto& file : files) report.files.push_back(file->path());
-  report.skipped = skipped_tensors(files);
+  report.skipped = skipped_tensors(files, options.roles);
   report.watched = watched_in(files);
   report.total.name = "total";
   report.total.summary = empty_summary(error_columns(options));
@@ -83,7 +102,17 @@ ReportPlan plan_report(const TensorFiles& files, const ReportOptions& options) {
 void refuse_without_tensors(const ReportPlan& plan, const TensorFiles& files,
                             const std::vector<std::string>& named) {
   if (!plan.tensors.empty()) return;
-  const std::size_t skipped = skipped_tensors(files).size();
+  const auto reasons = reasons_to_skip(files, {});
+  std::size_t skipped = 0;
+  for (const auto& of_file : reasons) skipped += of_file.size();
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    const auto at = std::ranges::find_if(reasons[f], is_code_reason);
+    if (at == reasons[f].end()) continue;
+    const auto i = static_cast<std::size_t>(at - reasons[f].begin());
+    throw Error(fmt::format("{}: {}: {}; multiply codes by their scales first",
+                            printable(files[f]->path(), longest_path),
+                            printable(files[f]->tensors()[i].name, 60), *at));
+  }
   throw Error(fmt::format("{}: no floating-point tensor among {} tensor{}; nothing to report on",
                           printable(named.size() == 1 ? named[0] : "the files given"), skipped,
                           skipped == 1 ? "" : "s"));
@@ -109,6 +138,7 @@ ReportBuilder::ReportBuilder(const TensorFiles& files, ReportPlan plan,
       on_tensor_(std::move(on_tensor)),
       report_(new_report(files, options)),
       roles_(report_.options, columns_, plan_.tensors),
+      verdict_(report_.options),
       files_(files) {
   if (has_time_axis(plan_.tensors)) run_.emplace(report_.options, plan_.tensors);
   report_.rows.reserve(plan_.tensors.size());
@@ -136,6 +166,7 @@ void ReportBuilder::add(RangeSummary summary) {
   if (on_tensor_) on_tensor_(tensor);
   merge(report_.total.summary, tensor.summary);
   roles_.add(tensor, place);
+  verdict_.add(tensor);
   report_.rows.push_back(row_of(tensor, file_, report_.options));
   if (run_ && tensor.time) {
     report_.rows.back().series = run_->series_of(place);
@@ -148,12 +179,16 @@ void ReportBuilder::add(RangeSummary summary) {
 Report ReportBuilder::finish(const std::function<UpdateCounts(const UpdatePair&)>& count) {
   analyse(report_.total, report_.options);
   roles_.finish(report_);
+  report_.verdict = verdict_.finish(report_);
   report_.hint = time_hint(plan_.tensors);
   if (const std::string rule = unused_rule(plan_.tensors, report_.options.roles); !rule.empty()) {
     if (!report_.hint.empty()) report_.hint += " ";
     const bool runs = std::ranges::any_of(plan_.tensors, &NamedTensor::by_run);
     report_.hint += fmt::format("--role {} fits no name{}.", printable(rule),
                                 runs ? ", and a counted run tells roles itself" : "");
+  }
+  if (const std::string codes = codes_hint(report_.skipped); !codes.empty()) {
+    report_.hint = codes + (report_.hint.empty() ? "" : " ") + report_.hint;
   }
   if (run_) {
     report_.time = run_->finish();

@@ -54,6 +54,7 @@ class ReportBuilder {
   TensorSink on_tensor_;
   Report report_;
   RoleSums roles_;
+  VerdictSums verdict_;
   std::optional<RunSums> run_;  ///< if there is a time axis
   const TensorFiles& files_;
   std::size_t file_ = 0;  ///< index of a file at or before the next tensor's

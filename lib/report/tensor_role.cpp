@@ -83,9 +83,13 @@ class Reader {
     const auto last = [this](std::size_t i) { return is_last(i); };
     const auto edge = [this](std::size_t i) { return is_edge(i); };
     const auto first = [this](std::size_t i) { return i == first_ && i != last_; };
-    // PyTorch's state_dict of an optimizer: state.0.exp_avg, state.0.sum.
-    const bool of_state_dict =
-        parts_[first_].text == "state" && first_ + 1 < parts_.size() && parts_[first_ + 1].number;
+    // PyTorch's state_dict of an optimizer: state.0.exp_avg, state.0.sum; by name, state.fc1.weight.sum.
+    const auto is_sum = [this] {
+      const auto words = {"sum", "step", "prev", "step_size"};
+      return std::ranges::find(words, parts_[last_].text) != words.end();
+    };
+    const bool of_state_dict = parts_[first_].text == "state" && first_ + 1 < parts_.size() &&
+                               (parts_[first_ + 1].number || is_sum());
     // In grads/prior/mu and enc.running_mean.grad, the words for state are names of parameters:
     // these are gradients.
     const bool under_gradients = first_ != last_ && is_gradient_word(first_);
@@ -267,6 +271,12 @@ bool tells_gradient_outright(std::string_view name) {
     if (reading.told[i] && (i == last || parts[i].rest.empty())) return true;
   }
   return false;
+}
+
+bool is_step_count(std::string_view name) {
+  if (role_of(name) != TensorRole::state && !name.starts_with("state.")) return false;
+  const std::string_view last = name.substr(name.find_last_of(name_separators) + 1);
+  return last == "step" || last == "steps" || last == "count";
 }
 
 bool may_be_parameter(std::string_view name) {

@@ -107,19 +107,35 @@ constexpr std::array<FormatRow, 8> format_rows{{
      }},
 }};
 
+/// What the table of formats is about: all tensors; where there are several roles, whose norms have no unit in common, the
+/// gradients, or else the first role.
+struct TableSubject {
+  const TensorReport& of;
+  std::string title;
+};
+
+TableSubject table_subject(const Report& report) {
+  const bool alike = report.roles.empty() || report.scaled_tensors == report.rows.size();
+  if (report.gradients && !alike) return {*report.gradients, "Gradients at scale 1"};
+  if (report.gradients || report.roles.empty()) return {report.total, "At scale 1"};
+  const TensorReport& first = report.roles.front().all;
+  return {first, first.name + " at scale 1"};
+}
+
 std::string format_table(const Report& report, const Paint& paint) {
+  const TableSubject subject = table_subject(report);
   const std::vector<int>& scales = report.options.scales_log2;
   const auto at_one = static_cast<std::size_t>(std::ranges::find(scales, 0) - scales.begin());
-  std::string out = "\n" + paint(bold, left_aligned("At scale 1", 34));
-  for (const FormatReport& f : report.total.formats) out += fmt::format("{:>12}", f.name);
+  std::string out = "\n" + paint(bold, left_aligned(subject.title, 34));
+  for (const FormatReport& f : subject.of.formats) out += fmt::format("{:>12}", f.name);
   out += "\n";
   for (const FormatRow& row : format_rows) {
     out += fmt::format("  {}", left_aligned(row.label, 32));
-    for (const FormatReport& f : report.total.formats)
+    for (const FormatReport& f : subject.of.formats)
       out += fmt::format("{:>12}", row.cell(f, at_one));
     out += "\n";
   }
-  for (const FormatReport& f : report.total.formats) {
+  for (const FormatReport& f : subject.of.formats) {
     if (!f.band_27_24) continue;
     out += wrapped(
         fmt::format(
@@ -258,6 +274,15 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
                  2);
 }
 
+std::string verdict_section(const Report& report, const Paint& paint) {
+  const std::vector<std::string> sentences =
+      verdict_sentences(report.verdict, report.options, report.watched.has_value());
+  if (sentences.empty()) return "";
+  std::string out = "\n" + paint(bold, "FP8, FP16 or BF16?") + "\n";
+  for (const std::string& sentence : sentences) out += wrapped("  " + sentence, 4);
+  return out;
+}
+
 std::string skipped_section(const Report& report) {
   std::string out;
   for (const SkippedTensor& t : report.skipped) {
@@ -284,6 +309,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
     out += paint(bold, "  " + report.missing_parts + ": this is not the whole of it") + "\n";
   }
   if (report.watched) out += watched_text(*report.watched);
+  out += verdict_section(report, paint);
   if (report.total.summary.nonzero() > 0) {
     out += histogram_text(report, paint) + format_table(report, paint) + role_table(report, paint) +
            scale_section(report, paint);

@@ -94,6 +94,8 @@ def reports(run):
     run.says("report", "named.safetensors", "--json", "-")
     tensors("alike.safetensors", **{"a.weight.grad": [1, 2], "b.weight.grad": [3], "b.bias.grad": [2.0**-40]})
     run.says("report", "alike.safetensors", "--json", "-")
+    run.write("beyond.safetensors", safetensors(("a.weight.grad", "F64", [1], struct.pack("<d", 1e300))))
+    run.says("report", "beyond.safetensors", "--json", "-")  # no loss scale serves
     tensors("missed.safetensors", step_10=[1], **{"step_1/x": [1]})
     run.says("report", "missed.safetensors", "--json", "-")
     steps = {f"step{step:03d}/fc{layer}/{role}": values

@@ -25,8 +25,22 @@ function fate_strip(tensor, counts, of) {
   return strip_of(Object.entries({...outside, ...counts}));
 }
 
-function worst_tensor(report, format) {
-  const [worst] = report.tensors.reduce(([worst, most], tensor) => {
+// What "What dies?" is about: all tensors; where there are several roles, whose norms have no unit in common, the gradients,
+// or else the first role.
+function subject_of_dying(report) {
+  if (report.roles.length === 0 || (report.gradients && report.scaled_count === report.tensor_count)) {
+    return {all: report.total, tensors: report.tensors, words: tensors_words(report, {gradients: false})};
+  }
+  if (report.gradients) {
+    return {all: report.gradients, tensors: scaled_tensors(report), words: tensors_words(report, {gradients: true})};
+  }
+  const [role] = report.roles;
+  return {all: role, tensors: report.tensors.filter((tensor) => (tensor.role ?? 'other') === role.name),
+    words: `${role.name}, of ${plural(report.tensor_count, 'tensor')} of several roles`};
+}
+
+function worst_tensor(tensors, format) {
+  const [worst] = tensors.reduce(([worst, most], tensor) => {
     const lost = lost_l2(tensor, format, 0) ?? 0;
     return lost > most ? [tensor, lost] : [worst, most];
   }, [null, 0]);
@@ -42,8 +56,8 @@ function shares_at_one(tensor, format) {
   return {counts, to_zero, lost_l2: lost_l2(tensor, format, 0), subnormal, overflow};
 }
 
-function loss_sentences(report, format) {
-  const at_one = shares_at_one(report.total, format);
+function loss_sentences({all, tensors}, format) {
+  const at_one = shares_at_one(all, format);
   const words = [`Cast to ${format.name} as they are, `];
   if (at_one.counts.to_zero === 0) {
     words.push(strong('no value becomes zero'), '.');
@@ -55,8 +69,8 @@ function loss_sentences(report, format) {
     words.push(' ', strong(plural(at_one.counts.overflow, 'value')),
       at_one.counts.overflow === 1 ? ' overflows.' : ' overflow.');
   }
-  const worst = worst_tensor(report, format);
-  if (worst && report.tensors.length > 1) {
+  const worst = worst_tensor(tensors, format);
+  if (worst && tensors.length > 1) {
     const of_worst = shares_at_one(worst, format);
     words.push(' Hardest hit is ', name_of(worst.name),
       `: ${percent(of_worst.to_zero)} of its non-zero values, ${percent(of_worst.lost_l2)} of its norm.`);
@@ -87,14 +101,15 @@ function role_table(report, format) {
 
 function write_what_dies(report, format) {
   const article = by_id('answer-dies');
-  write_subject(article, tensors_words(report, {gradients: false}));
+  const subject = subject_of_dying(report);
+  write_subject(article, subject.words);
   const prose = article.querySelector('.prose');
   if (report.total.nonzero === 0) {
     prose.append(paragraph('There is no finite non-zero value, so nothing can die.'));
     return;
   }
-  prose.append(loss_sentences(report, format));
-  const rows = report.formats.map((one) => [one.name, ...cells_at_one(report.total, one)]);
+  prose.append(loss_sentences(subject, format));
+  const rows = report.formats.map((one) => [one.name, ...cells_at_one(subject.all, one)]);
   article.querySelector('.evidence').append(small_table(heads_at_one, rows,
     {caption: 'At scale 1, of the non-zero values; lost L2 of the norm'}),
   ...(report.roles.length > 0 ? [role_table(report, format)] : []));
@@ -231,7 +246,7 @@ function named_in_part(tensors, words) {
   return tensors.length > most ? [...named, ` and ${integer(tensors.length - most)} more`] : named;
 }
 
-// Writes which tensors have no finite non-zero value, and which were skipped as they are not floating point.
+// Writes which tensors have no finite non-zero value, and which were skipped, with the reason.
 function write_apart(report) {
   const host = by_id('apart');
   const silent = {'empty': 'Empty', 'all zero': 'All zero', 'no finite value': 'No finite value'};
@@ -242,7 +257,7 @@ function write_apart(report) {
   }
   const {skipped} = report;
   if (skipped.length === 0) return;
-  host.append(paragraph(element('b', {}, 'Skipped, not floating point: '),
+  host.append(paragraph(element('b', {}, 'Skipped: '),
     ...named_in_part(skipped, (t) => ` (${t.dtype}, ${shape_words(t.shape)}, ${t.reason})`), '.'));
 }
 

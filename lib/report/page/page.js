@@ -276,6 +276,7 @@ by_id('slider').max = range.high;
 by_id('format').append(...report.formats.map((format) =>
   element('option', {value: format.name}, format.name)));
 write_source(report);
+write_verdict(report);
 write_limits(report);
 write_apart(report);
 answer();

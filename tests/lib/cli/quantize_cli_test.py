@@ -90,6 +90,13 @@ class Quantize(CliCase):
         self.assertNotEqual(outputs[0], outputs[2])
         self.assertEqual(set(struct.unpack("<100000f", outputs[0])), {0.25, 0.3125})
 
+    def test_codes_whose_scales_are_apart_are_refused(self):
+        self.write("in.safetensors", safetensors(
+            ("fc.bias", "F32", [1], f32(1)), ("fc.weight", "F8_E4M3", [2], b"\x38\x7e"), ("fc.weight_scale_inv", "F32", [1], f32(2))))
+        error = self.complaint("quantize", "in.safetensors", "out.safetensors", "--format", "e5m2")
+        self.assertIn("fc.weight (F8_E4M3) is no tensor of values: codes without their scale, fc.weight_scale_inv", error)
+        self.assertFalse(os.path.exists(self.path("out.safetensors")))
+
     def test_formats_beyond_binary64_give_encodings_only(self):
         self.write("x.npy", npy("<f4", (4,), f32(1, -1, math.inf, 0)))
         for words, codes in (

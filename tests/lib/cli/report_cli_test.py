@@ -195,8 +195,9 @@ class Report(Reports):
 
     def test_options_reach_the_report(self):
         report = self.report("grads.safetensors", "--formats", "e4m3,binary16", "--headroom", "3", "--target-loss", "0",
-                             "--sqnr-scale", "8", "--prefer", "s_min")
-        self.assertEqual(report["options"], {"headroom": 3, "target_loss": 0.0, "prefer": "s_min",
+                             "--sqnr-scale", "8", "--prefer", "s_min", "--target-sqnr", "25", "--target-weight-sqnr", "35.5")
+        self.assertEqual(report["options"], {"headroom": 3, "target_loss": 0.0, "target_sqnr_db": 25.0,
+                                             "target_weight_sqnr_db": 35.5, "prefer": "s_min",
                                              "formats": ["e4m3", "binary16"], "scales_log2": [0, 8]})
         self.assertEqual(list(report["tensors"][0]["formats"]), ["e4m3", "binary16"])
         self.assertEqual(list(report["tensors"][0]["formats"]["e4m3"]["sqnr_db"]), ["0", "8"])

@@ -372,6 +372,18 @@ class Documents(CliCase):
         weight = Run(1, [Window(0, 0, 1, None, {("fc", "weight"): gradient})], {("fc", "weight"): Layer("F32", (2,))})
         self.assertEqual(weight.advise(target_loss=1e-4).keep_fp32, ["fc"])
 
+    def test_the_advice_begins_with_the_format_that_each_role_needs(self):
+        fine = binade.RangeSummary(formats=[]).add(torch.linspace(0.5, 3, 999).numpy())
+        wide = binade.RangeSummary(formats=[]).add(torch.tensor([1.03, 1.03 * 2.0**-40]).numpy())
+        keys = [("fc", "weight"), ("fc", "act"), ("head", "act")]
+        run = Run(1, [Window(0, 0, 1, None, dict(zip(keys, (fine, wide, fine))))], {key: Layer("F32", (2,)) for key in keys})
+        advice = run.advise(target_loss=0)
+        self.assertTrue(str(advice).startswith("act in bfloat16, weight in e4m3: the narrowest"), str(advice)[:200])
+        self.assertIn("would fail 1 of 2: fc", " ".join(str(advice).split()))
+        self.assertIn("Steps that were not watched", str(advice))
+        roles = {row["role"]: row["format"] for row in run.advise(target_weight_sqnr=40).to_dict()["verdict"]["roles"]}
+        self.assertEqual(roles, {"act": "e4m3", "weight": "binary16"})
+
     def test_all_layers_together(self):
         w = watched()
         for role in ("act", "dW"):

@@ -327,5 +327,53 @@ TEST_CASE("one role is no table of roles") {
   CHECK_FALSE(has(report_text(report, {}), "By role"));
 }
 
+TEST_CASE(
+    "a saved optimizer is state, its count of steps is nothing, and neither asks for a loss "
+    "scale") {
+  for (const char* prefix : {"state.0.", "optimizer.state.3.", "state.fc1.weight."}) {
+    CAPTURE(prefix);
+    const std::string of = prefix;
+    const Report report = report_on({{of + "exp_avg", {1e-3F}},
+                                     {of + "exp_avg_sq", {1e-9F}},
+                                     {of + "sum", {2}},
+                                     {of + "step", {1000}}},
+                                    "opt.safetensors");
+    REQUIRE(report.rows.size() == 3);
+    REQUIRE(report.skipped.size() == 1);
+    CHECK(report.skipped[0].reason == "a count of steps");
+    for (const TensorReport& tensor : report.tensors) CHECK(tensor.role == TensorRole::state);
+    CHECK_FALSE(report.loss_scale.recommended_log2);
+    CHECK(report.loss_scale.reason == "No tensor is a gradient.");
+    CHECK(report.loss_scale.basis.empty());
+    CHECK(report.scaled_tensors == 0);
+  }
+  const Report mixed = report_on({{"a", {100}}, {"state.0.exp_avg", {1e-30F}}}, "x.safetensors");
+  CHECK(mixed.loss_scale.binding_max == "a");
+  CHECK(mixed.loss_scale.binding_min == "a");
+  CHECK(mixed.scaled_tensors == 1);
+}
+
+TEST_CASE(
+    "codes whose scales are apart are left out with them, by name, unless a rule says what they "
+    "are") {
+  const Folder folder;
+  const std::string header =
+      R"({"fc.weight":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]},)"
+      R"("fc.weight_scale_inv":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},)"
+      R"("fc.bias":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})";
+  const std::string path =
+      folder.write("q.safetensors", safetensors(header, std::string(12, '\x3f')));
+  const Report report = read_report(open_inputs({path}, {}));
+  REQUIRE(report.rows.size() == 1);
+  CHECK(report.rows[0].name == "fc.bias");
+  REQUIRE(report.skipped.size() == 2);
+  CHECK(report.skipped[0].reason == "codes without their scale, fc.weight_scale_inv");
+  CHECK(report.skipped[1].reason == "a scale or offset of the codes fc.weight");
+  CHECK(report.hint.starts_with("1 tensor is quantized: fc.weight"));
+  ReportOptions options;
+  options.roles.push_back(parse_role_rule("--role", "weight=^fc.weight$"));
+  CHECK(read_report(open_inputs({path}, options)).rows.size() == 2);
+}
+
 }  // namespace
 }  // namespace binade::test::roles_test

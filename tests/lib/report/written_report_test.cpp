@@ -114,7 +114,8 @@ TEST_CASE("the text shows the SQNR at scale 1, wherever that is among the scales
   };
   CHECK(text({8, 0}) == text({0}));
   CHECK(text({0, 8}) == text({0}));
-  const std::string without = text({8});
+  const std::string all = text({8});
+  const std::string without = all.substr(all.find("At scale 1"));
   CHECK(without.find(" dB") == std::string::npos);
   CHECK(without.find("overflow saturated") != std::string::npos);
 }

@@ -23,6 +23,7 @@ class Advice(Document):
 
     The keys of the dict are:
 
+    verdict       as in a report's JSON: by role, the narrowest format that keeps range and precision, and what holds it back
     loss_scale    as in a report's JSON: the format, the interval, which tensors set its ends, the recommended scale, how near to
                   overflow the run comes there; used_log2: log2 of the last scale in use, or None
     formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
@@ -64,9 +65,10 @@ class Advice(Document):
                     table(["layer", "role", "format", "its scales"], rows, "Narrowest format"))
 
 
-def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary16"):
+def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary16", target_sqnr=20.0, target_weight_sqnr=30.0):
     """Returns the Advice of a Run. format: that of the gradients."""
-    options = {"headroom": headroom, "target_loss": target_loss, "prefer": prefer}
+    options = {"headroom": headroom, "target_loss": target_loss, "target_sqnr": target_sqnr,
+               "target_weight_sqnr": target_weight_sqnr, "prefer": prefer}
     report = run.report(formats=[format], **options).to_dict()
     layers = run.of_one_scale()
     keys = [key for key in layers if key[1] not in ("update", "state")]
@@ -76,6 +78,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     scale["used_log2"] = log2_of(used[-1]) if used else None
     at = scale["recommended_log2"] or 0
     of = {
+        "verdict": report["verdict"],
         "loss_scale": scale,
         "formats": formats_of(merged, options),
         "not_finite": ill_of(run, merged),
@@ -161,7 +164,7 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["not_finite"]["lines"], *order_text(of["mistakes"]), *lost_text(of["lost_updates"], listed),
+    out = [*of["not_finite"]["lines"], *order_text(of["mistakes"]), *lost_text(of["lost_updates"], listed), *of["verdict"]["text"],
            f"{scale_head(scale)} {scale['reason']}"]
     if of["unbound"]:
         out.append("Gradients that bind no loss scale, since they stay in FP32 under autocast: "

@@ -155,18 +155,20 @@ class Run:
     def report(self, **options):
         """Returns the Report of the run, as binade.report() makes it of files.
 
-        options: headroom, target_loss, prefer, formats and tensors of binade.report(). Raises ValueError if no step was watched."""
+        options: headroom, target_loss, target_sqnr, target_weight_sqnr, prefer, formats and tensors of binade.report(). Raises ValueError if no step was watched."""
         return self._counted().report(**options)
 
     def save(self, path):
         """Writes the run, exactly, to a file that `binade report` reads, such as "run.binade"; whole or not at all."""
         self._counted().save(path)
 
-    def advise(self, headroom=1, target_loss=1e-3, prefer="margin", format="binary16"):
-        """Returns the Advice that follows from the run: a loss scale, a format for each layer, the layers to keep in FP32.
+    def advise(self, headroom=1, target_loss=1e-3, prefer="margin", format="binary16", target_sqnr=20.0, target_weight_sqnr=30.0):
+        """Returns the Advice that follows from the run: the narrowest format of each role, a loss scale, a format for each layer, the
+        layers to keep in FP32.
 
-        options: as for report(); format: that of the gradients, to which the loss scale belongs. Raises ValueError if no step was watched."""
-        return advice_of(self, headroom, target_loss, prefer, format)
+        options: as for report(); format: that of the gradients, to which the loss scale belongs. Raises ValueError if no step was
+        watched."""
+        return advice_of(self, headroom, target_loss, prefer, format, target_sqnr, target_weight_sqnr)
 
     def __repr__(self):
         return f"<binade.torch.{type(self).__name__}: {', '.join(self._words())}>"

@@ -31,10 +31,22 @@ class Answers(ReportPage):
                                 ("saves", f"all {count} gradients")):
             self.assertEqual(self.find(f"#answer-{answer} .subject").text, subject)
         self.open(with_weights(self.report))
-        for answer, subject in (("dies", f"all {count} tensors"), ("scale", f"the {count - 2} gradients"),
+        for answer, subject in (("dies", f"the {count - 2} gradients"), ("scale", f"the {count - 2} gradients"),
                                 ("saves", f"the {count - 2} gradients")):
             self.assertEqual(self.find(f"#answer-{answer} .subject").text, subject)
         self.assertIn("Left out: 2 weight", self.find("#answer-scale .basis").text)
+
+    def test_the_verdict_has_a_card_for_each_role(self):
+        self.open()
+        verdict = self.report["verdict"]
+        cards = self.find_all("#verdict-roles li")
+        self.assertEqual([card.text.split("\n")[:2] for card in cards],
+                         [[role["role"], role["format"] or "binary32"] for role in verdict["roles"]])
+        self.assertIn("--target-sqnr", self.find("#verdict-limits").text)
+        report = copy.deepcopy(self.report)
+        report["verdict"] = {"text": [], "roles": []}
+        self.open(report)
+        self.assertFalse(self.find("#verdict").is_displayed())
 
     def test_roles_stand_apart(self):
         report = with_weights(self.report)

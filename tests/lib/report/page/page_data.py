@@ -114,7 +114,8 @@ def line_of(report):
     line = {name: report[name] for name in ("schema", "binade", "options", "files", "skipped", "formats", "segments")}
     groups = [report["total"], *([gradients] if gradients else []), *report["roles"]]
     line.update(
-        hint=report["hint"] or "", watched=None, passed_over=gradients["passed_over"] if gradients else None,
+        hint=report["hint"] or "", verdict=report["verdict"], watched=None,
+        passed_over=gradients["passed_over"] if gradients else None,
         tensor_count=len(report["tensors"]), role_counts=[role["tensors"] for role in report["roles"]],
         scaled_count=scaled_count(report), groups=columns(groups, report["options"]), tensors=columns(report["tensors"], report["options"]), time=None)
     line["groups"]["shape"] = [None] * len(groups)

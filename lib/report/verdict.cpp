@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asks every tensor about every format, and every role about its tensors. The range is judged by exact sums, at the ends of
+// intervals of scales (range/fate.h); only the worst of each figure is kept, so no order of the tensors matters.
+#include "lib/report/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "lib/range/rounding_noise.h"
+#include "lib/report/report.h"
+
+namespace binade {
+namespace {
+
+constexpr double negligible_binades = 20;
+constexpr std::size_t place_of_binary16 = 2;
+static_assert(verdict_formats[place_of_binary16].format == binary16);
+
+/// What is kept from step to step must be more precise than what is computed anew.
+double sqnr_target(std::optional<TensorRole> role, const ReportOptions& options) {
+  const bool kept = !role || role == TensorRole::weight || role == TensorRole::state;
+  return kept ? options.target_weight_sqnr : options.target_sqnr;
+}
+
+TensorCost cost_at(const RangeSummary& s, const Format& format, const ScaleInterval& in_range,
+                   int scale_log2, double target_sqnr) {
+  const RoundingNoise noise = rounding_noise(s, format, scale_log2);
+  const bool overflows = scale_log2 > in_range.max_log2;
+  return {.fits = !overflows && scale_log2 >= in_range.min_log2 && noise.sqnr_db >= target_sqnr,
+          .overflows = overflows,
+          .lost_l2 = noise.lost_l2,
+          .to_zero = noise.to_zero,
+          .sqnr_db = noise.sqnr_db,
+          .estimated = noise.estimated};
+}
+
+/// The scales at which binary16 keeps the SQNR, too. It grows with the scale until values overflow.
+ScaleInterval serving_scales(const RangeSummary& s, ScaleInterval in_range, double target_sqnr) {
+  const auto serves = [&](int scale) {
+    return rounding_noise(s, binary16, scale).sqnr_db >= target_sqnr;
+  };
+  if (in_range.empty() || serves(in_range.min_log2)) return in_range;
+  int low = in_range.min_log2, high = in_range.max_log2 + 1;  // low does not serve
+  while (low + 1 < high) {
+    const int middle = low + (high - low) / 2;
+    (serves(middle) ? high : low) = middle;
+  }
+  return {high, in_range.max_log2};
+}
+
+double norm_log2(const RangeSummary& s) { return 0.5 * to_scaled(norms(s).squares).log2(); }
+
+void take_worse(TensorCost& to, const TensorCost& other) {
+  to.fits = to.fits && other.fits;
+  to.overflows = to.overflows || other.overflows;
+  to.lost_l2 = std::max(to.lost_l2, other.lost_l2);
+  to.to_zero = std::max(to.to_zero, other.to_zero);
+  to.sqnr_db = std::min(to.sqnr_db, other.sqnr_db);
+  to.estimated = to.estimated || other.estimated;
+}
+
+constexpr TensorCost no_cost{.sqnr_db = std::numeric_limits<double>::infinity()};
+
+/// All values of a role together.
+const RangeSummary& sum_of(const std::string& role, const Report& report) {
+  const auto at =
+      std::ranges::find(report.roles, role, [](const RoleReport& r) { return r.all.name; });
+  return at == report.roles.end() ? report.total.summary : at->all.summary;
+}
+
+/// The worst first; equal ones by name.
+void keep_worst(std::vector<HeldBy>& held_by) {
+  const auto rank = [](const HeldBy& x) {
+    const TensorCost cost = x.cost.value_or(TensorCost{});
+    return std::tuple(!cost.overflows, cost.sqnr_db, -cost.lost_l2, x.name);
+  };
+  std::ranges::sort(held_by, {}, rank);
+  if (held_by.size() > verdict_names) held_by.resize(verdict_names);
+}
+
+}  // namespace
+
+ScaledBy scaled_by(const Format& format, std::optional<TensorRole> role) {
+  if (format.bits() == 8) return ScaledBy::own;
+  return format == binary16 && role && is_gradient(*role) ? ScaledBy::loss_scale
+                                                          : ScaledBy::nothing;
+}
+
+void VerdictSums::add(const TensorReport& tensor) {
+  const RangeSummary& s = tensor.summary;
+  if (s.nonzero() == 0) return;
+  const std::size_t role =
+      tensor.role ? static_cast<std::size_t>(*tensor.role) : tensor_role_names.size();
+  const double target = sqnr_target(tensor.role, options_);
+  Asked asked{.norm_log2 = norm_log2(s), .not_finite = s.nan + s.inf > 0};
+  for (std::size_t i = 0; i < verdict_formats.size(); ++i) {
+    const Format& format = verdict_formats[i].format;
+    const ScaleInterval in_range = interval_of(s, format, options_.headroom, *tensor.tie);
+    const ScaledBy by = scaled_by(format, tensor.role);
+    if (by == ScaledBy::loss_scale) {
+      asked.loss_scales = serving_scales(s, in_range, target);
+      asked.costs[i] = no_cost;
+      continue;
+    }
+    const int own = std::clamp(in_range.max_log2, lowest_scale_log2, highest_scale_log2);
+    asked.costs[i] = cost_at(s, format, in_range, by == ScaledBy::own ? own : 0, target);
+  }
+  const auto key = tensor.time ? std::pair(std::string(), tensor.time->layer)
+                               : std::pair(tensor.file, tensor.name);
+  const auto [at, is_first] = roles_[role].try_emplace(key, asked);
+  if (is_first) return;
+  Asked& of = at->second;
+  for (std::size_t i = 0; i < of.costs.size(); ++i) take_worse(of.costs[i], asked.costs[i]);
+  of.loss_scales.min_log2 = std::max(of.loss_scales.min_log2, asked.loss_scales.min_log2);
+  of.loss_scales.max_log2 = std::min(of.loss_scales.max_log2, asked.loss_scales.max_log2);
+  of.norm_log2 = std::max(of.norm_log2, asked.norm_log2);
+  of.not_finite = of.not_finite || asked.not_finite;
+}
+
+RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
+                                      const Report& report) const {
+  std::optional<TensorRole> role;
+  if (index < tensor_role_names.size()) role = static_cast<TensorRole>(index);
+  RoleVerdict out{.role = std::string(tensor_role_name(role)),
+                  .target_sqnr = sqnr_target(role, options_),
+                  .format = {},
+                  .formats = {}};
+  double largest_norm = -std::numeric_limits<double>::infinity();
+  for (const auto& [key, asked] : tensors) largest_norm = std::max(largest_norm, asked.norm_log2);
+  const bool gradients = role && is_gradient(*role);
+  const auto is_negligible = [&](const Asked& asked) {
+    return gradients && asked.norm_log2 < largest_norm - negligible_binades;
+  };
+  for (const auto& [key, asked] : tensors) {
+    ++out.tensors;
+    if (is_negligible(asked) && out.negligible++ == 0) out.first_negligible = key.second;
+    out.not_finite += asked.not_finite ? 1 : 0;
+  }
+  for (std::size_t i = 0; i < verdict_formats.size(); ++i) {
+    FormatVerdict& of = out.formats[i];
+    const Format& format = verdict_formats[i].format;
+    of.name = verdict_formats[i].name;
+    of.scaled_by = scaled_by(format, role);
+    const bool by_loss_scale = of.scaled_by == ScaledBy::loss_scale;
+    if (by_loss_scale) of.scale_log2 = report.loss_scale.recommended_log2;
+    TensorCost worst = no_cost;
+    for (const auto& [key, asked] : tensors) {
+      if (is_negligible(asked)) continue;
+      const TensorCost& cost = asked.costs[i];
+      const bool fits = !by_loss_scale
+                            ? cost.fits
+                            : of.scale_log2 && *of.scale_log2 >= asked.loss_scales.min_log2 &&
+                                  *of.scale_log2 <= asked.loss_scales.max_log2;
+      if (!by_loss_scale) take_worse(worst, cost);
+      if (fits) continue;
+      ++of.failing;
+      HeldBy& held = of.held_by.emplace_back();
+      held.name = key.second;
+      if (by_loss_scale)
+        held.loss_scales = asked.loss_scales;
+      else
+        held.cost = cost;
+    }
+    keep_worst(of.held_by);
+    if (!by_loss_scale) {
+      of.cost = worst;
+    } else if (of.scale_log2) {
+      const RangeSummary& all = sum_of(out.role, report);
+      const ScaleInterval any{lowest_scale_log2, highest_scale_log2};
+      of.cost = cost_at(all, format, any, *of.scale_log2, out.target_sqnr);
+      of.cost->fits = of.failing == 0;
+    }
+    if (out.format.empty() && of.failing == 0 && of.cost) out.format = of.name;
+  }
+  return out;
+}
+
+NarrowestFormats VerdictSums::finish(const Report& report) const {
+  NarrowestFormats out;
+  for (const auto& [index, tensors] : roles_) {
+    out.roles.push_back(role_verdict(index, tensors, report));
+    for (const FormatVerdict& of : out.roles.back().formats) {
+      out.estimated = out.estimated || (of.cost && of.cost->estimated);
+    }
+  }
+  return out;
+}
+
+}  // namespace binade

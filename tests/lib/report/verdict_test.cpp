@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which format each role needs, on tensors that are ill in a known way and on healthy ones.
+#include "lib/report/verdict.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "lib/report/text.h"
+#include "tests/lib/report/made_report.h"
+
+namespace binade::test::verdict_test {
+namespace {
+
+/// A report as read_report() makes it, with the roles that the names tell.
+Report read(const std::vector<Named>& tensors, const ReportOptions& options = {}) {
+  std::vector<NamedSummary> summaries;
+  RangeCounter counter(error_columns(options));
+  for (const Named& tensor : tensors) {
+    counter.add(std::as_bytes(std::span(tensor.values)), *find_dtype("F32"));
+    summaries.push_back({tensor.name, counter.finish()});
+  }
+  return read_report(inputs_of(std::move(summaries), options));
+}
+
+const RoleVerdict& role(const Report& report, std::string_view name) {
+  const auto at = std::ranges::find(report.verdict.roles, name, &RoleVerdict::role);
+  REQUIRE(at != report.verdict.roles.end());
+  return *at;
+}
+
+std::vector<float> spread(int first, int last) {
+  std::vector<float> out;
+  for (int e = first; e <= last; ++e) {
+    for (const float m : {1.01F, 1.14F, 1.39F, 1.6F, 1.86F}) out.push_back(std::ldexp(m, e));
+  }
+  return out;
+}
+
+TEST_CASE(
+    "a role gets the narrowest format that keeps each of its tensors, and the next narrower names "
+    "what fails") {
+  const Report report = read({{"a.weight", spread(-8, -2)},
+                              {"b.weight", spread(-3, -2)},
+                              {"a.act", spread(-2, 3)},
+                              {"b.act", {0x1p20F, 1.1F}},
+                              {"a.weight.grad", spread(-30, -20)},
+                              {"a.bias.grad", spread(-70, -65)}});
+  CHECK(role(report, "weight").format == "e4m3");
+  CHECK(role(report, "act").format == "e4m3");
+  const RoleVerdict& gradients = role(report, "dW");
+  CHECK(gradients.format == "e4m3");
+  CHECK(gradients.negligible == 1);
+  // b.act at scale 1 is too large for binary16.
+  const FormatVerdict& half = role(report, "act").formats[2];
+  CHECK(half.failing == 1);
+  REQUIRE(half.held_by.size() == 1);
+  CHECK(half.held_by[0].name == "b.act");
+  CHECK(half.held_by[0].cost->overflows);
+  CHECK(half.scaled_by == ScaledBy::nothing);
+  CHECK(gradients.formats[2].scaled_by == ScaledBy::loss_scale);
+}
+
+TEST_CASE(
+    "precision decides where range serves: e5m2 for what is computed anew, and more for weights") {
+  const std::vector<Named> tensors{{"w.weight", spread(-20, 2)}, {"w.act", spread(-20, 2)}};
+  ReportOptions strict;
+  strict.target_loss = 0;  // e4m3 has 18 binades
+  const Report report = read(tensors, strict);
+  CHECK(role(report, "act").format == "e5m2");
+  CHECK(role(report, "weight").format == "binary16");
+  const FormatVerdict& e5m2_weight = role(report, "weight").formats[1];
+  CHECK(e5m2_weight.cost->sqnr_db > 24);
+  CHECK(e5m2_weight.cost->sqnr_db < 28);
+  strict.target_weight_sqnr = 20;
+  CHECK(role(read(tensors, strict), "weight").format == "e5m2");
+  strict.target_sqnr = 40;
+  CHECK(role(read(tensors, strict), "act").format == "binary16");
+  strict.target_sqnr = 70;
+  strict.headroom = 14;  // 2^2 times 2^14 overflows binary16
+  const RoleVerdict act = role(read(tensors, strict), "act");
+  CHECK(act.format.empty());
+  CHECK(report_text(read(tensors, strict), {}).find("act: binary32.") != std::string::npos);
+}
+
+TEST_CASE("binary16 keeps gradients at the loss scale that all of them share") {
+  ReportOptions exact;
+  exact.target_loss = 0;
+  exact.target_sqnr = 40;  // no FP8
+  const Report serves =
+      read({{"a.weight.grad", spread(-24, -18)}, {"b.weight.grad", spread(-14, -8)}}, exact);
+  CHECK(role(serves, "dW").format == "binary16");
+  CHECK(role(serves, "dW").formats[2].scale_log2 == serves.loss_scale.recommended_log2);
+  const Report wide = read({{"a.weight.grad", spread(-40, -38)},
+                            {"b.weight.grad", {1.1F, 0x1.1p-45F}},
+                            {"c.weight.grad", spread(-2, 0)}},
+                           exact);
+  CHECK(role(wide, "dW").negligible == 1);
+  CHECK(role(wide, "dW").first_negligible == "a.weight.grad");
+  CHECK(role(wide, "dW").format == "bfloat16");
+  REQUIRE(role(wide, "dW").formats[2].held_by.size() == 1);
+  CHECK(role(wide, "dW").formats[2].held_by[0].name == "b.weight.grad");
+}
+
+TEST_CASE("the verdict stands at the head of the text, with its targets and what it cannot know") {
+  const Report report = read({{"w.weight", spread(-8, 2)}, {"w.act", {1, NAN}}});
+  const std::string text = report_text(report, {});
+  std::string said;
+  for (const std::string& sentence : verdict_sentences(report.verdict, {}, false)) said += sentence;
+  CHECK(text.find("act in e4m3, weight in e4m3") < text.find("Magnitudes"));
+  for (const char* part : {"--target-loss", "--target-sqnr", "--target-weight-sqnr",
+                           "Not known here", "1 of 1 holds NaN or Inf"}) {
+    CAPTURE(part);
+    CHECK(said.find(part) != std::string::npos);
+  }
+  CHECK(verdict_sentences(read({{"z", {0, 0}}}).verdict, {}, false).empty());
+}
+
+TEST_CASE("the table of formats adds no norms of different roles") {
+  const Report mixed =
+      read({{"w.weight", {100}}, {"w.weight.grad", {1, 0x1p-30F}}, {"w.weight.exp_avg", {5}}});
+  CHECK(report_text(mixed, {}).find("Gradients at scale 1") != std::string::npos);
+  CHECK(report_text(read({{"w.weight", {100}}, {"state.0.exp_avg", {1e-9F}}}), {})
+            .find("weight at scale 1") != std::string::npos);
+  const std::string alike = report_text(read({{"w.weight.grad", {1}}, {"w.act.grad", {1}}}), {});
+  CHECK(alike.find("\nAt scale 1") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace binade::test::verdict_test
