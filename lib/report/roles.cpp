@@ -215,7 +215,7 @@ std::string RoleSums::not_finite_words() const {
 /// Says which tensors the loss scale was computed from, if names leave that open.
 std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t scaled) const {
   constexpr const char* how = "--role grad=REGEX tells which are (binade report --help).";
-  const std::size_t tensors = any_gradient_ ? named_.size() : scaled;
+  const std::size_t tensors = named_.size();
   const bool others =
       std::ranges::any_of(named_, [](const NamedTensor& t) { return !t.role && !t.by_rule; });
   std::vector<std::string> words;

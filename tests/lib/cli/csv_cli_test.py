@@ -88,7 +88,7 @@ class Csv(CliCase):
     def test_files_and_standard_output(self):
         text, _ = self.rows()
         shown = self.good("report", "grads.safetensors", "--csv", "r.csv")
-        self.assertIn("At scale 1", shown)
+        self.assertIn("at scale 1", shown)
         self.assertEqual(self.read("r.csv"), text)
         self.complaints({
             ("--csv", "-", "--json", "-"): "standard output takes one",
