@@ -36,7 +36,8 @@ constexpr std::array<Rule, 16> rules{{
     {"update_without_step",
      "updates the scale without a check of any gradient; call unscale_ or step before update()"},
     {"backward_after_unscale",
-     "adds scaled gradients to unscaled ones; accumulate first, unscale once before step"},
+     "adds scaled gradients to unscaled ones by a backward pass after unscale_; accumulate first, "
+     "unscale once before step"},
     {"unscale_after_update",
      "these gradients were made with the scale before update() and are divided by the one after "
      "it; step "

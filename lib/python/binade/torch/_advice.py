@@ -28,7 +28,8 @@ class Advice(Document):
                   overflow the run comes there; used_log2: log2 of the last scale in use, or None
     formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
                   the values; s_min_log2 and s_max_log2, between which a scale for this layer must lie; text; and status: "ok",
-                  "all zero" or "no finite value"
+                  "all zero", "no finite value", "not finite" of what held Inf or NaN, or "ill inside" where an
+                  op inside did or made zero what is not
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing; skipped: steps that a scaler skipped; lines: all that in words
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, and those in which an op overflowed, made NaN or
@@ -75,12 +76,12 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     merged = {key: run.summary(*key) for key in keys}
     scale = dict(report["loss_scale"])
     used = [window.loss_scale for window in run.windows if window.loss_scale is not None]
-    scale["used_log2"] = log2_of(used[-1]) if used else None
+    scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
     at = scale["recommended_log2"] or 0
     of = {
         "verdict": report["verdict"],
         "loss_scale": scale,
-        "formats": formats_of(merged, options),
+        "formats": formats_of(merged, options, run),
         "not_finite": ill_of(run, merged),
         "keep_fp32": with_inside(kept(asked_to_be_held(layers, merged), 0 if scale["own_scales"] else at, target_loss), run),
         "eps": run._eps,
@@ -95,10 +96,14 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
 
 
-def formats_of(merged, options):
+def formats_of(merged, options, run):
+    """Returns a row for each layer and role; what held Inf that is not meant, or NaN, and what was ill inside has no format."""
+    ill = {key: "ill inside" for key in merged if key[1] == "act" and key[0] in run._inside}
+    ill |= {key: "not finite" for key, x in merged.items() if x.nan or x.inf and key not in run.meant_infinities()}
     named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
     rows = _binade.report(named, **options).to_dict()["tensors"] if named else []
-    return [{"layer": layer, "role": role, "status": row["status"], **row["advice"]} for (layer, role), row in zip(merged, rows)]
+    return [{"layer": layer, "role": role, "status": row["status"], **row["advice"],
+             **({"status": ill[layer, role], "format": None} if (layer, role) in ill else {})} for (layer, role), row in zip(merged, rows)]
 
 
 def asked_to_be_held(layers, merged):
@@ -175,6 +180,8 @@ def text_of(of):
                    "they need.")
     if scale["used_log2"] is not None:
         out.append(f"In use at the end: 2^{scale['used_log2']}.")
+    if of["not_finite"]["scale"] is not None:
+        out.append(f"The loss scale in use at the end is {of['not_finite']['scale']}: nothing that it multiplies can be divided again.")
     by_format, by_role = {}, {}
     for row in of["formats"]:
         what = row["status"] if row["status"] != "ok" else row["format"] or "none of these"

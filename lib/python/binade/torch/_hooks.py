@@ -134,7 +134,9 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
             scale = float(given() if callable(given) else given)
         elif scaler is not None:
             scale = float(scaler.get_scale())
+        self._plan.unusable_scale[:] = []
         if scale is not None and not (math.isfinite(scale) and scale > 0):
+            self._plan.unusable_scale.append(scale)
             self.note(f"step {step.number}: a loss scale of {scale} divides nothing")
             scale = None
         step.loss_scale = scale

@@ -17,7 +17,7 @@ def runs_in_a_row(steps):
 
 def ill_of(run, merged):
     """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end; skipped, how many steps a scaler
-    skipped for its gradients; lines, all that as text.
+    skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; lines, all that as text.
 
     merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none.
     """
@@ -34,7 +34,7 @@ def ill_of(run, merged):
     else:
         scaled = any(window.loss_scale is not None for window in run.windows)
         rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (
-            summary.inf and not (role == "act" and layer in run._meant))]
+            summary.inf and (layer, role) not in run.meant_infinities())]
         rows = [row for row in rows if not (scaled and row[1] in GRADIENTS)]
         if rows:
             layer, role, summary = rows[0]
@@ -49,7 +49,8 @@ def ill_of(run, merged):
             f"those from {first} to {skipped[-1]} in a row, which trained nothing: a smaller loss scale does not cure them."
             if stuck else "as it does while it looks for its scale."))
         dead = dead or stuck
-    return {"finite": finite, "dead": dead, "skipped": len(skipped), "lines": lines}
+    scale = str(run._unusable_scale[0]) if run._unusable_scale else None
+    return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "lines": lines}
 
 
 def with_inside(kept, run):

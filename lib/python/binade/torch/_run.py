@@ -116,6 +116,7 @@ class Run:
         self._nonfinite = list(nonfinite)
         self._inside = {}  # layer: what was seen inside of it, texts as keys
         self._meant = set()  # layers whose Inf is meant
+        self._unusable_scale = []  # the last loss scale, if it is no number above 0
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 
@@ -143,6 +144,10 @@ class Run:
         if not found:
             raise KeyError(f"{role} of {layer or 'any layer'}: it was not counted")
         return sum(found[1:], copy.copy(found[0]))
+
+    def meant_infinities(self):
+        """Returns a set of (layer, role) whose Inf is meant, as a mask's."""
+        return {(layer, "act") for layer in self._meant}
 
     def first_nonfinite(self):
         """The first NonFinite of the run, or None. An overflow that vanished again inside of a module is one, too."""

@@ -17,6 +17,10 @@ class Seen(enum.Enum):
     never, same, rewritten = range(3)
 
 
+# Of a gradient before which the backward pass met no other one.
+FROM_OUTSIDE = "the model got it so, from the loss or what else is computed after the model"
+
+
 class Step:
     """One step. number: its number. layers: a dict to fill. tell(NonFinite): is called at most once."""
 
@@ -148,8 +152,8 @@ class Step:
             if ruined is not None:
                 self._harm = True
                 self._tell(ruined)
-            self.event = NonFinite(self.number, layer, role, found, inputs, arose,
-                                   cause=self._causes.get(layer, "") if role == "weight" else "")
+            cause = self._causes.get(layer, "") if role == "weight" else FROM_OUTSIDE if role == "dAct" and found and not inputs else ""
+            self.event = NonFinite(self.number, layer, role, found, inputs, arose, cause=cause)
             if origin is not None and origin.arose:
                 self.event.come_from(origin)
             self._tell(self.event)

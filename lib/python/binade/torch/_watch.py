@@ -36,6 +36,7 @@ class Plan:
     ruined: set = dataclasses.field(default_factory=set)  # parameters of which was told that a step made them ill
     harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
     inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, texts as keys
+    unusable_scale: list = dataclasses.field(default_factory=list)  # the loss scale of the last step, if it is no number above 0
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
@@ -123,7 +124,8 @@ class Watch(Run):
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
-                          harmless=self._meant, inside=self._inside, eps=self._eps)
+                          harmless=self._meant, inside=self._inside, eps=self._eps,
+                          unusable_scale=self._unusable_scale)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
