@@ -3,6 +3,7 @@
 // Looks attributes up in tables of words.
 #include "lib/explain/attribute_words.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -71,13 +72,42 @@ Attributes attributes_of(const AttributeOptions& options) {
           .random_bits = options.random_bits};
 }
 
-void check_effects(const Attributes& a, const Format& format, const std::string& what) {
-  refuse_idle(std::array{IdleOption{"--nan", a.nan != Attributes{}.nan && !format.has_nan(),
-                                    "on " + what + ", which has no NaN"}});
+bool gives_other_nans(NanResult rule, const Format& f) {
+  if (rule == NanResult::quiet) return false;
+  switch (f.specials) {
+    case Specials::ieee: return f.precision > 2 || (rule == NanResult::propagate && f.has_sign);
+    case Specials::nan_only: return f.has_sign;
+    case Specials::none:
+    case Specials::fnuz: break;
+  }
+  return false;
+}
+
+std::string nans_of(const Format& f) {
+  if (!f.has_nan()) return "which has no NaN";
+  return f.specials == Specials::ieee && f.has_sign ? "which has one positive NaN"
+                                                    : "which has one NaN";
+}
+
+void check_effects(const Attributes& a, std::span<const NamedOrCustom> formats) {
+  const Format& first = formats[0].format;
+  const std::string on = "on " + printable(formats[0].name) + ", ";
+  const auto has_choice = [&](const NamedOrCustom& x) { return gives_other_nans(a.nan, x.format); };
+  const auto has_zero = [](const NamedOrCustom& x) { return x.format.has_zero; };
+  refuse_idle(std::array{
+      IdleOption{"--nan", a.nan != Attributes{}.nan && std::ranges::none_of(formats, has_choice),
+                 on + nans_of(first)},
+      IdleOption{"--ftz", a.flush_results && std::ranges::none_of(formats, has_zero),
+                 on + "which has no zero"},
+  });
 }
 
 void check_seed(const Attributes& a, std::uint64_t seed) {
   refuse_idle(std::array{not_drawn("--seed", a.rounding, seed != 0)});
+}
+
+void check_random(const Attributes& a, bool given) {
+  refuse_idle(std::array{not_drawn("--random", a.rounding, given)});
 }
 
 AttributeWords attribute_words() {

@@ -86,7 +86,7 @@ nb::object with_counts(nb::object result, const EventCounts& counts, bool wanted
 /// The attributes of rounding to a format. Throws Error if a word is wrong, or an option has no effect.
 Attributes rules_for(const NamedOrCustom& to, const AttributeOptions& words, std::uint64_t seed) {
   const Attributes out = attributes_of(words);
-  check_effects(out, to.format, printable(to.name));
+  check_effects(out, std::span(&to, 1));
   check_seed(out, seed);
   return out;
 }
