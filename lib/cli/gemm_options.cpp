@@ -203,6 +203,8 @@ NamedGemm model_of(const GemmOptions& o) {
   refuse_idle(std::array{
       IdleOption{"--arch", chain && !o.architecture.empty(),
                  "on a chain of rounded operations, which is the same on all"},
+      IdleOption{"--round", o.files.round && g.types.a == binary64 && g.types.b == binary64,
+                 "on operands of binary64, which holds every number of a file"},
       IdleOption{"--partial", !is_divided(g) && g.sum.partial != g.types.d, "without --split"},
       IdleOption{"--beta", o.c_first && o.beta != 1,
                  "with --c-first, which begins with C as it is"},

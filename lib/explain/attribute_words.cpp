@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulate/project.h"
 #include "lib/text/error.h"
 #include "lib/text/idle_option.h"
 #include "lib/text/spelling.h"
@@ -73,14 +74,12 @@ Attributes attributes_of(const AttributeOptions& options) {
 }
 
 bool gives_other_nans(NanResult rule, const Format& f) {
-  if (rule == NanResult::quiet) return false;
-  switch (f.specials) {
-    case Specials::ieee: return f.precision > 2 || (rule == NanResult::propagate && f.has_sign);
-    case Specials::nan_only: return f.has_sign;
-    case Specials::none:
-    case Specials::fnuz: break;
-  }
-  return false;
+  if (!f.has_nan()) return false;
+  // NVIDIA's rule keeps signs, too: of binary64's NaNs in 8 bits, and of infinities for which a NaN stands.
+  const bool for_infinity = rule == NanResult::nvidia && f.specials == Specials::nan_only;
+  const NanResult widest =
+      for_infinity ? NanResult::propagate : attributes_between(binary64, f, {.nan = rule}).nan;
+  return nan_bits(f, widest, true, ~std::uint64_t{0}) != nan_bits(f, NanResult::quiet);
 }
 
 std::string nans_of(const Format& f) {

@@ -148,6 +148,7 @@ class Gemm(Case):
                 ((*plain, "--arch", "sm_90", *chain), "--arch", "on a chain of rounded operations"),
                 ((*plain, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32", "--k-order", "descending"),
                  "--k-order", "on a product of integers"),
+                ((*plain, "--instruction", "fma.rn.f64.f64.f64.f64", "--round"), "--round", "on operands of binary64"),
                 *(((*plain, *c, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32", option), option,
                    "on a product of integers") for c in ((), ("c.npy",)) for option in ("--c-first", "--round"))):
             with self.subTest(words):

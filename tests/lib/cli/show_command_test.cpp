@@ -288,6 +288,12 @@ TEST_CASE("mistakes get one line with the nearest name") {
     CHECK(contains(show({"1", "-f", format, "--nan", "propagate"}),
                    std::string("--nan has no effect on ") + format + ", which has one NaN"));
   }
+  for (const char* rule :
+       {"nvidia", "propagate"}) {  // e3m1 can hold binary64's NaNs with their signs
+    CHECK(contains(show({"1", "-f", "e3m1:specials=ieee", "--nan", rule}), "bits"));
+  }
+  CHECK(contains(show({"1", "-f", "e11m1:specials=ieee", "--nan", "nvidia"}),
+                 "which has one positive NaN"));
   CHECK(contains(show({"1", "-f", "e8m0", "--ftz"}), "--ftz has no effect on e8m0"));
   CHECK(contains(show({"1", "-f", "e8m0,e4m3", "--ftz", "--nan", "propagate"}), "format  e4m3"));
   CHECK(contains(show({"1", "-f", "e4m3", "-r", "rs", "--random-bits", "33"}),
