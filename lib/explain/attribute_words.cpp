@@ -52,6 +52,23 @@ IdleOption not_drawn(const char* name, Rounding rounding, bool given) {
           "with --rounding " + std::string(rounding_name(rounding)), "choose stochastic"};
 }
 
+/// Whether a result in this format can be another NaN by this rule than by NanResult::quiet.
+bool gives_other_nans(NanResult rule, const Format& f) {
+  if (!f.has_nan()) return false;
+  // NVIDIA's rule keeps signs, too: of binary64's NaNs in 8 bits, and of infinities for which a NaN stands.
+  const bool for_infinity = rule == NanResult::nvidia && f.specials == Specials::nan_only;
+  const NanResult widest =
+      for_infinity ? NanResult::propagate : attributes_between(binary64, f, {.nan = rule}).nan;
+  return nan_bits(f, widest, true, ~std::uint64_t{0}) != nan_bits(f, NanResult::quiet);
+}
+
+/// What a format has of NaNs, so that a rule has no effect.
+std::string nans_of(const Format& f) {
+  if (!f.has_nan()) return "which has no NaN";
+  return f.specials == Specials::ieee && f.has_sign ? "which has one positive NaN"
+                                                    : "which has one NaN";
+}
+
 }  // namespace
 
 Attributes attributes_of(const AttributeOptions& options) {
@@ -71,21 +88,6 @@ Attributes attributes_of(const AttributeOptions& options) {
           .tininess = look_up(tininesses, "--tininess", options.tininess),
           .nan = look_up(nan_results, "--nan", options.nan),
           .random_bits = options.random_bits};
-}
-
-bool gives_other_nans(NanResult rule, const Format& f) {
-  if (!f.has_nan()) return false;
-  // NVIDIA's rule keeps signs, too: of binary64's NaNs in 8 bits, and of infinities for which a NaN stands.
-  const bool for_infinity = rule == NanResult::nvidia && f.specials == Specials::nan_only;
-  const NanResult widest =
-      for_infinity ? NanResult::propagate : attributes_between(binary64, f, {.nan = rule}).nan;
-  return nan_bits(f, widest, true, ~std::uint64_t{0}) != nan_bits(f, NanResult::quiet);
-}
-
-std::string nans_of(const Format& f) {
-  if (!f.has_nan()) return "which has no NaN";
-  return f.specials == Specials::ieee && f.has_sign ? "which has one positive NaN"
-                                                    : "which has one NaN";
 }
 
 void check_effects(const Attributes& a, std::span<const NamedOrCustom> formats) {

@@ -31,11 +31,6 @@ struct AttributeOptions {
 /// stochastic.
 Attributes attributes_of(const AttributeOptions& options);
 
-/// Whether a result in this format can be another NaN by this rule than by NanResult::quiet.
-bool gives_other_nans(NanResult rule, const Format& format);
-/// What a format has of NaNs, so that a rule has no effect: "which has no NaN".
-std::string nans_of(const Format& format);
-
 /// Throws Error if an attribute has no effect on results in any of these formats, one or more: a rule for NaNs where none has
 /// a NaN to choose, or flushing where none has a zero.
 void check_effects(const Attributes& attributes, std::span<const NamedOrCustom> formats);

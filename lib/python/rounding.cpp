@@ -330,7 +330,8 @@ constexpr const char* rules_help = R"(
     seed: seed of stochastic rounding, from 0 to 2^64 - 1; element i, in C order, draws word i of Philox stream 0.
     random_bits: how many bits of that word stochastic rounding uses, 1 to 32.
 
-    Raises ValueError for a format or an option that there is not, and TypeError for an array of another dtype.
+    Raises ValueError for a format or an option that there is not, or an option without effect, and TypeError for an array of
+    another dtype.
 )";
 
 std::string with_rules(const char* text, const char* example) {

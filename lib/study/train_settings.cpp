@@ -232,7 +232,8 @@ void check_effects(const Json& settings, const TrainSettings& s) {
           idle("wgrad", by_eigen, products, emulated),
           // Level O0 says what such a format is, so that it is not wrong.
           idle("level", !lowers && recipe.level != TrainingRecipe{}.level && !in_binary32,
-               format + ", which lowers no operation but products", "choose format binary16"),
+               format + ", which keeps weights and operations in binary32",
+               "choose format binary16"),
       },
       "training: ");
 }
