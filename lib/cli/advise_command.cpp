@@ -61,7 +61,8 @@ void define_advise(App app, int&) {
       "--activations-per-sample", words->activations,
       "how many values the forward pass of one sample keeps for the backward pass, such as 2e9 "
       "(default: memory of activations is not told)");
-  app.add_option("--batch", words->batch, "samples in a batch, beside --activations-per-sample");
+  app.add_option("--batch", words->batch,
+                 "samples in a batch, beside --activations-per-sample (default: 1)");
   app.add_option(
       "--memory", words->memory,
       "memory of the GPU, such as 80GB or \"80 GiB\": tells also the largest model that fits");

@@ -4,6 +4,7 @@
 // is.
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "lib/evidence/overview.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/json_text.h"
 
 namespace binade {
@@ -38,6 +40,9 @@ void show_architectures(const ArchitecturesOptions& options) {
   if (options.names && options.evidence) {
     throw Error("--names and --evidence are two lists; ask for one of them");
   }
+  const std::string with_json = "with --json, which has the names and the evidence in full";
+  refuse_idle(std::array{IdleOption{"--names", options.names && options.json, with_json},
+                         IdleOption{"--evidence", options.evidence && options.json, with_json}});
   std::vector<Architecture> chosen(architectures.begin(), architectures.end());
   if (!options.all) {
     chosen = {*find_architecture(parse_architecture(options.architecture))};

@@ -181,11 +181,12 @@ void write_results(const std::string& path, const TensorSpec& tensor, const Resu
 void run_arith(const ArithArguments& a) {
   const NamedOperation& operation = parse_operation(a.operation);
   check_operand_count(operation, a.files.size());
+  const NamedOrCustom format = parse_format(a.format);
   Elementwise how{.operation = operation.operation,
-                  .to = parse_format(a.format).format,
+                  .to = format.format,
                   .attributes = attributes_of(a.attributes),
                   .seed = a.seed};
-  check_effects(how.attributes, how.to, printable(a.format));
+  check_effects(how.attributes, std::span(&format, 1));
   check_seed(how.attributes, how.seed);
   if (!fits_in(how.to, binary64)) {
     throw Error(
@@ -254,9 +255,10 @@ void define_arith(App app, int&) {
   add_nan(app, a->attributes);
   add_flush_results(app, a->attributes);
   add_flush_operands(app, a->attributes);
-  app.add_option("--seed", a->seed,
-                 "seed of stochastic rounding, from 0 to 2^64 - 1; element i, in C order whatever the "
-                 "order of storage is, draws word i of the random numbers")
+  app.add_option(
+         "--seed", a->seed,
+         "seed of stochastic rounding, from 0 to 2^64 - 1; element i, in C order whatever the "
+         "order of storage is, draws word i of the random numbers")
       .capture_default_str();
   add_random_bits(app, a->attributes);
   app.add_option("--name", a->name,

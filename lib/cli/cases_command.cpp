@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "lib/parallel/parallel.h"
 #include "lib/testfloat/test_stream.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 
 namespace binade {
 namespace {
@@ -51,6 +53,12 @@ void write_lines(std::uint64_t n, const TestFunction& function, const TestSettin
 void cases(App app, const CasesOptions& options) {
   const TestFunction function = parse_test_function(options.stream.function);
   const TestSettings settings = settings_of(app, options.stream, function);
+  const CasesOptions usual;
+  const std::string all_there = "on " + function.name + ", of which every case is written";
+  refuse_idle(std::array{
+      IdleOption{"--count", is_exhaustive(function) && options.count != usual.count, all_there},
+      IdleOption{"--seed", is_exhaustive(function) && options.seed != usual.seed, all_there},
+  });
   const std::vector<Operands> hard = hard_cases(function, options.seed);
   write_lines(hard.size(), function, settings, [&](std::uint64_t i) { return hard[i]; });
   if (is_exhaustive(function)) return;
@@ -67,7 +75,8 @@ void define_cases(App app, int&) {
   app.add_option(
          "-n,--count", options->count,
          "number of random cases, which follow the hard ones. If the operands of the function have "
-         "at most 18 bits together, every case is written once and this number is not used")
+         "at most 18 bits together, every case is written once, and neither this number nor --seed "
+         "is taken")
       .capture_default_str();
   app.add_option("--seed", options->seed, "seed of the random cases, from 0 to 2^64 - 1")
       .capture_default_str();

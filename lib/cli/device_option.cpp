@@ -34,14 +34,14 @@ void add_on_device_options(App app, DeviceOption& option, const std::string& wha
       .suggest(architecture_words);
 }
 
-std::string tensors_on_device(const char* done, const Device& device, std::size_t of_f32,
-                              std::size_t tensors) {
-  if (of_f32 == 0) {
-    throw Error(
-        "no tensor is F32, which alone goes to a device; leave --device and --emulated out");
+std::string tensors_on_device(const char* done, const Device& device, std::size_t taken,
+                              std::size_t tensors, const char* kind) {
+  if (taken == 0) {
+    throw Error(fmt::format(
+        "no tensor is {}, which alone goes to a device; leave --device and --emulated out", kind));
   }
-  return fmt::format("{} on {}: {} of {} tensors, those of F32\n", done, device.info().name, of_f32,
-                     tensors);
+  return fmt::format("{} on {}: {} of {} tensors, those of {}\n", done, device.info().name, taken,
+                     tensors, kind);
 }
 
 OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& rules) {

@@ -32,10 +32,10 @@ void add_on_device_options(App app, DeviceOption& option, const std::string& wha
 /// chosen, or as open_device does.
 OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& rules = {});
 
-/// A line such as "counted on emulated sm_90: 1 of 2 tensors, those of F32", of which `done` is "counted". Throws Error if
-/// of_f32, the number of tensors whose dtype is F32, is 0, since a device takes no others.
-std::string tensors_on_device(const char* done, const Device& device, std::size_t of_f32,
-                              std::size_t tensors);
+/// A line such as "counted on emulated sm_90: 1 of 2 tensors, those of F32", of which `done` is "counted" and `kind`, the
+/// tensors that a device takes, "F32". Throws Error if `taken`, their number, is 0.
+std::string tensors_on_device(const char* done, const Device& device, std::size_t taken,
+                              std::size_t tensors, const char* kind = "F32");
 
 /// Prints why there is no device, as text or as a JSON object of this schema whose "device" is null; returns
 /// exit_no_hardware.

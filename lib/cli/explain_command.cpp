@@ -59,10 +59,14 @@ void write(const Explanation& x, const ExplainOutput& output) {
   }
 }
 
-/// Throws Error if --block names a block that nothing shows apart: JSON has all of them.
+/// Throws Error if --all or --block asks for a block in full where every block is told in full anyway.
 void check_output(const ExplainOutput& output) {
-  refuse_idle(std::array{IdleOption{"--block", output.block && output.json && output.svg.empty(),
-                                    "with --json, which has every block"}});
+  const bool block_in_text = output.block && output.svg.empty();
+  refuse_idle(std::array{
+      IdleOption{"--all", output.all && output.json, "with --json, which has every block"},
+      IdleOption{"--block", block_in_text && output.json, "with --json, which has every block"},
+      IdleOption{"--block", block_in_text && output.all, "with --all, which shows every block"},
+  });
 }
 
 void explain_one(const OneDot& options) {

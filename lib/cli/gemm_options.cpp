@@ -178,9 +178,13 @@ NamedGemm model_of(const GemmOptions& o) {
   set_order(g, o.k_order);
   if (is_integer(g.types.d)) {
     check_integer(o);
-    refuse_idle(
-        std::array{IdleOption{"--k-order", g.sum.order != KOrder{} && !g.model.integer.satfinite,
-                              "on a product of integers, which is the same in every order"}});
+    const std::string on = "on a product of integers, ";
+    refuse_idle(std::array{
+        IdleOption{"--k-order", g.sum.order != KOrder{} && !g.model.integer.satfinite,
+                   on + "which is the same in every order"},
+        IdleOption{"--c-first", o.c_first, on + "whose sums begin with C"},
+        IdleOption{"--round", o.files.round, on + "which takes them as they are"},
+    });
     return out;
   }
   if (!o.promote_every.empty()) set_promotion(g, o.promote_every);
@@ -199,6 +203,8 @@ NamedGemm model_of(const GemmOptions& o) {
   refuse_idle(std::array{
       IdleOption{"--arch", chain && !o.architecture.empty(),
                  "on a chain of rounded operations, which is the same on all"},
+      IdleOption{"--round", o.files.round && g.types.a == binary64 && g.types.b == binary64,
+                 "on operands of binary64, which holds every number of a file"},
       IdleOption{"--partial", !is_divided(g) && g.sum.partial != g.types.d, "without --split"},
       IdleOption{"--beta", o.c_first && o.beta != 1,
                  "with --c-first, which begins with C as it is"},

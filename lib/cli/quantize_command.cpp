@@ -38,10 +38,10 @@ struct QuantizeArguments {
 };
 
 Quantizer quantizer_from(const QuantizeArguments& a) {
-  const Quantizer out{.format = parse_format(a.format).format,
-                      .attributes = attributes_of(a.attributes),
-                      .seed = a.seed};
-  check_effects(out.attributes, out.format, printable(a.format));
+  const NamedOrCustom format = parse_format(a.format);
+  const Quantizer out{
+      .format = format.format, .attributes = attributes_of(a.attributes), .seed = a.seed};
+  check_effects(out.attributes, std::span(&format, 1));
   check_seed(out.attributes, out.seed);
   return out;
 }
@@ -120,13 +120,14 @@ int run_quantize(const QuantizeArguments& a) {
   }
   // Stochastic rounding draws by an element's index in C order, whatever the order of storage.
   const auto index_of = [&](const TensorInfo& info) {
-    const bool is_turned = info.fortran_order && to.attributes.rounding == Rounding::stochastic;
-    return is_turned ? fortran_index(info.shape) : ElementIndex();
+    const bool in_turn = info.fortran_order && to.attributes.rounding == Rounding::stochastic;
+    return in_turn ? fortran_index(info.shape) : ElementIndex();
   };
+  const auto is_turned = [&](const TensorInfo& info) { return index_of(info) != nullptr; };
   // A device draws in the order of storage.
   const auto is_for_device = [&](std::size_t i) {
     const TensorInfo& info = file->tensors()[i];
-    return info.dtype.name == "F32" && !index_of(info);
+    return info.dtype.name == "F32" && !is_turned(info);
   };
   QuantizeFloats floats;
   std::string on_device;
@@ -137,7 +138,8 @@ int run_quantize(const QuantizeArguments& a) {
     };
     on_device = tensors_on_device(
         "quantized", *opened.device,
-        static_cast<std::size_t>(std::ranges::count_if(chosen, is_for_device)), chosen.size());
+        static_cast<std::size_t>(std::ranges::count_if(chosen, is_for_device)), chosen.size(),
+        std::ranges::any_of(file->tensors(), is_turned) ? "F32 in C order" : "F32");
   }
   const TensorInfo& first = file->tensors()[chosen[0]];
   std::unique_ptr<NpyWriter> npy_writer;
@@ -224,8 +226,9 @@ void define_quantize(App app, int& status) {
                  "bfloat16 or float8_e4m3fn")
       .suggest(dtype_words);
   add_on_device_options(app, a->device,
-                        "tensors of F32 are rounded there, others on this machine; the format must "
-                        "be one that F32 holds, and --encode does not apply");
+                        "tensors of F32 are rounded there, others on this machine, as are, with "
+                        "--rounding stochastic, those in Fortran order; the format must be one "
+                        "that F32 holds, and --encode does not apply");
   app.footer(
       "\nTensors of integers and of complex numbers are named and not written.\n"
       "Exit status: 0 the file was written, 2 an argument or a file cannot be used, 77 there is no "

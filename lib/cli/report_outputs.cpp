@@ -95,9 +95,13 @@ void check_stdout(const ReportOutputs& outputs) {
     throw Error("--json - and --csv -: standard output takes one; give the other a file");
   }
   const bool other = outputs.json == "-" || outputs.csv == "-";
-  refuse_idle(std::array{IdleOption{
-      "--tensors", outputs.tensors != ReportOutputs{}.tensors && (outputs.quiet || other),
-      outputs.quiet ? "with --quiet" : "where standard output takes no text"}});
+  const std::string no_text = "where standard output takes no text";
+  refuse_idle(std::array{
+      IdleOption{"--quiet", outputs.quiet && other, no_text},
+      IdleOption{"--tensors",
+                 outputs.tensors != ReportOutputs{}.tensors && (outputs.quiet || other),
+                 outputs.quiet ? "with --quiet" : no_text},
+  });
 }
 
 void prepare_report_outputs(const ReportOutputs& outputs, std::span<const InputPath> read) {

@@ -26,7 +26,8 @@ void add_report_outputs(App app, ReportOutputs& outputs);
 /// Declares --tensors and --quiet. `outputs` must live as long as the command.
 void add_text_options(App app, ReportOutputs& outputs);
 
-/// Throws Error if both JSON and CSV would go to standard output, or if --tensors was given and no text goes there.
+/// Throws Error if both JSON and CSV would go to standard output, or if --quiet or --tensors was given where no text goes
+/// there anyway.
 void check_stdout(const ReportOutputs& outputs);
 
 /// Throws Error if an output cannot be written, or is one of the files `read`.

@@ -3,36 +3,11 @@
 // Declares the options that `binade check` and `binade cases` share, and reads them.
 #include "lib/cli/stream_options.h"
 
-#include <array>
-
+#include "lib/testfloat/test_effects.h"
 #include "lib/text/error.h"
 #include "lib/text/idle_option.h"
 
 namespace binade {
-namespace {
-
-/// Throws Error if a setting has no effect on any case of the function.
-void check_effects(const TestSettings& s, const TestFunction& function) {
-  const Attributes usual, &a = s.attributes;
-  const bool to_integer = function.act == Act::to_integer;
-  const bool rounds_to_integer = to_integer || function.act == Act::round_to_integral;
-  const bool to_format = function.act != Act::compare && !to_integer;
-  const std::string on = "on " + function.name;
-  const std::string without_format =
-      on + ", whose result is " + (to_integer ? "an integer" : "a truth value");
-  refuse_idle(std::array{
-      IdleOption{"--rounding", function.act == Act::compare && a.rounding != usual.rounding,
-                 without_format},
-      IdleOption{"--exact", s.exact && !rounds_to_integer, on + ", which rounds to no integer"},
-      IdleOption{"--tininess", !to_format && a.tininess != usual.tininess, without_format},
-      IdleOption{"--saturation", !to_format && a.saturation != usual.saturation, without_format},
-      IdleOption{"--ftz", !to_format && a.flush_results, without_format},
-      IdleOption{"--nan", !to_format && a.nan != usual.nan, without_format},
-  });
-  if (to_format) check_effects(a, function.result.format, function.name);
-}
-
-}  // namespace
 
 void add_stream_options(App app, StreamOptions& options) {
   add_rounding(app, options.attributes);
@@ -52,7 +27,7 @@ TestSettings settings_of(App app, const StreamOptions& options, const TestFuncti
     throw Error("--rounding stochastic: a test stream has no random words; choose another");
   }
   if (function.act != Act::ptx) {
-    check_effects(settings, function);
+    refuse_idle(idle_settings(function, settings));
     return settings;
   }
   for (const char* name :

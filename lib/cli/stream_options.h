@@ -21,8 +21,8 @@ struct StreamOptions {
 /// the command.
 void add_stream_options(App app, StreamOptions& options);
 
-/// The settings that the options say. Throws Error for an unknown value, for stochastic rounding, and if an option was given
-/// beside a PTX instruction, whose name says everything.
+/// The settings that the options say. Throws Error for an unknown value, for stochastic rounding, for an option that changes no
+/// case of the function, and for any beside a PTX instruction, whose name says everything.
 TestSettings settings_of(App app, const StreamOptions& options, const TestFunction& function);
 
 }  // namespace binade

@@ -3,11 +3,13 @@
 // Looks attributes up in tables of words.
 #include "lib/explain/attribute_words.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "emulate/project.h"
 #include "lib/text/error.h"
 #include "lib/text/idle_option.h"
 #include "lib/text/spelling.h"
@@ -50,6 +52,23 @@ IdleOption not_drawn(const char* name, Rounding rounding, bool given) {
           "with --rounding " + std::string(rounding_name(rounding)), "choose stochastic"};
 }
 
+/// Whether a result in this format can be another NaN by this rule than by NanResult::quiet.
+bool gives_other_nans(NanResult rule, const Format& f) {
+  if (!f.has_nan()) return false;
+  // NVIDIA's rule keeps signs, too: of binary64's NaNs in 8 bits, and of infinities for which a NaN stands.
+  const bool for_infinity = rule == NanResult::nvidia && f.specials == Specials::nan_only;
+  const NanResult widest =
+      for_infinity ? NanResult::propagate : attributes_between(binary64, f, {.nan = rule}).nan;
+  return nan_bits(f, widest, true, ~std::uint64_t{0}) != nan_bits(f, NanResult::quiet);
+}
+
+/// What a format has of NaNs, so that a rule has no effect.
+std::string nans_of(const Format& f) {
+  if (!f.has_nan()) return "which has no NaN";
+  return f.specials == Specials::ieee && f.has_sign ? "which has one positive NaN"
+                                                    : "which has one NaN";
+}
+
 }  // namespace
 
 Attributes attributes_of(const AttributeOptions& options) {
@@ -71,13 +90,25 @@ Attributes attributes_of(const AttributeOptions& options) {
           .random_bits = options.random_bits};
 }
 
-void check_effects(const Attributes& a, const Format& format, const std::string& what) {
-  refuse_idle(std::array{IdleOption{"--nan", a.nan != Attributes{}.nan && !format.has_nan(),
-                                    "on " + what + ", which has no NaN"}});
+void check_effects(const Attributes& a, std::span<const NamedOrCustom> formats) {
+  const Format& first = formats[0].format;
+  const std::string on = "on " + printable(formats[0].name) + ", ";
+  const auto has_choice = [&](const NamedOrCustom& x) { return gives_other_nans(a.nan, x.format); };
+  const auto has_zero = [](const NamedOrCustom& x) { return x.format.has_zero; };
+  refuse_idle(std::array{
+      IdleOption{"--nan", a.nan != Attributes{}.nan && std::ranges::none_of(formats, has_choice),
+                 on + nans_of(first)},
+      IdleOption{"--ftz", a.flush_results && std::ranges::none_of(formats, has_zero),
+                 on + "which has no zero"},
+  });
 }
 
 void check_seed(const Attributes& a, std::uint64_t seed) {
   refuse_idle(std::array{not_drawn("--seed", a.rounding, seed != 0)});
+}
+
+void check_random(const Attributes& a, bool given) {
+  refuse_idle(std::array{not_drawn("--random", a.rounding, given)});
 }
 
 AttributeWords attribute_words() {

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "emulate/attributes.h"
 #include "emulate/format.h"
+#include "lib/format/format_spec.h"
 
 namespace binade {
 
@@ -29,11 +31,13 @@ struct AttributeOptions {
 /// stochastic.
 Attributes attributes_of(const AttributeOptions& options);
 
-/// Throws Error if an attribute has no effect on results in this format: a NaN in a format that has none. `what` is what the
-/// message calls the format.
-void check_effects(const Attributes& attributes, const Format& format, const std::string& what);
+/// Throws Error if an attribute has no effect on results in any of these formats, one or more: a rule for NaNs where none has
+/// a NaN to choose, or flushing where none has a zero.
+void check_effects(const Attributes& attributes, std::span<const NamedOrCustom> formats);
 /// Throws Error if a seed was given, other than the default, and nothing is drawn from it.
 void check_seed(const Attributes& attributes, std::uint64_t seed);
+/// Throws Error if the random number of a rounding was given, and the rounding uses none.
+void check_random(const Attributes& attributes, bool given);
 
 /// All words for each attribute.
 struct AttributeWords {

@@ -259,6 +259,7 @@ Json json_rounding(const ShownEncoding& x) {
 }
 
 std::uint32_t random_of(const ShowQuestion& question, const Attributes& attributes) {
+  check_random(attributes, question.random.has_value());
   if (attributes.rounding != Rounding::stochastic) return 0;
   const std::int64_t most = (std::int64_t{1} << attributes.random_bits) - 1;
   if (!question.random) {
@@ -371,10 +372,7 @@ std::vector<ShownEncoding> shown_values(const ShowQuestion& question) {
   const std::uint32_t random = random_of(question, attributes);
   std::vector<NamedOrCustom> chosen;
   for (const std::string& text : question.formats) chosen.push_back(parse_format(text));
-  const auto has_nan = [](const NamedOrCustom& x) { return x.format.has_nan(); };
-  if (std::ranges::none_of(chosen, has_nan)) {
-    check_effects(attributes, chosen[0].format, printable(chosen[0].name));
-  }
+  check_effects(attributes, chosen);
   std::vector<ShownEncoding> all;
   for (const std::string& value : question.values) {
     const Literal literal = parse_literal(value);

@@ -39,7 +39,7 @@ namespace {
 using namespace nanobind::literals;
 
 /// An option in a line of the program's as the keyword of the same name: "--random-bits 40: …" is "random_bits 40: …".
-/// Commands that a line names stay as they are typed.
+/// Flushing is one keyword for two options. Commands that a line names stay as they are typed.
 std::string in_keywords(const std::string& line) {
   std::string out;
   std::size_t end_of_command = 0;
@@ -58,12 +58,15 @@ std::string in_keywords(const std::string& line) {
       out += line[i];
       continue;
     }
+    std::string name;
     for (i += 2; i < line.size(); ++i) {
       const char c = line[i];
-      if (std::islower(static_cast<unsigned char>(c)) == 0 && c != '-') break;
-      out += c == '-' ? '_' : c;
+      const auto letter = static_cast<unsigned char>(c);
+      if (std::islower(letter) == 0 && std::isdigit(letter) == 0 && c != '-') break;
+      name += c == '-' ? '_' : c;
     }
     --i;
+    out += name == "ftz" ? "flush=\"results\"" : name;
   }
   return out;
 }

@@ -86,7 +86,7 @@ nb::object with_counts(nb::object result, const EventCounts& counts, bool wanted
 /// The attributes of rounding to a format. Throws Error if a word is wrong, or an option has no effect.
 Attributes rules_for(const NamedOrCustom& to, const AttributeOptions& words, std::uint64_t seed) {
   const Attributes out = attributes_of(words);
-  check_effects(out, to.format, printable(to.name));
+  check_effects(out, std::span(&to, 1));
   check_seed(out, seed);
   return out;
 }
@@ -330,7 +330,8 @@ constexpr const char* rules_help = R"(
     seed: seed of stochastic rounding, from 0 to 2^64 - 1; element i, in C order, draws word i of Philox stream 0.
     random_bits: how many bits of that word stochastic rounding uses, 1 to 32.
 
-    Raises ValueError for a format or an option that there is not, and TypeError for an array of another dtype.
+    Raises ValueError for a format or an option that there is not, or an option without effect, and TypeError for an array of
+    another dtype.
 )";
 
 std::string with_rules(const char* text, const char* example) {

@@ -17,6 +17,7 @@
 #include "lib/instruction/instruction_name.h"
 #include "lib/study/advise_model.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
 #include "lib/train/memory.h"
@@ -29,7 +30,6 @@ using AdviceJson = nlohmann::ordered_json;
 struct AdviseQuestion {
   TrainingSize size;
   bool sized = false;  ///< the number of parameters is known
-  bool batch_given = false;
   OptimizerMoments optimizer;
   bool fp32_moments = false;
   std::optional<std::uint64_t> memory;
@@ -38,6 +38,22 @@ struct AdviseQuestion {
   NamedOrCustom format;
   std::optional<InstructionShape> instruction;
 };
+
+void check_effects(const AdviseWords& words, const AdviseQuestion& q) {
+  const AdviseWords usual;
+  const std::string without_layers = "without layers";
+  refuse_idle(std::array{
+      IdleOption{"--arch", q.layers.empty() && words.architecture != usual.architecture,
+                 without_layers},
+      IdleOption{"--format", q.layers.empty() && words.format != usual.format, without_layers},
+      IdleOption{"--fp32-moments", words.fp32_moments && q.optimizer.moments == 0,
+                 fmt::format("with --optimizer {}, which keeps no moments", q.optimizer.name)},
+      IdleOption{"--batch", !words.batch.empty() && words.activations.empty(),
+                 "without --activations-per-sample"},
+      IdleOption{"--activations-per-sample", !words.activations.empty() && !q.sized && !q.memory,
+                 "without --params, layers or --memory"},
+  });
+}
 
 AdviseQuestion question_of(const AdviseWords& words) {
   AdviseQuestion q;
@@ -67,9 +83,9 @@ AdviseQuestion question_of(const AdviseWords& words) {
   if (!words.activations.empty()) {
     q.size.activations_per_sample = parse_count("--activations-per-sample", words.activations);
   }
-  q.batch_given = !words.batch.empty();
-  if (q.batch_given) q.size.batch = parse_count("--batch", words.batch);
+  if (!words.batch.empty()) q.size.batch = parse_count("--batch", words.batch);
   if (!words.memory.empty()) q.memory = parse_bytes("--memory", words.memory);
+  check_effects(words, q);
   if (!q.layers.empty()) {
     q.instruction = instruction_for(q.sm, q.format.format);
     if (!q.instruction) {
@@ -144,8 +160,7 @@ std::string memory_text(const AdviseQuestion& q) {
       "Activations as if all were kept in the products' format; what autocast leaves in FP32 "
       "(norms, softmax, losses) and what fp8 keeps in 16 bits counts more.";
   if (!knows_activations(q)) {
-    activations = "Activations are not known without --activations-per-sample";
-    activations += q.batch_given ? ", and --batch changes nothing." : ".";
+    activations = "Activations are not known without --activations-per-sample.";
   }
   out += wrapped("  " + activations +
                      " Moments have the type of what the "

@@ -183,8 +183,9 @@ void check_effects(const Json& settings, const TrainSettings& s) {
   const std::string emulated = "let products be emulated, as format binary16 does";
   const std::string workload = fmt::format("workload {}", s.workload);
   const OptLevel& level = opt_level(recipe.level);
-  const bool low_model = level.cast_model_type && *level.cast_model_type != binary32 &&
-                         training_format(recipe.products.format).dtype != binary32;
+  const bool lowers = training_format(recipe.products.format).dtype != binary32;
+  const bool in_binary32 = level.cast_model_type == binary32;
+  const bool low_model = level.cast_model_type && !in_binary32 && lowers;
   const bool has_masters = recipe.master_weights.value_or(level.master_weights.value_or(false));
   const std::string low_needed = fmt::format("level {} and format {}, whose weights are binary32",
                                              recipe.level, recipe.products.format);
@@ -224,11 +225,15 @@ void check_effects(const Json& settings, const TrainSettings& s) {
           // wrong.
           idle("accumulator", in_float && recipe.products.accumulator != "reference", products,
                emulated),
-          idle("arch", in_float, products, emulated),
+          idle("arch", by_eigen, products, emulated),
           idle("promote_every", by_eigen, products, emulated),
           idle("fprop", by_eigen, products, emulated),
           idle("dgrad", by_eigen, products, emulated),
           idle("wgrad", by_eigen, products, emulated),
+          // Level O0 says what such a format is, so that it is not wrong.
+          idle("level", !lowers && recipe.level != TrainingRecipe{}.level && !in_binary32,
+               format + ", which keeps weights and operations in binary32",
+               "choose format binary16"),
       },
       "training: ");
 }

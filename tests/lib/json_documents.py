@@ -258,7 +258,7 @@ def tables(run):
          "columns": 3, "stride": 2, "padding": 0}]})
     run.says("advise", "--json")
     run.says("advise", "--json", layers, "--memory", "80GB", "--activations-per-sample", "1e6", "--batch", "8")
-    run.says("advise", "--json", "--memory", "80GB", "--fp32-moments", "--optimizer", "sgd")
+    run.says("advise", "--json", "--memory", "80GB", "--fp32-moments", "--optimizer", "adam")
     run.says("advise", "--json", "--params", "1e9")
 
 

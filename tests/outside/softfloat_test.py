@@ -41,13 +41,25 @@ TININESS_MODES = {
     "before": softfloatpy.TininessMode.BEFORE_ROUNDING,
     "after": softfloatpy.TininessMode.AFTER_ROUNDING,
 }
-ALL_FUNCTIONS = {**FUNCTIONS, "f32_to_bf16": "float", "bf16_to_f32": "exact"}
+ALL_FUNCTIONS = {**FUNCTIONS, "f32_to_bf16": "tiny", "bf16_to_f32": "exact"}
+
+
+def operands_of(function):
+    """The type of a function's operands by name, their number, and the function's name behind it."""
+    source, name = function.split("_", 1)
+    return source, 1 if name.startswith("to_") else OPERANDS.get(name, 2), name
+
+
+def choice_of_cases(function, count, seed):
+    """The options of `binade cases`, which writes every case if the operands have at most 18 bits."""
+    source, operands, _ = operands_of(function)
+    is_whole = operands * int(re.sub(r"\D", "", source)) <= 18
+    return [] if is_whole else ["--count", str(count), "--seed", str(seed)]
 
 
 def operation_of(stream):
     """The type of the operands, their number, and SoftFloat's function in the stream's modes."""
-    source, name = stream.function.split("_", 1)
-    operands = 1 if name.startswith("to_") else OPERANDS.get(name, 2)
+    source, operands, name = operands_of(stream.function)
     function = getattr(softfloatpy, f"{source}_{RENAMED.get(name, name)}")
     variant = stream.variant
     softfloatpy.set_rounding_mode(ROUNDING_MODES[variant.get("rounding", "near_even")])
@@ -74,7 +86,7 @@ def gives_float(function):
 
 def run_stream(stream, binade, count, seed):
     ask = [binade, "cases", stream.function, *stream.options(BINADE_SPELLING),
-           "--count", str(count), "--seed", str(seed + stream.number)]
+           *choice_of_cases(stream.function, count, seed + stream.number)]
     cases = subprocess.run(ask, capture_output=True, text=True, check=False)
     if cases.returncode:
         return outcome_of(stream, 0, cases.returncode, cases.stderr)

@@ -24,17 +24,18 @@ PRECISION = {"f16": 11, "f32": 24, "f64": 53}
 WIDTH = {"ui32": 32, "ui64": 64, "i32": 32, "i64": 64}
 ROUNDINGS = ("near_even", "minMag", "min", "max", "near_maxMag", "odd")
 
-# What can change the result or the flags of a function that rounds to a float, rounds to an
-# integer, or never rounds.
+# What can change the result or the flags of a function that rounds to a float, whose subnormal
+# results are rounded, too, or exact; that rounds to an integer, or that never rounds.
 VARIANTS = {
-    "float": [{"rounding": rounding, "tininess": tininess}
-              for rounding in ROUNDINGS for tininess in ("before", "after")],
+    "tiny": [{"rounding": rounding, "tininess": tininess}
+             for rounding in ROUNDINGS for tininess in ("before", "after")],
+    "float": [{"rounding": rounding} for rounding in ROUNDINGS],
     "integer": [{"rounding": rounding, "exactness": exactness}
                 for rounding in ROUNDINGS for exactness in ("exact", "notexact")],
     "exact": [{}],
 }
 OPERATIONS = {
-    "mulAdd": "float", "add": "float", "sub": "float", "mul": "float", "div": "float",
+    "mulAdd": "tiny", "add": "float", "sub": "float", "mul": "tiny", "div": "tiny",
     "sqrt": "float", "roundToInt": "integer", "rem": "exact", "eq": "exact", "le": "exact",
     "lt": "exact", "eq_signaling": "exact", "le_quiet": "exact", "lt_quiet": "exact",
 }
@@ -43,7 +44,7 @@ FUNCTIONS = {
     **{f"{i}_to_{f}": "float" if WIDTH[i] > PRECISION[f] else "exact"
        for i in WIDTH for f in PRECISION},
     **{f"{f}_to_{i}": "integer" for f in PRECISION for i in WIDTH},
-    **{f"{f}_to_{g}": "float" if PRECISION[f] > PRECISION[g] else "exact"
+    **{f"{f}_to_{g}": "tiny" if PRECISION[f] > PRECISION[g] else "exact"
        for f, g in itertools.permutations(PRECISION, 2)},
 }
 BINADE_SPELLING = {
@@ -165,7 +166,7 @@ def main(arguments):
                  if re.search(options.functions, name)}
     run = functools.partial(run_stream, binade=options.binade, generator=generator,
                             level=options.level,
-                            mul_add_share=1 if options.all else len(VARIANTS["float"]))
+                            mul_add_share=1 if options.all else len(VARIANTS["tiny"]))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return run_all(functions, streams_of(functions), run, pool)
 

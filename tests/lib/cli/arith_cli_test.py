@@ -259,6 +259,8 @@ class Arith(CliCase):
             ("sqrt", "a.npy", "o.npy", *half, "--rounding", "up"): "rounding",
             ("sqrt", "a.npy", "o.npy", *half, "--seed", "1"): "--seed has no effect",
             ("sqrt", "a.npy", "o.npy", "--format", "e2m1", "--nan", "nvidia"): "--nan has no effect",
+            ("sqrt", "a.npy", "o.npy", "--format", "e5m2fnuz", "--nan", "propagate"): "--nan has no effect",
+            ("sqrt", "a.npy", "o.npy", "--format", "e8m0", "--ftz"): "--ftz has no effect",
         }, "arith")
 
 

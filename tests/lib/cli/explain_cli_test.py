@@ -170,6 +170,9 @@ class Dots(Explain):
         self.assertIn("no block 0", self.complaint(*words, "--block", "0"))
         self.assertIn("no block 3", self.complaint(*words, "--block", "3", "--json", "--svg", self.path("x.svg")))
         self.assertIn("--block has no effect with --json", self.complaint(*words, "--block", "2", "--json"))
+        self.assertIn("--block has no effect with --all", self.complaint(*words, "--block", "2", "--all"))
+        self.assertIn("--all has no effect with --json", self.complaint(*words, "--all", "--json"))
+        self.good(*words, "--block", "2", "--all", "--svg", self.path("x.svg"))
 
     def test_complaints(self):
         for terms, words in [("0.1*3", "'0.1' is no f16 number; the nearest is 0.0999755859375, bits:0x2e66"),

@@ -147,7 +147,10 @@ class Gemm(Case):
                 ((*plain, *HOPPER, "--epilogue-format", "f16"), "--epilogue-format", nothing_added + " and alpha is 1"),
                 ((*plain, "--arch", "sm_90", *chain), "--arch", "on a chain of rounded operations"),
                 ((*plain, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32", "--k-order", "descending"),
-                 "--k-order", "on a product of integers")):
+                 "--k-order", "on a product of integers"),
+                ((*plain, "--instruction", "fma.rn.f64.f64.f64.f64", "--round"), "--round", "on operands of binary64"),
+                *(((*plain, *c, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32", option), option,
+                   "on a product of integers") for c in ((), ("c.npy",)) for option in ("--c-first", "--round"))):
             with self.subTest(words):
                 self.assertIn(f"binade: {option} has no effect {because}", self.complaint(*words))
         for words in (("--partial", "f16", "--split", "2"), ("--partial", "f32"), ("--beta", "1"),

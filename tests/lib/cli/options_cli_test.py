@@ -47,6 +47,10 @@ class Options(CliCase):
     def test_what_must_be_positive_is_not_zero(self):
         self.refused(r"\S*:POSITIVE", "0", "Value 0 is not positive", 2)
 
+    def test_lists_that_json_has_anyway_are_refused_beside_it(self):
+        for option in ("--evidence", "--names"):
+            self.assertIn(f"{option} has no effect with --json", self.complaint("architectures", "--json", option))
+
     def test_a_result_has_a_name(self):
         self.refused("OUT", "", "the file has no name", 8)
 

@@ -142,12 +142,14 @@ class Quantize(CliCase):
     def test_what_no_device_does_is_refused(self):
         self.write("a.npy", npy("<f4", (1,), f32(1)))
         self.write("d.npy", npy("<f8", (1,), bytes(8)))
+        self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))
         self.complaints({  # told with or without a GPU
             ("a.npy", "o.npy", "--format", "e4m3", "--encode"): "--encode: a device makes no encodings; leave out --encode",
             ("a.npy", "o.npy", "--format", "binary64"): "binary32, which does not hold it; leave --device and --emulated out",
         }, "quantize", "--device")
         self.complaints({
-            ("d.npy", "o.npy", "--format", "e4m3"): "no tensor is F32.*leave --device and --emulated out",
+            ("d.npy", "o.npy", "--format", "e4m3"): "no tensor is F32, .*leave --device and --emulated out",
+            ("f.npy", "o.npy", "--format", "e4m3", "-r", "rs"): "no tensor is F32 in C order, which alone goes to a device",
         }, "quantize", "--emulated", "sm_90")
         self.assertIn("no architecture", self.complaint(
             "quantize", "a.npy", "o.npy", "--format", "e4m3", "--emulated", "sm_61"))
@@ -181,6 +183,9 @@ class Quantize(CliCase):
             ("a.npy", "o.npy", "--format", "e4m3", "--seed", "1"): "--seed has no effect with --rounding ties_to_even",
             ("a.npy", "o.npy", "--format", "e4m3", "-r", "rz", "--random-bits", "8"): "--random-bits has no effect with --rounding to",
             ("a.npy", "o.npy", "--format", "e2m1", "--nan", "nvidia"): "--nan has no effect on e2m1, which has no NaN",
+            **{("a.npy", "o.npy", "--format", one_nan, "--nan", rule): f"--nan has no effect on {one_nan}, which has one NaN"
+               for one_nan in ("e4m3fnuz", "e8m0", "ue4m3") for rule in ("nvidia", "propagate")},
+            ("a.npy", "o.npy", "--format", "e8m0", "--ftz"): "--ftz has no effect on e8m0, which has no zero",
         }, "quantize")
 
 

@@ -125,9 +125,11 @@ class Report(Reports):
         self.assertEqual((different.returncode, different.stderr), (1, b""))
         self.assertIn(b"2 of them differ", different.stdout)
 
-    def test_rows_of_a_text_that_is_not_printed_are_refused(self):
+    def test_words_on_a_text_that_is_not_printed_are_refused(self):
         for words, because in ((["-q"], "with --quiet"), (["--json", "-"], "where standard output takes no text")):
             self.assertIn(f"--tensors has no effect {because}: leave it out", self.complaint("report", "x.npy", "--tensors", "3", *words))
+        for output in ("--json", "--csv"):
+            self.assertIn("--quiet has no effect where standard output", self.complaint("report", "x.npy", "-q", output, "-"))
 
     def test_quiet_prints_nothing(self):
         self.assertEqual(self.good("report", "-q", "grads.safetensors", "--json", "r.json"), "")

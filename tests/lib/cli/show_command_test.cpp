@@ -281,6 +281,21 @@ TEST_CASE("mistakes get one line with the nearest name") {
                  "add --random R with R from 0 to 4294967295"));
   CHECK(contains(show({"1", "-f", "e4m3", "-r", "rs", "--random", "9", "--random-bits", "3"}),
                  "--random 9: from 0 to 7 with --random-bits 3"));
+  CHECK(contains(show({"1", "-f", "e4m3", "--random", "3"}),
+                 "--random has no effect with --rounding ties_to_even: leave it out, or choose "
+                 "stochastic"));
+  for (const char* format : {"e8m0", "e4m3fnuz", "ue4m3"}) {
+    CHECK(contains(show({"1", "-f", format, "--nan", "propagate"}),
+                   std::string("--nan has no effect on ") + format + ", which has one NaN"));
+  }
+  for (const char* rule :
+       {"nvidia", "propagate"}) {  // e3m1 can hold binary64's NaNs with their signs
+    CHECK(contains(show({"1", "-f", "e3m1:specials=ieee", "--nan", rule}), "bits"));
+  }
+  CHECK(contains(show({"1", "-f", "e11m1:specials=ieee", "--nan", "nvidia"}),
+                 "which has one positive NaN"));
+  CHECK(contains(show({"1", "-f", "e8m0", "--ftz"}), "--ftz has no effect on e8m0"));
+  CHECK(contains(show({"1", "-f", "e8m0,e4m3", "--ftz", "--nan", "propagate"}), "format  e4m3"));
   CHECK(contains(show({"1", "-f", "e4m3", "-r", "rs", "--random-bits", "33"}),
                  "from 1 to 32 random bits"));
   CHECK(show({"bits:0x100", "-f", "e4m3"}) ==

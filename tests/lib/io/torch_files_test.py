@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def report(binade, folder, name):
-    done = subprocess.run([binade, "report", "-q", name, "--json", "-"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([binade, "report", name, "--json", "-"], cwd=folder, capture_output=True, text=True)
     return done.stdout if done.returncode == 0 else done.stderr
 
 

@@ -62,8 +62,8 @@ class Advise(CliCase):
         layers = self.write("layers.json", json.dumps({"layers": LAYERS}).encode())
         for arguments, given, keywords in (
                 (("--params", "7e9"), (), {"params": 7e9}),
-                (("--params", "7000000000", "--optimizer", "sgd", "--fp32-moments"), (),
-                 {"params": 7 * 10**9, "optimizer": "sgd", "fp32_moments": True}),
+                (("--params", "7000000000", "--optimizer", "adam", "--fp32-moments"), (),
+                 {"params": 7 * 10**9, "optimizer": "adam", "fp32_moments": True}),
                 (("--params", "1e8", "--memory", "80GB", "--activations-per-sample", "1e6", "--batch", "32"), (),
                  {"params": 1e8, "memory": "80GB", "activations_per_sample": 10**6, "batch": 32}),
                 ((layers, "--arch", "sm_80", "--format", "bfloat16"), (LAYERS,), {"arch": "sm_80", "format": "bfloat16"}),
@@ -78,6 +78,8 @@ class Advise(CliCase):
 
     def test_errors(self):
         for call, pattern in ((lambda: binade.advise(params=0.5), r"\Aparams 0.5: not a whole number"),
+                              (lambda: binade.advise(optimizer="sgd", fp32_moments=True), r"\Afp32_moments has no effect with"),
+                              (lambda: binade.advise(params=1, arch="sm_70"), r"\Aarch has no effect without layers"),
                               (lambda: binade.advise(optimizer="adamv"), r"\Aoptimizer adamv: unknown"),
                               (lambda: binade.advise([{"kind": "linear", "tokens": 1}]), 'layer 1 needs "in"'),
                               (lambda: binade.advise([]), "layers"),

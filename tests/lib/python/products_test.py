@@ -30,6 +30,9 @@ class Gemm(Products):
             GemmModel(*HOPPER, partial="f16")
         with self.assertRaisesRegex(ValueError, "^beta has no effect without C: leave it out$"):
             binade.gemm(self.a, self.b, instruction=HOPPER[0], arch=HOPPER[1], beta=2)
+        for option in ("c_first", "round"):
+            with self.assertRaisesRegex(ValueError, f"^{option} has no effect on a product of integers, "):
+                GemmModel(*INT8, **{option: True})
         plain = binade.gemm(self.a, self.b, model=GemmModel(*HOPPER))
         with_beta = binade.gemm(self.a, self.b, model=GemmModel(*HOPPER, beta=2))  # a model is for products with C, too
         np.testing.assert_array_equal(with_beta, plain)
