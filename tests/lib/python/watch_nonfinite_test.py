@@ -362,6 +362,33 @@ class InsideOfModules(CliCase):
         self.assertTrue(advice.to_dict()["not_finite"]["finite"])
         self.assertIn("as it does while it looks for its scale", " ".join(str(advice).split()))
 
+    def test_a_gradient_that_the_model_got_ill_came_from_outside_and_its_layers_have_no_format(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+            for factor in (1.0, 1e30):
+                optimizer.zero_grad()
+                (model(torch.ones(3, 4)) * factor * factor).sum().backward()
+                optimizer.step()
+        self.assertEqual((w.first_nonfinite().step, w.first_nonfinite().role), (1, "dAct"))
+        self.assertIn("; the model got it so, from the loss or what else is computed after the model", w.first_nonfinite().text)
+        status = {(row["layer"], row["role"]): (row["status"], row["format"]) for row in w.advise().to_dict()["formats"]}
+        self.assertEqual((status["1", "dAct"], status["1", "act"]), (("not finite", None), ("ok", "e4m3")))
+
+    def test_a_loss_scale_that_grew_to_infinity_is_named_in_the_advice(self):
+        model, scaler = torch.nn.Linear(4, 2), CpuScaler()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for last, told in ((2048.0, "In use at the end: 2^11."), (math.inf, "The loss scale in use at the end is inf:")):
+            with binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
+                for scale in (1024.0, last):
+                    scaler._scale = scale
+                    optimizer.zero_grad()
+                    scaler.scale(model(torch.ones(3, 4)).sum()).backward()
+                    scaler.step(optimizer)
+                    scaler.update()
+            self.assertIn(told, str(w.advise()))
+            self.assertEqual(str(w.advise()).count("at the end"), 1)
+
     def test_an_overflow_beside_an_exact_zero_is_no_pole(self):
         x = random_batch(4, 8, scale=1e25)
         x[0, 0] = 0
