@@ -6,13 +6,25 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "lib/text/error.h"
 
 namespace binade::python {
 namespace {
+
+/// The thread that ends the interpreter, from then on.
+std::atomic<std::thread::id> ending_thread;
+
+/// Stops a thread for ever if another one ends the interpreter, whose parts may be gone by the time they were asked for.
+void stay_if_ended() {
+  const std::thread::id ending = ending_thread;
+  if (ending == std::thread::id() || ending == std::this_thread::get_id()) return;
+  for (;;) pause();
+}
 
 /// Before 3.14 CPython ends a daemon thread that wants the lock while the interpreter ends, by unwinding it, which no
 /// destructor survives: whatever takes the lock, Python code too, is called here. Since then it hangs there for good, as it
@@ -41,11 +53,21 @@ void check_signals() {
 
 Released::Released() : state_(PyEval_SaveThread()), polled_(&check_signals) {}
 Released::~Released() {
+  stay_if_ended();
   stay_at_end([&] { PyEval_RestoreThread(state_); });
 }
 
-Acquired::Acquired() : state_(stay_at_end([] { return PyGILState_Ensure(); })) {}
+Acquired::Acquired()
+    : state_(stay_at_end([] {
+        stay_if_ended();
+        return PyGILState_Ensure();
+      })) {}
 Acquired::~Acquired() { PyGILState_Release(state_); }
+
+void watch_for_end() {
+  const auto told = nanobind::cpp_function([] { ending_thread = std::this_thread::get_id(); });
+  nanobind::module_::import_("atexit").attr("register")(told);
+}
 
 nanobind::object called_back(nanobind::handle function, const nanobind::tuple& arguments) {
   PyObject* const given =

@@ -10,6 +10,10 @@
 
 namespace binade::python {
 
+/// Lets threads that want the interpreter's lock back stop for ever once the interpreter ends: CPython itself looks after a
+/// part of the end alone.
+void watch_for_end();
+
 /// Gives the interpreter's lock away while it lives, so that other Python threads run. If this is Python's main thread,
 /// Ctrl-C then ends a parallel_for of it, or work of it that calls poll() (lib/parallel/parallel.h), at one of the next
 /// pieces or calls, by KeyboardInterrupt or whatever the handler of the signal raises.

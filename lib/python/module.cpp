@@ -201,6 +201,7 @@ NB_MODULE(_binade_parts, m) {
       false);  // of what a user's own cycles still hold when the interpreter ends
   pthread_atfork(nullptr, nullptr, &binade::lose_threads);
   find_data();
+  watch_for_end();
   m.attr("__version__") = binade::version;
   m.def("main", &run, nanobind::arg("arguments"),
         nanobind::sig("def main(arguments: list[str] | tuple[str, ...]) -> int"),
