@@ -127,8 +127,8 @@ void define_sweep(App app, int&) {
       "-o,--output", a->results,
       "file of the results, a line of JSON for each run (default: SPEC with the ending .jsonl). "
       "Runs that it holds already are not run again, so a sweep that was interrupted goes on; a "
-      "file "
-      "of another version of binade or of other data is refused");
+      "file of another version of binade or of other data, or with a line that is not as it was "
+      "written, is refused");
   app.add_option("--result", a->chosen,
                  "names of the results to show instead of the usual ones, separated by commas, in "
                  "this order")
