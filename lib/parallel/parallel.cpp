@@ -17,12 +17,15 @@
 #include "lib/text/error.h"
 
 #ifdef BINADE_HAVE_TBB
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <fstream>
 #include <latch>
-#include <memory>
 #include <mutex>
-#include <new>
 
 #include <tbb/global_control.h>
 #include <tbb/info.h>
@@ -122,16 +125,24 @@ void on_threads(std::size_t pieces, const Run& run) {
 #endif
 
 #ifdef BINADE_HAVE_TBB
-/// Returns how many threads, of those wanted, loops may have: where the system gives fewer (ulimit -u, ulimit -v, a
-/// container), half of what it gives, so that there is room for what else the process does.
+/// Returns for how many threads half of the address space that is left has room. Only a limit on it (ulimit -v) is ever that
+/// small: each thread may take a heap of its own, for which glibc reserves 64 MiB, beside its stack.
+std::size_t threads_with_room() {
+  constexpr std::size_t bytes_of_thread = std::size_t{80} << 20;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  std::size_t pages = 0;  // of the address space that is in use
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::size_t used = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return 1 + (limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur)) / 2 / bytes_of_thread;
+}
+
+/// Returns how many threads, of those wanted, loops may have: where the system gives fewer (ulimit -u, a container), half of
+/// what it gives, so that there is room for what else the process does.
 std::size_t affordable_threads(std::size_t wanted) {
+  wanted = std::min(wanted, threads_with_room());
   std::latch end(1);
-  std::vector<std::thread> others = start_threads(wanted - 1, [&end](std::size_t) {
-    // With its first allocation a thread gets its part of the heap, which glibc keeps for a later thread.
-    const std::unique_ptr<volatile char> heap(new (std::nothrow) volatile char);
-    if (heap) *heap = 0;
-    end.wait();
-  });
+  std::vector<std::thread> others = start_threads(wanted - 1, [&end](std::size_t) { end.wait(); });
   end.count_down();
   for (std::thread& thread : others) thread.join();
   const std::size_t given = others.size() + 1;

@@ -4,13 +4,14 @@
 #include "lib/study/sweep.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <thread>
 
@@ -68,7 +69,10 @@ const SweepJob job{&check, &root, {"root", "error"}, &read_data};
 std::string digest_of(const std::string& text) {
   Fnv1a hash;
   hash.add(text);
-  return fmt::format("{:016x}", hash.value());
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx",
+                static_cast<unsigned long long>(hash.value()));
+  return digits.data();
 }
 
 /// Returns the file of a sweep that was not interrupted.
