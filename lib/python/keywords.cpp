@@ -54,8 +54,7 @@ std::string utf8_of(nb::handle x) {
   if (text == nullptr) {
     if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
     PyErr_Clear();
-    throw Error(shown(x) +
-                ": a text with a surrogate, which UTF-8 does not have; correct it");
+    throw Error(shown(x) + ": a text with a surrogate, which UTF-8 does not have; correct it");
   }
   return {text, static_cast<std::size_t>(length)};
 }
