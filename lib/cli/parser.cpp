@@ -101,11 +101,11 @@ Option Option::suggest_files() const {
 namespace {
 
 /// Stands before a character of the command line that CLI11 must not see as the first of a value: it would take the list
-/// [a,b] apart, and take {} for no value at all, where we have names of files and globs.
+/// [a,b] apart, take {} for no value at all, and ++ for the end of a command, where we have names of files and globs.
 constexpr char literal_mark = '\x7f';
 
 std::string encoded(std::string_view text) {
-  std::string code;
+  std::string code(text == "++" ? 1 : 0, literal_mark);
   for (const char c : text) {
     if (c == '[' || c == '{' || c == literal_mark) code += literal_mark;
     code += c;

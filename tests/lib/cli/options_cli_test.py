@@ -41,7 +41,8 @@ class Options(CliCase):
         for name in ("x.npy", "a", "b", "[x].npy", "\x7f{x}.npy"):
             self.write(name, array)
         for words in (("report", "[x.npy]"), ("report", "[c,d]"), ("report", "[]"), ("report", "{}"), ("report", "x.npy", "{}"),
-                      ("merge", "[x.npy]"), ("merge", "{}"), ("validate", "--replay", "[x.npy]"), ("report", "\x7fx.npy")):
+                      ("report", "++"), ("merge", "[x.npy]"), ("merge", "{}"), ("validate", "--replay", "[x.npy]"),
+                      ("report", "\x7fx.npy")):
             self.assertIn(words[-1].replace("\x7f", r"\x7f") + ": ", self.complaint(*words), words)
         self.assertIn("show [1 ", self.complaint("show", "[1"))
         self.assertIn("--tensors = [1,2]", self.complaint("report", "x.npy", "--tensors", "[1,2]"))
