@@ -17,6 +17,7 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/data_folder.h"
+#include "lib/cli/files_first.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
@@ -85,32 +86,31 @@ std::vector<OutputPath> outputs_of(const ExperimentArguments& a,
   return out;
 }
 
-/// Runs one experiment and prints what it found.
+/// Runs one experiment, after its heading.
 ExperimentRun ask(const Experiment& e, const ExperimentArguments& a, StepLine& line) {
   fmt::print("{}", heading_of(e));
   if (!a.dump.empty() && !e.dumps) fmt::print("{} has no tensors to dump\n", e.name);
   fmt::print("\n");
   std::fflush(stdout);
-  const auto print = [&line](const std::string& text) {
-    line.wipe();
-    fmt::print("{}", text);
-    std::fflush(stdout);
-  };
   ExperimentInput input{
       .quick = a.quick,
       .data_folder = binade::data_folder(a.data),
-      .print = print,
       .progress = [&line](double done, std::string_view what) { line.update(done, what); },
       .dump_folder = dump_folder(a, e)};
   ExperimentRun run = run_experiment(e, input);
   line.wipe();
-  print(answer_of(run));
+  return run;
+}
+
+/// Prints what an experiment said while it ran, and what it found.
+void print_ended(const ExperimentRun& run) {
+  fmt::print("{}{}", run.text, answer_of(run));
+  std::fflush(stdout);
   if (status_of(run) == RunStatus::failed) {
     fmt::print(stderr, "binade: experiment {}: {}\n", run.name,
                printable(run.failure, std::string::npos));
   }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "took {:.1f} s\n", run.seconds);
-  return run;
 }
 
 /// The exit status: 2 if an experiment failed, else 1 if one contradicts its expectation, else 77 if all were skipped, else
@@ -132,17 +132,24 @@ int run_chosen(const ExperimentArguments& a) {
   StepLine line;
   double seconds = 0;
   const SoFarFile json(a.json), html(a.html);
-  for (const Experiment* e : chosen) {
-    if (!runs.empty()) {
-      const nlohmann::ordered_json so_far =
-          experiment_runs_json(runs, a.quick, a.times, std::span(chosen).subspan(runs.size()));
-      if (!a.json.empty()) json.write(so_far.dump(1) + "\n");
-      if (!a.html.empty()) html.write(results_html(so_far));
-      fmt::print("\n");
+  const auto write = [&](std::span<const Experiment* const> remaining) {
+    if (remaining.empty()) {
+      const nlohmann::ordered_json results = experiment_runs_json(runs, a.quick, a.times);
+      if (!a.json.empty()) write_file(a.json, json_text(results, 1) + "\n");
+      if (!a.html.empty()) write_file(a.html, results_html(results));
+      return;
     }
+    const nlohmann::ordered_json so_far = experiment_runs_json(runs, a.quick, a.times, remaining);
+    if (!a.json.empty()) json.write(so_far.dump(1) + "\n");
+    if (!a.html.empty()) html.write(results_html(so_far));
+  };
+  for (const Experiment* e : chosen) {
+    if (!runs.empty()) fmt::print("\n");
     line.begin(fmt::format("[{}/{}] {}", runs.size() + 1, chosen.size(), e->name));
     runs.push_back(ask(*e, a, line));
     seconds += runs.back().seconds;
+    files_first([&] { write(std::span(chosen).subspan(runs.size())); },
+                [&] { print_ended(runs.back()); });
   }
   if (runs.size() > 1) {
     fmt::print("\n{}", summary_text(runs, a.times));
@@ -151,9 +158,6 @@ int run_chosen(const ExperimentArguments& a) {
       fmt::print(stderr, "{} experiments took {:.1f} s\n", runs.size(), seconds);
     }
   }
-  const nlohmann::ordered_json results = experiment_runs_json(runs, a.quick, a.times);
-  if (!a.json.empty()) write_file(a.json, json_text(results, 1) + "\n");
-  if (!a.html.empty()) write_file(a.html, results_html(results));
   return status_of(runs);
 }
 

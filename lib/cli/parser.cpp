@@ -26,6 +26,7 @@ struct OptionNotes {
 };
 struct ProgramNotes {
   std::map<const CLI::Option*, OptionNotes> of;
+  std::vector<std::function<void()>> decoders;  ///< of the variables that hold text
 };
 
 Option Option::required() const { return Option(option_->required(), notes_); }
@@ -98,6 +99,33 @@ Option Option::suggest_files() const {
 }
 
 namespace {
+
+/// Stands before a character of the command line that CLI11 must not see as the first of a value: it would take the list
+/// [a,b] apart, take {} for no value at all, and ++ for the end of a command, where we have names of files and globs.
+constexpr char literal_mark = '\x7f';
+
+std::string encoded(std::string_view text) {
+  std::string code(text == "++" ? 1 : 0, literal_mark);
+  for (const char c : text) {
+    if (c == '[' || c == '{' || c == literal_mark) code += literal_mark;
+    code += c;
+  }
+  return code;
+}
+
+std::string decoded(std::string_view code) {
+  std::string text;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    if (code[at] == literal_mark && at + 1 < code.size()) ++at;
+    text += code[at];
+  }
+  return text;
+}
+
+void decode(std::string& text) { text = decoded(text); }
+void decode(std::vector<std::string>& texts) {
+  for (std::string& text : texts) decode(text);
+}
 
 /// The type of one of an option's values.
 template <typename T>
@@ -247,6 +275,9 @@ Option App::add_option(const std::string& name, T& value, const std::string& hel
   using One = typename OneOf<T>::Type;
   if constexpr (std::is_integral_v<One>) option->check(CLI::Validator(refuse_octal, ""));
   if constexpr (std::is_unsigned_v<One>) option->check(CLI::Validator(refuse_beyond, ""));
+  if constexpr (std::is_same_v<One, std::string>) {
+    notes_->decoders.emplace_back([&value] { decode(value); });
+  }
   return option_of(option);
 }
 
@@ -271,6 +302,7 @@ Option App::add_output(const std::string& name, std::string& value, const std::s
   option->check(CLI::Validator(
       [](const std::string& text) { return text.empty() ? "the file has no name" : ""; }, ""));
   notes_->of[option].files = true;
+  notes_->decoders.emplace_back([&value] { decode(value); });
   return option_of(option);
 }
 
@@ -290,14 +322,19 @@ void App::require_subcommand(std::size_t least, std::size_t most) const {
 void App::footer(const std::string& text) const { app_->footer(text); }
 void App::allow_extras() const { app_->allow_extras(); }
 void App::callback(std::function<void()> act) const {
-  app_->callback([app = app_, act = std::move(act)] {
+  app_->callback([app = app_, notes = notes_, act = std::move(act)] {
     refuse_options_before(*app);
+    for (const auto& decode_value : std::exchange(notes->decoders, {})) decode_value();
     act();
   });
 }
 
 std::size_t App::count(const std::string& option) const { return app_->count(option); }
-std::vector<std::string> App::remaining() const { return app_->remaining(); }
+std::vector<std::string> App::remaining() const {
+  std::vector<std::string> words = app_->remaining();
+  decode(words);
+  return words;
+}
 
 std::vector<std::string> App::long_names() const {
   std::vector<std::string> names;
@@ -328,13 +365,16 @@ Program::~Program() = default;
 
 void Program::parse(int argc, const char* const* argv) const {
   constexpr std::size_t longest_complaint = 1000;  // CLI11 repeats values, and lists of words
+  std::vector<std::string> words(argv, argv + argc);
+  std::vector<const char*> code;
+  for (std::string& word : words) code.push_back((word = encoded(word)).c_str());
   try {
-    app_->parse(argc, argv);
+    app_->parse(argc, code.data());
   } catch (const CLI::Success& asked) {
     app_->exit(asked);
   } catch (const CLI::ParseError& wrong) {
     const std::string command = chosen_subcommand();
-    throw Error(printable(wrong.what(), longest_complaint) + "; see " + app_->get_name() +
+    throw Error(printable(decoded(wrong.what()), longest_complaint) + "; see " + app_->get_name() +
                 (command.empty() ? "" : " " + command) + " --help");
   }
 }

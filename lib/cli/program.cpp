@@ -115,10 +115,15 @@ int run_within_memory(int argc, const char* const* argv,
     }
   } catch (const binade::Error& error) {
     return end_with(error.what());
-  } catch (const std::system_error& error) {  // the flush above, fmt::print, threads, file names
+  } catch (const std::system_error& error) {  // the flush above, fmt::print, file names
     if (output_was_closed && std::ferror(stdout) != 0) {
       return end_with(
           "cannot write to standard output: it is closed; open it, or send it to a file");
+    }
+    if (std::ferror(stdout) != 0) {
+      const std::string why = error.code().message();
+      return end_with(
+          ("cannot write to standard output: " + why + "; make room, or try again").c_str());
     }
     return end_with(error, "; make room, or try again");
   } catch (const std::bad_alloc&) {

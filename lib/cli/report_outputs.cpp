@@ -11,6 +11,7 @@
 #include <array>
 #include <filesystem>
 
+#include "lib/cli/files_first.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/spool.h"
@@ -123,12 +124,26 @@ void ReportWriter::add(const TensorReport& tensor) {
 }
 
 void ReportWriter::write(const Report& report, const std::string& note) {
-  if (!outputs_.quiet && outputs_.json != "-" && outputs_.csv != "-") {
+  const bool json_is_printed = outputs_.json == "-";
+  const bool csv_is_printed = outputs_.csv == "-";
+  const auto deliver_json = [&] {
+    deliver(outputs_.json, [&](const TextSink& sink) { write_json(report, spools_->json, sink); });
+  };
+  const auto deliver_csv = [&] {
+    deliver(outputs_.csv, [&](const TextSink& sink) { spools_->csv.copy_to(sink); });
+  };
+  const auto write = [&] {
+    if (!json_is_printed) deliver_json();
+    if (!csv_is_printed) deliver_csv();
+    if (!outputs_.html.empty()) write_file(outputs_.html, report_html(page_data(report)));
+  };
+  const auto print = [&] {
+    if (json_is_printed) return deliver_json();
+    if (csv_is_printed) return deliver_csv();
+    if (outputs_.quiet) return;
     fmt::print("{}{}", report_text(report, {wants_color(STDOUT_FILENO), outputs_.tensors}), note);
-  }
-  deliver(outputs_.json, [&](const TextSink& sink) { write_json(report, spools_->json, sink); });
-  deliver(outputs_.csv, [&](const TextSink& sink) { spools_->csv.copy_to(sink); });
-  if (!outputs_.html.empty()) write_file(outputs_.html, report_html(page_data(report)));
+  };
+  files_first(write, print);
 }
 
 }  // namespace binade

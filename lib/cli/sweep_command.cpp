@@ -15,6 +15,7 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/data_folder.h"
+#include "lib/cli/files_first.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
@@ -104,10 +105,14 @@ void run_sweep(const SweepArguments& a) {
     fmt::print(stderr, "{} of {} runs were in {} already\n", sweep.found, spec.runs(),
                printable(results_path(a), longest_path));
   }
-  fmt::print("{}", table_text(sweep_table(spec, sweep.results, chosen)));
-  if (!a.json.empty())
-    write_file(a.json, json_text(sweep_json(spec, sweep.results, chosen), 1) + "\n");
-  if (!a.html.empty()) write_file(a.html, results_html(sweep_page(spec, sweep.results, chosen, x)));
+  const auto write = [&] {
+    if (!a.json.empty())
+      write_file(a.json, json_text(sweep_json(spec, sweep.results, chosen), 1) + "\n");
+    if (!a.html.empty())
+      write_file(a.html, results_html(sweep_page(spec, sweep.results, chosen, x)));
+  };
+  files_first(write,
+              [&] { fmt::print("{}", table_text(sweep_table(spec, sweep.results, chosen))); });
 }
 
 void define_sweep(App app, int&) {
@@ -122,8 +127,8 @@ void define_sweep(App app, int&) {
       "-o,--output", a->results,
       "file of the results, a line of JSON for each run (default: SPEC with the ending .jsonl). "
       "Runs that it holds already are not run again, so a sweep that was interrupted goes on; a "
-      "file "
-      "of another version of binade or of other data is refused");
+      "file of another version of binade or of other data, or with a line that is not as it was "
+      "written, is refused");
   app.add_option("--result", a->chosen,
                  "names of the results to show instead of the usual ones, separated by commas, in "
                  "this order")

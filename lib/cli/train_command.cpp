@@ -16,6 +16,7 @@
 #include "lib/amp/opt_level.h"
 #include "lib/cli/command.h"
 #include "lib/cli/data_folder.h"
+#include "lib/cli/files_first.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/suggestions.h"
 #include "lib/cli/train_answer.h"
@@ -90,8 +91,10 @@ void run_train(const TrainArguments& a) {
   };
   const TrainAnswer answer = train_answer(question, prepare, told, so_far);
   line.wipe();
-  fmt::print("{}", answer.text);
-  if (!a.json.empty()) write_file(a.json, json_text(answer.json, 1) + "\n");
+  const auto write = [&] {
+    if (!a.json.empty()) write_file(a.json, json_text(answer.json, 1) + "\n");
+  };
+  files_first(write, [&answer] { fmt::print("{}", answer.text); });
 }
 
 /// "of sgd " for a setting that not every optimizer takes; empty for one that every optimizer takes.

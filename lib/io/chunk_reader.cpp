@@ -4,21 +4,32 @@
 // next request.
 #include "lib/io/chunk_reader.h"
 
+#include <system_error>
 #include <utility>
+
+#include "lib/text/error.h"
 
 namespace binade {
 
-ChunkReader::ChunkReader(const TensorFile& file, std::size_t index)
-    : thread_([this, &file, index] {
-        try {
-          file.read(index, [this](std::span<const std::byte> chunk) { push(chunk); });
-          finish(nullptr);
-        } catch (const Stopped&) {
-          finish(nullptr);
-        } catch (...) {
-          finish(std::current_exception());
-        }
-      }) {}
+ChunkReader::ChunkReader(const TensorFile& file, std::size_t index) {
+  const auto read = [this, &file, index] {
+    try {
+      file.read(index, [this](std::span<const std::byte> chunk) { push(chunk); });
+      finish(nullptr);
+    } catch (const Stopped&) {
+      finish(nullptr);
+    } catch (...) {
+      finish(std::current_exception());
+    }
+  };
+  try {
+    thread_ = std::thread(read);
+  } catch (const std::system_error& error) {
+    throw file_error(
+        file.path(), std::string("no thread to read it: ") + error.code().message(),
+        "end other processes, or allow more threads (ulimit -u) or memory (ulimit -v)");
+  }
+}
 
 ChunkReader::~ChunkReader() {
   {

@@ -19,7 +19,7 @@ namespace binade {
 
 class ChunkReader {
  public:
-  /// Reads tensor number `index`. The file must outlive the reader.
+  /// Reads tensor number `index`. The file must outlive the reader. Throws FileError if the system gives no thread.
   ChunkReader(const TensorFile& file, std::size_t index);
   ~ChunkReader();
   ChunkReader(const ChunkReader&) = delete;
@@ -41,7 +41,7 @@ class ChunkReader {
   bool stopped_ = false;
   bool finished_ = false;
   std::exception_ptr failure_;
-  std::thread thread_;  ///< the last member, because it uses all others
+  std::thread thread_;  ///< uses all other members
 };
 
 }  // namespace binade

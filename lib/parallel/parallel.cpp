@@ -7,22 +7,32 @@
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "lib/text/error.h"
 
 #ifdef BINADE_HAVE_TBB
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <fstream>
+#include <latch>
+#include <mutex>
+
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #else
-#include <exception>
 #include <mutex>
-#include <thread>
-#include <vector>
 #endif
 
 namespace binade {
@@ -72,6 +82,18 @@ Level chosen_level() {
   return level;
 }
 
+/// Starts threads that call run(1), run(2) … until there are `others`, or until the system gives no more.
+template <class Run>
+std::vector<std::thread> start_threads(std::size_t others, const Run& run) {
+  std::vector<std::thread> threads;
+  threads.reserve(others);
+  try {
+    while (threads.size() < others) threads.emplace_back(run, threads.size() + 1);
+  } catch (const std::exception&) {  // std::system_error, or std::bad_alloc: those that run will do
+  }
+  return threads;
+}
+
 #ifndef BINADE_HAVE_TBB
 /// The slot of the loop that this thread is in; a loop inside a loop stays in it.
 thread_local std::size_t own_slot = 0;
@@ -95,9 +117,7 @@ void on_threads(std::size_t pieces, const Run& run) {
     inside = false;
     own_slot = 0;
   };
-  std::vector<std::thread> threads;
-  const std::size_t others = std::min(thread_count(), pieces) - 1;
-  for (std::size_t slot = 1; slot <= others; ++slot) threads.emplace_back(work, slot);
+  std::vector<std::thread> threads = start_threads(std::min(thread_count(), pieces) - 1, work);
   work(0);
   for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);
@@ -105,10 +125,52 @@ void on_threads(std::size_t pieces, const Run& run) {
 #endif
 
 #ifdef BINADE_HAVE_TBB
+/// Returns for how many threads half of the address space that is left has room. Only a limit on it (ulimit -v) is ever that
+/// small: each thread may take a heap of its own, for which glibc reserves 64 MiB, beside its stack.
+std::size_t threads_with_room() {
+  constexpr std::size_t bytes_of_thread = std::size_t{80} << 20;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  std::size_t pages = 0;  // of the address space that is in use
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::size_t used = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return 1 + (limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur)) / 2 / bytes_of_thread;
+}
+
+/// Returns how many threads, of those wanted, loops may have: where the system gives fewer (ulimit -u, a container), half of
+/// what it gives, so that there is room for what else the process does.
+std::size_t affordable_threads(std::size_t wanted) {
+  wanted = std::min(wanted, threads_with_room());
+  std::latch end(1);
+  std::vector<std::thread> others = start_threads(wanted - 1, [&end](std::size_t) { end.wait(); });
+  end.count_down();
+  for (std::thread& thread : others) thread.join();
+  const std::size_t given = others.size() + 1;
+  return given == wanted ? wanted : (given + 1) / 2;
+}
+
+/// Has oneTBB start its threads, and returns how many loops have. If the system refused one later, oneTBB would throw in a
+/// thread where nobody can catch it, and the process would end.
+std::size_t start_tbb(std::size_t wanted) {
+  const std::size_t count = affordable_threads(wanted);
+  // More threads than cores are allowed: a test wants to see that they change nothing.
+  static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, count);
+  static tbb::task_arena arena(static_cast<int>(count));  // as long as it lives, so do the threads
+  std::mutex counting;
+  std::condition_variable changed;
+  std::size_t here = 0;
+  const auto meet = [&](std::size_t) {
+    constexpr std::chrono::milliseconds patience{100};  // another user of oneTBB may have them
+    std::unique_lock lock(counting);
+    if (++here == count) changed.notify_all();
+    changed.wait_for(lock, patience, [&] { return here == count; });
+  };
+  arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, meet, tbb::simple_partitioner()); });
+  return count;
+}
+
 /// Of each thread that has loops one of its own: there is always room for it, and it works and polls for no other's.
 tbb::task_arena& own_arena() {
-  // More threads than cores are allowed: a test wants to see that they change nothing.
-  static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count());
   thread_local tbb::task_arena arena(static_cast<int>(thread_count()));
   return arena;
 }
@@ -129,7 +191,11 @@ class Inside {
 }  // namespace
 
 std::size_t thread_count() {
+#ifdef BINADE_HAVE_TBB
+  static const std::size_t count = alone ? 1 : start_tbb(chosen_threads());
+#else
   static const std::size_t count = chosen_threads();
+#endif
   return count;
 }
 

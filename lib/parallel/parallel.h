@@ -14,8 +14,8 @@
 
 namespace binade {
 
-/// Returns the number of threads in use, at least 1: BINADE_THREADS if set, else the machine's. Throws Error if
-/// BINADE_THREADS is not a number from 1 to 1024.
+/// Returns the number of threads in use, at least 1: BINADE_THREADS if set, else the machine's; fewer where the
+/// system gives no more. Throws Error if BINADE_THREADS is not a number from 1 to 1024.
 std::size_t thread_count();
 
 /// Calls body(begin, end, slot) on pieces of [0, n) of at most `grain` elements, on all threads, and returns after the

@@ -13,6 +13,7 @@
 
 #include "lib/gemm/files.h"
 #include "lib/python/arguments.h"
+#include "lib/python/keywords.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
 
@@ -243,10 +244,7 @@ const NamedOrCustom& format_of(nb::handle x) {
   if (!PyUnicode_Check(x.ptr()))
     return format_of(python_call("_foreign", "name_of_dtype", nb::borrow(x)));
   static std::map<std::string, NamedOrCustom, std::less<>> read;
-  Py_ssize_t length = 0;
-  const char* const text = PyUnicode_AsUTF8AndSize(x.ptr(), &length);
-  if (text == nullptr) throw nb::python_error();
-  const std::string_view name(text, static_cast<std::size_t>(length));
+  const std::string name = utf8_of(x);
   const auto found = read.find(name);
   if (found != read.end()) return found->second;
   return read.emplace(name, parse_format(name)).first->second;

@@ -10,6 +10,16 @@
 #include "lib/text/error.h"
 
 namespace binade::python {
+namespace {
+
+/// Python's repr of x, in ASCII and cut if it is long.
+std::string shown(nb::handle x) {
+  const nb::object text = nb::steal(PyObject_ASCII(x.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  return printable(utf8_of(text));
+}
+
+}  // namespace
 
 AttributeOptions attribute_options(std::string_view rounding, std::string_view saturation,
                                    std::string_view nan, std::string_view flush, int random_bits) {
@@ -29,7 +39,11 @@ bool is_path(nb::handle x) { return PyUnicode_Check(x.ptr()) || nb::hasattr(x, "
 
 std::string path_of(nb::handle x) {
   PyObject* bytes = nullptr;
-  if (PyUnicode_FSConverter(x.ptr(), &bytes) == 0) throw nb::python_error();
+  if (PyUnicode_FSConverter(x.ptr(), &bytes) == 0) {
+    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw nb::python_error();
+    PyErr_Clear();  // an embedded NUL, or a UnicodeEncodeError
+    throw Error(shown(x) + ": no path has a NUL or a surrogate in it; correct the name");
+  }
   const nb::bytes owned = nb::steal<nb::bytes>(bytes);
   return {owned.c_str(), owned.size()};
 }
@@ -37,7 +51,11 @@ std::string path_of(nb::handle x) {
 std::string utf8_of(nb::handle x) {
   Py_ssize_t length = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(x.ptr(), &length);
-  if (text == nullptr) throw nb::python_error();
+  if (text == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
+    PyErr_Clear();
+    throw Error(shown(x) + ": a text with a surrogate, which UTF-8 does not have; correct it");
+  }
   return {text, static_cast<std::size_t>(length)};
 }
 

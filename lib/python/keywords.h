@@ -22,7 +22,8 @@ AttributeOptions attribute_options(std::string_view rounding, std::string_view s
 
 /// Whether x names a file: it is a str, or has __fspath__.
 bool is_path(nb::handle x);
-/// The name of the file. Raises TypeError if x names none.
+/// The name of the file. Raises TypeError if x names none, and ValueError if no file can have the name: it has a NUL in it, or a
+/// surrogate that stands for no byte.
 std::string path_of(nb::handle x);
 
 /// The str as UTF-8. Raises ValueError if it holds surrogates, which UTF-8 does not have.

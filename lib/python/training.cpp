@@ -341,7 +341,8 @@ void add_training(nb::module_& m) {
 
     spec: {"name": …, "base": {settings}, "grid": {key: [values], …}}, or the path of a JSON file of it. path: file of the
     results, a line of JSON for each run; runs that it holds already are not run again, so a sweep that was interrupted goes
-    on; a file of another version of binade or of other data is refused. on_run: is called as on_run(number, of, settings, result), with the number of the run from 1 and that of all, after
+    on; a file of another version of binade or of other data, or with a line that is not as it was written, is refused.
+    on_run: is called as on_run(number, of, settings, result), with the number of the run from 1 and that of all, after
     each run of this call. progress: is called as progress(share, what), with the share that is done, from 0 to 1. result: names of
     the results to show, one or a list (None: the usual ones). data: as for train(). Raises ValueError for a wrong spec, OSError
     for files.

@@ -7,12 +7,34 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/text/error.h"
 
 namespace binade {
+namespace {
+
+/// "line 3, column 14" for the offset of a byte, which may be the end of the text. Columns count bytes.
+std::string place_in(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t line = static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1;
+  const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  return fmt::format("line {}, column {}", line, before.size() - begin + 1);
+}
+
+/// What stands at the offset.
+std::string found_at(std::string_view text, std::size_t offset) {
+  if (offset >= text.size()) return "the text ends";
+  const std::string_view rest = text.substr(offset);
+  return fmt::format(
+      "'{}'", printable(rest.substr(0, std::max<std::size_t>(printable_character(rest), 1))));
+}
+
+}  // namespace
 
 nlohmann::ordered_json parse_strictly(const std::string& label, std::string_view text) {
   using nlohmann::ordered_json;
@@ -35,8 +57,13 @@ nlohmann::ordered_json parse_strictly(const std::string& label, std::string_view
   };
   try {
     return ordered_json::parse(text, check);
-  } catch (const nlohmann::json::exception& error) {
-    throw error_in(label, "no JSON: " + printable(error.what()), "correct it");
+  } catch (const nlohmann::json::parse_error& error) {
+    const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;  // that of the last byte read
+    throw error_in(label,
+                   fmt::format("no JSON: {} at {}", found_at(text, offset), place_in(text, offset)),
+                   "correct it there, or just before");
+  } catch (const nlohmann::json::out_of_range&) {
+    throw error_in(label, "a number beyond binary64's range", "write it smaller");
   }
 }
 

@@ -63,7 +63,8 @@ ordered_json header_of(const SweepSpec& spec, const SweepJob& job) {
 }
 
 std::string run_line(const SweepSpec& spec, std::size_t run, const ordered_json& result) {
-  const ordered_json line{{"run", run}, {"settings", settings_of(spec, run)}, {"result", result}};
+  ordered_json line{{"run", run}, {"settings", settings_of(spec, run)}, {"result", result}};
+  line["digest"] = hash_of(line.dump());
   return line.dump() + "\n";
 }
 
@@ -231,7 +232,7 @@ bool is_result(const ordered_json& line, const SweepJob& job) {
 }
 
 /// Returns the result in the line of a run. Throws Error unless the line has exactly the bytes that
-/// the run would write.
+/// the run would write: the digest tells if the result is another one.
 ordered_json result_in(const std::string& path, const SweepSpec& spec, const SweepJob& job,
                        std::size_t run, std::string_view line) {
   try {
@@ -241,7 +242,10 @@ ordered_json result_in(const std::string& path, const SweepSpec& spec, const Swe
     }
   } catch (const Error&) {  // the Error below names the line
   }
-  refuse_results(path, fmt::format("line {} is not run {} of this sweep", run + 2, run + 1));
+  throw error_in(
+      path, fmt::format("line {} is not run {} of this sweep as it was written", run + 2, run + 1),
+      "delete it and the lines behind it to go on from there, name another file, or "
+      "delete this one to start anew");
 }
 
 /// Returns the results in the whole lines of the file, and sets `end` to the offset behind the last

@@ -3,10 +3,11 @@
 // A sweep runs one job for every combination of settings. The results are a file of JSON lines that grows by a line per
 // run and survives kill -9: a sweep that is started again does not repeat finished runs, and at the end its file has
 // the same bytes as that of a sweep that was never interrupted. The first line says of which version of binade and of
-// which data the runs are; what a kernel level or threads are does not change them.
+// which data the runs are; what a kernel level or threads are does not change them. Each further line ends with a digest
+// of itself: FNV-1a of the object without its last key.
 //
 //   {"schema": "binade.sweep/2", "binade": …, "name": …, "spec_hash": …, "data": {…}, "runs": n, "spec": {…}}
-//   {"run": 0, "settings": {…}, "result": {…}}
+//   {"run": 0, "settings": {…}, "result": {…}, "digest": …}
 //   …
 #pragma once
 
@@ -67,8 +68,8 @@ struct SweepResults {
 };
 
 /// Checks the settings of all runs, then runs those whose results are not in the file `path` yet. Throws Error if the
-/// settings of a run are wrong, if the file cannot be written, belongs to another sweep, is of another version of binade
-/// or of other data, or is being written by another process, and if the job throws Error; results of finished runs stay
+/// settings of a run are wrong, if the file cannot be written, belongs to another sweep, is damaged, is of another version of
+/// binade or of other data, or is being written by another process, and if the job throws Error; results of finished runs stay
 /// in the file.
 SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
                        const SweepProgress& progress = {}, const RunTold& told = {});

@@ -61,6 +61,8 @@ def wrong_type(name, parameters, values):
                 continue
             wanted, value = [kind.strip() for kind in ast.unparse(p.annotation).split("|")], values[p.arg]
             if any(is_of(value, kind) for kind in wanted):
+                if isinstance(value, str) and has_surrogate(value):  # nanobind takes it for no text
+                    return ValueError(f"{p.arg} {value!a}: a text with a surrogate, which UTF-8 does not have; correct it")
                 continue
             if "int" in wanted and is_whole(value):
                 return ValueError(f"{p.arg} {value}: out of its range")
@@ -86,6 +88,10 @@ def exact_text(x):
     places = max(twos, fives)
     sign = "-" if str(x).startswith("-") else ""
     return f"{sign}{abs(numerator) * 10**places // denominator}e-{places}"
+
+
+def has_surrogate(text):
+    return any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def is_whole(value):

@@ -7,6 +7,7 @@
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -110,6 +111,26 @@ measured  as expected: values below 2^-25, 50 % of x^3, die.
         self.assertIn(left["remaining"], (["right"], ["odd", "right"]))
         self.assertEqual(left["results"], whole["results"][:3 - len(left["remaining"])])
         self.assertRegex(page, r'"remaining":\[("odd",)?"right"\]')
+
+    def test_who_reads_only_the_beginning_ends_the_program_after_its_files(self):
+        def begin(*words):
+            reader, writer = os.pipe()
+            with subprocess.Popen([PROGRAM, "experiment", "run", *words, "--json", self.path("cut.json"), "-o",
+                                   self.path("cut.html")], stdout=writer, env=environment(),
+                                  preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)) as process:
+                os.close(writer)
+                os.read(reader, 1)  # of the heading
+                os.close(reader)
+            self.assertEqual(process.returncode, -signal.SIGPIPE)
+            self.assertIn("data.csv", Path(self.path("cut.html")).read_text())
+            return Path(self.path("cut.json")).read_bytes()
+        self.assertEqual(read_json(begin("failed", "right"))["remaining"], ["right"])
+        run("run", "failed", "--json", self.path("whole.json"))
+        self.assertEqual(begin("failed"), Path(self.path("whole.json")).read_bytes())
+
+    def test_the_text_is_printed_although_the_files_fail(self):
+        result = run("run", "right", "--json", "/dev/full")
+        self.assertEqual((result.returncode, result.stdout), (2, run("run", "right").stdout))
 
     def test_two_runs_write_the_same_bytes(self):
         for i in "ab":

@@ -36,6 +36,23 @@ class Options(CliCase):
         self.assertLess(len(self.complaint("report", "x", "--tensors", "1" * 5000)), 2000)
         self.assertNotRegex(self.good("autocast", typed, "--json"), f"[{UNSHOWN}]")
 
+    def test_brackets_and_braces_stand_in_names_as_typed(self):
+        array = b"\x93NUMPY\x01\0\x46\0{'descr': '<f4', 'fortran_order': False, 'shape': (), }".ljust(80) + bytes(4)
+        for name in ("x.npy", "a", "b", "[x].npy", "\x7f{x}.npy"):
+            self.write(name, array)
+        for words in (("report", "[x.npy]"), ("report", "[c,d]"), ("report", "[]"), ("report", "{}"), ("report", "x.npy", "{}"),
+                      ("report", "++"), ("merge", "[x.npy]"), ("merge", "{}"), ("validate", "--replay", "[x.npy]"),
+                      ("report", "\x7fx.npy")):
+            self.assertIn(words[-1].replace("\x7f", r"\x7f") + ": ", self.complaint(*words), words)
+        self.assertIn("show [1 ", self.complaint("show", "[1"))
+        self.assertIn("--tensors = [1,2]", self.complaint("report", "x.npy", "--tensors", "[1,2]"))
+        self.assertIn("2 files: ", self.good("report", "[ab]"))
+        for names in (("[x].npy", "[x].npy", "[o].npy"), ("\x7f{x}.npy", "[x].npy", "{o}.npy")):
+            self.good("arith", "add", *names, "--format", "binary32")
+            self.assertIn(names[-1], self.files())
+        self.good("report", "x.npy", "-q", "--csv=[c],{d}.csv")
+        self.assertIn("[c],{d}.csv", self.files())
+
     def test_a_count_is_never_negative(self):
         self.refused("UINT", "-1", "Value -1 is negative", 20)
 

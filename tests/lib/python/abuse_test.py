@@ -25,6 +25,23 @@ PRODUCT = {"instruction": "mma.m16n8k16.f32.f16.f16.f32", "arch": "sm_90"}
 
 
 class Arguments(unittest.TestCase):
+    def test_what_is_no_text_or_no_path_is_a_value_error_of_our_words(self):
+        text = r"'(\\ud800|\\udcff)': a text with a surrogate, which UTF-8 does not have; correct it$"
+        path = r"^'(a\\x00b|\\ud800)': no path has a NUL or a surrogate in it; correct the name$"
+        for pattern, call in (
+                (text, lambda: binade.report({"\udcff": X})), (text, lambda: binade.report([("\ud800", X)])),
+                (text, lambda: binade.report(X, formats="\udcff")), (text, lambda: binade.quantize(X, "\udcff")),
+                (text, lambda: binade.quantize(X, "e4m3", rounding="\udcff")), (text, lambda: binade.Format("\udcff")),
+                (text, lambda: binade.arith("\udcff", X, X, format="e4m3")), (text, lambda: binade.show("\ud800", "e4m3")),
+                (text, lambda: binade.train({"\udcff": 1})), (text, lambda: binade.autocast("\udcff")),
+                (path, lambda: binade.report("a\0b")), (path, lambda: binade.report(["a\0b"])),
+                (path, lambda: binade.report("\ud800")), (path, lambda: binade.main(["report", "a\0b"])),
+                (path, lambda: binade.report({"a": X}).save("a\0b")), (path, lambda: binade.sweep("a\0b", "x")),
+                (path, lambda: binade.RangeSummary().add("a\0b"))):
+            with self.subTest(pattern), self.assertRaisesRegex(ValueError, pattern) as raised:
+                call()
+            self.assertIs(type(raised.exception), ValueError)
+
     def test_refusals_are_one_line_of_the_right_kind(self):
         loop, nested = [], {}
         loop.append(loop)
@@ -63,8 +80,6 @@ class Arguments(unittest.TestCase):
                  lambda: binade.explain(X, X, terms="1*1", element=(0, 0), **PRODUCT)),
                 (ValueError, "alpha: an integer beyond", lambda: binade.GemmModel(**PRODUCT, alpha=10**400)),
                 (ValueError, "beyond binary64", lambda: scaler.scale(10**400)),
-                (ValueError, "surrogates not allowed", lambda: binade.report({"\ud800": X})),
-                (ValueError, "surrogates not allowed", lambda: binade.show("\ud800", "e4m3")),
                 (RecursionError, "", lambda: scaler.scale(loop)),
                 (RecursionError, "", lambda: binade.train(nested)),
                 (ValueError, "growth_interval: a whole number below", lambda: binade.GradScaler(growth_interval=1e300)),

@@ -25,8 +25,18 @@ TEST_CASE("values are as written, keys in their order") {
 TEST_CASE("what is no JSON is refused with the name of the text") {
   for (const char* text : {"", "{", "[1,]", "NaN", "1e999", "{} {}", "\"\xff\""}) {
     CAPTURE(text);
-    CHECK(test::has(error_in_text(text), "file: no JSON: "));
+    CHECK(test::has(error_in_text(text), "file: "));
+    CHECK_FALSE(test::has(error_in_text(text), "exception"));
   }
+  CHECK(error_in_text("{\"a\": 1,\n \"b\": }") ==
+        "file: no JSON: '}' at line 2, column 7; correct it there, or just before");
+  CHECK(error_in_text("") ==
+        "file: no JSON: the text ends at line 1, column 1; correct it there, or just before");
+  CHECK(error_in_text("[\n\n1") ==
+        "file: no JSON: the text ends at line 3, column 2; correct it there, or just before");
+  CHECK(error_in_text("\"\xff\"") ==
+        R"(file: no JSON: '\xff' at line 1, column 2; correct it there, or just before)");
+  CHECK(error_in_text("[1e999]") == "file: a number beyond binary64's range; write it smaller");
 }
 
 TEST_CASE("a key that one object has twice is refused, in two objects it is taken") {

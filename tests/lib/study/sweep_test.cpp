@@ -7,12 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <thread>
 
+#include "lib/io/fnv.h"
 #include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
@@ -63,6 +66,15 @@ std::map<std::string, std::uint64_t> read_data() {
 
 const SweepJob job{&check, &root, {"root", "error"}, &read_data};
 
+std::string digest_of(const std::string& text) {
+  Fnv1a hash;
+  hash.add(text);
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx",
+                static_cast<unsigned long long>(hash.value()));
+  return digits.data();
+}
+
 /// Returns the file of a sweep that was not interrupted.
 std::string whole() {
   const test::Folder folder;
@@ -87,6 +99,10 @@ TEST_CASE("the file has a header and a line for each run in the order of the gri
       R"({"run":1,"settings":{"of":2,"start":0.5,"steps":40},"result":{"root":1.414213562)"));
   CHECK(lines[12].starts_with(R"({"run":11,"settings":{"of":7,"start":100,"steps":40},)"));
   CHECK(has(lines[1], "\"none\":null"));
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::size_t at = lines[i].find(R"(,"digest":")");
+    CHECK(ordered_json::parse(lines[i])["digest"] == digest_of(lines[i].substr(0, at) + "}"));
+  }
 }
 
 TEST_CASE("a sweep that is done runs nothing again and gives the same results") {
@@ -254,6 +270,39 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
     CHECK(has(error, "name another file, or delete this one"));
     CHECK(slurp(path) == bytes);
   }
+}
+
+TEST_CASE("a line in which a bit was flipped, or whose result is another one, is refused") {
+  const test::Folder folder;
+  const std::string text = whole();
+  const std::size_t second = text.find('\n', text.find('\n') + 1) + 1;
+  const std::size_t third = text.find('\n', second) + 1;
+  const auto is_refused = [&](const std::string& bytes) {
+    const std::string path = folder.write("a.jsonl", bytes);
+    const std::string error = error_of([&] { run_sweep(spec(), path, job); });
+    CHECK(slurp(path) == bytes);
+    return error ==
+           path +
+               ": line 3 is not run 2 of this sweep as it was written; delete it and the "
+               "lines behind it to go on from there, name another file, or delete this one "
+               "to start anew";
+  };
+  for (std::size_t at = second; at < third; ++at) {
+    std::string bytes = text;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << at % 7));
+    CAPTURE(at);
+    CHECK(is_refused(bytes));
+  }
+  const std::size_t result = text.find("\"result\":", second) + 9;
+  const std::size_t digest = text.find(",\"digest\"", second);
+  for (const char* other : {"[1]", "true", R"({"root":1,"error":0})", R"({"a":1})"}) {
+    CHECK(is_refused(text.substr(0, result) + other + text.substr(digest)));
+  }
+  CHECK(is_refused(text.substr(0, digest - 1) + ",\"more\":1" + text.substr(digest - 1)));
+  CHECK(is_refused(text.substr(0, digest) + text.substr(third - 2)));
+  folder.write("a.jsonl", text.substr(0, second));
+  CHECK(run_sweep(spec(), folder / "a.jsonl", job).found == 1);
+  CHECK(slurp(folder / "a.jsonl") == text);
 }
 
 TEST_CASE("a result is an object even where a job names no key of it") {
