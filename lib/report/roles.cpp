@@ -237,9 +237,11 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
       named_, [](const NamedTensor& t) { return tells_gradient(t) && !t.binds_scale; }));
   if (unbound > 0) {
     const auto first = std::ranges::find(named_, false, &NamedTensor::binds_scale);
-    words.push_back(fmt::format(
-        "{} gradient{} of what a narrow format never holds (first {}) bind{} no scale.", unbound,
-        unbound == 1 ? "" : "s", printable(first->place.info().name, 60), unbound == 1 ? "s" : ""));
+    words.push_back(
+        fmt::format("{} gradient{} of what a narrow format never holds, or of rounding alone "
+                    "(first {}) bind{} no scale.",
+                    unbound, unbound == 1 ? "" : "s", printable(first->place.info().name, 60),
+                    unbound == 1 ? "s" : ""));
   }
   if (!any_gradient_) {
     std::string told;

@@ -2,6 +2,7 @@
 #
 # What a watched run reports: alerts, updates that weights lose, windows, advice, reports and files, names; the examples of docstrings and of READMEs;
 # counting on a GPU, which is emulated. SKIP without torch. watch_findings_test.py BINADE
+import collections
 import doctest
 import importlib
 import os
@@ -20,9 +21,11 @@ except ImportError as error:
 
 import readmes
 from binade.torch import Run, Window
+from binade.torch._advice import asked_to_be_held
 from binade.torch._bound import Bound as StepBound
 from binade.torch._bound import origin_of
 from binade.torch._lost_updates import Picked, known_as, sizes_in_ulps, wanted
+from binade.torch._residues import residues
 from binade.torch._run import Layer
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
@@ -469,9 +472,9 @@ def loss_of(logits, labels):
 
 
 class Bound(CliCase):
-    def advice(self, inside, narrow):
+    def advice(self, inside, narrow, dtype=torch.float32):
         torch.manual_seed(3)
-        model = Head()
+        model = Head().to(dtype)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         with binade.torch.watch(model, optimizer, every=1) as w:
             for _ in range(3):
@@ -496,6 +499,11 @@ class Bound(CliCase):
             self.assertIn("bind no loss scale, since they stay in FP32 under autocast: Head.loss dAct, words dW", str(inside))
             self.assertEqual(inside.keep_fp32, outside.keep_fp32)
 
+    def test_a_run_in_bfloat16_is_judged_as_one_in_float32(self):
+        wide, narrow = self.advice(True, False), self.advice(True, False, torch.bfloat16)
+        self.assertEqual(wide.to_dict()["unbound"], narrow.to_dict()["unbound"])
+        self.assertEqual(wide.loss_scale["binding_max"], narrow.loss_scale["binding_max"])
+
     def test_what_ends_a_model_binds_a_scale_where_it_is_cast(self):
         class Model(torch.nn.Module):
             def __init__(self, end):
@@ -507,7 +515,7 @@ class Bound(CliCase):
 
         for end, narrow, binds in ((lambda x: x.log_softmax(-1), False, False), (lambda x: x.float().log_softmax(-1), True, False),
                                    (lambda x: x.float(), True, True), (lambda x: x.float().sin(), True, False),
-                                   (lambda x: x.sin(), False, True)):
+                                   (lambda x: x.sin(), False, True), (lambda x: x.bfloat16().log_softmax(-1), False, False)):
             model = Model(end)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             with binade.torch.watch(model, optimizer, every=1) as w:
@@ -519,9 +527,9 @@ class Bound(CliCase):
             self.assertTrue(w.layers["head", "dAct"].binds)
             self.assertTrue(w.layers["head", "dW"].binds)
 
-    def test_a_scalar_that_is_narrow_binds_a_scale(self):
+    def test_a_scalar_binds_a_scale_in_float16_alone(self):
         scalar = torch.ones((), requires_grad=True)
-        for dtype, binds in ((torch.float32, False), (torch.float16, True)):
+        for dtype, binds in ((torch.float32, False), (torch.bfloat16, False), (torch.float16, True)):
             loss = scalar.to(dtype)
             self.assertEqual(StepBound().output_binds(origin_of(loss), torch.ones((), dtype=dtype)), binds)
 
@@ -539,10 +547,64 @@ class Bound(CliCase):
         self.assertEqual((advice.loss_scale["status"], advice.keep_fp32), ("ok", []))
         self.assertIn("Not asked to be saved: 1 gradient of weights", str(advice))
 
+    def test_rounding_is_told_from_small_gradients_in_bfloat16(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.early, self.before, self.norm, self.head = (
+                    torch.nn.Linear(8, 16), torch.nn.Linear(16, 16), torch.nn.BatchNorm1d(16), torch.nn.Linear(16, 5))
+
+            def forward(self, x):
+                return self.head(self.norm(self.before(torch.cat((x, x), 1))).relu() + 1e-3 * self.early(x))
+
+        for clip in (None, 1e-3):
+            torch.manual_seed(0)
+            model = Model().to(torch.bfloat16)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                logits = model(torch.randn(64, 8).to(torch.bfloat16))
+                torch.nn.functional.cross_entropy(logits.float(), torch.randint(0, 5, (64,))).backward()
+                if clip:
+                    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+                optimizer.step()
+            advice = w.advise()
+            self.assertLess(w.summary("early.bias", "dW").largest, 2**-9 * w.summary("head", "dW").largest)
+            self.assertEqual(advice.to_dict()["residues"], [{"layer": "before.bias", "role": "dW"}])
+            self.assertIn("leaves where a sum is zero, and that ask for no loss scale: before.bias dW.", " ".join(str(advice).split()))
+            self.assertIn(" 3 gradients of what a narrow format never holds", advice.loss_scale["basis"])  # the norm's, too
+            held = asked_to_be_held(w.layers, {key: w.summary(*key) for key in w.layers}, w.residues())
+            self.assertEqual([layer in held for layer in (("early.bias", "dW"), ("before.bias", "dW"))], [True, False])
+
+    def test_how_large_rounding_may_be_follows_from_the_format_of_the_terms(self):
+        def counted(*values):
+            return binade.RangeSummary().add(torch.tensor(values))
+
+        of_all = {("a", "dW"): counted(128.0)}
+        for layer, bias in (("a", 2.0), ("b", 2.0**-4), ("c", 2.0**-9), ("d", 2.0**-20)):
+            of_all |= {(layer, "dAct"): counted(*[0.125] * 256), (layer + ".bias", "dW"): counted(bias)}  # terms of norm 2
+        for dtype, left in (("BF16", {"b.bias", "c.bias", "d.bias"}), ("F16", {"c.bias", "d.bias"}), ("F32", set())):
+            layers = {key: Layer(dtype, None) for key in of_all}
+            self.assertEqual(residues(layers, lambda *key: of_all[key]), {(layer, "dW") for layer in left}, dtype)
+        layers = {key: Layer("BF16", None) for key in of_all if key != ("a", "dW")}  # without it, b's is a large share of all
+        self.assertEqual(residues(layers, lambda *key: of_all[key]), {("c.bias", "dW"), ("d.bias", "dW")})
+
+    def test_a_bias_that_fp16_loses_is_kept_only_where_its_output_would_feel_it(self):
+        for size, kept in ((1.0, []), (2.0**-20, ["layer.bias"])):
+            model = torch.nn.Sequential(collections.OrderedDict(layer=torch.nn.Linear(4, 4)))
+            layer = model.layer
+            with torch.no_grad():
+                layer.bias.fill_(2.0**-26)
+                layer.weight.fill_(0.25)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                model(torch.full((2, 4), size)).sum().backward()
+                optimizer.step()
+            self.assertEqual([name for name in w.advise().keep_fp32 if name == "layer.bias"], kept)
+
     def test_advice_in_a_format_with_scales_of_each_tensors_own(self):
         advice = watched().advise(format="e4m3")
         self.assertEqual(advice.loss_scale["format"], "e4m3")
-        self.assertTrue(str(advice).startswith("e4m3 is used with a scale of each tensor's own, not with one loss scale: "))
+        self.assertIn("\ne4m3 is used with a scale of each tensor's own, not with one loss scale: ", str(advice))
 
 
 class Names(CliCase):

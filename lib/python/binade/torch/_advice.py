@@ -13,6 +13,7 @@ from ._alerts import GRADIENTS, log2_of
 from ._ill import eps_text, ill_of, none_kept, with_inside
 from ._lost_updates import lost_rows, lost_text
 from ._order import order_text
+from ._residues import drowns, residues_text
 
 SHOWN = 12  # layers of a list in the text
 HALVES = {"F16": "binary16", "BF16": "bfloat16"}
@@ -37,6 +38,8 @@ class Advice(Document):
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
+    residues      a dict for each layer and role of gradients that are no more than rounding in their own format leaves of zero, as
+                  of a bias before a BatchNorm: they bind no loss scale either
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
     states        what binary16 would lose of each state of the optimizer, unscaled
     lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON
@@ -78,15 +81,17 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     used = [window.loss_scale for window in run.windows if window.loss_scale is not None]
     scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
     at = scale["recommended_log2"] or 0
+    left = run.residues()
     of = {
         "verdict": report["verdict"],
         "loss_scale": scale,
         "formats": formats_of(merged, options, run),
         "not_finite": ill_of(run, merged),
-        "keep_fp32": with_inside(kept(asked_to_be_held(layers, merged), 0 if scale["own_scales"] else at, target_loss), run),
+        "keep_fp32": with_inside(kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), run),
         "eps": run._eps,
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
+        "residues": [{"layer": layer, "role": role} for layer, role in layers if (layer, role) in left],
         "autocast": casts(layers, merged),
         "states": states(run, layers),
         "already_zero": already_zero(layers, merged),
@@ -106,10 +111,10 @@ def formats_of(merged, options, run):
              **({"status": ill[layer, role], "format": None} if (layer, role) in ill else {})} for (layer, role), row in zip(merged, rows)]
 
 
-def asked_to_be_held(layers, merged):
-    """Returns the summaries without those of gradients that are FP32 in any case, and without gradients of weights whose norm is
-    no more of the norm of all than rounding may leave of zero, as the report judges them."""
-    held = {key: summary for key, summary in merged.items() if layers[key].binds is not False}
+def asked_to_be_held(layers, merged, left):
+    """Returns the summaries without those of gradients that are FP32 in any case, and without gradients of weights that rounding
+    may have left of zero: those in `left`, and those whose share of the norm of all is as small, as the report judges it."""
+    held = {key: summary for key, summary in merged.items() if layers[key].binds is not False and key not in left}
     weights = [summary for (_, role), summary in held.items() if role == "dW"]
     total = sum(weights[1:], copy.copy(weights[0])) if weights else None
     return {(layer, role): summary for (layer, role), summary in held.items()
@@ -117,14 +122,17 @@ def asked_to_be_held(layers, merged):
 
 
 def kept(merged, scale_log2, target):
-    """Returns the layers that lose too much in binary16, with their gradients at the loss scale and everything else unscaled."""
+    """Returns the layers that lose too much in binary16, with their gradients at the loss scale and everything else unscaled.
+    What a bias loses below the rounding of the output that it is added to harms nothing."""
     reasons = {}
     for (layer, role), summary in merged.items():
         if not summary.nonzero:
             continue
         fate = summary.becomes("binary16", scale_log2 if role in GRADIENTS else 0)
+        output = merged.get((layer.removesuffix(".bias"), "act")) if role == "weight" and layer.endswith(".bias") else None
+        loses = fate["lost_l2"] > target and (output is None or not drowns(summary, fate["lost_l2"], output))
         for key, bad, words in (("overflow", fate["overflow"]["count"] > 0, f"{fate['overflow']['count']:,} values overflow"),
-                                ("lost_l2", fate["lost_l2"] > target,
+                                ("lost_l2", loses,
                                  f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
             if bad:
                 reasons.setdefault(layer, []).append({"role": role, "what": key, "text": f"{role}: {words}"})
@@ -174,6 +182,7 @@ def text_of(of):
     if of["unbound"]:
         out.append("Gradients that bind no loss scale, since they stay in FP32 under autocast: "
                    f"{listed([' '.join(row.values()) for row in of['unbound']])}.")
+    out += residues_text(of["residues"], listed)
     if of["already_zero"] is not None:
         out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what "
                    "has died among them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which gradients bind a loss scale: those that FP16 or BF16 holds, or would hold under autocast in a run all in FP32."""
+"""Which gradients bind a loss scale: those that FP16 holds, or would hold under autocast in a run in FP32 or BF16."""
 import torch
 
 NARROW = (torch.float16, torch.bfloat16)
@@ -18,12 +18,14 @@ ARITHMETIC = {f"{op}Backward0" for op in ("Mul", "Add", "Sub", "Div")}
 
 
 def origin_of(x):
-    """Returns what there is to know of an output before its gradient comes: (whether it is a wide scalar, its node's name)."""
-    return x.dim() == 0 and x.dtype not in NARROW, type(x.grad_fn).__name__
+    """Returns what there is to know of an output before its gradient comes: (whether it is a scalar that is not
+    FP16, its node's name)."""
+    return x.dim() == 0 and x.dtype != torch.float16, type(x.grad_fn).__name__
 
 
 def parameters_as_is(outputs):
-    """Returns {id of a parameter: whether nothing casts it to a narrow dtype} of those that the outputs come from.
+    """Returns {id of a parameter: whether it is not FP16, and nothing casts it to a narrow dtype} of those that the
+    outputs come from.
 
     What lies behind a checkpoint, or in a compiled graph, is not there.
     """
@@ -39,7 +41,7 @@ def parameters_as_is(outputs):
                 waiting.append(child)
                 continue
             of = child.variable
-            as_is = of.dtype not in NARROW and (name in TAKES_AS_IS or (name in ARITHMETIC and of.dim() == 1))
+            as_is = of.dtype != torch.float16 and (name in TAKES_AS_IS or (name in ARITHMETIC and of.dim() == 1))
             found[id(of)] = found.get(id(of), True) and as_is
     return found
 
@@ -62,12 +64,12 @@ class Bound:
 
     def output_binds(self, origin, gradient):
         """Returns whether an output's gradient binds a scale. Gradients come in the order of the backward pass: what is before
-        all narrow ones is FP32 from the loss on, unless something that is not seen had it in a narrow dtype."""
+        all that binds is FP32 from the loss on, or would be, unless something that is not seen had it in a narrow dtype."""
         scalar, node = origin
         gradient = gradient.detach()
         if scalar:
             return False
-        if not self._begun and gradient.dtype not in NARROW:
+        if not self._begun and gradient.dtype != torch.float16:
             ends = node in ENDS or (self.narrow is not None and node != CAST and
                                     not torch.equal(gradient, gradient.to(self.narrow).to(gradient.dtype)))
             if ends:

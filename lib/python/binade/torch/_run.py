@@ -9,6 +9,7 @@ from .. import _binade
 from .._documents import page, table, text
 from ._advice import advice_of
 from ._nonfinite import scale_text
+from ._residues import residues
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
 
@@ -198,6 +199,10 @@ class Run:
         """The layers without those of gradients that were counted twice, as they are in the loop besides."""
         return {key: of for key, of in self.layers.items() if not key[0].endswith(SCALED)}
 
+    def residues(self):
+        """The (layer, role) of the gradients that rounding may have left of zero, as a set."""
+        return residues(self.of_one_scale(), self.summary)
+
     def _counted(self):
         if not self._windows:
             raise ValueError(f"no watched step is over; steps 0, {self.every}, {2 * self.every} … are watched"
@@ -206,11 +211,13 @@ class Run:
         for window in self._windows:
             out.add_window(window.first, window.last, window.steps, window.loss_scale)
         layers = self.of_one_scale()
+        left = self.residues()
         for window in self._windows:
             for (layer, role), of in layers.items():
                 summary = window.summaries.get((layer, role))
                 if summary is not None:
-                    out.add(window.first, layer, role, of.dtype, of.shape, summary, of.binds is not False)
+                    out.add(window.first, layer, role, of.dtype, of.shape, summary,
+                            of.binds is not False and (layer, role) not in left)
             for layer, counts in window.updates.items():
                 out.add_update(window.first, layer, counts)
         first = self.first_nonfinite()

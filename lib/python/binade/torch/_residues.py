@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients that rounding alone leaves of zero, and weights too small to matter beside what they are added to.
+
+The gradient of a bias is the sum of the gradient of its layer's output. Where that sum is zero, as of a key's bias in attention or of a
+bias before a BatchNorm, its terms' roundings stay: about the unit roundoff of their format times their norm, while sums of other
+gradients have about that norm or more. Measured on models in BF16, in FP16 and under autocast (BERT; convolutions and linear layers
+before norms; attention over 32 to 512 tokens whose values have a large mean, which the softmax's gradient cancels): 0.5 to 45
+roundoffs, and at most 2^-11 of the norm of all gradients of weights in BF16, 2^-14 in FP16; other biases at least 0.4 of their terms'
+norm, but for a classifier of balanced classes (0.015), whose share of the norm of all is larger than such a residue's.
+"""
+import math
+
+UNIT = {"BF16": -9, "F16": -12}  # log2 of the unit roundoff; FP32's residues are below the share that a report takes as zero
+ROUNDINGS = 6  # log2 of how many roundings of the terms a residue may be
+HALF = UNIT["F16"]
+
+
+def norm_log2(summaries):
+    """Returns log2 of the L2 norm of all values together, about, from counts by binade: within a factor of 1.6; -inf of zeros."""
+    rows = [(int(e), int(n)) for summary in summaries for e, n in zip(summary.exponents, summary.counts)]
+    if not rows:
+        return -math.inf
+    top = max(e for e, _ in rows)
+    return top + math.log2(7 / 3 * sum(n * 4.0 ** (e - top) for e, n in rows)) / 2  # 7/3: the mean square within [1, 2)
+
+
+def residues(layers, summary):
+    """Returns the (layer, role) of the gradients of biases that rounding in a narrow format may have left of zero.
+
+    layers: {(layer, role): Layer}. summary(layer, role): of the whole run. A sum is compared with its terms as the sums of other biases
+    are, since what changes the gradients of weights alone, as clipping does, makes all of them smaller.
+    """
+    terms = {key: (key[0].removesuffix(".bias"), "dAct") for key in layers if key[1] == "dW" and key[0].endswith(".bias")}
+    terms = {key: of for key, of in terms.items() if of in layers}
+    if not any(layers[of].dtype in UNIT for of in terms.values()):
+        return set()
+    norms = {key: norm_log2([summary(*key)]) for key in terms}
+    ratios = {key: norms[key] - norm_log2([summary(*of)]) for key, of in terms.items() if norms[key] > -math.inf}
+    if not ratios:
+        return set()
+    usual = min(0.0, sorted(ratios.values())[3 * len(ratios) // 4])
+    whole = norm_log2([summary(*key) for key in layers if key[1] == "dW"])
+    units = {key: UNIT.get(layers[terms[key]].dtype, -math.inf) for key in ratios}
+    return {key for key, ratio in ratios.items()
+            if ratio <= usual + units[key] + ROUNDINGS and norms[key] <= whole + units[key]}
+
+
+def drowns(bias, lost, output):
+    """Returns whether what a format makes zero of a bias, a share `lost` of its norm, is below the rounding of FP16 of the output that
+    the bias is added to."""
+    if not lost or not output.nonzero:
+        return not lost
+    return (norm_log2([bias]) + math.log2(lost) - math.log2(bias.values) / 2
+            <= norm_log2([output]) - math.log2(output.values) / 2 + HALF)
+
+
+def residues_text(rows, listed):
+    if not rows:
+        return []
+    return ["Gradients that are no more than rounding in their own format leaves where a sum is zero, and that ask for no loss scale: "
+            f"{listed([' '.join(row.values()) for row in rows])}."]
