@@ -28,6 +28,7 @@
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/calls.h"
+#include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/range/event_columns.h"
 #include "lib/text/error.h"

@@ -219,6 +219,7 @@ class Gaps(CliCase):
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0) if make is None else Keeps(model.parameters(), make)
         with binade.torch.watch(model, optimizer, every=1) as w:
             for _ in range(2):
+                model.zero_grad()
                 (call or model)(torch.ones(3, 4) if x is None else x).abs().sum().backward()
                 optimizer.step()
         return w
