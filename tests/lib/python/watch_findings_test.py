@@ -630,6 +630,7 @@ class Untrained(CliCase):
                 ("a branch that begins with zeros", branch(), {"steps": 2}),
                 ("it and a warm-up from 0", branch(), {"steps": 2, "lr": lambda step: 0.01 * step}),
                 ("it and a learning rate of 0", branch(), {"lr": lambda step: 0.0}),
+                ("one step", torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU()), {"steps": 1}),
                 ("padding", Calls(lambda self, x: self.b(self.a(tokens)), a=torch.nn.Embedding(5, 4, padding_idx=0), b=linear()), {}),
                 ("heads in turn", Calls(lambda self, x: torch.stack([self.b(self.a(x)), self.c(self.a(x))]), **heads),
                  {"loss": lambda y, step: y[step % 2].square().mean()}),
