@@ -600,16 +600,25 @@ class Untrained(CliCase):
             Calls(lambda self, x: torch.relu(self.b(torch.tanh(self.a(x)))), a=linear(), b=linear(8, 2, bias=-9)), every=2)
         self.assertEqual((layers, zeros, negative), ({"a": 2, "b": 2}, ["Calls"], ["b"]))
 
+        # Outputs that are negative for their bias, with gradients, are no cause.
+        layers, _, negative, _, _ = self.untrained(torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), linear(8, 2, bias=-1)))
+        self.assertEqual((layers, negative), ({"0": 4, "2": 4}, ["0"]))
+
     def test_layers_before_a_saturated_activation_do_not_learn(self):
         layers, _, negative, _, text = self.untrained(torch.nn.Sequential(linear(bias=9), torch.nn.Hardtanh(), linear(8, 2)))
         self.assertEqual((layers, negative), ({"0": 4}, []))
         self.assertNotIn("ReLU", text)
+        self.assertIn("Whether that is meant is not known", text)
 
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),
                                                        loss=lambda y, step: y.float().mean() * 1e-9)
         self.assertEqual((layers, underflow), ({"a": 4}, ["a"]))
         self.assertIn("may have become zero in FP16", text)
+        layers, zeros, _, underflow, text = self.untrained(
+            Calls(lambda self, x: self.b(self.a(x * 1e-12).float()), a=Half(4, 8, bias=False), b=linear(8, 2)))
+        self.assertEqual((layers, zeros, underflow), ({"b": 4}, ["a"], ["a"]))
+        self.assertIn("Which layers need FP32 is not known where FP16 may have made zeros: a.", text)
 
     def test_layers_of_healthy_trainings_learn(self):
         tokens = torch.tensor([[0, 1, 2], [0, 0, 3]])
@@ -662,7 +671,8 @@ class Underflow(CliCase):
         layer.dtype, layer.then = dtype, then
         of, text = advised(Calls(lambda self, x: self.fc(x), fc=layer), x=torch.randn(64, 4) * scale)
         rows = [reason for row in of["keep_fp32"] for reason in row["reasons"] if reason["what"] == "underflow"]
-        self.assertEqual("No layer needs FP32 for its range." in text, not of["keep_fp32"])
+        self.assertEqual("No layer needs FP32 for its range." in text,
+                         not of["keep_fp32"] and not of["untrained"]["underflow"])
         self.assertEqual("its outputs underflow" in text, bool(rows))
         return rows
 

@@ -32,8 +32,9 @@ class Advice(Document):
                   "all zero" or "no finite value"
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing; skipped: steps that a scaler skipped; lines: all that in words
-    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; zeros: layers whose
-                  outputs were; negative: those of `layers` whose outputs were all negative; underflow: where FP16 may have made zeros
+    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; zeros: layers
+                  whose outputs were; negative: those of `layers` whose outputs were all negative, as before a dead ReLU;
+                  underflow: layers of which FP16 may have made the zeros
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
                   and those in which an op overflowed, made NaN or made zero what is not, with reasons
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
@@ -189,7 +190,7 @@ def text_of(of):
     out.append("Narrowest of e4m3, e5m2, binary16, bfloat16 whose range serves, with a scale of its own:")
     for (role, what), names in sorted(by_format.items()):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
-    out += kept_text(of["keep_fp32"]) or [none_kept(of["not_finite"])]
+    out += kept_text(of["keep_fp32"]) or [none_kept(of["not_finite"], of["untrained"]["underflow"])]
     out += eps_text(of["eps"])
     out += autocast_text(of["autocast"])
     ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3),

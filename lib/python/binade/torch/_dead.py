@@ -4,10 +4,10 @@ import math
 
 
 def untrained(run, layers, merged):
-    """Returns a dict: layers, a list of {layer, steps}, the weights whose gradients were all zero in all counted steps, at least two;
-    zeros, the layers whose outputs were all zero; negative, those of `layers` whose outputs were all negative; underflow, those
-    whose outputs, or the gradients of these, were all zero in FP16, in which they may have become so. The last three are empty
-    where the first is.
+    """Returns a dict: layers, a list of {layer, steps}, the weights whose gradients were all zero in all counted steps, at least
+    two; zeros, the layers whose outputs were all zero; negative, those of `layers` whose outputs were all negative and had no
+    gradient; underflow, if there are no such, those whose outputs, or the gradients of these, were all zero in FP16, in which they
+    may have become so. The last three are empty where the first is.
 
     merged: {(layer, role): RangeSummary} of the whole run. A vector, as a bias, is left out: it may have no gradient by its
     mathematics, such as a bias before a BatchNorm. So is a weight whose module did not run forward and backward, and one of which
@@ -27,14 +27,12 @@ def untrained(run, layers, merged):
         return {"layers": [], "zeros": [], "negative": [], "underflow": []}
     zeros = [layer for layer, role in merged if role == "act" and layers[layer, role].shape != () and (layer, "dAct") in merged
              and all_zero(merged[layer, role])]
-    may_underflow = [(owner, "dAct") for owner in owners.values()]
-    may_underflow += [(layer, "act") for layer in zeros if (layer, "weight") in merged]
-    return {
-        "layers": found, "zeros": zeros,
-        "negative": [layer for layer, owner in owners.items() if (owner, "act") in merged and all_negative(merged[owner, "act"])],
-        "underflow": list(dict.fromkeys(key[0] for key in may_underflow
-                                        if layers[key].dtype == "F16" and all_zero(merged[key]))),
-    }
+    negative = [layer for layer, owner in owners.items() if (owner, "act") in merged and all_negative(merged[owner, "act"])
+                and all_zero(merged[owner, "dAct"])]
+    narrow = [] if negative else [(owner, "dAct") for owner in owners.values()] + [
+        (layer, "act") for layer in zeros if (layer, "weight") in merged and not all_zero(merged[layer, "weight"])]
+    underflow = dict.fromkeys(key[0] for key in narrow if layers[key].dtype == "F16" and all_zero(merged[key]))
+    return {"layers": found, "zeros": zeros, "negative": negative, "underflow": list(underflow)}
 
 
 def changed(run, merged):
@@ -78,4 +76,6 @@ def untrained_text(of, listed):
     elif of["underflow"]:
         line += (f" The outputs of {listed(of['underflow'])}, or the gradients of these, may have become zero in FP16: a run in FP32, "
                  "or one with a larger loss scale, tells.")
+    elif not of["zeros"]:
+        line += " Whether that is meant is not known: a saturated activation passes no gradient, nor does a softmax of one element."
     return [line]
