@@ -30,7 +30,7 @@ def untrained(run, layers, merged):
     negative = [layer for layer, owner in owners.items() if (owner, "act") in merged and all_negative(merged[owner, "act"])
                 and all_zero(merged[owner, "dAct"])]
     narrow = [] if negative else [(owner, "dAct") for owner in owners.values()] + [
-        (layer, "act") for layer in zeros if (layer, "weight") in merged and not all_zero(merged[layer, "weight"])]
+        (layer, "act") for layer in zeros if (layer, "weight") in merged]
     underflow = dict.fromkeys(key[0] for key in narrow if layers[key].dtype == "F16" and all_zero(merged[key]))
     return {"layers": found, "zeros": zeros, "negative": negative, "underflow": list(underflow)}
 
