@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a watched run reports: alerts, updates that weights lose, windows, advice, reports and files, names; the examples of docstrings and of READMEs;
-# counting on a GPU, which is emulated. SKIP without torch. watch_findings_test.py BINADE
+# What a watched run reports: alerts, updates that weights lose, layers that do not learn, outputs that underflow, windows, advice,
+# reports and files, names; the examples of docstrings and of READMEs; counting on a GPU, which is emulated. SKIP without torch.
+# watch_findings_test.py BINADE
 import collections
 import doctest
 import importlib
@@ -605,6 +606,160 @@ class Bound(CliCase):
         advice = watched().advise(format="e4m3")
         self.assertEqual(advice.loss_scale["format"], "e4m3")
         self.assertIn("\ne4m3 is used with a scale of each tensor's own, not with one loss scale: ", str(advice))
+
+
+class Calls(torch.nn.Module):
+    """A function of modules, which it has under their names."""
+
+    def __init__(self, function, **modules):
+        super().__init__()
+        self.function = function
+        for name, module in modules.items():
+            self.add_module(name, module)
+
+    def forward(self, x):
+        return self.function(self, x)
+
+
+def advised(model, x=None, steps=4, every=1, loss=lambda y, step: y.float().square().mean(), lr=lambda step: 0.01):
+    """Trains by SGD, with gradients that zero_grad() makes zeros, not None; returns the Advice and its text without line breaks."""
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.01)
+    with binade.torch.watch(model, optimizer, every=every) as w:
+        for step in range(steps):
+            optimizer.param_groups[0]["lr"] = lr(step)
+            loss(model(torch.ones(3, 4) if x is None else x), step).backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=False)
+    advice = w.advise()
+    return advice.to_dict(), " ".join(str(advice).split())
+
+
+def linear(inputs=4, outputs=8, weight=None, bias=None):
+    out = torch.nn.Linear(inputs, outputs)
+    with torch.no_grad():
+        out.weight if weight is None else out.weight.fill_(weight)
+        out.bias if bias is None else out.bias.fill_(bias)
+    return out
+
+
+class Untrained(CliCase):
+    def setUp(self):
+        torch.manual_seed(0)
+
+    def untrained(self, *args, **options):
+        of, text = advised(*args, **options)
+        rows = of["untrained"]
+        self.assertEqual(bool(rows["layers"]), "Layers that do not learn" in text)
+        return {row["layer"]: row["steps"] for row in rows["layers"]}, rows["zeros"], rows["negative"], rows["underflow"], text
+
+    def test_layers_around_a_dead_relu_do_not_learn(self):
+        layers, zeros, negative, underflow, text = self.untrained(
+            torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), linear(8, 2)))
+        self.assertEqual((layers, zeros, negative, underflow), ({"0": 4, "2": 4}, ["1"], ["0"], []))
+        self.assertIn("no gradient reached 0, 2; it was nothing but zeros in all 4 counted steps. All outputs of 1 were zero. "
+                      "All outputs of 0 were negative, of which a ReLU makes zeros: it is dead", text)
+        # Of a function no output is seen; and behind the last layer nothing is left that changes.
+        layers, zeros, negative, _, _ = self.untrained(
+            Calls(lambda self, x: torch.relu(self.b(torch.tanh(self.a(x)))), a=linear(), b=linear(8, 2, bias=-9)), every=2)
+        self.assertEqual((layers, zeros, negative), ({"a": 2, "b": 2}, ["Calls"], ["b"]))
+
+        # Outputs that are negative for their bias, with gradients, are no cause.
+        layers, _, negative, _, _ = self.untrained(torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), linear(8, 2, bias=-1)))
+        self.assertEqual((layers, negative), ({"0": 4, "2": 4}, ["0"]))
+
+    def test_layers_before_a_saturated_activation_do_not_learn(self):
+        layers, _, negative, _, text = self.untrained(torch.nn.Sequential(linear(bias=9), torch.nn.Hardtanh(), linear(8, 2)))
+        self.assertEqual((layers, negative), ({"0": 4}, []))
+        self.assertNotIn("ReLU", text)
+        self.assertIn("Whether that is meant is not known", text)
+
+    def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
+        layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),
+                                                       loss=lambda y, step: y.float().mean() * 1e-9)
+        self.assertEqual((layers, underflow), ({"a": 4}, ["a"]))
+        self.assertIn("may have become zero in FP16", text)
+        layers, zeros, _, underflow, text = self.untrained(
+            Calls(lambda self, x: self.b(self.a(x * 1e-12).float()), a=Half(4, 8, bias=False), b=linear(8, 2)))
+        self.assertEqual((layers, zeros, underflow), ({"b": 4}, ["a"], ["a"]))
+        self.assertIn("Which layers need FP32 is not known where FP16 may have made zeros: a.", text)
+
+    def test_layers_of_healthy_trainings_learn(self):
+        tokens = torch.tensor([[0, 1, 2], [0, 0, 3]])
+        frozen = torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+        for name in (0, 2):
+            frozen[name].requires_grad_(False)
+        heads = {"a": linear(), "b": torch.nn.Linear(8, 2), "c": torch.nn.Linear(8, 2)}
+        partly = linear()
+        with torch.no_grad():
+            partly.bias[:7] = -9
+            partly.bias[7] = 9
+
+        def branch():
+            return Calls(lambda self, x: x + self.b(self.a(x)), a=linear(4, 8), b=linear(8, 4, 0.0, 0.0))
+
+        for name, model, options in (
+                ("frozen", frozen, {}),
+                ("a branch that begins with zeros", branch(), {"steps": 2}),
+                ("it and a warm-up from 0", branch(), {"steps": 2, "lr": lambda step: 0.01 * step}),
+                ("it and a learning rate of 0", branch(), {"lr": lambda step: 0.0}),
+                ("one step", torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU()), {"steps": 1}),
+                ("padding", Calls(lambda self, x: self.b(self.a(tokens)), a=torch.nn.Embedding(5, 4, padding_idx=0), b=linear()), {}),
+                ("heads in turn", Calls(lambda self, x: torch.stack([self.b(self.a(x)), self.c(self.a(x))]), **heads),
+                 {"loss": lambda y, step: y[step % 2].square().mean()}),
+                ("a head of steps that are not counted", Calls(lambda self, x: (self.b(self.a(x)), self.c(self.a(x))), **heads),
+                 {"loss": lambda y, step: y[step % 2].square().mean(), "every": 2, "steps": 6}),
+                ("zeros in some steps", torch.nn.Sequential(linear(), linear(8, 2)),
+                 {"loss": lambda y, step: y.square().mean() * (step % 2)}),
+                ("dropout", torch.nn.Sequential(linear(), torch.nn.Dropout(0.9), torch.nn.Linear(8, 2)), {}),
+                ("dead units beside one that lives", torch.nn.Sequential(partly, torch.nn.ReLU(), torch.nn.Linear(8, 2)), {}),
+                ("a bias without gradient", Calls(lambda self, x: (lambda y: y - y.mean(0))(self.a(x)), a=linear()),
+                 {"x": torch.randn(4, 4), "loss": lambda y, step: y.abs().sum()})):
+            with self.subTest(name):
+                self.assertEqual(self.untrained(model, **options)[:4], ({}, [], [], []))
+
+
+class Half(torch.nn.Linear):
+    """A layer whose outputs have another dtype than its weights, as under autocast."""
+
+    dtype, then = torch.float16, staticmethod(lambda y: y)
+
+    def forward(self, x):
+        return self.then(super().forward(x)).to(self.dtype)
+
+
+class Underflow(CliCase):
+    def reasons(self, scale, dtype=torch.float16, then=lambda y: y):
+        torch.manual_seed(0)
+        layer = Half(4, 64, bias=False)
+        layer.dtype, layer.then = dtype, then
+        of, text = advised(Calls(lambda self, x: self.fc(x), fc=layer), x=torch.randn(64, 4) * scale)
+        rows = [reason for row in of["keep_fp32"] for reason in row["reasons"] if reason["what"] == "underflow"]
+        self.assertEqual("No layer needs FP32 for its range." in text,
+                         not of["keep_fp32"] and not of["untrained"]["underflow"])
+        self.assertEqual("its outputs underflow" in text, bool(rows))
+        return rows
+
+    def test_outputs_of_few_bits_need_fp32(self):
+        for scale in (2e-8, 1e-7, 4e-7):  # outputs of about 1/3, 2 and 4 of the smallest subnormals
+            (reason,) = self.reasons(scale)
+            self.assertRegex(reason["text"], r"act: its outputs underflow: [\d.]+ % are zero and [\d.]+ % subnormal in binary16, the "
+                                             r"largest is [\d.]+e-0[678]$")
+        self.assertEqual(len(self.reasons(1e-7, then=torch.relu)), 1)
+        for least, found in ((2.0**-133, ["fc"]), (2.0**-129, [])):
+            tiny = binade.RangeSummary(formats=[]).add(torch.tensor([0.0, 0.0, least, 3 * least], dtype=torch.double).numpy())
+            run = Run(1, [Window(0, 0, 1, None, {("fc", "act"): tiny})], {("fc", "act"): Layer("BF16", (4,))})
+            self.assertEqual([row["layer"] for row in run.advise().to_dict()["keep_fp32"]
+                              if "underflow" in {reason["what"] for reason in row["reasons"]}], found)
+
+    def test_outputs_of_healthy_layers_do_not_underflow(self):
+        for name, options in (
+                ("subnormal with more bits than E4M3", {"scale": 4e-6}), ("ReLU", {"scale": 1.0, "then": torch.relu}),
+                ("dropout", {"scale": 1.0, "then": lambda y: torch.nn.functional.dropout(y, 0.9)}),
+                ("attention weights", {"scale": 20.0, "then": lambda y: y.softmax(1)}), ("zeros", {"scale": 0.0}),
+                ("one normal value", {"scale": 1e-7, "then": lambda y: torch.cat([y, torch.ones_like(y[:, :1])], 1)}),
+                ("bfloat16", {"scale": 1e-7, "dtype": torch.bfloat16}), ("float32", {"scale": 1e-7, "dtype": torch.float32})):
+            with self.subTest(name):
+                self.assertEqual(self.reasons(**options), [])
 
 
 class Names(CliCase):

@@ -10,13 +10,14 @@ import textwrap
 from .. import _binade
 from .._documents import Document, page, table
 from ._alerts import GRADIENTS, log2_of
+from ._dead import untrained, untrained_text
 from ._ill import eps_text, ill_of, none_kept, with_inside
 from ._lost_updates import lost_rows, lost_text
 from ._order import order_text
 from ._residues import drowns, residues_text
+from ._underflow import HALVES, with_underflow
 
 SHOWN = 12  # layers of a list in the text
-HALVES = {"F16": "binary16", "BF16": "bfloat16"}
 
 
 class Advice(Document):
@@ -33,8 +34,11 @@ class Advice(Document):
                   op inside did or made zero what is not
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing; skipped: steps that a scaler skipped; lines: all that in words
-    keep_fp32     the layers that FP16 harms even at the recommended loss scale, and those in which an op overflowed, made NaN or
-                  made zero what is not, with reasons
+    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; zeros: layers
+                  whose outputs were; negative: those of `layers` whose outputs were all negative, as before a dead ReLU;
+                  underflow: layers of which FP16 may have made the zeros
+    keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
+                  and those in which an op overflowed, made NaN or made zero what is not, with reasons
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
@@ -87,7 +91,9 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "loss_scale": scale,
         "formats": formats_of(merged, options, run),
         "not_finite": ill_of(run, merged),
-        "keep_fp32": with_inside(kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), run),
+        "untrained": untrained(run, layers, merged),
+        "keep_fp32": with_inside(with_underflow(
+            kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), run),
         "eps": run._eps,
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
@@ -177,7 +183,8 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["not_finite"]["lines"], *order_text(of["mistakes"]), *lost_text(of["lost_updates"], listed), *of["verdict"]["text"],
+    out = [*of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
+           *lost_text(of["lost_updates"], listed), *of["verdict"]["text"],
            f"{scale_head(scale)} {scale['reason']}"]
     if of["unbound"]:
         out.append("Gradients that bind no loss scale, since they stay in FP32 under autocast: "
@@ -199,7 +206,7 @@ def text_of(of):
     out.append("Narrowest of e4m3, e5m2, binary16, bfloat16 whose range serves, with a scale of its own:")
     for (role, what), names in sorted(by_format.items()):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
-    out += kept_text(of["keep_fp32"]) or [none_kept(of["not_finite"])]
+    out += kept_text(of["keep_fp32"]) or [none_kept(of["not_finite"], of["untrained"]["underflow"])]
     out += eps_text(of["eps"])
     out += autocast_text(of["autocast"])
     ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3),
