@@ -75,5 +75,5 @@ def reduced(run, group, replicated):
         found += [(event.step, rank, event) for event in events]
     found.sort(key=lambda row: row[:2])
     out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
-    out._inside, out._meant, out._eps = inside, meant, run._eps
+    out._inside, out._meant, out._eps, out._skips = inside, meant, run._eps, run._skips
     return out

@@ -9,6 +9,7 @@ from .. import _binade
 from .._documents import page, table, text
 from ._advice import advice_of
 from ._nonfinite import scale_text
+from ._scaler_hooks import Skips
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
 
@@ -117,6 +118,7 @@ class Run:
         self._inside = {}  # layer: what was seen inside of it, texts as keys
         self._meant = set()  # layers whose Inf is meant
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
+        self._skips = Skips()
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 
     @property

@@ -18,6 +18,7 @@ from ._nonfinite import MOST
 from ._optimizer_hooks import held_by
 from ._ranks import reduced
 from ._run import SCALED, Run, Windows
+from ._scaler_hooks import Skips
 from ._alerts import GRADIENTS, ROLES, AlertRule, write_window
 from ._tensors import Counter
 
@@ -37,6 +38,7 @@ class Plan:
     harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
     inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, texts as keys
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
+    skips: Skips = dataclasses.field(default_factory=Skips)
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
@@ -123,7 +125,7 @@ class Watch(Run):
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
-                          harmless=self._meant, inside=self._inside, eps=self._eps)
+                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
@@ -161,6 +163,8 @@ class Watch(Run):
             for scaler in self._scalers():
                 if not hooks.attach_scaler(scaler):
                     hooks.note("steps that the scaler skips are not seen: call w.step()")
+            if self._scaler is not None:
+                hooks.find_scalers(by_scale=isinstance(self._scaler, str))
             if self._optimizers is None:
                 hooks.find_optimizers()
             else:
