@@ -262,7 +262,9 @@ class Order:
             if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
                 self._on(self._checkers, "clip", number, limit)
 
-    def updated(self, scaler):
+    def updated(self, scaler, sets):
+        """sets: whether the loop gave the scale, which wants no check of gradients."""
+        self._others = self._others or sets
         for number, optimizer in enumerate(self._optimizers, 1):
             if number not in self._used and not has_gradient(optimizer):
                 self._on([id(scaler)], "zero_grad", number)  # the backward passes so far did not reach it

@@ -115,7 +115,7 @@ class OrderHooks:
             self._saw(self._order.step_ends, unwrapped_optimizer(optimizer))
 
     def _order_of_update(self, scaler, inner, *args, **kwargs):
-        self._saw(self._order.updated, scaler)
+        self._saw(self._order.updated, scaler, (*args, *kwargs.values(), None)[0] is not None)
         return inner(*args, **kwargs)
 
 

@@ -50,7 +50,7 @@ class Skips:
 
 
 class ScalerHooks:
-    """The part of Hooks that finds scalers while the loop runs."""
+    """The part of Hooks that finds scalers while the loop runs. Of watches within each other, the inner one finds them."""
 
     def find_scalers(self, by_scale):
         """Attaches hooks to enabled GradScalers as they are called. by_scale: at the first scale(), else at a step() of an optimizer that

@@ -49,8 +49,9 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
     model: a torch.nn.Module, or a dict {name: Module} of several that train together.
     optimizer: one or a list; None: those in the process that hold the model's parameters, which are looked for when watching
         begins and again at the first backward pass.
-    scaler: the GradScaler, or any object with get_scale(); "find": those in the process, each from the first call of its scale()
-        on; None: there is none.
+    scaler: the GradScaler, or any object with get_scale(); "find": those in the process, also those made while watching, each
+        from the first call of its scale() on; None: there is none. Where one is given, others count from their first step() of a
+        watched optimizer on.
     every: steps 0, every, 2·every … are counted. A step is over when every optimizer has stepped, or its step was skipped by the
         scaler. A loop in which one of them seldom steps must call w.step() at the end of each step.
     gradients: "unscaled": gradients are divided by the loss scale in use; "scaled": they are counted as they are in the loop;
