@@ -530,19 +530,22 @@ class Scalers(CliCase):
 
     def run_with(self, make, steps=6, each=2, kind=binade.torch.LossScaler, given=None, **options):
         """Watches a loop that makes a new scaler for each few steps, whose loss overflows while make(step) is large."""
-        loop = Loop(False)
+        loop, made = Loop(False), []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with binade.torch.watch(loop.model, loop.optimizers, scaler=given or "find", every=2, **options) as w:
                 for step in range(steps):
                     if step % each == 0:
                         loop.scaler = kind(init_scale=2.0**16)
+                        made.append(loop.scaler)
                     loop.optimizers[0].zero_grad()
                     loop.optimizers[1].zero_grad()
                     loop.scaler.scale(loop.loss() * make(step)).backward()
                     for optimizer in loop.optimizers:
                         loop.scaler.step(optimizer)
                     loop.scaler.update()
+                self.wrapped = sum("step" in vars(one) for one in made)
+            self.assertFalse(any("step" in vars(one) for one in made))
         return w
 
     def test_scalers_made_while_watching_are_found_and_end_steps(self):
@@ -550,12 +553,26 @@ class Scalers(CliCase):
             def scale(self, outputs):
                 return super().scale(outputs)
 
-        for kind, given, each, steps in ((binade.torch.LossScaler, None, 1, 18), (Derived, None, 3, 6),
+        def late(init_scale):
+            class Late(Derived):  # made after the functions of the watch were put in place
+                def scale(self, outputs):
+                    calls.append(self)
+                    return super().scale(outputs)
+
+            return Late(init_scale=init_scale)
+
+        calls = []
+
+        for kind, given, each, steps in ((binade.torch.LossScaler, None, 1, 18), (Derived, None, 3, 6), (late, None, 3, 6),
                                          (binade.torch.LossScaler, binade.torch.LossScaler(), 2, 6)):
             with self.subTest(kind=kind.__name__, given=given is not None):
-                methods = {name: getattr(kind, name) for name in ("scale", "step")}
+                methods = [getattr(one, name) for one in (binade.torch.LossScaler, Derived) for name in ("scale", "step")]
                 w = self.run_with(lambda _: 1e38, steps, each, kind, given)
-                self.assertEqual({name: getattr(kind, name) for name in methods}, methods)
+                self.assertEqual([getattr(one, name) for one in (binade.torch.LossScaler, Derived) for name in ("scale", "step")],
+                                 methods)
+                self.assertLessEqual(self.wrapped, 16)
+                self.assertEqual(len(calls), steps if kind is late else 0)
+                calls.clear()
                 scales = {1: " 2^16", 2: "s from 2^15 to 2^16", 3: "s from 2^14 to 2^16"}[each]
                 words = (f"skipped every one of {steps} steps, at loss scale{scales}: nothing was trained; {steps // each} "
                          "GradScalers took turns, and a new GradScaler begins at its init_scale again")
@@ -571,6 +588,10 @@ class Scalers(CliCase):
         for make, each in ((lambda _: 1.0, 2), (lambda step: 1e38 if step < 2 else 1.0, 6), (lambda step: 1e38 if step < 1 else 1.0, 3)):
             w = self.run_with(make, each=each)
             self.assertNotIn("took turns", f"{w.advise()} {w.notes}")
+        three = [binade.torch.LossScaler(init_scale=2.0**16) for _ in range(3)]
+        turns = iter(three * 2)
+        w = self.run_with(lambda step: 1e38 if step < 3 else 1.0, each=1, kind=lambda init_scale: next(turns))
+        self.assertNotIn("took turns", str(w.advise()))
         w = self.run_with(lambda _: 1e38, steps=3, each=9)
         self.assertIn("skipped every one of 3 steps, at loss scales from 2^14 to 2^16: nothing was trained.",
                       " ".join(str(w.advise()).split()))

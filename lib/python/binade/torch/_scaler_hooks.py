@@ -18,13 +18,22 @@ class Skips:
     """The steps of a run that scalers skipped.
 
     steps: how many are over. skipped: those in which no optimizer stepped, since a scaler left them all out. scales: the loss scales of
-    these, as a dict {scale: steps}. scalers: how many were used.
+    these, as a dict {scale: steps}. scalers: how many were used. last: the id of the last one. alternate: whether one was used again after
+    another, as those of several models are.
     """
 
     steps: int = 0
     skipped: int = 0
     scales: dict = dataclasses.field(default_factory=dict)
     scalers: int = 0
+    last: "int | None" = None
+    alternate: bool = False
+
+    def uses(self, scaler, is_new):
+        """Takes the id of the scaler of a step. is_new: whether it was not used before."""
+        self.scalers += is_new
+        self.alternate = self.alternate or not (is_new or scaler == self.last)
+        self.last = scaler
 
     @property
     def all(self):
@@ -34,7 +43,7 @@ class Skips:
     @property
     def text(self):
         """What was skipped, as text; empty unless every step was, or new scalers skip steps again and again."""
-        renewed = self.scalers >= TURNS or (self.all and self.scalers > 1)
+        renewed = not self.alternate and (self.scalers >= TURNS or (self.all and self.scalers > 1))
         if not self.skipped or not (self.all or renewed):
             return ""
         line = f"the scaler skipped {'every one' if self.all else f'{self.skipped:,}'} of {self.steps:,} steps"
@@ -66,7 +75,7 @@ class ScalerHooks:
         @functools.wraps(function)
         def instead(scaler, *args, **kwargs):
             outermost = getattr(type(scaler), name, None) is instead  # not called by a derived class's own
-            if hooks and outermost and not is_compiling() and hooks[0].finds(scaler, name, args):
+            if hooks and outermost and not is_compiling() and hooks[0].finds(scaler, name, [*args, *kwargs.values()]):
                 return getattr(scaler, name)(*args, **kwargs)
             return function(scaler, *args, **kwargs)
 
@@ -111,9 +120,9 @@ class ScalerHooks:
     def _count_skips(self, step):
         skips, scaler = self._plan.skips, step.scaler
         skips.steps += 1
-        if scaler is not None and id(scaler) not in self._used_scalers:
+        if scaler is not None:
+            skips.uses(id(scaler), id(scaler) not in self._used_scalers)
             self._used_scalers.add(id(scaler))
-            skips.scalers += 1
         if step.skipped and step.skipped >= step.ended:
             skips.skipped += 1
             if step.loss_scale is not None:
