@@ -585,7 +585,8 @@ class Scalers(CliCase):
     def test_new_scalers_that_skip_some_steps_are_told_and_others_are_not(self):
         text = " ".join(str(self.run_with(lambda step: 1e38 if step % 2 == 0 else 1.0).advise()).split())
         self.assertIn("The scaler skipped 3 of 6 steps, at loss scale 2^16; 3 GradScalers took turns", text)
-        for make, each in ((lambda _: 1.0, 2), (lambda step: 1e38 if step < 2 else 1.0, 6), (lambda step: 1e38 if step < 1 else 1.0, 3)):
+        for make, each in ((lambda _: 1.0, 2), (lambda step: 1e38 if step < 2 else 1.0, 6),
+                           (lambda step: 1e38 if step < 1 else 1.0, 3)):
             w = self.run_with(make, each=each)
             self.assertNotIn("took turns", f"{w.advise()} {w.notes}")
         three = [binade.torch.LossScaler(init_scale=2.0**16) for _ in range(3)]

@@ -60,12 +60,19 @@ class Left:
     def __init__(self, optimizer):
         self._state = state_of_gradients(optimizer)
         plain = [x for x in gradients_of(optimizer) if type(x) is torch.Tensor and x.layout is torch.strided]
-        self._smallest = min(plain, key=torch.Tensor.numel, default=None)  # writing by way of .data changes no version
-        self._values = None if self._smallest is None else self._smallest.detach().clone()
+        self._smallest = min(plain, key=torch.Tensor.numel, default=torch.empty(0))
+        self._values = self._used = self._smallest.detach().clone()
+        self._differs = False
 
-    def differs_in(self, optimizer):
-        return self._state != state_of_gradients(optimizer) or (
-            self._smallest is not None and not torch.equal(self._smallest.nan_to_num(), self._values.nan_to_num()))
+    def is_used_by(self, optimizer):
+        """Notes what the gradients are. Their values, which alone tell of writing by way of .data, are compared where that matters,
+        since a GPU would be waited for."""
+        self._differs = self._differs or self._state != state_of_gradients(optimizer)
+        self._used = self._smallest.detach().clone()
+
+    def differed(self):
+        """Returns whether the gradients differed when they were used."""
+        return self._differs or not torch.equal(self._used.nan_to_num(), self._values.nan_to_num())
 
 
 @dataclasses.dataclass
@@ -106,8 +113,7 @@ class Order:
         self._others = False  # a scaler was called with an optimizer that is not watched
         self._turn = 0  # grows as gradients are stepped with or cleared
         self._uses = {}  # key of a scaler: its Use
-        self._left = {}  # number of an optimizer: its gradients, a Left, after the last backward pass or clipping
-        self._written = set()  # numbers of those whose gradients differ from that, since the last backward pass
+        self._left = {}  # number of an optimizer: its gradients after the last backward pass and each clipping since, as Lefts
         self._told = set()
 
     def add_optimizer(self, optimizer):
@@ -135,13 +141,13 @@ class Order:
 
     def _end_use(self, key):
         use = self._uses.pop(key, None)
-        if use is None or use.updated or use.turns < TURNS_WITHOUT_UPDATE or any(told == "missing_update" for told, _ in self._told):
+        if use is None or use.updated or use.turns < TURNS_WITHOUT_UPDATE or any("missing_update" in of for of in self._told):
             return
         if float(self._scalers[key].get_scale()) == use.scale:
             self._told.add(("missing_update", 0))
-            self._tell(self._name(0), "missing_update", f"never called update(), though scale() of the scaler was used for {use.losses:,} "
-                       f"losses: the scale stays at {scale_text(use.scale)}, whatever overflows; call the scaler's unscale_, step and "
-                       "update() in each step, or multiply by a plain number if a fixed scale is meant", False)
+            self._tell(self._name(0), "missing_update", "never called update(), though scale() of the scaler was used for "
+                       f"{use.losses:,} losses: the scale stays at {scale_text(use.scale)}, whatever overflows; call the scaler's "
+                       "unscale_, step and update() in each step, or multiply by a plain number if a fixed scale is meant", False)
 
     def _number(self, optimizer):
         return next((n for n, one in enumerate(self._optimizers, 1) if one is optimizer), None)
@@ -167,20 +173,25 @@ class Order:
             return self._stepped_with.get(number) == state_of_gradients(self._optimizers[number - 1])
         if mistake == "update_without_step":
             return not self._others
-        if mistake in ("clip_before_unscale", "step_with_scaled_gradients") and number in self._written:
+        if mistake in ("clip_before_unscale", "step_with_scaled_gradients") and self._is_written(number):
             return False  # perhaps divided by the scale
         if mistake == "clip_before_unscale":
             scale, (least, share) = float(self._scalers[key].get_scale()), LEAST_SCALED_LIMIT
             return scale != 1 and (limit is None or limit < max(least, share * scale))
         return True
 
+    def _is_written(self, number):
+        """Returns whether an optimizer's gradients were written to, or set, by no call that was seen since the last backward pass."""
+        return any(left.differed() for left in self._left.get(number, ()))
+
     def gradients_are_used(self):
-        """Notes which optimizers' gradients were written to, or set, by no call that was seen; clipping or a plain step follows."""
-        if not self._in_step:
-            self._written |= {number for number, left in self._left.items() if left.differs_in(self._optimizers[number - 1])}
+        """Clipping or a plain step follows."""
+        for number, lefts in () if self._in_step else self._left.items():
+            lefts[-1].is_used_by(self._optimizers[number - 1])
 
     def _leave_gradients(self):
-        self._left = {number: Left(one) for number, one in enumerate(self._optimizers, 1)} if self._scalers else {}
+        for number, one in enumerate(self._optimizers if self._scalers else (), 1):
+            self._left.setdefault(number, []).append(Left(one))
 
     def zeroed(self, optimizer):
         self._turn += 1
@@ -201,7 +212,7 @@ class Order:
         if self._depth == 0 and well:
             for key in self._checkers:
                 self._on([key], "backward" if key in self._reached else "plain_backward")
-            self._written = set()
+            self._left = {}
             self._leave_gradients()
 
     def scaled(self, scaler, losses):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds scalers that a loop makes while it is watched, and counts the steps that scalers skip.
 
-    scale() of a scaler not known, or its step() of a watched optimizer ─▶ hooks are attached to it, then the call runs through them
+    scale() of an unknown scaler, or its step() of a watched optimizer ─▶ hooks are attached to it; the call runs through them
 """
 import dataclasses
 import functools
@@ -17,9 +17,9 @@ TURNS = 3  # scalers, used one after the other, from which on a loop makes them 
 class Skips:
     """The steps of a run that scalers skipped.
 
-    steps: how many are over. skipped: those in which no optimizer stepped, since a scaler left them all out. scales: the loss scales of
-    these, as a dict {scale: steps}. scalers: how many were used. last: the id of the last one. alternate: whether one was used again after
-    another, as those of several models are.
+    steps: how many are over. skipped: those in which no optimizer stepped, since a scaler left them all out. scales: the loss
+    scales of these, as a dict {scale: steps}. scalers: how many were used. last: the id of the last one. alternate: whether one was
+    used again after another, as those of several models are.
     """
 
     steps: int = 0
@@ -62,8 +62,8 @@ class ScalerHooks:
     """The part of Hooks that finds scalers while the loop runs. Of watches within each other, the inner one finds them."""
 
     def find_scalers(self, by_scale):
-        """Attaches hooks to enabled GradScalers as they are called. by_scale: at the first scale(), else at a step() of an optimizer that
-        is watched."""
+        """Attaches hooks to enabled GradScalers as they are called. by_scale: at the first scale(), else at a step() of an
+        optimizer that is watched."""
         for kind in scaler_kinds():
             for name in ("scale", "step") if by_scale else ("step",):
                 if name in vars(kind):
