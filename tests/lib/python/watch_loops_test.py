@@ -480,7 +480,8 @@ class OrderOfCalls(CliCase):
                 self.assertEqual([(one.step, one.optimizer) for one in found][:len(optimizers)],
                                  [(step, name) for name in optimizers], w.mistakes)
                 self.assertLessEqual({one.mistake for one in w.mistakes} - {mistake},
-                                     {"step_without_backward"} if mistake == "unscale_without_backward" else set())
+                                     {"unscale_without_backward": {"step_without_backward"},
+                                      "step_with_scaled_gradients": {"missing_update"}}.get(mistake, set()))
                 for one in w.mistakes:
                     self.assertEqual(w.notes.count(str(one)), 1)
                     self.assertEqual(sum(str(one) in str(warning.message) for warning in loop.warned), 1)
@@ -522,6 +523,132 @@ class OrderOfCalls(CliCase):
         self.assertEqual([len(w.mistakes) for w in (outer, inner)], [2, 2])
         self.assertEqual((torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_), before)
         self.assertFalse({"zero_grad", "step"} & vars(loop.optimizers[0]).keys())
+
+
+class Scalers(CliCase):
+    """Scalers that a loop makes while it is watched, and scales that stand still."""
+
+    def run_with(self, make, steps=6, each=2, kind=binade.torch.LossScaler, given=None, **options):
+        """Watches a loop that makes a new scaler for each few steps, whose loss overflows while make(step) is large."""
+        loop, made = Loop(False), []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch(loop.model, loop.optimizers, scaler=given or "find", every=2, **options) as w:
+                for step in range(steps):
+                    if step % each == 0:
+                        loop.scaler = kind(init_scale=2.0**16)
+                        made.append(loop.scaler)
+                    loop.optimizers[0].zero_grad()
+                    loop.optimizers[1].zero_grad()
+                    loop.scaler.scale(loop.loss() * make(step)).backward()
+                    for optimizer in loop.optimizers:
+                        loop.scaler.step(optimizer)
+                    loop.scaler.update()
+                self.wrapped = sum("step" in vars(one) for one in made)
+            self.assertFalse(any("step" in vars(one) for one in made))
+        return w
+
+    def test_scalers_made_while_watching_are_found_and_end_steps(self):
+        class Derived(binade.torch.LossScaler):
+            def scale(self, outputs):
+                return super().scale(outputs)
+
+        def late(init_scale):
+            class Late(Derived):  # made after the functions of the watch were put in place
+                def scale(self, outputs):
+                    calls.append(self)
+                    return super().scale(outputs)
+
+            return Late(init_scale=init_scale)
+
+        calls = []
+
+        for kind, given, each, steps in ((binade.torch.LossScaler, None, 1, 18), (Derived, None, 3, 6), (late, None, 3, 6),
+                                         (binade.torch.LossScaler, binade.torch.LossScaler(), 2, 6)):
+            with self.subTest(kind=kind.__name__, given=given is not None):
+                methods = [getattr(one, name) for one in (binade.torch.LossScaler, Derived) for name in ("scale", "step")]
+                w = self.run_with(lambda _: 1e38, steps, each, kind, given)
+                self.assertEqual([getattr(one, name) for one in (binade.torch.LossScaler, Derived) for name in ("scale", "step")],
+                                 methods)
+                self.assertLessEqual(self.wrapped, 16)
+                self.assertEqual(len(calls), steps if kind is late else 0)
+                calls.clear()
+                scales = {1: " 2^16", 2: "s from 2^15 to 2^16", 3: "s from 2^14 to 2^16"}[each]
+                words = (f"skipped every one of {steps} steps, at loss scale{scales}: nothing was trained; {steps // each} "
+                         "GradScalers took turns, and a new GradScaler begins at its init_scale again")
+                text = " ".join(str(w.advise()).split())
+                self.assertNotIn("as it does while it looks", text)
+                for one in (text, " ".join(w.notes), " ".join(str(w.report()).split())):
+                    self.assertIn(words, one)
+                self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
+
+    def test_new_scalers_that_skip_some_steps_are_told_and_others_are_not(self):
+        text = " ".join(str(self.run_with(lambda step: 1e38 if step % 2 == 0 else 1.0).advise()).split())
+        self.assertIn("The scaler skipped 3 of 6 steps, at loss scale 2^16; 3 GradScalers took turns", text)
+        for make, each in ((lambda _: 1.0, 2), (lambda step: 1e38 if step < 2 else 1.0, 6),
+                           (lambda step: 1e38 if step < 1 else 1.0, 3)):
+            w = self.run_with(make, each=each)
+            self.assertNotIn("took turns", f"{w.advise()} {w.notes}")
+        three = [binade.torch.LossScaler(init_scale=2.0**16) for _ in range(3)]
+        turns = iter(three * 2)
+        w = self.run_with(lambda step: 1e38 if step < 3 else 1.0, each=1, kind=lambda init_scale: next(turns))
+        self.assertNotIn("took turns", str(w.advise()))
+        w = self.run_with(lambda _: 1e38, steps=3, each=9)
+        self.assertIn("skipped every one of 3 steps, at loss scales from 2^14 to 2^16: nothing was trained.",
+                      " ".join(str(w.advise()).split()))
+
+    def by_hand(self, policy="torch", update=False, steps=5, divide=lambda x, scale: x.div_(scale)):
+        loop = Loop(True)
+        loop.scaler = loop.options["scaler"] = binade.torch.LossScaler(policy)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch(loop.model, loop.optimizers, **loop.options) as w:
+                for step in range(steps):
+                    loop.model.zero_grad()
+                    for optimizer in loop.optimizers:
+                        optimizer.zero_grad()
+                    loop.backward()
+                    for p in loop.model.parameters():
+                        divide(p.grad, loop.scaler.get_scale())
+                    loop.clip()
+                    if step % 2 == 0:
+                        for optimizer in loop.optimizers:
+                            optimizer.step()
+                    if update:
+                        loop.scaler.update(loop.scaler.get_scale())
+        return w
+
+    def test_a_scale_that_is_divided_by_hand_and_never_updated_is_named(self):
+        for divide in (lambda x, scale: x.div_(scale), lambda x, scale: x.data.div_(scale)):
+            w = self.by_hand(divide=divide)
+            self.assertEqual([(one.mistake, one.warning) for one in w.mistakes], [("missing_update", False)])
+            words = "never called update(), though scale() of the scaler was used for 5 losses: the scale stays at 2^16"
+            for text in (str(w.mistakes[0]), " ".join(w.notes), str(w.advise()), str(w.report())):
+                self.assertIn(words, " ".join(text.split()))
+
+    def test_scales_that_stand_still_on_purpose_are_no_mistakes(self):
+        plain = Loop(False)
+        plain.options["loss_scale"] = 1024.0
+        with binade.torch.watch(plain.model, plain.optimizers, **plain.options) as w:
+            for _ in range(5):
+                plain.model.zero_grad()
+                (plain.loss() * 1024).backward()
+                for p in plain.model.parameters():
+                    p.grad /= 1024
+                for optimizer in plain.optimizers:
+                    optimizer.step()
+        fixed = Loop(True)
+        fixed.scaler = fixed.options["scaler"] = binade.torch.LossScaler(growth_interval=10**9)
+        for watched in (w, self.by_hand(update=True), self.by_hand(steps=2), self.by_hand("static:4096"),
+                        fixed.run("zero_grad backward step update", 5)):
+            self.assertEqual((watched.mistakes, [note for note in watched.notes if "update()" in note]), ([], []))
+
+    def test_what_is_so_in_many_steps_is_noted_once(self):
+        loop = Loop(False)
+        loop.options["loss_scale"] = lambda: float("inf")
+        w = loop.run("zero_grad plain_backward plain_step", 6)
+        self.assertEqual([note for note in w.notes if "divides" in note],
+                         ["step 0: a loss scale of inf divides nothing; so in 2 more, up to step 4"])
 
 
 if __name__ == "__main__":

@@ -17,10 +17,17 @@ def living(kind):
     return [x for x in gc.get_objects() if issubclass(type(x), kind)]
 
 
+def scaler_kinds():
+    """Returns torch's GradScaler and the classes derived from it, as a list."""
+    found = [kind for kind in (getattr(getattr(torch, "amp", None), "GradScaler", None), torch.cuda.amp.GradScaler) if kind]
+    for kind in found:  # grows as it goes
+        found += [derived for derived in kind.__subclasses__() if derived not in found]
+    return list(dict.fromkeys(found))
+
+
 def living_scalers():
     """Returns the enabled GradScalers in the process."""
-    kinds = [kind for kind in (getattr(getattr(torch, "amp", None), "GradScaler", None), torch.cuda.amp.GradScaler) if kind]
-    return list({id(x): x for kind in kinds for x in living(kind) if x.is_enabled()}.values())
+    return [x for x in living(tuple(scaler_kinds())) if x.is_enabled()]
 
 
 def optimizers_in(x):

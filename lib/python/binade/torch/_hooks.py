@@ -18,6 +18,7 @@ from ._looking import InsideHooks
 from ._names import outputs_of, tensors_in
 from ._optimizer_hooks import OptimizerHooks, watching
 from ._order_hooks import OrderHooks
+from ._scaler_hooks import ScalerHooks
 from ._step import Seen, Step, gradient_by_name, inputs_of
 from ._tensors import local, placement_of
 
@@ -27,7 +28,7 @@ TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 
 
-class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
+class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     """The hooks of one watched run.
 
     names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
@@ -48,6 +49,9 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
         self._searches = 0  # how often optimizers are still to be looked for
         self._is_in_step = False  # whether an optimizer's step runs, before torch 2.0
         self._scaler = None  # a scaler that is always in use
+        self._known_scalers, self._used_scalers = set(), set()  # ids
+        self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
+        self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
         self.by_hand = False  # steps end by end_step() alone
         self._begin_step(first)
@@ -58,6 +62,15 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
             self._notes.append(line)
             if warn:
                 warnings.warn(f"binade.torch.watch: {line}", RuntimeWarning, stacklevel=3)
+
+    def note_step(self, line, warn=False):
+        """Notes what is so in this step; of several such steps, once with the first of them and how many followed."""
+        at, first, more = self._first_notes.get(line, (len(self._notes), self.number, -1))
+        self._first_notes[line] = at, first, more + 1
+        if more < 0:
+            self.note(f"step {first}: {line}", warn)
+        elif at < len(self._notes):
+            self._notes[at] = f"step {first}: {line}; so in {more + 1:,} more, up to step {self.number}"
 
     def attach_modules(self):
         # For all modules at once: hooks of their own would lead some of torch's away from its fast paths. Those that have
@@ -77,7 +90,12 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
             why = f"{', '.join(missing)} did not step" if missing else "no optimizer was found"
             self.note(f"after {step.passes} forward passes step {step.number} was not over: {why}; name the optimizers that "
                       "step, or call w.step()", warn=True)
+        if self._plan.skips.all:
+            self.note(self._plan.skips.text, warn=True)
+        if well:
+            self._order.ends()
         step.remove_hooks()
+        self._give_up_all()
         for undo in reversed(self._undo):
             undo()
         self._undo, self._optimizers = None, []
@@ -106,6 +124,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
             self._plan.harmless.add(harmless.layer)
             self._drop(harmless)
             self.note(f"{harmless.layer} gave Inf in step {step.number} and nothing after it was ill: its Inf is passed over")
+        self._count_skips(step)
         self._see_inside(step, harmless is not None)
         self._most_passes = max(self._most_passes, step.passes)
         self._begin_step(step.number + 1)
@@ -137,7 +156,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks):
         self._plan.unusable_scale[:] = []
         if scale is not None and not (math.isfinite(scale) and scale > 0):
             self._plan.unusable_scale.append(scale)
-            self.note(f"step {step.number}: a loss scale of {scale} divides nothing")
+            self.note_step(f"a loss scale of {scale} divides nothing")
             scale = None
         step.loss_scale = scale
 

@@ -42,13 +42,16 @@ def ill_of(run, merged):
             lines.append(f"The run was not finite: {what} in {role} of {layer}"
                          + (f", and in {len(rows) - 1:,} others" if len(rows) > 1 else "") + ".")
     finite = not lines
-    if skipped:
-        first = runs_in_a_row(skipped)
-        stuck = skipped[-1] - first >= STREAK
+    first = runs_in_a_row(skipped) if skipped else 0
+    stuck = bool(skipped) and skipped[-1] - first >= STREAK
+    if run._skips.text:
+        lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
+        dead = dead or run._skips.all
+    elif skipped:
         lines.append(f"The scaler skipped {len(skipped)} step{'s' * (len(skipped) > 1)} whose gradients were not finite, " + (
             f"those from {first} to {skipped[-1]} in a row, which trained nothing: a smaller loss scale does not cure them."
             if stuck else "as it does while it looks for its scale."))
-        dead = dead or stuck
+    dead = dead or stuck
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
     return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "lines": lines}
 

@@ -29,7 +29,7 @@ def watching(method):
             method(self, *args)
         except Exception as error:
             line = str(error).partition("\n")[0]
-            self.note(f"step {self.number}: something was not counted: {type(error).__name__}: {line}", warn=True)
+            self.note_step(f"something was not counted: {type(error).__name__}: {line}", warn=True)
 
     return guarded
 
@@ -53,6 +53,7 @@ class OptimizerHooks:
             self._wrap(scaler, "unscale_", self._unscale)
         sees_steps = self._wrap(scaler, "step", self._scaler_step)
         self.attach_order_to_scaler(scaler)
+        self._known_scalers.add(id(scaler))
         return sees_steps
 
     def attach_optimizers(self, optimizers):
@@ -148,6 +149,7 @@ class OptimizerHooks:
 
     def _see_skipped(self, optimizer):
         """Sees a step that a scaler skipped."""
+        self._step.skipped.add(id(optimizer))
         self._see_weights(optimizer)
         if self._step.event is not None:
             self._step.event.skipped = True
@@ -194,6 +196,7 @@ class OptimizerHooks:
     def _see_before(self, optimizer, args, kwargs):
         step = self._step
         step.finite_gradient = None
+        self._order.gradients_are_used()
         if not takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
         step.gradients.drop()

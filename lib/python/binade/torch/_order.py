@@ -12,8 +12,12 @@ import weakref
 import torch
 
 from .. import _binade
+from ._attaching import scaler_kinds
 from ._held import version_of
+from ._nonfinite import scale_text
 
+FIXED = "static", "none"  # policies of LossScaler whose scale never changes
+TURNS_WITHOUT_UPDATE = 3  # of a scaler, which two models may share in one iteration
 LEAST_SCALED_LIMIT = 32, 0.01  # a limit above both, the second a share of the loss scale, is meant for scaled gradients
 
 
@@ -50,6 +54,44 @@ def state_of_gradients(optimizer):
     return [(id(x), version_of(x)) for x in gradients_of(optimizer)]
 
 
+class Left:
+    """The gradients that an optimizer's parameters have, to know later whether somebody wrote to them."""
+
+    def __init__(self, optimizer):
+        self._state = state_of_gradients(optimizer)
+        plain = [x for x in gradients_of(optimizer) if type(x) is torch.Tensor and x.layout is torch.strided]
+        self._smallest = min(plain, key=torch.Tensor.numel, default=torch.empty(0))
+        self._values = self._used = self._smallest.detach().clone()
+        self._differs = False
+
+    def is_used_by(self, optimizer):
+        """Notes what the gradients are. Their values, which alone tell of writing by way of .data, are compared where that matters,
+        since a GPU would be waited for."""
+        self._differs = self._differs or self._state != state_of_gradients(optimizer)
+        self._used = self._smallest.detach().clone()
+
+    def differed(self):
+        """Returns whether the gradients differed when they were used."""
+        return self._differs or not torch.equal(self._used.nan_to_num(), self._values.nan_to_num())
+
+
+@dataclasses.dataclass
+class Use:
+    """What a loop has done with a scaler. losses: how many it scaled, in how many turns, each ended by a step or by clearing gradients.
+    scale: the scale at first. updated: whether update() was called."""
+
+    scale: float
+    losses: int = 0
+    turns: int = 0
+    last_turn: int = -1
+    updated: bool = False
+
+    def scaled(self, losses, turn):
+        self.losses += losses
+        self.turns += turn != self.last_turn
+        self.last_turn = turn
+
+
 class Order:
     """What a loop has called so far. tell(optimizer's name, mistake, text, warning) is called once for each kind and optimizer.
 
@@ -69,6 +111,9 @@ class Order:
         self._to_clear = set()  # numbers of optimizers that stepped with the gradients that they have
         self._stepped_with = {}  # number of an optimizer: the state of its gradients when it stepped last
         self._others = False  # a scaler was called with an optimizer that is not watched
+        self._turn = 0  # grows as gradients are stepped with or cleared
+        self._uses = {}  # key of a scaler: its Use
+        self._left = {}  # number of an optimizer: its gradients after the last backward pass and each clipping since, as Lefts
         self._told = set()
 
     def add_optimizer(self, optimizer):
@@ -78,6 +123,31 @@ class Order:
     def add_scaler(self, scaler):
         self._scalers[id(scaler)] = scaler
         self._checkers[id(scaler)] = _binade._OrderChecker()
+        if isinstance(scaler, tuple(scaler_kinds())) and getattr(scaler, "policy", "torch").partition(":")[0] not in FIXED:
+            self._uses[id(scaler)] = Use(float(scaler.get_scale()))
+
+    def remove_scaler(self, scaler):
+        key = id(scaler)
+        self._end_use(key)
+        for of in (self._scalers, self._checkers):
+            of.pop(key, None)
+        self._reached.discard(key)
+        self._lazy.discard(key)
+
+    def ends(self):
+        """Tells what can be said once the loop is over."""
+        for key in list(self._uses):
+            self._end_use(key)
+
+    def _end_use(self, key):
+        use = self._uses.pop(key, None)
+        if use is None or use.updated or use.turns < TURNS_WITHOUT_UPDATE or any("missing_update" in of for of in self._told):
+            return
+        if float(self._scalers[key].get_scale()) == use.scale:
+            self._told.add(("missing_update", 0))
+            self._tell(self._name(0), "missing_update", "never called update(), though scale() of the scaler was used for "
+                       f"{use.losses:,} losses: the scale stays at {scale_text(use.scale)}, whatever overflows; call the scaler's "
+                       "unscale_, step and update() in each step, or multiply by a plain number if a fixed scale is meant", False)
 
     def _number(self, optimizer):
         return next((n for n, one in enumerate(self._optimizers, 1) if one is optimizer), None)
@@ -103,12 +173,28 @@ class Order:
             return self._stepped_with.get(number) == state_of_gradients(self._optimizers[number - 1])
         if mistake == "update_without_step":
             return not self._others
+        if mistake in ("clip_before_unscale", "step_with_scaled_gradients") and self._is_written(number):
+            return False  # perhaps divided by the scale
         if mistake == "clip_before_unscale":
             scale, (least, share) = float(self._scalers[key].get_scale()), LEAST_SCALED_LIMIT
             return scale != 1 and (limit is None or limit < max(least, share * scale))
         return True
 
+    def _is_written(self, number):
+        """Returns whether an optimizer's gradients were written to, or set, by no call that was seen since the last backward pass."""
+        return any(left.differed() for left in self._left.get(number, ()))
+
+    def gradients_are_used(self):
+        """Clipping or a plain step follows."""
+        for number, lefts in () if self._in_step else self._left.items():
+            lefts[-1].is_used_by(self._optimizers[number - 1])
+
+    def _leave_gradients(self):
+        for number, one in enumerate(self._optimizers if self._scalers else (), 1):
+            self._left.setdefault(number, []).append(Left(one))
+
     def zeroed(self, optimizer):
+        self._turn += 1
         number = self._number(optimizer)
         self._to_clear.discard(number)
         self._on(self._checkers, "zero_grad", number)
@@ -126,10 +212,14 @@ class Order:
         if self._depth == 0 and well:
             for key in self._checkers:
                 self._on([key], "backward" if key in self._reached else "plain_backward")
+            self._left = {}
+            self._leave_gradients()
 
     def scaled(self, scaler, losses):
         key = id(scaler)
         self._on([key], "forward")
+        if key in self._uses:
+            self._uses[key].scaled(len(losses) if isinstance(losses, list | tuple) else 1, self._turn)
         reached = weakref.WeakMethod(self._reach)
         for loss in losses if isinstance(losses, list | tuple) else [losses]:
             if not isinstance(loss, torch.Tensor):
@@ -163,6 +253,7 @@ class Order:
         self._on([id(scaler)], event, number)
 
     def _has_stepped(self, number):
+        self._turn += 1
         self._to_clear.add(number)
         self._stepped_with[number] = state_of_gradients(self._optimizers[number - 1])
 
@@ -174,6 +265,7 @@ class Order:
 
     def clipped(self, parameters, limit):
         """parameters: those whose gradients were clipped. limit: the number that they were clipped at; None if it is not known."""
+        self._leave_gradients()
         if limit is not None and math.isinf(limit):
             return  # to know the norm
         clipped = {id(p) for p in parameters}
@@ -181,11 +273,15 @@ class Order:
             if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
                 self._on(self._checkers, "clip", number, limit)
 
-    def updated(self, scaler):
+    def updated(self, scaler, sets):
+        """sets: whether the loop gave the scale, which wants no check of gradients."""
+        self._others = self._others or sets
         for number, optimizer in enumerate(self._optimizers, 1):
             if number not in self._used and not has_gradient(optimizer):
                 self._on([id(scaler)], "zero_grad", number)  # the backward passes so far did not reach it
         self._on([id(scaler)], "update")
+        if id(scaler) in self._uses:
+            self._uses[id(scaler)].updated = True
         self._used, self._others = set(), False
 
 

@@ -87,6 +87,7 @@ class OrderHooks:
             seen = parameters
         elif not seen:  # what can be gone through once is listed as it goes
             parameters = listing(parameters, seen)
+        self._saw(self._order.gradients_are_used)
         out = inner(parameters, *args, **kwargs)
         at = kwargs.get(limit, args[0] if args else None)
         self._saw(lambda: self._order.clipped(seen, None if at is None else float(at)))
@@ -114,7 +115,7 @@ class OrderHooks:
             self._saw(self._order.step_ends, unwrapped_optimizer(optimizer))
 
     def _order_of_update(self, scaler, inner, *args, **kwargs):
-        self._saw(self._order.updated, scaler)
+        self._saw(self._order.updated, scaler, (*args, *kwargs.values(), None)[0] is not None)
         return inner(*args, **kwargs)
 
 

@@ -10,6 +10,7 @@ from .._documents import page, table, text
 from ._advice import advice_of
 from ._nonfinite import scale_text
 from ._residues import residues
+from ._scaler_hooks import Skips
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
 
@@ -119,6 +120,7 @@ class Run:
         self._meant = set()  # layers whose Inf is meant
         self._unusable_scale = []  # the last loss scale, if it is no number above 0
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
+        self._skips = Skips()
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 
     @property

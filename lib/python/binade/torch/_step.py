@@ -36,6 +36,7 @@ class Step:
         self.ended = set()  # ids of optimizers that stepped, or were left out
         self.unscaled = set()  # ids of optimizers whose gradients were counted before they were unscaled
         self.left_out = set()  # ids of optimizers that leave the step out by themselves
+        self.skipped = set()  # ids of optimizers whose step a scaler skipped
         self.copies = {}  # id of a parameter: its values before the step
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None

@@ -18,6 +18,7 @@ from ._nonfinite import MOST
 from ._optimizer_hooks import held_by
 from ._ranks import reduced
 from ._run import SCALED, Run, Windows
+from ._scaler_hooks import Skips
 from ._alerts import GRADIENTS, ROLES, AlertRule, write_window
 from ._tensors import Counter
 
@@ -38,6 +39,7 @@ class Plan:
     inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, texts as keys
     unusable_scale: list = dataclasses.field(default_factory=list)  # the loss scale of the last step, if it is no number above 0
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
+    skips: Skips = dataclasses.field(default_factory=Skips)
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
@@ -48,8 +50,9 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
     model: a torch.nn.Module, or a dict {name: Module} of several that train together.
     optimizer: one or a list; None: those in the process that hold the model's parameters, which are looked for when watching
         begins and again at the first backward pass.
-    scaler: the GradScaler, or any object with get_scale(); "find": those in the process, each from the first call of its scale()
-        on; None: there is none.
+    scaler: the GradScaler, or any object with get_scale(); "find": those in the process, also those made while watching, each
+        from the first call of its scale() on; None: there is none. Where one is given, others count from their first step() of a
+        watched optimizer on.
     every: steps 0, every, 2·every … are counted. A step is over when every optimizer has stepped, or its step was skipped by the
         scaler. A loop in which one of them seldom steps must call w.step() at the end of each step.
     gradients: "unscaled": gradients are divided by the loss scale in use; "scaled": they are counted as they are in the loop;
@@ -124,7 +127,7 @@ class Watch(Run):
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
-                          harmless=self._meant, inside=self._inside, eps=self._eps,
+                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips,
                           unusable_scale=self._unusable_scale)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
@@ -163,6 +166,8 @@ class Watch(Run):
             for scaler in self._scalers():
                 if not hooks.attach_scaler(scaler):
                     hooks.note("steps that the scaler skips are not seen: call w.step()")
+            if self._scaler is not None:
+                hooks.find_scalers(by_scale=isinstance(self._scaler, str))
             if self._optimizers is None:
                 hooks.find_optimizers()
             else:
