@@ -4,6 +4,7 @@
 // until the head of the report is known.
 #include "lib/cli/report_outputs.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -57,6 +58,17 @@ void deliver(const std::string& path, const Write& write) {
   }
 }
 
+/// Returns whether what is written to a path ("-": standard output) is shown by a terminal.
+bool is_terminal(const std::string& path) {
+  if (path == "-") return isatty(STDOUT_FILENO) != 0;
+  std::error_code none;
+  if (!std::filesystem::is_character_file(path, none)) return false;
+  const int descriptor = open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  const bool shown = descriptor >= 0 && isatty(descriptor) != 0;
+  if (descriptor >= 0) close(descriptor);
+  return shown;
+}
+
 }  // namespace
 
 struct ReportWriter::Spools {
@@ -67,9 +79,8 @@ struct ReportWriter::Spools {
   Spools(const ReportOutputs& outputs, const ReportOptions& options)
       : json(spool_folder(outputs.json)),
         csv(spool_folder(outputs.csv)),
-        lines(options_json(options), outputs.csv == "-" && isatty(STDOUT_FILENO) != 0
-                                         ? CsvReader::terminal
-                                         : CsvReader::program) {
+        lines(options_json(options),
+              is_terminal(outputs.csv) ? CsvReader::terminal : CsvReader::program) {
     csv.add(lines.head());
   }
 };

@@ -90,15 +90,15 @@ Attributes attributes_of(const AttributeOptions& options) {
           .random_bits = options.random_bits};
 }
 
-void check_effects(const Attributes& a, std::span<const NamedOrCustom> formats) {
-  const Format& first = formats[0].format;
-  const std::string on = "on " + printable(formats[0].name) + ", ";
+void check_effects(const Attributes& a, std::span<const NamedOrCustom> into) {
+  const Format& first = into[0].format;
+  const std::string on = "on " + printable(into[0].name) + ", ";
   const auto has_choice = [&](const NamedOrCustom& x) { return gives_other_nans(a.nan, x.format); };
   const auto has_zero = [](const NamedOrCustom& x) { return x.format.has_zero; };
   refuse_idle(std::array{
-      IdleOption{"--nan", a.nan != Attributes{}.nan && std::ranges::none_of(formats, has_choice),
+      IdleOption{"--nan", a.nan != Attributes{}.nan && std::ranges::none_of(into, has_choice),
                  on + nans_of(first)},
-      IdleOption{"--ftz", a.flush_results && std::ranges::none_of(formats, has_zero),
+      IdleOption{"--ftz", a.flush_results && std::ranges::none_of(into, has_zero),
                  on + "which has no zero"},
   });
 }

@@ -323,6 +323,7 @@ void add_report(nb::module_& m) {
   m.def("_save_report", &save_to);
   m.def("_table_of_report", &table_of_report);
   m.def("_percent", &percent);
+  m.def("_printable", [](std::string_view text) { return printable(text, std::string::npos); });
   m.def("_is_negligible", &is_negligible, "some"_a, "all"_a);
 }
 

@@ -73,17 +73,18 @@ class Csv(CliCase):
         self.write("grads.safetensors", safetensors((name, "F32", [1], f32(1.0))))
         text, (_, row) = self.rows()
         self.assertEqual(row[0], name)
-        process, terminal = pty.fork()
-        if process == 0:
-            os.execv(self.program, [self.program, "report", self.path("grads.safetensors"), "--csv", "-"])
-        shown = b""
-        with contextlib.suppress(OSError):  # the end of a terminal
-            while piece := os.read(terminal, 65536):
-                shown += piece
-        os.close(terminal)
-        self.assertEqual(os.waitpid(process, 0)[1], 0)
-        self.assertIn(rb"x\x1b[31m\xe2\x80\xae\x0ay.grad,", shown)
-        self.assertNotIn(b"\x1b", shown)
+        for out, quiet in (("-", ()), ("/dev/stdout", ("-q",)), ("/dev/tty", ("-q",))):
+            process, terminal = pty.fork()
+            if process == 0:
+                os.execv(self.program, [self.program, "report", self.path("grads.safetensors"), "--csv", out, *quiet])
+            shown = b""
+            with contextlib.suppress(OSError):  # the end of a terminal
+                while piece := os.read(terminal, 65536):
+                    shown += piece
+            os.close(terminal)
+            self.assertEqual(os.waitpid(process, 0)[1], 0)
+            self.assertIn(rb"x\x1b[31m\xe2\x80\xae\x0ay.grad,", shown)
+            self.assertNotIn(b"\x1b", shown)
 
     def test_files_and_standard_output(self):
         text, _ = self.rows()

@@ -6,6 +6,7 @@
 import collections
 import doctest
 import importlib
+import math
 import os
 import pickle
 import pkgutil
@@ -763,6 +764,21 @@ class Underflow(CliCase):
 
 
 class Names(CliCase):
+    def test_no_name_of_a_module_reaches_a_terminal_with_its_control_characters(self):
+        model = torch.nn.Sequential()
+        model.add_module("a\x1b[31m\u202e\n", torch.nn.Linear(4, 4))
+        optimizer, alerts = torch.optim.SGD(model.parameters(), lr=0.1), []
+        with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+            w.alerts(share=0.0, role="dW", call=alerts.append)
+            for factor in (1e-9, math.inf):
+                optimizer.zero_grad()
+                (model(torch.ones(3, 4)) * factor).sum().backward()
+                optimizer.step()
+        shown = [str(w.advise()), str(w.first_nonfinite()), *map(str, alerts)]
+        for text in shown:
+            self.assertNotRegex(text, "[\x1b\u202e]")
+        self.assertIn("a\\x1b[31m\\xe2\\x80\\xae\\x0a", shown[1])
+
     def test_an_output_that_would_have_a_childs_name(self):
         class Pair(torch.nn.Sequential):
             def forward(self, x):

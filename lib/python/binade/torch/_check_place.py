@@ -7,6 +7,7 @@ import weakref
 
 import torch
 
+from .. import _binade
 from ._attaching import graph_task
 from ._names import wrapped_by
 from ._opaque import described, frame_described, site_of
@@ -75,6 +76,6 @@ class Places:
         """Returns the name of the innermost running module within the outermost one."""
         inner, model = modules[0], modules[-1]
         if id(inner) not in self._names.get(model, ()):
-            self._names[model] = {id(x): name for name, x in model.named_modules()}
+            self._names[model] = {id(x): _binade._printable(name) for name, x in model.named_modules()}
         name = self._names[model].get(id(inner), "")
         return f"{name} ({type(inner).__name__})" if name else type(inner).__name__

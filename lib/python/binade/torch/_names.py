@@ -7,6 +7,7 @@ import re
 
 import torch
 
+from .. import _binade
 from ._opaque import kind_of
 
 # What is no layer of its own: a class around a model, and the attribute that holds the model.
@@ -42,6 +43,8 @@ class Part:
 
 
 def joined(name, child):
+    """Returns the name of a child, in which a character that no terminal may get is escaped."""
+    child = _binade._printable(child)
     return f"{name}.{child}" if name else child
 
 
