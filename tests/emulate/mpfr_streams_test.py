@@ -118,10 +118,21 @@ class Streams:
             output = reader.communicate()[0] + f"\nstopped after {STREAM_SECONDS} s"
         written = writer.wait()
         status = reader.returncode
+        idle = re.fullmatch(r"binade: --(\w+) has no effect on .*\n", output)
+        if status == 2 and idle:
+            return self.run_idle(function, attributes, seed, idle[1])
         cases, mismatches = tally(output) or (0, 0)
         if status == 0 and (written != 0 or cases == 0 or mismatches != 0):
             status = f"0, {cases} cases, {mismatches} mismatches, mpfr_cases' exit {written}"
         return Result(function, attributes, status, cases, mismatches, output)
+
+    def run_idle(self, function, attributes, seed, option):
+        """What becomes of a stream whose option is refused: its cases are to be those without the option."""
+        without = attributes._replace(**{option: getattr(ONCE, option)})
+        cases = [subprocess.run(self.write_command(function, one, seed), capture_output=True, check=True).stdout
+                 for one in (attributes, without)]
+        same = cases[0] == cases[1]
+        return Result(function, attributes, 0 if same else f"2, and --{option} has an effect", cases[0].count(b"\n"), 0, "")
 
     def status_of(self, function, lines):
         checked = subprocess.run(self.check_command(function, ONCE), input="\n".join(lines) + "\n",

@@ -25,10 +25,10 @@ def array(values):
 class OutOfThreads(CliCase):
     def test_fewer_threads_than_wanted_give_the_same_bits(self):
         self.write("x.npy", array(1 << 19))
-        figures = self.good("report", "x.npy", "-q", "--json", "-")
+        figures = self.good("report", "x.npy", "--json", "-")
         for most in (0, 1, 2, 3, 5, 20):
             limit = {"LD_PRELOAD": LIMITED_THREADS, "THREADS_AT_MOST": str(most), "BINADE_THREADS": "12"}
-            self.assertEqual(self.good("report", "x.npy", "-q", "--json", "-", **limit), figures, most)
+            self.assertEqual(self.good("report", "x.npy", "--json", "-", **limit), figures, most)
 
     def test_two_tensors_side_by_side_need_two_threads(self):
         names = [f"step{step}/fc1/{role}" for step in (1, 2) for role in ("weight", "update")]

@@ -93,7 +93,7 @@ class BadInput(CliCase):
 
     def test_a_full_disk_behind_stdout_is_an_error(self):
         self.write("a.npy", npy("<f4", (1,), f32(1)))
-        for arguments in [["report", "a.npy"], ["report", "a.npy", "-q", "--json", "-"], ["report", "a.npy", "--csv", "-"],
+        for arguments in [["report", "a.npy"], ["report", "a.npy", "--json", "-"], ["report", "a.npy", "--csv", "-"],
                           ["formats"], ["architectures"], ["cases", "f16_add"], ["experiment", "list"],
                           ["experiment", "run", "swamping", "--quick"]]:
             with self.subTest(arguments), open("/dev/full", "wb") as full:

@@ -77,6 +77,24 @@ class Loops(CliCase):
         with self.assertRaisesRegex(ValueError, "SGD holds none of the model's parameters"):
             binade.torch.watch(model, torch.optim.SGD(new_net().parameters(), lr=0.1)).start()
 
+    def test_an_optimizer_of_master_copies_made_by_hand_ends_steps(self):
+        model = torch.nn.Linear(4, 2).bfloat16()
+        masters = [p.detach().float() for p in model.parameters()]
+        optimizer = torch.optim.SGD(masters, lr=0.1)
+        for named, told in ((model, True), ({"model": model, "master": torch.nn.ParameterList(map(torch.nn.Parameter, masters))}, False)):
+            if not told:
+                optimizer = torch.optim.SGD(named["master"].parameters(), lr=0.1)
+            with binade.torch.watch(named, optimizer, scaler=None, every=1) as w:
+                for _ in range(3):
+                    model.zero_grad()
+                    model(torch.ones(3, 4).bfloat16()).float().sum().backward()
+                    for group in optimizer.param_groups:
+                        for copy, p in zip(group["params"], model.parameters()):
+                            copy.grad = p.grad.float()
+                    optimizer.step()
+            self.assertEqual(len(w.windows), 3)
+            self.assertEqual([note.startswith("SGD holds none of the model's parameters, but tensors of FP32") for note in w.notes], [True] * told)
+
     def test_what_cannot_be_counted_ends_no_training(self):
         def scale():
             raise KeyError("none")

@@ -362,6 +362,39 @@ class InsideOfModules(CliCase):
         self.assertTrue(advice.to_dict()["not_finite"]["finite"])
         self.assertIn("as it does while it looks for its scale", " ".join(str(advice).split()))
 
+    def test_a_scaler_that_skips_again_and_again_is_told_from_one_that_looks_for_its_scale(self):
+        model, scaler = torch.nn.Linear(4, 2), CpuScaler()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+        with binade.torch.watch(model, optimizer, scaler=scaler, every=50) as w:
+            for step in range(40):
+                optimizer.zero_grad()
+                scaler._scale = 2.0**130 if step % 2 else 2.0**10
+                scaler.scale(model(torch.ones(3, 4)).sum()).backward()
+                scaler.step(optimizer)
+                scaler.update()
+        self.assertIn("The scaler skipped 20 steps whose gradients were not finite, of 40, 10 of them long after it had begun",
+                      " ".join(str(w.advise()).split()))
+
+    def test_a_loss_inside_of_the_model_that_is_infinite_is_never_passed_over(self):
+        class WithLoss(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(4, 2)
+
+            def forward(self, x):
+                y = self.fc(x)
+                return y.square().sum().half() if now[0] else y.square().sum()
+
+        now, model = [0], WithLoss()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, scaler=None, every=50) as w:
+            for now[0] in range(3):
+                optimizer.zero_grad()
+                model(torch.full((3, 4), 1e3)).backward()
+                optimizer.step()
+        self.assertEqual((w.first_nonfinite().step, w.first_nonfinite().role, w.first_nonfinite().found), (1, "act", {"nan": 0, "inf": 1}))
+        self.assertFalse(any("passed over" in note for note in w.notes))
+
     def test_a_gradient_that_the_model_got_ill_came_from_outside_and_its_layers_have_no_format(self):
         model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2))
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)

@@ -17,6 +17,7 @@ from ._order import order_text
 from ._residues import drowns, residues_text
 from ._underflow import HALVES, with_underflow
 
+MOST_ZEROS = 0.9  # a share of zeros among gradients of FP16 above which they are told of first: ReLUs and dropout make fewer
 SHOWN = 12  # layers of a list in the text
 
 
@@ -190,10 +191,16 @@ def text_of(of):
         out.append("Gradients that bind no loss scale, since they stay in FP32 under autocast: "
                    f"{listed([' '.join(row.values()) for row in of['unbound']])}.")
     out += residues_text(of["residues"], listed)
+    if any(row["mistake"] == "step_with_scaled_gradients" for row in of["mistakes"]):
+        out.append("Gradients of weights were counted as the optimizer got them, multiplied by the loss scale: scales of dW are too "
+                   "small by as much.")
     if of["already_zero"] is not None:
-        out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what "
-                   "has died among them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what "
-                   "they need.")
+        told = (f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what has died among "
+                "them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what they need.")
+        if of["already_zero"] < MOST_ZEROS:
+            out.append(told)
+        else:
+            out.insert(0, f"Gradients have died. {told} From which loss scale on too little is lost is not known.")
     if scale["used_log2"] is not None:
         out.append(f"In use at the end: 2^{scale['used_log2']}.")
     if of["not_finite"]["scale"] is not None:

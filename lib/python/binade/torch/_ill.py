@@ -4,6 +4,8 @@ from ._alerts import GRADIENTS
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
 
+OFTEN = 10  # one step in so many, long after the first, is more than the search for a scale skips
+
 
 def runs_in_a_row(steps):
     """Returns the first of the steps at the end of an ascending list that follow one another."""
@@ -44,13 +46,17 @@ def ill_of(run, merged):
     finite = not lines
     first = runs_in_a_row(skipped) if skipped else 0
     stuck = bool(skipped) and skipped[-1] - first >= STREAK
+    late = [step for step in skipped if step - skipped[0] >= STREAK]
+    total = max(run._skips.steps, run.windows[-1].last + 1 if run.windows else 0)
     if run._skips.text:
         lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
         dead = dead or run._skips.all
     elif skipped:
         lines.append(f"The scaler skipped {len(skipped)} step{'s' * (len(skipped) > 1)} whose gradients were not finite, " + (
             f"those from {first} to {skipped[-1]} in a row, which trained nothing: a smaller loss scale does not cure them."
-            if stuck else "as it does while it looks for its scale."))
+            if stuck else f"of {total}, {len(late)} of them long after it had begun: it grows its scale too soon (growth_interval), or the "
+            "largest gradients of some steps lie far above those of others." if len(late) * OFTEN > total else
+            "as it does while it looks for its scale."))
     dead = dead or stuck
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
     return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "lines": lines}
@@ -78,6 +84,7 @@ def none_kept(of, underflow):
 def eps_text(rows):
     """Returns lines about what an optimizer adds to a divisor and is zero."""
     return [f"{row['optimizer']}'s eps {row['eps']:g} is 0 in {row['dtype']}, the dtype of {row['of']}: where that is zero, the step "
-            f"divides by zero. Give an eps of {row['least']:.0e} or more, or keep it in FP32. It is so for "
+            f"divides by zero. Keep the state in FP32, or give an eps that stands beside the gradients whose squares are lost, such as "
+            f"1e-4 (it is not 0 from {row['least']:.0e} on). It is so for "
             f"{len(row['layers'])} parameter{'s' * (len(row['layers']) > 1)}: {', '.join(row['layers'][:12])}"
             + (f" and {len(row['layers']) - 12} more" if len(row["layers"]) > 12 else "") + "." for row in rows]

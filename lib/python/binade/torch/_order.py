@@ -171,6 +171,9 @@ class Order:
             return not has_gradient(self._optimizers[number - 1])
         if mistake == "double_step":
             return self._stepped_with.get(number) == state_of_gradients(self._optimizers[number - 1])
+        if mistake == "backward_without_zero_grad":  # another tensor was set in place of the one that was stepped with
+            before = dict(self._stepped_with.get(number, ()))
+            return any(version > before.get(key, version) for key, version in state_of_gradients(self._optimizers[number - 1]))
         if mistake == "update_without_step":
             return not self._others
         if mistake in ("clip_before_unscale", "step_with_scaled_gradients") and self._is_written(number):

@@ -108,6 +108,7 @@ class Step:
             origin = None
             if self.inside is not None:
                 origin = self.inside.origin_of(x) if role == "act" else self.nodes.origin if role in GRADIENTS else None
+            self._harm = self._harm or x.numel() == 1  # a loss, and no mask
             self._found(layer, role, {"nan": summary.nan, "inf": summary.inf},
                         [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()), origin)
         return False

@@ -186,8 +186,14 @@ class Watch(Run):
         if self._optimizers is not None:
             self._optimizers = [there("optimizer", one) for one in self._optimizers]
             for one in self._optimizers:
-                if not held_by(one) & names.parts.keys():
+                if held_by(one) & names.parts.keys():
+                    continue
+                narrow = {tuple(x.shape) for module in self._models.values() for x in module.parameters() if x.element_size() < 4}
+                if not all(tuple(x.shape) in narrow and x.dtype == torch.float32 for group in one.param_groups for x in group["params"]):
                     raise ValueError(f"optimizer: {type(one).__name__} holds none of the model's parameters")
+                self.notes.append(f"{type(one).__name__} holds none of the model's parameters, but tensors of FP32 of their shapes, as of "
+                                  "master copies made by hand: weights, their gradients, updates and states are not counted. To have them "
+                                  'counted, watch({"model": model, "master": torch.nn.ParameterList(copies)}, optimizer)')
 
     def stop(self):
         """Removes all hooks and keeps what was counted. A step that is not over does not count."""
