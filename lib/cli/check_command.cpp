@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "lib/explain/case_words.h"
 #include "lib/testfloat/test_stream.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 
 namespace binade {
 namespace {
@@ -35,9 +37,23 @@ std::size_t read_standard_input(std::span<char> out) {
   }
 }
 
+/// Throws Error if an option changes nothing of how results are compared.
+void check_comparison(const CheckOptions& options, const TestFunction& function,
+                      const TestSettings& settings) {
+  const bool no_bits = function.act == Act::compare ||
+                       (function.act != Act::to_integer && !function.result.format.has_nan());
+  refuse_idle(std::array{
+      IdleOption{"--nan-bits", options.nan_bits && no_bits,
+                 "on " + function.name + ", whose results are no NaNs"},
+      IdleOption{"--nan", !options.nan_bits && settings.attributes.nan != Attributes{}.nan,
+                 "without --nan-bits, since any NaN then equals any other"},
+  });
+}
+
 int check(App app, const CheckOptions& options) {
   const TestFunction function = parse_test_function(options.stream.function);
   const TestSettings settings = settings_of(app, options.stream, function);
+  check_comparison(options, function, settings);
   if (isatty(STDIN_FILENO) != 0) {
     fmt::print(stderr, "binade: reading cases of {} from the terminal; Ctrl-D ends them\n",
                function.name);

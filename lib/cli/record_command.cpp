@@ -27,6 +27,7 @@
 #include "lib/io/output_paths.h"
 #include "lib/io/synced.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/validate/device_report.h"
 #include "lib/validate/scalar.h"
 
@@ -169,6 +170,12 @@ int run_record(const RecordArguments& a) {
   const std::string date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   const std::string& name = opened.device->info().name;
   const bool both = !a.dots.empty() == a.scalar;
+  const RecordArguments usual;
+  const bool no_scalar = !both && !a.scalar;
+  refuse_idle(std::array{
+      IdleOption{"--cases", no_scalar && a.cases != usual.cases, "with --dots alone"},
+      IdleOption{"--samples", no_scalar && a.samples != usual.samples, "with --dots alone"},
+  });
   Totals totals;
   std::vector<ScalarTask> tasks;  // what is there is checked before anything is recorded
   if (both || a.scalar) tasks = scalar_tasks(*opened.device, a);

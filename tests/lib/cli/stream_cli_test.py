@@ -71,6 +71,12 @@ class RoundTrips(StreamCase):
                 text = self.says(f"check --testfloat {function} {theirs}", written, 1)
                 self.assertNotIn(" 0 mismatches", text)
 
+    def test_options_that_change_nothing_of_how_results_are_compared_are_refused(self):
+        for words, complaint in (("f16_eq --nan-bits", "--nan-bits has no effect on f16_eq, whose results are no NaNs"),
+                                 ("e2m1_add --nan-bits", "--nan-bits has no effect on e2m1_add, whose results are no NaNs"),
+                                 ("f16_add --nan nvidia", "--nan has no effect without --nan-bits")):
+            self.assertIn(complaint, self.complaint("check", "--testfloat", *words.split()))
+
     def test_the_count_is_that_of_random_cases_after_the_hard_ones(self):
         hard = self.says("cases f16_add -n 0")
         self.assertEqual(hard.count("\n") % 4, 0)  # edges of both signs crossed, 256 of an aim

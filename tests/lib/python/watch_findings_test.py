@@ -26,7 +26,7 @@ from binade.torch import Run, Window
 from binade.torch._advice import asked_to_be_held
 from binade.torch._bound import Bound as StepBound
 from binade.torch._bound import origin_of
-from binade.torch._lost_updates import Picked, known_as, sizes_in_ulps, wanted
+from binade.torch._lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
 from binade.torch._residues import residues
 from binade.torch._run import Layer
 from cli_case import CliCase, main
@@ -162,6 +162,21 @@ class Foreign(torch.optim.Optimizer):
 
 
 class LostUpdates(CliCase):
+    def test_rprop_wants_nothing_where_a_gradient_changes_its_sign(self):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 4)
+        optimizer, x = torch.optim.Rprop(model.parameters(), lr=0.1), torch.randn(8, 4)
+        with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+            for _ in range(12):
+                optimizer.zero_grad()
+                model(x).square().sum().backward()
+                optimizer.step()
+        self.assertEqual({row["lost"] for row in w.advise().to_dict()["lost_updates"]}, {0})
+
+    def test_decay_that_subnormal_weights_lose_is_counted(self):
+        old = torch.arange(1, 201).half() * 2.0**-24
+        self.assertEqual(decoupled_decay(old, 1e-3), {"decay_asked": 200, "decay_lost": 200})
+
     def test_updates_that_narrow_weights_lose_are_those_that_brute_force_finds(self):
         for make in (lambda p: torch.optim.Adam(p, lr=1e-5), lambda p: torch.optim.SGD(p, lr=1e-4),
                      lambda p: torch.optim.SGD(p, lr=1e-4, momentum=0.9, nesterov=True)):

@@ -2,6 +2,7 @@
 #
 # Where a watched run says that Inf and NaN arose. SKIP without torch. watch_nonfinite_test.py BINADE
 import contextlib
+import copy
 import json
 import math
 import sys
@@ -302,7 +303,7 @@ class InsideOfModules(CliCase):
             self.assertNotIn("No layer needs FP32", str(advice))
             self.assertEqual(w.report().to_dict()["watched"]["first_nonfinite"], found.to_dict())
 
-    def ill_attention(self, watching):
+    def ill_attention(self, watching, every=50):
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(5), Attention(), torch.nn.Linear(8, 2))
 
@@ -310,16 +311,18 @@ class InsideOfModules(CliCase):
             model[2].factor = 1e20 if step == 3 else 1.0
 
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        w = binade.torch.watch(model, optimizer, every=50) if watching else contextlib.nullcontext()
+        w = binade.torch.watch(model, optimizer, every=every) if watching else contextlib.nullcontext()
         with w:
             train(model, 6, w, optimizer, before=change, x=random_batch(4, 5, 8))
         return w, model, torch.get_rng_state()
 
-    def test_attention_in_a_step_that_is_not_counted_is_run_again_and_nothing_changes(self):
-        w, model, random = self.ill_attention(True)
-        found = w.first_nonfinite()
+    def test_attention_in_any_step_is_named_its_op_where_it_is_looked_into_and_nothing_changes(self):
+        found = self.ill_attention(True, every=1)[0].first_nonfinite()
         self.assertEqual((found.step, found.layer, found.op, found.arose), (3, "2", "bmm", True))
         self.assertIn("made NaN of it", found.after)
+        w, model, random = self.ill_attention(True)
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.arose), (3, "2.out", None, False))
         advice = " ".join(str(w.advise()).split())
         self.assertTrue(advice.startswith(f"The run was not finite: {found.text}. Nor was any step after it, up to step 5"), advice)
         self.assertNotIn("No layer needs FP32", advice)
@@ -328,6 +331,32 @@ class InsideOfModules(CliCase):
         self.assertEqual(model[2].calls, alone[2].calls)
         for x, y in zip(model.state_dict().values(), alone.state_dict().values()):
             self.assertEqual(x.numpy().tobytes(), y.numpy().tobytes())
+
+    def test_a_watched_model_is_copied_and_none_of_its_passes_is_run_twice(self):
+        class Draws(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc, self.generator, self.calls = torch.nn.Linear(4, 4), torch.Generator().manual_seed(1), {"all": []}
+
+            def forward(self, x):
+                self.calls["all"].append(len(self.calls["all"]))
+                return self.fc(x) * (math.inf if len(self.calls["all"]) == 6 else torch.rand(1, generator=self.generator))
+
+        weights = []
+        for watching in (False, True):
+            torch.manual_seed(0)
+            model = Draws()
+            model.fc.register_forward_hook(lambda module, args, out: out * 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, scaler=None, every=50) if watching else contextlib.nullcontext():
+                for _ in range(9):
+                    optimizer.zero_grad()
+                    model(torch.ones(2, 4)).nan_to_num(0, 0, 0).sum().backward()
+                    optimizer.step()
+                copied = copy.deepcopy(model.fc)
+            weights.append((model.fc.weight.detach().numpy().tobytes(), len(model.calls["all"])))
+            copied(torch.ones(2, 4))
+        self.assertEqual(*weights)
 
     def test_the_op_whose_gradient_it_is(self):
         class Root(torch.nn.Module):

@@ -77,7 +77,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         # hooks, which may replace what they give, get one after these.
         for module in self._names.hooked:
             self._own.add(id(module))
-            self._undo.append(module.register_forward_hook(self._own_forward).remove)
+            self._undo.append(module.register_forward_hook(OwnForward(self._myself)).remove)
         self._undo.append(torch.nn.modules.module.register_module_forward_hook(self._forward).remove)
         self.attach_inside()
 
@@ -164,7 +164,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if not passes_by() and id(module) not in self._own:
             self._see_outputs(module, args, out)
 
-    def _own_forward(self, module, args, out):
+    def see_own_outputs(self, module, args, out):
         if not passes_by():
             self._see_outputs(module, args, out)
 
@@ -172,7 +172,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     def _see_outputs(self, module, args, out):
         step = self._step
         name = self._names.modules.get(id(module))
-        if name is None or self._is_again:
+        if name is None:
             return
         step.is_empty = False
         with_grad = torch.is_grad_enabled()
@@ -262,6 +262,25 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             finite = True
         if finite:
             step.finite_gradient = layer, x
+
+
+class OwnForward:
+    """The hook of one module. A copy of the module, deep or pickled, has one that does nothing."""
+
+    def __init__(self, hooks):
+        self._hooks = hooks
+
+    def __call__(self, module, args, out):
+        mine = self._hooks()
+        if mine is not None:
+            mine.see_own_outputs(module, args, out)
+
+    def __reduce__(self):
+        return OwnForward, (nobody,)
+
+
+def nobody():
+    """Takes the place of the reference to hooks in what is copied."""
 
 
 def on_gradient(hooks, layer, is_block, origin, gradient):

@@ -84,7 +84,6 @@ class Looking(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        self._inside.about_to(func, args, kwargs)
         out = func(*args, **kwargs)
         self._inside.after(func, args, kwargs, out)
         return out
@@ -93,14 +92,12 @@ class Looking(TorchDispatchMode):
 class Inside:
     """What was seen inside of modules in one step.
 
-    counter: a Counter. modules: {id: name}. note(line) is told what could not be looked at. made: None, or a set of storages to which
-    alone ops may write, in a pass that is run again (_replay.py); an op that would write elsewhere raises WritesElsewhere.
+    counter: a Counter. modules: {id: name}. note(line) is told what could not be looked at.
     """
 
-    def __init__(self, counter, modules, note, made=None):
-        self._counter, self._modules, self._note, self._made = counter, modules, note, made
+    def __init__(self, counter, modules, note):
+        self._counter, self._modules, self._note = counter, modules, note
         self._ill = {}  # storage: Origin
-        self._origins = []  # as they arose
         self._kinds = {}  # op: (its name, whether it gives a view)
         self._mode = None
         self.vanished = {}  # (layer, op): Origin
@@ -123,11 +120,6 @@ class Inside:
         x = local(x)
         return None if x is None else self._ill.get(storage_of(x))
 
-    def worst(self):
-        """Returns the Origin of what is ill: of NaN, else of Inf that vanished or arose; None without any."""
-        ill = [of for of in self._origins if of.arose]
-        return next((of for of in ill if of.kind == "NaN"), next(iter(self.vanished.values()), ill[-1] if ill else None))
-
     def texts(self):
         """Yields (layer, text) of what counts against the range of a layer."""
         for (layer, _), origin in self.vanished.items():
@@ -135,20 +127,6 @@ class Inside:
         for told in (self.zeroed, self.floors):
             for (layer, _), words in told.items():
                 yield layer, words
-
-    def about_to(self, func, args, kwargs):
-        if self._made is None or not hasattr(func, "_schema"):
-            return
-        for argument, x in zip(func._schema.arguments, args):
-            if argument.alias_info is not None and argument.alias_info.is_write:
-                self._must_be_made(x)
-        for argument in func._schema.arguments:
-            if argument.kwarg_only and argument.alias_info is not None and argument.alias_info.is_write:
-                self._must_be_made(kwargs.get(argument.name))
-
-    def _must_be_made(self, x):
-        if any(storage_of(y) not in self._made for _, y in tensors_in(x) if type(y) in PLAIN):
-            raise WritesElsewhere
 
     def after(self, func, args, kwargs, out):
         try:
@@ -165,8 +143,6 @@ class Inside:
                                  schema.name.removeprefix("aten::") in UNWRITTEN)
         name, is_view, is_unwritten = self._kinds[func]
         results = [x for _, x in tensors_in(out) if type(x) in PLAIN and local(x) is not None]
-        if self._made is not None and not is_view:
-            self._made.update(storage_of(x) for _, x in tensors_in(out) if type(x) in PLAIN)
         if is_view or not results:
             return
         got = (args, kwargs)
@@ -175,8 +151,6 @@ class Inside:
         ill = [] if is_unwritten else [x for x in results if not self._counter.finite(x)]
         if ill:
             origin = self._origin(name, ill[0], got, given, sources)
-            if not any(origin is x for x in self._origins):
-                self._origins.append(origin)
         for x in results:
             if any(x is y for y in ill):
                 self._ill[storage_of(x)] = origin
@@ -248,10 +222,6 @@ class Inside:
             layer, site = self._where()
             self.zeroed.setdefault((layer, name), f"{name}{f' at {site}' if site else ''} makes {many:,} of {out.numel():,} "
                                    "values zero that are not")
-
-
-class WritesElsewhere(Exception):
-    """An op of a pass that is run again would change what is not its own."""
 
 
 def numbers_in(x):

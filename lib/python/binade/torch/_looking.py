@@ -2,7 +2,6 @@
 """The part of Hooks that looks inside of modules: in which steps, and what becomes of what is seen there."""
 import functools
 import inspect
-import sys
 import weakref
 
 import torch
@@ -12,23 +11,20 @@ from ._inside import CAN_LOOK, Inside
 from ._nodes import Nodes
 from ._nonfinite import NonFinite
 from ._optimizer_hooks import watching
-from ._replay import Call
 from ._step import inputs_of
 from ._tensors import local
 
-MOST_AGAIN = 4  # passes that are run again, and as many steps that are looked into because the one before was ill
+MOST_MORE = 4  # steps that are looked into because the one before was ill
 HOOKS = torch.nn.modules.module
 LOSS = torch.nn.modules.loss._Loss
 ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
 
 
 class InsideHooks:
-    """Looks at the ops of counted steps, of steps 1, 2, 4, 8 …, and of the step after a finding whose op is not known; runs a
-    forward pass in which something was found again, where the step was not looked into."""
+    """Looks at the ops of counted steps, of steps 1, 2, 4, 8 …, and of the step after a finding whose op is not known."""
 
     def attach_inside(self):
-        self._outer, self._call, self._looks_next, self._again, self._more = None, None, False, MOST_AGAIN, MOST_AGAIN
-        self._is_again = False  # whether a pass runs again
+        self._outer, self._looks_next, self._more = None, False, MOST_MORE
         names = self._names
         if not self._plan.nonfinite or names.replicated:
             return
@@ -42,15 +38,15 @@ class InsideHooks:
         self._undo.append(self._close)
 
     def _begin_forward(self, module, args):
-        if self._outer is not None or self._is_again or passes_by():
+        if self._outer is not None or passes_by():
             return
         if id(module) not in self._names.modules and not isinstance(module, LOSS):
             return
         if torch.is_grad_enabled() and not repeats():
-            self._open(module, args, sys._getframe(1).f_locals.get("kwargs") or {})
+            self._open(module)
 
     @watching
-    def _open(self, module, args, kwargs):
+    def _open(self, module):
         step = self._step
         self._outer = weakref.ref(module)
         if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
@@ -58,16 +54,12 @@ class InsideHooks:
                 step.inside = Inside(self._plan.counter, self._names.modules, self.note)
                 step.nodes = Nodes(self._plan.counter)
             step.inside.open()
-        elif self._again:
-            self._call = Call(module.forward, args, kwargs)
 
     def _end_forward(self, module, args, out):
-        if self._outer is not None and self._outer() is module and not self._is_again:
+        if self._outer is not None and self._outer() is module:
             self._close()
             if isinstance(module, LOSS) and id(module) not in self._names.modules:
                 self._see_loss(type(module).__name__, out, functools.partial(inputs_of, module, args))
-            if self._call is not None:
-                self._look_again(module)
 
     def _close(self):
         self._outer = None
@@ -82,28 +74,6 @@ class InsideHooks:
             x = local(loss)
             if x is not None and x.device.type == "cpu":
                 self._step.look_at_loss(name, x, inputs)
-
-    @watching
-    def _look_again(self, module):
-        """After a forward pass: runs it again if something was found whose op is not known."""
-        call, self._call = self._call, None
-        event = self._step.event
-        if (event is None or event.role != "act" or event.op is not None or event.layer in self._plan.harmless
-                or any(x["name"].split()[0] != "input" and (x["nan"] or x["inf"]) for x in event.inputs)
-                or not self._is_alone() or not call.can_run_again(module)):
-            return
-        self._again -= 1
-        self._is_again = True
-        made = set()
-        inside = Inside(self._plan.counter, self._names.modules, self.note, made)
-        try:
-            call.run_again(module, inside, made)
-        finally:
-            self._is_again = False
-        origin = inside.worst()
-        if origin is not None:
-            event.come_from(origin)
-        self._keep_texts(inside)
 
     def _keep_texts(self, inside):
         for layer, text in inside.texts():
@@ -131,9 +101,3 @@ class InsideHooks:
         unknown = event is not None and event.op is None and event.role != "weight" and self._more > 0
         self._more -= unknown
         self._looks_next = unknown
-        self._call = None
-
-    def _is_alone(self):
-        """Whether there are no hooks of all modules but one's own."""
-        every = [*HOOKS._global_forward_hooks.values(), *HOOKS._global_forward_pre_hooks.values()]
-        return all(getattr(hook, "__self__", None) is self for hook in every)

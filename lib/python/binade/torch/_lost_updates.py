@@ -144,6 +144,10 @@ def held(optimizer, of, parameter, part, old, new):
     gradient = None if gradient is None else part.of(gradient)
     if gradient is None or gradient.shape != old.shape:
         return Held({}, update)
+    if isinstance(optimizer, torch.optim.Rprop):  # wants nothing where the sign changed, of which its state has zeros
+        before = optimizer.state.get(parameter, {}).get("prev")
+        if before is not None:
+            gradient = torch.where(part.of(local(before)) == 0, torch.zeros_like(gradient), gradient)
     lr, decay = float(of.get("lr", 1)), float(of.get("weight_decay", 0) or 0)
     many = int(torch.count_nonzero(gradient))
     if lr == 0:
@@ -179,10 +183,8 @@ def held(optimizer, of, parameter, part, old, new):
 
 def decoupled_decay(old, share):
     """Returns the counts of a decay that multiplies the weight by 1 - share, before the update is subtracted."""
-    out = {"decay_asked": int(torch.count_nonzero(old))}
-    if abs(share) < torch.finfo(old.dtype).eps:  # a larger one changes every weight
-        out["decay_lost"] = int(torch.count_nonzero((old * (1 - share) == old) & (old != 0)))
-    return out
+    return {"decay_asked": int(torch.count_nonzero(old)),
+            "decay_lost": int(torch.count_nonzero((old * (1 - share) == old) & (old != 0)))}
 
 
 def has_master(optimizer, parameter, part, new):

@@ -62,7 +62,7 @@ class NonFinite:
             x["values"] for x in first.inputs) else first.inputs
         self.op, self.site, self.layer = first.op, first.site, first.layer or self.layer
         self.found, self.inputs = first.found, named  # a layer that is one op names what the op got
-        self.arose = not any(x["nan"] or x["inf"] for x in first.inputs)
+        self.arose = not any(x["nan"] or (x["inf"] and first.kind != "NaN") for x in first.inputs)
         self.after = (f"{origin.vanished} then gave finite numbers, and it was gone" if origin.vanished
                       else f"{origin.place} made NaN of it" if first is not origin else "")
 
