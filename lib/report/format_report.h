@@ -26,6 +26,12 @@ inline constexpr std::array<const char*, 3> scale_choice_names{"s_max", "s_min",
 /// Returns the choice of a name. Throws Error, which calls it `option`, for others.
 ScaleChoice scale_choice(const char* option, const std::string& name);
 
+/// The formats that advice chooses from, the narrowest first; of two with 8 bits the more precise one.
+inline constexpr std::array<NamedFormat, 4> narrow_formats{{{"e4m3", e4m3, ""},
+                                                            {"e5m2", e5m2, ""},
+                                                            {"binary16", binary16, ""},
+                                                            {"bfloat16", bfloat16, ""}}};
+
 /// The most binades that can be kept free below overflow.
 inline constexpr int most_headroom = 100;
 

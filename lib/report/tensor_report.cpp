@@ -66,12 +66,8 @@ std::string status_of(const RangeSummary& s) {
 /// 2^20; e5m2: as it is".
 void advise(TensorReport& tensor, const ReportOptions& options) {
   if (!tensor.tie) return;
-  constexpr std::array<NamedFormat, 4> by_width{{{"e4m3", e4m3, ""},
-                                                 {"e5m2", e5m2, ""},
-                                                 {"binary16", binary16, ""},
-                                                 {"bfloat16", bfloat16, ""}}};
   std::vector<std::string> words;
-  for (const NamedFormat& row : by_width) {
+  for (const NamedFormat& row : narrow_formats) {
     const ScaleInterval interval =
         interval_of(tensor.summary, row.format, options.headroom, *tensor.tie);
     if (interval.empty()) {

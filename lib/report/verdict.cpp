@@ -10,14 +10,14 @@
 #include <tuple>
 
 #include "lib/range/rounding_noise.h"
+#include "lib/report/loss_scale.h"
 #include "lib/report/report.h"
 
 namespace binade {
 namespace {
 
-constexpr double negligible_binades = 20;
 constexpr std::size_t place_of_binary16 = 2;
-static_assert(verdict_formats[place_of_binary16].format == binary16);
+static_assert(narrow_formats[place_of_binary16].format == binary16);
 
 /// What is kept from step to step must be more precise than what is computed anew.
 double sqnr_target(std::optional<TensorRole> role, const ReportOptions& options) {
@@ -96,8 +96,8 @@ void VerdictSums::add(const TensorReport& tensor) {
       tensor.role ? static_cast<std::size_t>(*tensor.role) : tensor_role_names.size();
   const double target = sqnr_target(tensor.role, options_);
   Asked asked{.norm_log2 = norm_log2(s), .not_finite = s.nan + s.inf > 0};
-  for (std::size_t i = 0; i < verdict_formats.size(); ++i) {
-    const Format& format = verdict_formats[i].format;
+  for (std::size_t i = 0; i < narrow_formats.size(); ++i) {
+    const Format& format = narrow_formats[i].format;
     const ScaleInterval in_range = interval_of(s, format, options_.headroom, *tensor.tie);
     const ScaledBy by = scaled_by(format, tensor.role);
     if (by == ScaledBy::loss_scale) {
@@ -120,6 +120,16 @@ void VerdictSums::add(const TensorReport& tensor) {
   of.not_finite = of.not_finite || asked.not_finite;
 }
 
+/// Returns log2 of the norm of all tensors together, of each its largest one.
+double VerdictSums::norm_log2_of(const Tensors& tensors) {
+  double largest = -std::numeric_limits<double>::infinity(), squares = 0;
+  for (const auto& [key, asked] : tensors) largest = std::max(largest, asked.norm_log2);
+  for (const auto& [key, asked] : tensors) {
+    squares += std::exp2(2 * (asked.norm_log2 - largest));
+  }
+  return largest + std::log2(squares) / 2;
+}
+
 RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
                                       const Report& report) const {
   std::optional<TensorRole> role;
@@ -128,21 +138,19 @@ RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
                   .target_sqnr = sqnr_target(role, options_),
                   .format = {},
                   .formats = {}};
-  double largest_norm = -std::numeric_limits<double>::infinity();
-  for (const auto& [key, asked] : tensors) largest_norm = std::max(largest_norm, asked.norm_log2);
-  const bool gradients = role && is_gradient(*role);
+  const double least_norm = norm_log2_of(tensors) + negligible_log2;
   const auto is_negligible = [&](const Asked& asked) {
-    return gradients && asked.norm_log2 < largest_norm - negligible_binades;
+    return role == TensorRole::d_weight && asked.norm_log2 <= least_norm;
   };
   for (const auto& [key, asked] : tensors) {
     ++out.tensors;
     if (is_negligible(asked) && out.negligible++ == 0) out.first_negligible = key.second;
     out.not_finite += asked.not_finite ? 1 : 0;
   }
-  for (std::size_t i = 0; i < verdict_formats.size(); ++i) {
+  for (std::size_t i = 0; i < narrow_formats.size(); ++i) {
     FormatVerdict& of = out.formats[i];
-    const Format& format = verdict_formats[i].format;
-    of.name = verdict_formats[i].name;
+    const Format& format = narrow_formats[i].format;
+    of.name = narrow_formats[i].name;
     of.scaled_by = scaled_by(format, role);
     const bool by_loss_scale = of.scaled_by == ScaledBy::loss_scale;
     if (by_loss_scale) of.scale_log2 = report.loss_scale.recommended_log2;

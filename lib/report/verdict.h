@@ -26,13 +26,7 @@ struct Report;
 /// each tensor's own, the largest power of two that keeps the headroom.
 enum class ScaledBy : std::uint8_t { nothing, loss_scale, own };
 
-/// The formats that a verdict chooses from, the narrowest first; of two with 8 bits the more precise one.
-inline constexpr std::array<NamedFormat, 4> verdict_formats{{{"e4m3", e4m3, ""},
-                                                             {"e5m2", e5m2, ""},
-                                                             {"binary16", binary16, ""},
-                                                             {"bfloat16", bfloat16, ""}}};
-
-/// Returns how a format of verdict_formats is used for a role: FP8 with scales of each tensor's own, binary16 with the
+/// Returns how a format of narrow_formats is used for a role: FP8 with scales of each tensor's own, binary16 with the
 /// loss scale for gradients, all else as it is.
 ScaledBy scaled_by(const Format& format, std::optional<TensorRole> role);
 
@@ -67,22 +61,22 @@ struct FormatVerdict {
 struct RoleVerdict {
   std::string role;         ///< as tensor_role_name() has it
   std::size_t tensors = 0;  ///< with finite non-zero values; of a run, one for all steps of a layer
-  /// Gradients that are not asked: their norm is below 2^-20 of the largest one's, as rounding leaves where the gradient
-  /// is zero by mathematics.
+  /// Gradients of weights that are not asked, as no loss scale is asked to save them: their norm is at most
+  /// 2^negligible_log2 (loss_scale.h) of that of all.
   std::size_t negligible = 0;
   std::string first_negligible = {};
-  std::size_t not_finite =
-      0;  ///< tensors with NaN or Inf, of which only the finite values are asked
+  /// Tensors with NaN or Inf, of which only the finite values are asked.
+  std::size_t not_finite = 0;
   double target_sqnr = 0;
-  std::string format;  ///< empty if none of verdict_formats serves: binary32
-  std::array<FormatVerdict, verdict_formats.size()> formats;
+  std::string format;  ///< empty if none of narrow_formats serves: binary32
+  std::array<FormatVerdict, narrow_formats.size()> formats;
 };
 
 inline constexpr std::size_t verdict_names = 3;
 
 struct NarrowestFormats {
-  std::vector<RoleVerdict>
-      roles;  ///< in TensorRole's order, other last; only those with finite non-zero values
+  /// In TensorRole's order, other last; only those with finite non-zero values.
+  std::vector<RoleVerdict> roles;
   bool estimated = false;  ///< some SQNR is
 };
 
@@ -99,15 +93,16 @@ class VerdictSums {
  private:
   /// What is kept of a tensor, or of a layer's tensors of one role in all steps.
   struct Asked {
-    std::array<TensorCost, verdict_formats.size()> costs{};
-    ScaleInterval loss_scales{lowest_scale_log2,
-                              highest_scale_log2};  ///< at which binary16 serves a gradient
+    std::array<TensorCost, narrow_formats.size()> costs{};
+    /// At which binary16 serves a gradient.
+    ScaleInterval loss_scales{lowest_scale_log2, highest_scale_log2};
     double norm_log2 = 0;
     bool not_finite = false;
   };
-  using Tensors = std::map<std::pair<std::string, std::string>,
-                           Asked>;  ///< by file (none with a step) and name
+  /// By file (none with a step) and name.
+  using Tensors = std::map<std::pair<std::string, std::string>, Asked>;
 
+  static double norm_log2_of(const Tensors& tensors);
   RoleVerdict role_verdict(std::size_t role, const Tensors& tensors, const Report& report) const;
 
   const ReportOptions& options_;

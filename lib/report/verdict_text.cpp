@@ -72,11 +72,11 @@ std::string narrower_words(const FormatVerdict& of, const RoleVerdict& role,
 /// What the formats before the chosen one would cost, back to the first that has fewer bits.
 std::string all_narrower(const RoleVerdict& role, std::size_t chosen,
                          const ReportOptions& options) {
-  const int bits = chosen < verdict_formats.size() ? verdict_formats[chosen].format.bits() : 32;
+  const int bits = chosen < narrow_formats.size() ? narrow_formats[chosen].format.bits() : 32;
   std::string out;
   for (std::size_t i = chosen; i-- > 0;) {
     out += narrower_words(role.formats[i], role, options);
-    if (verdict_formats[i].format.bits() < bits) break;
+    if (narrow_formats[i].format.bits() < bits) break;
   }
   return out;
 }
@@ -100,10 +100,11 @@ std::string role_sentence(const RoleVerdict& role, const ReportOptions& options)
   out += all_narrower(role, chosen, options);
   if (role.negligible > 0) {
     out += fmt::format(
-        " Not asked: {}{}, whose norm is below 2^-20 of the largest tensor's, as "
-        "rounding leaves where a gradient is zero.",
+        " Not asked: {}{}, whose norm is at most 2^{} of that of all, as rounding leaves where "
+        "a gradient is zero.",
         printable(role.first_negligible, longest_held_name),
-        role.negligible == 1 ? "" : fmt::format(" and {} more", role.negligible - 1));
+        role.negligible == 1 ? "" : fmt::format(" and {} more", role.negligible - 1),
+        negligible_log2);
   }
   if (role.not_finite > 0) {
     out += fmt::format(" {} of {} hold{} NaN or Inf, about which this says nothing.",

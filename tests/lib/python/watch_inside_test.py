@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Inf, NaN and zeros that arise inside of modules: the op that made them, where they vanished again, an eps of zero; what is meant is
+# no finding, and no pass is run twice. SKIP without torch. watch_inside_test.py BINADE
+import contextlib
+import copy
+import math
+import sys
+
+try:
+    import torch
+
+    import binade.torch
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+from cli_case import CliCase, main
+from watch_oracle import CpuScaler
+from watch_runs import Multiplied, new_net, train, watched
+
+
+class Norm(torch.nn.Module):
+    """An RMSNorm written by hand."""
+
+    def __init__(self, eps=1e-6):
+        super().__init__()
+        self.gain, self.eps = torch.nn.Parameter(torch.ones(8)), eps
+
+    def forward(self, x):
+        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + self.eps) * self.gain
+
+
+class Attention(torch.nn.Module):
+    """Attention of one head, written by hand, whose scores are multiplied by `factor`."""
+
+    def __init__(self, hidden=lambda scores: scores):
+        super().__init__()
+        self.qkv, self.out, self.hidden, self.factor, self.calls = torch.nn.Linear(8, 24), torch.nn.Linear(8, 8), hidden, 1.0, []
+
+    def forward(self, x):
+        self.calls.append(len(self.calls))
+        q, k, v = torch.nn.functional.dropout(self.qkv(x), 0.1).chunk(3, -1)
+        return self.out(self.hidden((self.factor * q.abs()) @ (self.factor * k.abs()).transpose(-1, -2)).softmax(-1) @ v)
+
+
+class Halved(torch.nn.Module):
+    """An op on float16 numbers between layers of float32."""
+
+    def __init__(self, op):
+        super().__init__()
+        self.op = op
+
+    def forward(self, x):
+        return self.op(x.half()).float()
+
+
+class Op(torch.nn.Module):
+    def __init__(self, op):
+        super().__init__()
+        self.op = op
+
+    def forward(self, x):
+        return self.op(x)
+
+
+class HalfAdam(torch.optim.Optimizer):
+    """Keeps its second moment in FP16, and divides by it."""
+
+    def step(self):
+        for group in self.param_groups:
+            for x in group["params"]:
+                self.state[x]["exp_avg_sq"] = second = (x.grad * x.grad).half()
+                x.data.sub_(x.grad / (second + group["eps"]).float(), alpha=1e-3)
+
+
+def random_batch(*shape, scale=1.0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1)) * scale
+
+
+class InsideOfModules(CliCase):
+    """The op inside of a module is named, also where nothing of what it made comes out of it."""
+
+    def of(self, *layers, x=None, **options):
+        torch.manual_seed(0)
+        return watched(model=torch.nn.Sequential(*layers), x=random_batch(4, 8) if x is None else x, **options)
+
+    def test_an_overflow_that_vanishes_inside_of_a_norm(self):
+        for steps, every, ill in ((2, 50, 0), (6, 50, 4), (6, 2, 2)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), Multiplied(), Norm(), torch.nn.Linear(8, 2))
+
+            def change(step):
+                model[1].factor = 1e25 if step == ill else 1.0
+
+            w = watched(steps=steps, before=change, model=model, x=random_batch(4, 8), every=every)
+            (found,) = w.nonfinite()
+            self.assertEqual((found.step, found.layer, found.op, found.phase, found.arose), (ill, "2", "mul", "forward", True))
+            self.assertEqual(found.found, {"nan": 0, "inf": 32})
+            self.assertIn("rsqrt then gave finite numbers, and it was gone", found.text)
+            self.assertIn("watch_inside_test.py:", found.site)
+            advice = w.advise()
+            self.assertIn("2", advice.keep_fp32)
+            self.assertIn("The run was not finite", str(advice))
+            self.assertNotIn("No layer needs FP32", str(advice))
+            self.assertEqual(w.report().to_dict()["watched"]["first_nonfinite"], found.to_dict())
+
+    def ill_attention(self, watching, every=50):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(5), Attention(), torch.nn.Linear(8, 2))
+
+        def change(step):
+            model[2].factor = 1e20 if step == 3 else 1.0
+
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        w = binade.torch.watch(model, optimizer, every=every) if watching else contextlib.nullcontext()
+        with w:
+            train(model, 6, w, optimizer, before=change, x=random_batch(4, 5, 8))
+        return w, model, torch.get_rng_state()
+
+    def test_attention_in_any_step_is_named_its_op_where_it_is_looked_into_and_nothing_changes(self):
+        found = self.ill_attention(True, every=1)[0].first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.arose), (3, "2", "bmm", True))
+        self.assertIn("made NaN of it", found.after)
+        w, model, random = self.ill_attention(True)
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.arose), (3, "2.out", None, False))
+        advice = " ".join(str(w.advise()).split())
+        self.assertTrue(advice.startswith(f"The run was not finite: {found.text}. Nor was any step after it, up to step 5"), advice)
+        self.assertNotIn("No layer needs FP32", advice)
+        _, alone, random_alone = self.ill_attention(False)
+        self.assertTrue(torch.equal(random, random_alone))
+        self.assertEqual(model[2].calls, alone[2].calls)
+        for x, y in zip(model.state_dict().values(), alone.state_dict().values()):
+            self.assertEqual(x.numpy().tobytes(), y.numpy().tobytes())
+
+    def test_a_watched_model_is_copied_and_none_of_its_passes_is_run_twice(self):
+        class Draws(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc, self.generator, self.calls = torch.nn.Linear(4, 4), torch.Generator().manual_seed(1), {"all": []}
+
+            def forward(self, x):
+                self.calls["all"].append(len(self.calls["all"]))
+                return self.fc(x) * (math.inf if len(self.calls["all"]) == 6 else torch.rand(1, generator=self.generator))
+
+        weights = []
+        for watching in (False, True):
+            torch.manual_seed(0)
+            model = Draws()
+            model.fc.register_forward_hook(lambda module, args, out: out * 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, scaler=None, every=50) if watching else contextlib.nullcontext():
+                for _ in range(9):
+                    optimizer.zero_grad()
+                    model(torch.ones(2, 4)).nan_to_num(0, 0, 0).sum().backward()
+                    optimizer.step()
+                copied = copy.deepcopy(model.fc)
+            weights.append((model.fc.weight.detach().numpy().tobytes(), len(model.calls["all"])))
+            copied(torch.ones(2, 4))
+        self.assertEqual(*weights)
+
+    def test_the_op_whose_gradient_it_is(self):
+        class Root(torch.nn.Module):
+            def forward(self, x):
+                return torch.sqrt(x * 0) + x
+
+        w = self.of(torch.nn.Linear(8, 8), Root(), torch.nn.Linear(8, 2), steps=2)
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.phase, found.arose), (0, "1", "sqrt", "backward", True))
+        self.assertIn("32 Inf in the gradient of sqrt inside of 1, backward; it got gradient ", found.text)
+        self.assertIn("1", w.advise().keep_fp32)
+
+    def test_what_is_meant_is_no_finding(self):
+        future = torch.ones(4, 4).triu(1).bool()
+        masks = [lambda s: s.masked_fill(future, -math.inf), lambda s: s + torch.zeros(4, 4).masked_fill(future, -math.inf),
+                 lambda s: torch.where(future, torch.full_like(s, -math.inf), s),
+                 lambda s: s * 0 + torch.where(future, torch.finfo(s.dtype).min, s) * 4]  # overflows as masks of the least number do
+        for mask in masks:
+            self.check_healthy(self.of(Attention(mask), Norm(), torch.nn.Linear(8, 2)))
+        self.check_healthy(self.of(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.LayerNorm(8),
+                                   Halved(lambda x: torch.where(x > 0, x.float().clamp(min=0).log(), x * 0)),
+                                   torch.nn.Linear(8, 2)))
+
+    def check_healthy(self, w):
+        self.assertEqual(w.nonfinite(), [])
+        self.assertIn("No layer needs FP32 for its range.", str(w.advise()))
+        self.assertTrue(w.advise().to_dict()["not_finite"]["finite"])
+
+    def test_steps_that_the_scaler_skips_are_no_illness(self):
+        w = watched(scaler=CpuScaler(2.0**127), steps=16, every=50)
+        advice = w.advise()
+        self.assertTrue(advice.to_dict()["not_finite"]["finite"])
+        self.assertIn("as it does while it looks for its scale", " ".join(str(advice).split()))
+
+    def test_a_scaler_that_skips_again_and_again_is_told_from_one_that_looks_for_its_scale(self):
+        model, scaler = torch.nn.Linear(4, 2), CpuScaler()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+        with binade.torch.watch(model, optimizer, scaler=scaler, every=50) as w:
+            for step in range(40):
+                optimizer.zero_grad()
+                scaler._scale = 2.0**130 if step % 2 else 2.0**10
+                scaler.scale(model(torch.ones(3, 4)).sum()).backward()
+                scaler.step(optimizer)
+                scaler.update()
+        self.assertIn("The scaler skipped 20 steps whose gradients were not finite, of 40, 10 of them long after it had begun",
+                      " ".join(str(w.advise()).split()))
+
+    def test_a_loss_inside_of_the_model_that_is_infinite_is_never_passed_over(self):
+        class WithLoss(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(4, 2)
+
+            def forward(self, x):
+                y = self.fc(x)
+                return y.square().sum().half() if self.in_half else y.square().sum()
+
+        model = WithLoss()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, scaler=None, every=50) as w:
+            for step in range(3):
+                model.in_half = step > 0
+                optimizer.zero_grad()
+                model(torch.full((3, 4), 1e3)).backward()
+                optimizer.step()
+        self.assertEqual((w.first_nonfinite().step, w.first_nonfinite().role, w.first_nonfinite().found), (1, "act", {"nan": 0, "inf": 1}))
+        self.assertFalse(any("passed over" in note for note in w.notes))
+
+    def test_a_gradient_that_the_model_got_ill_came_from_outside_and_its_layers_have_no_format(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+            for factor in (1.0, 1e30):
+                optimizer.zero_grad()
+                (model(torch.ones(3, 4)) * factor * factor).sum().backward()
+                optimizer.step()
+        self.assertEqual((w.first_nonfinite().step, w.first_nonfinite().role), (1, "dAct"))
+        self.assertIn("; the model got it so, from the loss or what else is computed after the model", w.first_nonfinite().text)
+        status = {(row["layer"], row["role"]): (row["status"], row["format"]) for row in w.advise().to_dict()["formats"]}
+        self.assertEqual((status["1", "dAct"], status["1", "act"]), (("not finite", None), ("ok", "e4m3")))
+
+    def test_a_loss_scale_that_grew_to_infinity_is_named_in_the_advice(self):
+        model, scaler = torch.nn.Linear(4, 2), CpuScaler()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for last, told in ((2048.0, "In use at the end: 2^11."), (math.inf, "The loss scale in use at the end is inf:")):
+            with binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
+                for scale in (1024.0, last):
+                    scaler._scale = scale
+                    optimizer.zero_grad()
+                    scaler.scale(model(torch.ones(3, 4)).sum()).backward()
+                    scaler.step(optimizer)
+                    scaler.update()
+            self.assertIn(told, str(w.advise()))
+            self.assertEqual(str(w.advise()).count("at the end"), 1)
+
+    def test_an_overflow_beside_an_exact_zero_is_no_pole(self):
+        x = random_batch(4, 8, scale=1e25)
+        x[0, 0] = 0
+        (found,) = self.of(Op(lambda x: x / (1 + x**2).sqrt()), torch.nn.Linear(8, 2), x=x, steps=1).nonfinite()
+        self.assertEqual((found.layer, found.op, found.arose), ("0", "pow", True))
+
+    def test_what_becomes_zero_inside_counts_against_the_range(self):
+        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: (x * 1e-3) * (x * 1e-6)), torch.nn.Linear(8, 2))
+        (row,) = w.advise().to_dict()["keep_fp32"]
+        self.assertEqual((row["layer"], row["reasons"][0]["what"]), ("1", "inside"))
+        self.assertRegex(row["reasons"][0]["text"], r"inside: mul at .*watch_inside_test.py:\d+ makes \d+ of 32 values zero")
+
+    def test_eps_that_is_zero_in_the_dtype_is_named(self):
+        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x + 1e-12), torch.nn.Linear(8, 2))
+        self.assertIn("1: inside: 1e-12 is 0 in float16, where add at ", " ".join(str(w.advise()).split()))
+
+    def test_an_optimizers_eps_that_is_zero_in_the_dtype_of_its_state(self):
+        for eps, lost in ((1e-8, True), (1e-4, False)):
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 2))
+            optimizer = HalfAdam(model.parameters(), {"eps": eps})
+            x = random_batch(4, 8)
+            x[:, 3] = 0
+            with binade.torch.watch(model, optimizer) as w:
+                train(model, 3, w, optimizer, x=x)
+            self.assertEqual([(row["optimizer"], row["eps"], row["dtype"], row["layers"][0]) for row in w.advise().to_dict()["eps"]],
+                             [("HalfAdam", 1e-8, "F16", "0")] * lost)
+            if lost:
+                found = w.first_nonfinite()
+                self.assertEqual((found.layer, found.phase), ("0", "step"))
+                self.assertTrue(found.text.endswith("HalfAdam's eps 1e-08 is 0 in F16, the dtype of exp_avg_sq"), found.text)
+                self.assertRegex(found.text, r"exp_avg_sq \S+ … \S+, \d+ zeros")
+                advice = " ".join(str(w.advise()).split())
+                self.assertIn("HalfAdam's eps 1e-08 is 0 in F16", advice)
+                self.assertIn("Which layers need FP32 is not known of a run that was not finite.", advice)
+                self.assertNotIn("No layer needs FP32", advice)
+
+    def test_the_loss_alone(self):
+        model, loss = new_net(), torch.nn.MSELoss()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer) as w:
+            for _ in range(2):
+                optimizer.zero_grad()
+                loss(model(torch.ones(3, 4)), torch.full((3, 2), 1e25)).backward()
+                optimizer.step()
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.op, found.phase), (0, "MSELoss", "mse_loss", "forward"))
+
+    def test_a_forward_that_raises_leaves_nothing_open(self):
+        class Raises(torch.nn.Module):
+            def forward(self, x):
+                raise KeyError
+
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Raises())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer):
+            for _ in range(2):
+                self.assertRaises(KeyError, model, torch.ones(3, 4))
+        self.assertEqual(len_of_modes(), 0)
+
+
+def len_of_modes():
+    """Returns how many modes of torch see ops now."""
+    return torch._C._len_torch_dispatch_stack() if hasattr(torch._C, "_len_torch_dispatch_stack") else int(
+        torch._C._get_torch_dispatch_mode() is not None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The order of a loop's calls: healthy loops yield nothing, ill ones are named, and no bit of a run changes; and the scalers that
+# a loop makes while it is watched. SKIP without torch. watch_order_test.py BINADE
+import sys
+import warnings
+
+try:
+    import torch
+    from torch import nn
+    from torch.nn.utils import clip_grad_norm_
+
+    import binade.torch
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+from cli_case import CliCase, main
+
+
+class Loop:
+    """A loop whose calls a test gives by name, with two optimizers, 0 and 1, of a layer each."""
+
+    def __init__(self, scaled, every=2):
+        torch.manual_seed(0)
+        self.model, self.x = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1)), torch.randn(3, 4)
+        self.optimizers = [torch.optim.SGD(layer.parameters(), lr=0.01) for layer in self.model]
+        self.scaler = binade.torch.LossScaler(init_scale=2.0**12) if scaled else None
+        self.options = {"scaler": self.scaler, "every": every}
+
+    def loss(self):
+        return self.model(self.x).square().mean()
+
+    def scale(self):
+        self.scaled = self.scaler.scale(self.loss())
+
+    def backward(self):
+        self.scale()
+        self.scaled.backward()
+
+    def plain_backward(self):
+        self.loss().backward()
+
+    def by_autograd_grad(self):
+        for p, g in zip(self.model.parameters(), torch.autograd.grad(self.loss(), list(self.model.parameters()))):
+            p.grad = g
+
+    def none(self):
+        for p in self.model.parameters():
+            p.grad = None
+
+    def zero_by_hand(self):
+        for p in self.model.parameters():
+            if p.grad is not None:
+                p.grad.zero_()
+
+    def model_zero_grad(self):
+        self.model.zero_grad()
+
+    def clip(self, limit=1.0):
+        clip_grad_norm_(self.model.parameters(), limit)
+
+    def clip_value(self):
+        nn.utils.clip_grad_value_(list(self.model.parameters()), clip_value=1.0)
+
+    def clip_at_the_scale(self):
+        self.clip(self.scaler.get_scale())
+
+    def norm(self):
+        self.clip(float("inf"))
+
+    def only(self, n):
+        for k, layer in enumerate(self.model):
+            layer.requires_grad_(k == n)
+
+    def both(self):
+        self.model.requires_grad_(True)
+
+    def update(self):
+        self.scaler.update()
+
+    def closure(self, n):
+        def closure():
+            self.optimizers[n].zero_grad()
+            loss = self.loss()
+            loss.backward()
+            return loss
+
+        self.optimizers[n].step(closure)
+
+    def call(self, word):
+        name, _, n = word.partition(":")
+        if hasattr(self, name):
+            return getattr(self, name)(*map(int, n))
+        for optimizer in [self.optimizers[int(n)]] if n else self.optimizers:
+            if name in ("step", "unscale_"):
+                getattr(self.scaler, name)(optimizer)
+            else:
+                getattr(optimizer, name.removeprefix("plain_"))()
+
+    def run(self, words, steps=3):
+        with warnings.catch_warnings(record=True) as self.warned:
+            warnings.simplefilter("always")
+            with binade.torch.watch(self.model, self.optimizers, **self.options) as w:
+                for word in words.split() * steps:
+                    try:
+                        self.call(word)
+                    except (RuntimeError, AssertionError):  # GradScaler's own
+                        break
+        return w
+
+
+class OrderOfCalls(CliCase):
+    def test_healthy_orders_are_no_mistakes(self):
+        for words in ("zero_grad backward unscale_ clip step update", "backward backward unscale_ clip step update zero_grad",
+                      "none backward step update", "backward step update none", "backward step update zero_by_hand",
+                      "model_zero_grad backward step update", "zero_grad backward norm step update",
+                      "zero_grad backward clip_at_the_scale step update", "zero_grad backward unscale_:0 step:0 step:1 update",
+                      "zero_grad backward unscale_ clip plain_step update", "zero_grad backward unscale_ update",
+                      # two losses in turn, each of one optimizer
+                      "zero_grad only:0 backward step:0 update only:1 backward step:1 update both",
+                      "none only:0 backward step:0 update only:1 backward step:1 update both",
+                      "zero_grad only:0 backward both only:1 plain_backward both step:0 update plain_step:1"):
+            with self.subTest(words):
+                self.assertEqual(Loop(True).run(words).mistakes, [])
+        for words in ("zero_grad plain_backward clip plain_step", "plain_backward plain_backward clip plain_step zero_grad",
+                      "none plain_backward plain_step", "plain_backward plain_step zero_by_hand", "by_autograd_grad plain_step",
+                      "zero_grad by_autograd_grad clip plain_step", "closure:0 closure:1", "plain_backward plain_step:0 zero_grad:0",
+                      "model_zero_grad plain_backward plain_step"):
+            with self.subTest(words):
+                w = Loop(False).run(words)
+                self.assertEqual((w.mistakes, [note for note in w.notes if "order" in note]), ([], []))
+
+    def test_each_mistake_is_named_once_and_warned_of_once(self):
+        both = "SGD (optimizer 1)", "SGD (optimizer 2)"
+        for words, mistake, step, optimizers in (
+                ("zero_grad backward clip step update", "clip_before_unscale", 0, both),
+                ("zero_grad backward clip_value unscale_ step update", "clip_before_unscale", 0, both),
+                ("zero_grad backward unscale_:0 clip step update", "clip_before_unscale", 0, both[1:]),
+                ("zero_grad backward step clip update", "clip_after_step", 1, both),
+                ("zero_grad backward step", "missing_update", 1, both[:1]),
+                ("zero_grad backward unscale_ unscale_ step update", "double_unscale", 0, both[:1]),
+                ("zero_grad backward step unscale_ update", "unscale_after_step", 1, both[:1]),
+                ("zero_grad backward step step update", "double_step", 1, both[:1]),
+                ("backward zero_grad step update", "step_without_backward", 0, both[:1]),
+                ("backward step zero_grad unscale_ update", "unscale_after_step", 1, both[:1]),
+                ("scale zero_grad unscale_ step update", "unscale_without_backward", 0, both),
+                ("zero_grad backward update", "update_without_step", 0, ("the loop",)),
+                ("zero_grad backward unscale_ backward step update", "backward_after_unscale", 0, both),
+                ("zero_grad backward step:0 update step:1", "unscale_after_update", 0, both[1:]),
+                ("zero_grad backward step:0 update backward step:1 update", "backward_over_update", 0, both[1:]),
+                ("backward step update", "backward_without_zero_grad", 1, both),
+                ("zero_grad scale plain_backward step update", "backward_without_scale", 0, both),
+                ("zero_grad backward plain_step", "step_with_scaled_gradients", 0, both)):
+            with self.subTest(words):
+                loop = Loop(True)
+                w = loop.run(words)
+                found = [one for one in w.mistakes if one.mistake == mistake]
+                self.assertEqual([(one.step, one.optimizer) for one in found][:len(optimizers)],
+                                 [(step, name) for name in optimizers], w.mistakes)
+                self.assertLessEqual({one.mistake for one in w.mistakes} - {mistake},
+                                     {"unscale_without_backward": {"step_without_backward"},
+                                      "step_with_scaled_gradients": {"missing_update"}}.get(mistake, set()))
+                for one in w.mistakes:
+                    self.assertEqual(w.notes.count(str(one)), 1)
+                    self.assertEqual(sum(str(one) in str(warning.message) for warning in loop.warned), 1)
+                if w.windows:
+                    advice = w.advise()
+                    self.assertEqual([row["mistake"] for row in advice.to_dict()["mistakes"]], [one.mistake for one in w.mistakes])
+                    self.assertIn(found[0].text, " ".join(str(advice).split()))
+                    self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
+
+    def test_mistakes_without_a_scaler_are_named(self):
+        for words, mistake in (("plain_backward plain_step", "backward_without_zero_grad"),
+                               ("zero_grad plain_backward plain_step clip", "clip_after_step"),
+                               ("plain_backward zero_grad plain_step", "step_without_backward"),
+                               ("zero_grad plain_backward plain_step plain_step", "double_step")):
+            with self.subTest(words):
+                self.assertEqual({one.mistake for one in Loop(False).run(words).mistakes}, {mistake})
+
+    def test_what_was_put_in_torchs_place_is_taken_away_and_changes_nothing(self):
+        before = torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_
+        bits = []
+        for watching in (False, True):
+            loop = Loop(True)
+            state = torch.get_rng_state()
+            words = "zero_grad backward clip unscale_ clip step update".split() * 3
+            if watching:
+                loop.run(" ".join(words), 1)
+            else:
+                for word in words:
+                    loop.call(word)
+            self.assertTrue(torch.equal(state, torch.get_rng_state()))
+            bits.append([p.detach().numpy().tobytes() for p in loop.model.parameters()])
+        self.assertEqual(*bits)
+        self.assertEqual((torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_), before)
+        with warnings.catch_warnings(), binade.torch.watch(loop.model, loop.optimizers) as outer, \
+                binade.torch.watch(loop.model, loop.optimizers) as inner:
+            warnings.simplefilter("ignore")
+            for word in ("zero_grad", "plain_backward", "plain_step", "clip"):
+                loop.call(word)
+        self.assertEqual([len(w.mistakes) for w in (outer, inner)], [2, 2])
+        self.assertEqual((torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_), before)
+        self.assertFalse({"zero_grad", "step"} & vars(loop.optimizers[0]).keys())
+
+
+class Scalers(CliCase):
+    """Scalers that a loop makes while it is watched, and scales that stand still."""
+
+    def run_with(self, make, steps=6, each=2, kind=binade.torch.LossScaler, given=None, **options):
+        """Watches a loop that makes a new scaler for each few steps, whose loss overflows while make(step) is large."""
+        loop, made = Loop(False), []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch(loop.model, loop.optimizers, scaler=given or "find", every=2, **options) as w:
+                for step in range(steps):
+                    if step % each == 0:
+                        loop.scaler = kind(init_scale=2.0**16)
+                        made.append(loop.scaler)
+                    loop.optimizers[0].zero_grad()
+                    loop.optimizers[1].zero_grad()
+                    loop.scaler.scale(loop.loss() * make(step)).backward()
+                    for optimizer in loop.optimizers:
+                        loop.scaler.step(optimizer)
+                    loop.scaler.update()
+                self.wrapped = sum("step" in vars(one) for one in made)
+            self.assertFalse(any("step" in vars(one) for one in made))
+        return w
+
+    def test_scalers_made_while_watching_are_found_and_end_steps(self):
+        class Derived(binade.torch.LossScaler):
+            def scale(self, outputs):
+                return super().scale(outputs)
+
+        def late(init_scale):
+            class Late(Derived):  # made after the functions of the watch were put in place
+                def scale(self, outputs):
+                    calls.append(self)
+                    return super().scale(outputs)
+
+            return Late(init_scale=init_scale)
+
+        calls = []
+
+        for kind, given, each, steps in ((binade.torch.LossScaler, None, 1, 18), (Derived, None, 3, 6), (late, None, 3, 6),
+                                         (binade.torch.LossScaler, binade.torch.LossScaler(), 2, 6)):
+            with self.subTest(kind=kind.__name__, given=given is not None):
+                methods = [getattr(one, name) for one in (binade.torch.LossScaler, Derived) for name in ("scale", "step")]
+                w = self.run_with(lambda _: 1e38, steps, each, kind, given)
+                self.assertEqual([getattr(one, name) for one in (binade.torch.LossScaler, Derived) for name in ("scale", "step")],
+                                 methods)
+                self.assertLessEqual(self.wrapped, 16)
+                self.assertEqual(len(calls), steps if kind is late else 0)
+                calls.clear()
+                scales = {1: " 2^16", 2: "s from 2^15 to 2^16", 3: "s from 2^14 to 2^16"}[each]
+                words = (f"skipped every one of {steps} steps, at loss scale{scales}: nothing was trained; {steps // each} "
+                         "GradScalers took turns, and a new GradScaler begins at its init_scale again")
+                text = " ".join(str(w.advise()).split())
+                self.assertNotIn("as it does while it looks", text)
+                for one in (text, " ".join(w.notes), " ".join(str(w.report()).split())):
+                    self.assertIn(words, one)
+                self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
+
+    def test_new_scalers_that_skip_some_steps_are_told_and_others_are_not(self):
+        text = " ".join(str(self.run_with(lambda step: 1e38 if step % 2 == 0 else 1.0).advise()).split())
+        self.assertIn("The scaler skipped 3 of 6 steps, at loss scale 2^16; 3 GradScalers took turns", text)
+        for make, each in ((lambda _: 1.0, 2), (lambda step: 1e38 if step < 2 else 1.0, 6),
+                           (lambda step: 1e38 if step < 1 else 1.0, 3)):
+            w = self.run_with(make, each=each)
+            self.assertNotIn("took turns", f"{w.advise()} {w.notes}")
+        three = [binade.torch.LossScaler(init_scale=2.0**16) for _ in range(3)]
+        turns = iter(three * 2)
+        w = self.run_with(lambda step: 1e38 if step < 3 else 1.0, each=1, kind=lambda init_scale: next(turns))
+        self.assertNotIn("took turns", str(w.advise()))
+        w = self.run_with(lambda _: 1e38, steps=3, each=9)
+        self.assertIn("skipped every one of 3 steps, at loss scales from 2^14 to 2^16: nothing was trained.",
+                      " ".join(str(w.advise()).split()))
+
+    def by_hand(self, policy="torch", update=False, steps=5, divide=lambda x, scale: x.div_(scale)):
+        loop = Loop(True)
+        loop.scaler = loop.options["scaler"] = binade.torch.LossScaler(policy)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch(loop.model, loop.optimizers, **loop.options) as w:
+                for step in range(steps):
+                    loop.model.zero_grad()
+                    for optimizer in loop.optimizers:
+                        optimizer.zero_grad()
+                    loop.backward()
+                    for p in loop.model.parameters():
+                        divide(p.grad, loop.scaler.get_scale())
+                    loop.clip()
+                    if step % 2 == 0:
+                        for optimizer in loop.optimizers:
+                            optimizer.step()
+                    if update:
+                        loop.scaler.update(loop.scaler.get_scale())
+        return w
+
+    def test_a_scale_that_is_divided_by_hand_and_never_updated_is_named(self):
+        for divide in (lambda x, scale: x.div_(scale), lambda x, scale: x.data.div_(scale)):
+            w = self.by_hand(divide=divide)
+            self.assertEqual([(one.mistake, one.warning) for one in w.mistakes], [("missing_update", False)])
+            words = "never called update(), though scale() of the scaler was used for 5 losses: the scale stays at 2^16"
+            for text in (str(w.mistakes[0]), " ".join(w.notes), str(w.advise()), str(w.report())):
+                self.assertIn(words, " ".join(text.split()))
+
+    def test_scales_that_stand_still_on_purpose_are_no_mistakes(self):
+        plain = Loop(False)
+        plain.options["loss_scale"] = 1024.0
+        with binade.torch.watch(plain.model, plain.optimizers, **plain.options) as w:
+            for _ in range(5):
+                plain.model.zero_grad()
+                (plain.loss() * 1024).backward()
+                for p in plain.model.parameters():
+                    p.grad /= 1024
+                for optimizer in plain.optimizers:
+                    optimizer.step()
+        fixed = Loop(True)
+        fixed.scaler = fixed.options["scaler"] = binade.torch.LossScaler(growth_interval=10**9)
+        for watched in (w, self.by_hand(update=True), self.by_hand(steps=2), self.by_hand("static:4096"),
+                        fixed.run("zero_grad backward step update", 5)):
+            self.assertEqual((watched.mistakes, [note for note in watched.notes if "update()" in note]), ([], []))
+
+    def test_what_is_so_in_many_steps_is_noted_once(self):
+        loop = Loop(False)
+        loop.options["loss_scale"] = lambda: float("inf")
+        w = loop.run("zero_grad plain_backward plain_step", 6)
+        self.assertEqual([note for note in w.notes if "divides" in note],
+                         ["step 0: a loss scale of inf divides nothing; so in 2 more, up to step 4"])
+
+
+if __name__ == "__main__":
+    main()

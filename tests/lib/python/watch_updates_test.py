@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Updates and weight decay that weights lose: held against what each optimizer wants, element by element; alerts, reports, advice. SKIP
+# without torch. watch_updates_test.py BINADE
+import sys
+
+try:
+    import torch
+
+    import binade.torch
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+from binade.torch._lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from cli_case import CliCase, main
+from watch_runs import train
+
+
+def lossy(dtype, make, steps=12, every=1, model=None, before=lambda step, model, optimizer: None):
+    """Trains a layer of 64 x 8 in a dtype; returns the Watch, and (asked, lost) by brute force of all steps."""
+    torch.manual_seed(0)
+    model = (torch.nn.Linear(64, 8) if model is None else model).to(dtype)
+    optimizer, x, seen = make(model.parameters()), torch.randn(32, 64).to(dtype), [0, 0]
+    with binade.torch.watch(model, optimizer, every=every) as w:
+        for step in range(steps):
+            before(step, model, optimizer)
+            optimizer.zero_grad()
+            model(x).float().square().mean().backward()
+            old = [p.detach().clone() for p in model.parameters()]
+            optimizer.step()
+            for p, was in zip(model.parameters(), old):
+                if p.grad is not None:
+                    seen[0] += int((p.grad != 0).sum())
+                    seen[1] += int(((p.grad != 0) & (p == was)).sum())
+    return w, tuple(seen)
+
+
+def sums(w, *keys):
+    rows = w.advise().to_dict()["lost_updates"]
+    return tuple(sum(row[key] for row in rows) for key in keys)
+
+
+class Foreign(torch.optim.Optimizer):
+    """Lion's, with what makes it keep a copy in float32, or none."""
+
+    def __init__(self, parameters, lr, master=False, weight_decay=0.0):
+        super().__init__(parameters, {"lr": lr, "master": master, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                master = self.state[p].setdefault("master", p.float().clone()) if group["master"] else p
+                master.sub_(group["lr"] * p.grad.to(master.dtype).sign())
+                p.copy_(master)
+
+
+class LostUpdates(CliCase):
+    def test_rprop_wants_nothing_where_a_gradient_changes_its_sign(self):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 4)
+        optimizer, x = torch.optim.Rprop(model.parameters(), lr=0.1), torch.randn(8, 4)
+        with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+            for _ in range(12):
+                optimizer.zero_grad()
+                model(x).square().sum().backward()
+                optimizer.step()
+        self.assertEqual({row["lost"] for row in w.advise().to_dict()["lost_updates"]}, {0})
+
+    def test_decay_that_subnormal_weights_lose_is_counted(self):
+        old = torch.arange(1, 201).half() * 2.0**-24
+        self.assertEqual(decoupled_decay(old, 1e-3), {"decay_asked": 200, "decay_lost": 200})
+
+    def test_updates_that_narrow_weights_lose_are_those_that_brute_force_finds(self):
+        for make in (lambda p: torch.optim.Adam(p, lr=1e-5), lambda p: torch.optim.SGD(p, lr=1e-4),
+                     lambda p: torch.optim.SGD(p, lr=1e-4, momentum=0.9, nesterov=True)):
+            w, seen = lossy(torch.bfloat16, make)
+            self.assertEqual(sums(w, "asked", "lost", "unknown"), (*seen, 0))
+            self.assertGreater(seen[1], 0.95 * seen[0])
+            text = " ".join(str(w.advise()).split())
+            share = sum(row["lost"] for row in w.advise().to_dict()["lost_updates"]) / seen[0]
+            self.assertIn(f"Updates are lost: {share:.1%}".replace("%", " %"), text)
+            self.assertIn("in bfloat16: Linear, bias.", text)
+            self.assertIn("of the weight's ulp", text)
+            report = w.report()
+            held = report.to_dict()["time"]["updates"][0]["held"]
+            self.assertEqual((sum(held["asked"]), sum(held["lost"])), seen)
+            self.assertTrue(all(-12 < x < -2 for x in held["median_log2_of_ulp"]))
+            self.assertIn("unmoved by gradient", str(report))
+            lost = report.to_dict()["time"]["updates"][0]["formats"]["bfloat16"]["lost"]
+            self.assertLess(abs(sum(lost) - seen[1]), 0.01 * seen[0])  # what was wanted is lost by the definition, too
+
+    def test_lost_updates_are_alerts(self):
+        told = []
+        model = torch.nn.Linear(8, 2).bfloat16()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)
+        with binade.torch.watch(model, optimizer, every=2) as w:
+            w.alerts(call=told.append)
+            w.alerts(call=told.append, lost=None)
+            train(model, 3, w, optimizer, x=torch.ones(3, 8).bfloat16())
+        lost = [a for a in told if a.role == "update"]
+        self.assertEqual({(a.step, a.layer, a.what, a.share, a.format) for a in lost},
+                         {(s, layer, what, 1.0, "bfloat16") for s in (0, 2) for layer in ("Linear", "bias")
+                          for what in ("gradient", "weight decay")})
+        self.assertEqual(len(lost), 8)
+        self.assertIn("step 0: 100.0% of Linear's updates by gradient change no weight in bfloat16", map(str, lost))
+        with self.assertRaisesRegex(ValueError, "lost 2"):
+            w.alerts(lost=2)
+
+    def test_what_healthy_trainings_do_not_move_is_not_lost(self):
+        def frozen():
+            model = torch.nn.Sequential(torch.nn.Linear(64, 4), torch.nn.Linear(4, 2))
+            model[0].requires_grad_(False)
+            return model
+
+        def dead():
+            model = torch.nn.Sequential(torch.nn.Linear(64, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+            with torch.no_grad():
+                model[0].bias[:3] = -100.0
+            return model
+
+        adam = lambda p: torch.optim.Adam([x for x in p if x.requires_grad], lr=1e-3)  # noqa: E731
+        for name, dtype, make, model in (
+                ("FP32", torch.float32, adam, None), ("frozen", torch.float32, adam, frozen()), ("dead", torch.float32, adam, dead()),
+                ("small steps", torch.float32, lambda p: torch.optim.SGD(p, lr=1e-4), None),
+                ("decay", torch.float32, lambda p: torch.optim.AdamW(p, lr=1e-4, weight_decay=0.01), None),
+                ("bfloat16", torch.bfloat16, lambda p: torch.optim.Adam(p, lr=1e-2), None),
+                ("master", torch.bfloat16, lambda p: Foreign(p, 1e-6, master=True), None)):
+            with self.subTest(name):
+                w, (asked, lost) = lossy(dtype, make, model=model)
+                text = str(w.advise())
+                self.assertNotIn("lost:", text)
+                self.assertEqual(sums(w, "asked"), (asked,))
+                self.assertEqual(sums(w, "lost"), (0 if name == "master" else lost,))
+                self.assertEqual(w.notes, [])
+
+    def test_a_learning_rate_of_zero_wants_nothing(self):
+        w, (asked, _) = lossy(torch.bfloat16, lambda p: torch.optim.AdamW(p, lr=0.0))
+        self.assertEqual(sums(w, "idle", "asked", "lost", "decay_lost"), (asked, 0, 0, 0))
+        self.assertIn("At a learning rate of 0 nothing was wanted of Linear, bias, and nothing is lost.",
+                      " ".join(str(w.advise()).split()))
+        self.assertNotIn("unmoved", str(w.report()))
+
+        def warm_up(step, model, optimizer):
+            optimizer.param_groups[0]["lr"] = 0.0 if step == 0 else 1e-2
+
+        w, (asked, lost) = lossy(torch.bfloat16, lambda p: torch.optim.Adam(p, lr=1e-2), before=warm_up)
+        idle, = sums(w, "idle")
+        self.assertEqual(sums(w, "asked", "lost"), (asked - idle, lost - idle))
+        self.assertNotIn("lost:", str(w.advise()))
+
+    def test_of_an_optimizer_that_is_not_known_it_is_said(self):
+        w, seen = lossy(torch.bfloat16, lambda p: Foreign(p, 1e-6))
+        self.assertEqual(sums(w, "asked", "lost", "unknown"), (*seen, seen[1]))
+        self.assertEqual(len(w.notes), 1)
+        self.assertIn("Foreign: what it wants is not known", w.notes[0])
+        self.assertIn("it is not known what the optimizer wanted", " ".join(str(w.advise()).split()))
+        self.assertIn(f"is not known for {seen[1]} of {seen[1]}", " ".join(str(w.report()).split()))
+
+    def test_decay_that_changes_nothing_is_lost(self):
+        for make in (lambda p: torch.optim.AdamW(p, lr=1e-2, weight_decay=0.1),
+                     lambda p: torch.optim.AdamW(p, lr=1e-2, weight_decay=0.1, amsgrad=True)):
+            w, (asked, lost) = lossy(torch.bfloat16, make)
+            self.assertEqual(sums(w, "asked", "lost"), (asked, lost))
+            decay_asked, decay_lost = sums(w, "decay_asked", "decay_lost")
+            self.assertEqual(decay_lost, decay_asked)
+            self.assertIn("Weight decay is lost: 100 %", str(w.advise()))
+            self.assertNotIn("Updates are lost", str(w.advise()))
+        # What is added to the gradient is by itself where that is zero.
+        model = torch.nn.Embedding(32, 4)
+        model.forward = lambda x: torch.nn.functional.embedding(torch.arange(3), model.weight)
+        w, _ = lossy(torch.bfloat16, lambda p: torch.optim.SGD(p, lr=1e-3, weight_decay=0.1), model=model)
+        self.assertEqual(sums(w, "decay_asked", "decay_lost"), (12 * 29 * 4, 12 * 29 * 4))
+
+    def test_what_known_optimizers_want_is_what_they_subtract(self):
+        cases = [(torch.optim.SGD, {}), (torch.optim.SGD, {"momentum": 0.9}), (torch.optim.SGD, {"momentum": 0.9, "dampening": 0.5}),
+                 (torch.optim.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}), (torch.optim.Adam, {}),
+                 (torch.optim.Adam, {"amsgrad": True, "weight_decay": 0.1}), (torch.optim.AdamW, {"weight_decay": 0.1}),
+                 (torch.optim.NAdam, {"weight_decay": 0.1}), (torch.optim.RAdam, {"weight_decay": 0.1}),
+                 (torch.optim.Adagrad, {"lr_decay": 0.1, "weight_decay": 0.1}), (torch.optim.RMSprop, {"weight_decay": 0.1}),
+                 (torch.optim.RMSprop, {"centered": True}), (torch.optim.RMSprop, {"momentum": 0.9}), (torch.optim.Adamax, {})]
+        cases += [(kind, options | {"maximize": True}) for kind, options in cases if kind in (torch.optim.SGD, torch.optim.Adam)]
+        for kind, options in cases:
+            with self.subTest(kind.__name__, **options):
+                torch.manual_seed(0)
+                p = torch.nn.Parameter(torch.randn(50).double())
+                optimizer = type("Derived", (kind,), {})([p], lr=0.01, **options)
+                for _ in range(8):
+                    p.grad, before = torch.randn(50).double(), p.detach().clone()
+                    optimizer.step()
+                    group, known = optimizer.param_groups[0], known_as(optimizer)
+                    self.assertIs(known, kind)
+                    got = wanted(known, 0.01, group, before, p.grad, Picked(optimizer.state[p], lambda x: x))
+                    # Before torch 2.0 NAdam has one factor of its product too many.
+                    close = 1e-4 if kind is torch.optim.NAdam else 1e-12
+                    torch.testing.assert_close(got, before - p.detach(), rtol=1e-6, atol=close)
+        self.assertIsNone(known_as(Foreign([torch.nn.Parameter(torch.ones(1))], 1.0)))
+        self.assertIsNone(known_as(type("Own", (torch.optim.Adam,), {"step": lambda self: None})([torch.ones(1)])))
+
+    def test_sizes_beside_an_ulp(self):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            of = torch.finfo(dtype)
+            w = torch.tensor([1.0, 1.5, -1.0, 4.0, 0.0, of.tiny / 2, 1.0], dtype=torch.double)
+            ulp = of.eps * torch.tensor([1.0, 1.0, 1.0, 4.0, of.tiny, of.tiny, 1.0], dtype=torch.double)
+            u = ulp * torch.tensor([0.25, 0.49, -0.5, 2.0**-20, 0.25, 0.25, 0.0], dtype=torch.double)
+            sizes = sizes_in_ulps(w, u, dtype)
+            self.assertEqual({k: n for k, n in enumerate(sizes) if n}, {1: 1, 2: 4, 20: 1, 31: 1})
+
+
+if __name__ == "__main__":
+    main()
