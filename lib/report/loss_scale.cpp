@@ -216,7 +216,7 @@ void JointScale::add(const TensorReport& tensor, std::size_t place) {
   };
   double squares_log2 = std::numeric_limits<double>::infinity();
   if (tensor.role == TensorRole::d_weight) {
-    const ExactSum squares = norms(tensor.summary).squares;
+    const ExactSum& squares = tensor.norms.squares;
     squares_log2 = squares_log2_of(squares);
     weight_squares_ += squares;
     weights_.push_back({place, tensor.name, squares_log2});

@@ -98,7 +98,8 @@ Share share(std::uint64_t count, const RangeSummary& s) {
 
 void analyse(TensorReport& tensor, const ReportOptions& options) {
   const RangeSummary& s = tensor.summary;
-  const Norms of = norms(s);
+  tensor.norms = norms(s);
+  const Norms& of = tensor.norms;
   tensor.tie = highest_tie(s, of, options.target_loss);
   tensor.status = status_of(s);
   tensor.formats = reports_in_formats(tensor, of, options);

@@ -21,6 +21,7 @@ struct TensorReport {
   std::string dtype;                    ///< empty if merged tensors differ
   std::optional<std::vector<std::uint64_t>> shape = {};  ///< nothing if merged tensors differ
   RangeSummary summary;
+  Norms norms = {};    ///< of the finite values
   std::string status;  ///< "ok", "empty", "all zero", "no finite value"
   std::vector<FormatReport> formats;
   LossScale loss_scale;         ///< for format_of_scale()

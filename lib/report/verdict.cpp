@@ -51,8 +51,6 @@ ScaleInterval serving_scales(const RangeSummary& s, ScaleInterval in_range, doub
   return {high, in_range.max_log2};
 }
 
-double norm_log2(const RangeSummary& s) { return 0.5 * to_scaled(norms(s).squares).log2(); }
-
 void take_worse(TensorCost& to, const TensorCost& other) {
   to.fits = to.fits && other.fits;
   to.overflows = to.overflows || other.overflows;
@@ -95,7 +93,8 @@ void VerdictSums::add(const TensorReport& tensor) {
   const std::size_t role =
       tensor.role ? static_cast<std::size_t>(*tensor.role) : tensor_role_names.size();
   const double target = sqnr_target(tensor.role, options_);
-  Asked asked{.norm_log2 = norm_log2(s), .not_finite = s.nan + s.inf > 0};
+  Asked asked{.norm_log2 = 0.5 * to_scaled(tensor.norms.squares).log2(),
+              .not_finite = s.nan + s.inf > 0};
   for (std::size_t i = 0; i < narrow_formats.size(); ++i) {
     const Format& format = narrow_formats[i].format;
     const ScaleInterval in_range = interval_of(s, format, options_.headroom, *tensor.tie);
