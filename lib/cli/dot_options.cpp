@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declares and reads the options that name an instruction and rows of dot products.
+// Declares the options that name an instruction and rows of dot products.
 #include "lib/cli/dot_options.h"
 
 #include "lib/cli/suggestions.h"
@@ -33,16 +33,6 @@ DotOptionNames add_dot_options(App app, DotOptions& o) {
       .d = app.add_option("--d", o.files.d,
                           ".npy file of what the hardware gave, of shape (rows,), as a")
                .suggest_files()};
-}
-
-Instruction instruction_of(const DotOptions& o) {
-  return parse_instruction(o.instruction, parse_architecture(o.architecture));
-}
-
-DotFiles files_of(const DotOptions& o) {
-  DotFiles out = o.files;
-  if (!o.c.empty()) out.c = o.c;
-  return out;
 }
 
 }  // namespace binade

@@ -4,18 +4,10 @@
 // and `binade explain dots` share.
 #pragma once
 
-#include <string>
-
 #include "lib/cli/parser.h"
-#include "lib/validate/dots.h"
+#include "lib/gemm/dot_files.h"
 
 namespace binade {
-
-struct DotOptions {
-  std::string architecture, instruction;
-  DotFiles files;
-  std::string c;  ///< file of c; empty if it was not given
-};
 
 /// The options that add_dot_options declared, so that each command can say which of them it requires.
 struct DotOptionNames {
@@ -23,10 +15,5 @@ struct DotOptionNames {
 };
 /// Declares --arch, --instruction, --a, --b, --c and --d. `options` must live as long as the command.
 DotOptionNames add_dot_options(App app, DotOptions& options);
-
-/// The instruction that the options name. Throws Error if the architecture is unknown or has no such instruction.
-Instruction instruction_of(const DotOptions& options);
-/// The files of a, b, c and d that the options name.
-DotFiles files_of(const DotOptions& options);
 
 }  // namespace binade

@@ -16,11 +16,12 @@
 #include <vector>
 
 #include "lib/cli/command.h"
-#include "lib/cli/data_folder.h"
+#include "lib/cli/data_option.h"
 #include "lib/cli/files_first.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
+#include "lib/study/data_folder.h"
 #include "lib/study/experiment.h"
 #include "lib/study/experiment_run.h"
 #include "lib/study/results_html.h"

@@ -13,11 +13,11 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/dot_options.h"
-#include "lib/cli/explained.h"
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/rule_options.h"
 #include "lib/explain/dot_terms.h"
+#include "lib/explain/explained.h"
 #include "lib/explain/explanation_json.h"
 #include "lib/explain/explanation_svg.h"
 #include "lib/explain/explanation_text.h"

@@ -1,83 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declares the options of a matrix product and makes a model of them: each value is parsed by the room that defines its
-// spelling, then it is checked that the options go together.
+// Declares the options of a matrix product.
 #include "lib/cli/gemm_options.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-
+#include "lib/cli/rule_options.h"
 #include "lib/cli/suggestions.h"
-#include "lib/format/format_spec.h"
 #include "lib/instruction/instruction_name.h"
-#include "lib/io/opened_tensor.h"
-#include "lib/text/error.h"
-#include "lib/text/idle_option.h"
 
 namespace binade {
-namespace {
-
-/// The format that PTX's name of a type (f16, bf16) or a format's own name or specification means.
-Format format_of(const std::string& text) {
-  const auto row = std::ranges::find(type_names, text, &TypeName::name);
-  return row == type_names.end() ? parse_format(text).format : row->format;
-}
-
-/// Sets what --promote-every N[:FORMAT] says.
-void set_promotion(GemmModel& g, const std::string& text) {
-  const std::size_t colon = text.find(':');
-  const std::string digits = text.substr(0, colon);
-  int every = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), every);
-  if (error != std::errc{} || end != digits.data() + digits.size() || every < 1) {
-    throw Error("--promote-every '" + printable(text) +
-                "' is not N[:FORMAT], a number of instructions and the register's format");
-  }
-  g.sum.promote_every = every;
-  if (colon != std::string::npos) g.sum.promotion = format_of(text.substr(colon + 1));
-}
-
-void set_splits(GemmModel& g, const std::vector<std::string>& texts) {
-  if (texts.size() > std::size(g.sum.splits)) {
-    throw Error(fmt::format("{} splits; at most {} lie in each other", texts.size(),
-                            std::size(g.sum.splits)));
-  }
-  for (std::size_t i = 0; i < texts.size(); ++i) g.sum.splits[i] = parse_split(texts[i]);
-}
-
-void set_order(GemmModel& g, const std::string& text) {
-  const KOrder order = parse_k_order(text);
-  if (order.group != 1 && g.k % order.width != 0) {
-    throw Error(fmt::format("k order '{}': the width must divide the instruction's k, {}",
-                            spelled(order), g.k));
-  }
-  g.sum.order = order;
-}
-
-/// Throws Error if an option of order or epilogue was given for an integer product, whose sums are exact in any order and
-/// whose accumulator is the result.
-void check_integer(const GemmOptions& o) {
-  const bool plain = o.promote_every.empty() && o.partial.empty() && o.splits.empty() &&
-                     o.bias.empty() && o.epilogue_format.empty() && o.out_format.empty() &&
-                     o.alpha == 1 && o.beta == 1 && o.fused == "alpha" && !o.saturate;
-  if (plain) return;
-  throw Error(
-      "an integer product has no promotion, split, epilogue or other output than s32; leave those "
-      "options out");
-}
-
-bool is_divided(const GemmModel& g) { return g.sum.splits[0].parts > 1; }
-
-/// Whether the epilogue adds C or a bias to the sum.
-bool adds_in_epilogue(const GemmOptions& o, const GemmModel& g) {
-  return (!o.c.empty() && !g.sum.c_first && g.epilogue.beta != 0) || !o.bias.empty();
-}
-
-}  // namespace
 
 void add_gemm_options(App app, GemmOptions& o) {
   app.add_option("A", o.files.a, matrix_a_help).suggest_files().required();
@@ -163,106 +93,6 @@ void add_gemm_options(App app, GemmOptions& o) {
                "(default: infinity)")
       .group(epilogue);
   add_rule_options(app, o.rules);
-}
-
-NamedGemm model_of(const GemmOptions& o) {
-  const bool chain = is_chain_name(o.instruction);
-  if (!chain && o.architecture.empty()) {
-    throw Error(
-        "--arch is missing: the same instruction sums differently on others; as --arch sm_90");
-  }
-  NamedGemm out = parse_gemm(o.instruction, chain ? 0 : parse_architecture(o.architecture));
-  GemmModel& g = out.model;
-  g.model = ruled_model(g.model, o.instruction, o.rules);
-  out.rules = rule_choice_text(o.rules);
-  set_order(g, o.k_order);
-  if (is_integer(g.types.d)) {
-    check_integer(o);
-    const std::string on = "on a product of integers, ";
-    refuse_idle(std::array{
-        IdleOption{"--k-order", g.sum.order != KOrder{} && !g.model.integer.satfinite,
-                   on + "which is the same in every order"},
-        IdleOption{"--c-first", o.c_first, on + "whose sums begin with C"},
-        IdleOption{"--round", o.files.round, on + "which takes them as they are"},
-    });
-    return out;
-  }
-  if (!o.promote_every.empty()) set_promotion(g, o.promote_every);
-  set_splits(g, o.splits);
-  if (!o.partial.empty()) g.sum.partial = format_of(o.partial);
-  g.sum.c_first = o.c_first;
-  if (!std::isfinite(o.alpha) || !std::isfinite(o.beta)) {
-    throw Error("--alpha and --beta must be finite");
-  }
-  g.epilogue.alpha = o.alpha;
-  g.epilogue.beta = o.beta;
-  g.epilogue.sum_last = o.fused == "alpha";
-  if (!o.epilogue_format.empty()) g.epilogue.compute = format_of(o.epilogue_format);
-  if (!o.out_format.empty()) g.epilogue.out = format_of(o.out_format);
-  g.epilogue.saturate = o.saturate;
-  refuse_idle(std::array{
-      IdleOption{"--arch", chain && !o.architecture.empty(),
-                 "on a chain of rounded operations, which is the same on all"},
-      IdleOption{"--round", o.files.round && g.types.a == binary64 && g.types.b == binary64,
-                 "on operands of binary64, which holds every number of a file"},
-      IdleOption{"--partial", !is_divided(g) && g.sum.partial != g.types.d, "without --split"},
-      IdleOption{"--beta", o.c_first && o.beta != 1,
-                 "with --c-first, which begins with C as it is"},
-  });
-  return out;
-}
-
-bool computes_epilogue(const GemmOptions& o, const GemmModel& g) {
-  return g.epilogue.alpha != 1 || adds_in_epilogue(o, g);
-}
-
-void check_effects(const GemmOptions& o, const GemmModel& g) {
-  if (is_integer(g.types.d)) return;
-  const std::string nothing_added = "where the epilogue adds neither C nor a bias";
-  refuse_idle(std::array{
-      IdleOption{"--beta", o.c.empty() && o.beta != 1, "without C"},
-      IdleOption{"--c-first", o.c.empty() && o.c_first, "without C"},
-      IdleOption{"--fused", !adds_in_epilogue(o, g) && !g.epilogue.sum_last, nothing_added},
-      IdleOption{"--epilogue-format", !computes_epilogue(o, g) && g.epilogue.compute != g.types.d,
-                 nothing_added + " and alpha is 1"},
-  });
-}
-
-void adopt_output(const GemmOptions& o, const std::string& d, GemmModel& model) {
-  if (!o.out_format.empty() || is_integer(model.types.d)) return;
-  model.epilogue.out = named_format(d).value_or(model.epilogue.out);
-}
-
-std::vector<InputPath> inputs_of(const GemmOptions& o) {
-  return {{"A", file_of(o.files.a)},
-          {"B", file_of(o.files.b)},
-          {"C", file_of(o.c)},
-          {"--bias", file_of(o.bias)}};
-}
-
-GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
-  GemmFiles files = o.files;
-  if (!o.c.empty()) files.c = o.c;
-  if (!o.bias.empty()) files.bias = o.bias;
-  return read_operands(files, model);
-}
-
-std::string headline(const NamedGemm& named) {
-  const std::string on = named.sm == 0 ? "" : fmt::format("sm_{} ", named.sm);
-  return on + named.instruction + named.rules;
-}
-
-void check_has_account(const GemmOptions& o) {
-  if (o.rules.zero_raises.empty()) return;
-  throw Error(
-      "--account tells what alignment and floor cut, not what a zero does: leave --zero-raises "
-      "out");
-}
-
-GemmTitle title_of(const GemmOptions& o, const NamedGemm& named) {
-  return {named.instruction, named.sm == 0 ? "" : fmt::format("sm_{}", named.sm),
-          order_text(named.model),
-          printable(o.files.a, longest_path) + " × " + printable(o.files.b, longest_path)};
 }
 
 }  // namespace binade

@@ -9,7 +9,7 @@
 #include <new>
 
 #include "lib/cli/command.h"
-#include "lib/cli/program.h"
+#include "lib/program.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 //
 // The program's commands as a table, and the one place where an exception becomes a line on standard error and an exit
 // status.
-#include "lib/cli/program.h"
+#include "lib/program.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/cli/gemm_options.h"
 #include "lib/cli/parser.h"
 #include "lib/device/recording_file.h"
 #include "lib/io/safetensors.h"

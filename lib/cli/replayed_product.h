@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <string>
 
-#include "lib/cli/rule_options.h"
-#include "lib/cli/validate_gemm.h"
+#include "lib/instruction/rule_choice.h"
+#include "lib/validate/gemm_answer.h"
 
 namespace binade {
 

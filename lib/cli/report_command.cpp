@@ -14,7 +14,6 @@
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
-#include "lib/cli/report_options.h"
 #include "lib/cli/report_outputs.h"
 #include "lib/cli/suggestions.h"
 #include "lib/io/output_paths.h"
@@ -22,6 +21,7 @@
 #include "lib/report/diff.h"
 #include "lib/report/json.h"
 #include "lib/report/parts.h"
+#include "lib/report/report_words.h"
 #include "lib/text/error.h"
 
 namespace binade {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declares the options --zero-raises, --floor and --cut-to-zero, applies them to a model, and turns them back into words.
+// Declares the options --zero-raises, --floor and --cut-to-zero.
 #include "lib/cli/rule_options.h"
-
-#include "lib/text/error.h"
 
 namespace binade {
 
@@ -32,32 +30,6 @@ void add_rule_options(App app, RuleChoice& rules) {
       })
       .type_name("SIGN")
       .group(group);
-}
-
-DotModel ruled_model(const DotModel& model, const std::string& instruction,
-                     const RuleChoice& rules) {
-  if (rules.any() && !has_rules(model)) {
-    throw Error(printable(instruction) +
-                " is no fused sum: --zero-raises, --floor and --cut-to-zero say nothing of it");
-  }
-  return with_rules(model, rules);
-}
-
-std::string rule_choice_text(const RuleChoice& rules) {
-  std::string out;
-  for (const std::string& word : words_of(rules)) out += " " + word;
-  return out.empty() ? out : " with" + out;
-}
-
-std::vector<std::string> words_of(const RuleChoice& rules) {
-  std::vector<std::string> out;
-  const auto add = [&out](const char* option, const std::string& value) {
-    if (!value.empty()) out.insert(out.end(), {option, value});
-  };
-  add("--zero-raises", rules.zero_raises);
-  add("--floor", rules.floor);
-  add("--cut-to-zero", rules.cut_to_zero);
-  return out;
 }
 
 }  // namespace binade

@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "lib/cli/command.h"
-#include "lib/cli/data_folder.h"
+#include "lib/cli/data_option.h"
 #include "lib/cli/files_first.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
+#include "lib/study/data_folder.h"
 #include "lib/study/results_html.h"
 #include "lib/study/sweep.h"
 #include "lib/study/sweep_results.h"

@@ -31,8 +31,10 @@
 #include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 #include "lib/validate/device_report.h"
+#include "lib/validate/dot_answer.h"
 #include "lib/validate/dot_text.h"
 #include "lib/validate/dots.h"
+#include "lib/validate/gemm_answer.h"
 #include "lib/validate/replay.h"
 
 namespace binade {

@@ -12,11 +12,8 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
-#include "lib/instruction/instruction_name.h"
-#include "lib/number/encoding_text.h"
 #include "lib/text/json_text.h"
-#include "lib/validate/crossed.h"
-#include "lib/validate/dot_text.h"
+#include "lib/validate/crossed_answer.h"
 
 namespace binade {
 namespace {
@@ -26,40 +23,6 @@ struct ValidateCrossedArguments {
   DeviceOption device;
   bool json = false;
 };
-
-std::string crossed_check_text(const CrossedCheck& check) {
-  const std::string name = instruction_name(check.instruction);
-  if (!check.skipped.empty()) return fmt::format("{:<48}skipped: {}\n", name, check.skipped);
-  std::string out = fmt::format("{:<48}dots {:>12}, different {}\n", name, check.tally.dots,
-                                check.tally.different);
-  if (!check.first) return out;
-  const CrossedDifference& x = *check.first;
-  out += fmt::format(
-      "the first that differs, of rows {} (a), {} (b), {} (c) of the pool, run alone:\n", x.rows.a,
-      x.rows.b, x.rows.c);
-  return out + difference_text({0, x.row.d[0], x.emulated}, x.row, check.instruction) + "\n";
-}
-
-nlohmann::ordered_json crossed_check_json(const CrossedCheck& check) {
-  nlohmann::ordered_json out{{"instruction", instruction_name(check.instruction)}};
-  if (!check.skipped.empty()) {
-    out["skipped"] = check.skipped;
-    return out;
-  }
-  out["dots"] = check.tally.dots;
-  out["different"] = check.tally.different;
-  if (check.first) {
-    const CrossedDifference& x = *check.first;
-    const Format& d = check.instruction.types.d;
-    out["first"] = {{"dot", check.tally.lowest},
-                    {"a_row", x.rows.a},
-                    {"b_row", x.rows.b},
-                    {"c_row", x.rows.c},
-                    {"hardware", hexadecimal(x.row.d[0], d)},
-                    {"emulated", hexadecimal(x.emulated, d)}};
-  }
-  return out;
-}
 
 int run_validate_crossed(const ValidateCrossedArguments& a) {
   const OpenedDevice opened = open_chosen_device(a.device);

@@ -3,43 +3,9 @@
 // `binade validate gemm`: compares a kernel's whole result D with the emulated product.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-
-#include <nlohmann/json_fwd.hpp>
-
-#include "lib/cli/gemm_options.h"
 #include "lib/cli/parser.h"
-#include "lib/validate/gemm.h"
 
 namespace binade {
-
-/// The arguments of `binade validate gemm`.
-struct ValidateGemmOptions {
-  GemmOptions product;
-  std::string d;         ///< file of the kernel's D
-  std::size_t show = 5;  ///< how many differences are shown
-  bool json = false;
-};
-
-/// The product that was compared, and the result of the comparison.
-struct GemmValidation {
-  NamedGemm named;
-  GemmOperands operands;
-  GemmCheck check;
-};
-
-/// Reads the matrices and compares every element of D. `progress` is called with the number of multiply-adds that are done
-/// and that of all. Throws Error if an argument or a file cannot be used.
-GemmValidation validated(
-    const ValidateGemmOptions& options,
-    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {});
-/// What differs, where and how far, and the counts, as text.
-std::string gemm_validation_text(const GemmValidation& x, const ValidateGemmOptions& options);
-/// The same as JSON of the schema binade.validate_gemm/1.
-nlohmann::ordered_json gemm_validation_json(const GemmValidation& x,
-                                            const ValidateGemmOptions& options);
 
 /// Adds the command `gemm` to `app`; running it sets `status` to the exit status.
 void define_validate_gemm(App app, int& status);

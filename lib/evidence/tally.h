@@ -10,7 +10,7 @@
 
 #include "lib/cases/dots.h"
 #include "lib/evidence/evidence.h"
-#include "lib/evidence/rule_choice.h"
+#include "lib/instruction/rule_choice.h"
 
 namespace binade {
 

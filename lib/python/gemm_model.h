@@ -10,7 +10,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "lib/cli/gemm_options.h"
+#include "lib/gemm/gemm_words.h"
 
 namespace binade::python {
 

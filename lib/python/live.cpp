@@ -19,8 +19,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "lib/cli/device_option.h"
-#include "lib/cli/report_options.h"
+#include "lib/device/chosen_device.h"
+#include "lib/report/report_words.h"
 #include "lib/python/arguments.h"
 #include "lib/python/counting.h"
 #include "lib/python/interpreter.h"

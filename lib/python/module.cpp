@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "emulate/event_count.h"
-#include "lib/cli/data_folder.h"
-#include "lib/cli/program.h"
+#include "lib/study/data_folder.h"
+#include "lib/program.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/own_folder.h"

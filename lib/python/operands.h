@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/cli/gemm_options.h"
+#include "lib/gemm/gemm_words.h"
 #include "lib/gemm/packed_elements.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"

@@ -19,10 +19,10 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "lib/cli/explained.h"
-#include "lib/cli/gemm_options.h"
-#include "lib/cli/validate_dots.h"
-#include "lib/cli/validate_gemm.h"
+#include "lib/explain/explained.h"
+#include "lib/gemm/gemm_words.h"
+#include "lib/validate/dot_answer.h"
+#include "lib/validate/gemm_answer.h"
 #include "lib/device/lone_dots.h"
 #include "lib/explain/explanation_json.h"
 #include "lib/explain/explanation_svg.h"

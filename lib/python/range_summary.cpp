@@ -15,7 +15,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "lib/cli/report_options.h"
+#include "lib/report/report_words.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"

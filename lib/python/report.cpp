@@ -13,7 +13,7 @@
 #include <nanobind/stl/vector.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/cli/device_option.h"
+#include "lib/device/chosen_device.h"
 #include "lib/io/array_file.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"

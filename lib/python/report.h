@@ -10,7 +10,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "lib/cli/report_options.h"
+#include "lib/report/report_words.h"
 #include "lib/python/documents.h"
 #include "lib/report/report.h"
 

@@ -17,8 +17,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "lib/amp/autocast_answer.h"
-#include "lib/cli/data_folder.h"
-#include "lib/cli/train_answer.h"
+#include "lib/study/data_folder.h"
+#include "lib/study/train_answer.h"
 #include "lib/io/input_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/python/arguments.h"

@@ -18,7 +18,7 @@
 
 #include "emulate/architectures.h"
 #include "emulate/fast/kernels.h"
-#include "lib/cli/gemm_options.h"
+#include "lib/gemm/gemm_words.h"
 #include "lib/format/format_spec.h"
 #include "lib/gemm/exact_gemm.h"
 #include "lib/gemm/files.h"

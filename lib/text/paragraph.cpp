@@ -48,4 +48,21 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
   return out + line + "\n";
 }
 
+std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent) {
+  std::string text;
+  std::size_t column = indent;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view comma = i + 1 < names.size() ? "," : "";
+    if (column + names[i].size() + 2 > 100) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (i > 0) {
+      text += " ";
+    }
+    text += std::string(names[i]) + std::string(comma);
+    column += names[i].size() + 2;
+  }
+  return text;
+}
+
 }  // namespace binade

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,5 +26,9 @@ std::string grouped(std::uint64_t n);
 /// that stays whole, on a line of its own. Every line but the first, which keeps the blanks that
 /// the text begins with, is indented by `indent` blanks; every line ends with a newline.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width = 98);
+
+/// The names, separated by commas, in lines of at most 100 columns (unless a name is longer); every line but the first,
+/// which is taken to begin in column `indent`, is indented by `indent` blanks.
+std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent);
 
 }  // namespace binade

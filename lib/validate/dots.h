@@ -7,26 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "emulate/tensor_core.h"
 #include "lib/cases/dots.h"
 
 namespace binade {
-
-/// Files of arrays: a and b of shape (rows, K), c and d of shape (rows,) or (rows, 1), either as bits
-/// (integers of the format's width) or in a floating-point dtype whose elements are numbers of the
-/// format (read_array, lib/gemm/files.h). A K below the instruction's is padded with
-/// +0. Without c, every c is +0.
-struct DotFiles {
-  std::string a, b;
-  std::string d = {};  ///< empty: nothing was recorded, and d is zeros
-  std::optional<std::string> c = {};
-};
-/// Reads the rows. Throws Error with the file, its shape, dtype or number of rows, and what that
-/// should be; also if there are no rows.
-Dots read_dots(const DotFiles& files, const Instruction& instruction);
 
 struct DotDifference {
   std::uint64_t row = 0;

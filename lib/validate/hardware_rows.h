@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/validate/dots.h"
+#include "lib/gemm/dot_files.h"
 
 namespace binade {
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "lib/device/device.h"
-#include "lib/evidence/rule_choice.h"
+#include "lib/instruction/rule_choice.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/scalar.h"
 

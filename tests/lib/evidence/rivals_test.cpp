@@ -13,7 +13,7 @@
 
 #include "lib/cases/dot_cases.h"
 #include "lib/device/record_dots.h"
-#include "lib/evidence/rule_choice.h"
+#include "lib/instruction/rule_choice.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 

@@ -13,7 +13,7 @@
 
 #include "emulate/carrier.h"
 #include "lib/cases/dot_cases.h"
-#include "lib/evidence/rule_choice.h"
+#include "lib/instruction/rule_choice.h"
 #include "lib/instruction/instruction_name.h"
 #include "tests/lib/gemm/exact_product.h"
 

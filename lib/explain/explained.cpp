@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the operands of one sum, from arrays, a recording or typed terms, and explains the sum.
-#include "lib/cli/explained.h"
+#include "lib/explain/explained.h"
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "lib/cli/rule_options.h"
 #include "lib/device/recording.h"
 #include "lib/explain/dot_terms.h"
 #include "lib/instruction/instruction_name.h"

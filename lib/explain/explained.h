@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/cli/dot_options.h"
-#include "lib/cli/gemm_options.h"
-#include "lib/evidence/rule_choice.h"
 #include "lib/explain/explanation.h"
+#include "lib/gemm/dot_files.h"
+#include "lib/gemm/gemm_words.h"
+#include "lib/instruction/rule_choice.h"
 
 namespace binade {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds the folder of the data, by option, environment variable or default, and lists its files.
-#include "lib/cli/data_folder.h"
+#include "lib/study/data_folder.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -45,13 +45,6 @@ void add_files(const std::string& name, const fs::path& place, std::vector<Input
 }
 
 }  // namespace
-
-void add_data_option(App app, std::string& folder) {
-  app.add_option("--data", folder,
-                 "folder of the data that come with binade (default: the variable BINADE_DATA, "
-                 "else the data installed with the program, else experiments/data)")
-      .suggest_files();
-}
 
 void set_default_data_folder(std::string folder) { default_data_folder() = std::move(folder); }
 

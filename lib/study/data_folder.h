@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/cli/parser.h"
 #include "lib/io/output_paths.h"
 
 namespace binade {
-
-/// Declares --data FOLDER. `folder` must live as long as the command.
-void add_data_option(App app, std::string& folder);
 
 /// Sets the folder that is used if the user names none: that of the installed data. Until it is set, this is the folder in
 /// the source tree from which the program was built.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns the options' values into the rules of a model.
-#include "lib/evidence/rule_choice.h"
+// Turns the options' values into the rules of a model, and back into words.
+#include "lib/instruction/rule_choice.h"
 
 #include <algorithm>
 #include <charconv>
@@ -43,6 +43,32 @@ DotModel with_rules(DotModel model, const RuleChoice& rules) {
     if (has_rules(model)) model.exponent_floor = whole ? floor : no_floor;
   }
   return model;
+}
+
+DotModel ruled_model(const DotModel& model, const std::string& instruction,
+                     const RuleChoice& rules) {
+  if (rules.any() && !has_rules(model)) {
+    throw Error(printable(instruction) +
+                " is no fused sum: --zero-raises, --floor and --cut-to-zero say nothing of it");
+  }
+  return with_rules(model, rules);
+}
+
+std::string rule_choice_text(const RuleChoice& rules) {
+  std::string out;
+  for (const std::string& word : words_of(rules)) out += " " + word;
+  return out.empty() ? out : " with" + out;
+}
+
+std::vector<std::string> words_of(const RuleChoice& rules) {
+  std::vector<std::string> out;
+  const auto add = [&out](const char* option, const std::string& value) {
+    if (!value.empty()) out.insert(out.end(), {option, value});
+  };
+  add("--zero-raises", rules.zero_raises);
+  add("--floor", rules.floor);
+  add("--cut-to-zero", rules.cut_to_zero);
+  return out;
 }
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parses the values of a report's options and checks each against the range of its option.
-#include "lib/cli/report_options.h"
+#include "lib/report/report_words.h"
 
 #include <fmt/format.h>
 

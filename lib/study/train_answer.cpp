@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs one training from its settings, and puts its results into text and JSON.
-#include "lib/cli/train_answer.h"
+#include "lib/study/train_answer.h"
 
 #include <fmt/format.h>
 
@@ -15,11 +15,12 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/amp/dtype_flow.h"
-#include "lib/cli/data_folder.h"
+#include "lib/study/data_folder.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/train_settings.h"
 #include "lib/study/workloads.h"
 #include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 #include "lib/text/percent.h"
 #include "lib/text/spelling.h"
 #include "lib/version.h"
@@ -121,23 +122,6 @@ nlohmann::ordered_json training_json(std::string_view schema, const TrainQuestio
 }
 
 }  // namespace
-
-std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent) {
-  std::string text;
-  std::size_t column = indent;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string_view comma = i + 1 < names.size() ? "," : "";
-    if (column + names[i].size() + 2 > 100) {
-      text += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (i > 0) {
-      text += " ";
-    }
-    text += fmt::format("{}{}", names[i], comma);
-    column += names[i].size() + 2;
-  }
-  return text;
-}
 
 TrainAnswer train_answer(const TrainQuestion& a, const std::function<void()>& prepare,
                          const StepTold& told, const SoFarTold& so_far) {

@@ -3,11 +3,9 @@
 // One training, from the arguments of `binade train` to its text and JSON.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,9 +41,5 @@ using SoFarTold = std::function<void(const std::function<nlohmann::ordered_json(
 /// must not be empty. `told` and `so_far` are called if they are given.
 TrainAnswer train_answer(const TrainQuestion& question, const std::function<void()>& prepare,
                          const StepTold& told = {}, const SoFarTold& so_far = {});
-
-/// The names, separated by commas, in lines of at most 100 columns (unless a name is longer); every line but the first,
-/// which is taken to begin in column `indent`, is indented by `indent` blanks.
-std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent);
 
 }  // namespace binade

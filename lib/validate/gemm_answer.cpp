@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compares a kernel's D with the emulated product, and reports as text and JSON what differs: how far, where, whether within
+// the error bounds, and the first element.
+#include "lib/validate/gemm_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/evidence/json.h"
+#include "lib/explain/explanation_text.h"
+#include "lib/explain/rounding_words.h"
+#include "lib/explain/suspicion.h"
+#include "lib/gemm/touched.h"
+#include "lib/number/encoding_text.h"
+#include "lib/validate/dot_text.h"
+#include "lib/validate/dots.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t map_rows = 16;
+constexpr std::size_t map_columns = 64;
+
+/// The indices whose count is not 0, as runs: "17..19, 40"; after six runs "…".
+std::string runs_text(const std::vector<std::uint64_t>& counts) {
+  constexpr std::size_t most = 6;
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    std::size_t end = i;
+    while (end + 1 < counts.size() && counts[end + 1] != 0) ++end;
+    runs.push_back(i == end ? std::to_string(i) : fmt::format("{}..{}", i, end));
+    i = end;
+  }
+  const bool more = runs.size() > most;
+  if (more) runs.resize(most);
+  return fmt::format("{}{}", fmt::join(runs, ", "), more ? ", …" : "");
+}
+
+std::string lines_text(const char* noun, const std::vector<std::uint64_t>& counts) {
+  const auto hit = std::ranges::count_if(counts, [](std::uint64_t n) { return n != 0; });
+  const std::string which =
+      static_cast<std::size_t>(hit) == counts.size() ? "all" : runs_text(counts);
+  return fmt::format("{} of {} {} ({})", hit, counts.size(), noun, which);
+}
+
+constexpr const char* levels[]{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+/// The bar for `count` of `all`, of eight heights; any count above 0 has a bar.
+const char* level(std::uint64_t count, std::uint64_t all) { return levels[(8 * count - 1) / all]; }
+
+/// The map of the differences: a character for each cell, by the share of its elements that differ.
+std::string map_text(const GemmCheck& check, const DifferenceMap& map) {
+  std::string out;
+  for (std::size_t i = 0; i < map.rows; ++i) {
+    out += fmt::format("  {:>6}  ", i * map.cell_rows);
+    const std::size_t height = std::min(map.cell_rows, check.m - i * map.cell_rows);
+    for (std::size_t j = 0; j < map.columns; ++j) {
+      const std::size_t width = std::min(map.cell_columns, check.n - j * map.cell_columns);
+      const std::uint64_t count = map.counts[i * map.columns + j];
+      out += count == 0 ? "·" : level(count, height * width);
+    }
+    out += "\n";
+  }
+  return out +
+         fmt::format("          a cell is {} × {} elements: · none of them, ▁ … █ up to all\n",
+                     map.cell_rows, map.cell_columns);
+}
+
+/// A histogram in one line of the distances in ulp, by powers of two from 1 up.
+std::string distances_text(const GemmCheck& check) {
+  std::size_t last = 0;
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < check.distances.size(); ++i) {
+    if (check.distances[i] != 0) last = i;
+    most = std::max(most, check.distances[i]);
+  }
+  std::string out;
+  for (std::size_t i = 0; i <= last && most > 0; ++i) {
+    out += check.distances[i] == 0 ? "·" : level(check.distances[i], most);
+  }
+  if (most > 0) out = fmt::format("1 {} 2^{}   1 ulp: {}", out, last, check.distances[0]);
+  if (check.without_distance > 0) {
+    out += fmt::format("{}NaN: {}", out.empty() ? "" : "   ", check.without_distance);
+  }
+  return out;
+}
+
+std::string agreements_text(const GemmCheck& check) {
+  constexpr std::string_view words[]{
+      "", "within the model's own error bound: another order or rounding",
+      "within the bound of the same products in any order",
+      "beyond both bounds: wrong, not rounded otherwise", "with a NaN or an infinity"};
+  std::string out;
+  for (std::size_t i = 1; i < check.agreements.size(); ++i) {
+    if (check.agreements[i] == 0) continue;
+    out += fmt::format("  {:>10} {}\n", check.agreements[i], words[i]);
+  }
+  return out;
+}
+
+std::string element_text(const GemmDifference& x, const Format& f) {
+  const auto distance = ulp_distance(x.given, x.emulated, f);
+  return fmt::format("({}, {})  D {} {}  emulated {} {}  {}", x.row, x.column,
+                     hexadecimal(x.given, f), value_text(x.given, f), hexadecimal(x.emulated, f),
+                     value_text(x.emulated, f),
+                     distance ? fmt::format("{} ulp", *distance) : std::string("NaN"));
+}
+
+/// The word as a shell reads it back, in quotes if need be.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./:+=,").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string explain_command(const ValidateGemmOptions& options, const NamedGemm& named,
+                            const GemmDifference& x) {
+  const GemmOptions& o = options.product;
+  std::string out = "binade explain gemm " + quoted(o.files.a) + " " + quoted(o.files.b);
+  if (!o.c.empty()) out += " " + quoted(o.c);
+  if (!o.bias.empty()) out += " --bias " + quoted(o.bias);
+  if (!o.architecture.empty()) out += " --arch " + o.architecture;
+  out += " --instruction " + o.instruction;
+  if (o.files.transposed_a) out += " --transpose-a";
+  if (o.files.transposed_b) out += " --transpose-b";
+  if (o.files.round) out += " --round";
+  GemmModel model = named.model;
+  if (!computes_epilogue(o, model)) model.epilogue.compute = model.types.d;
+  const std::string order = options_of(model);
+  if (!order.empty()) out += " " + order;
+  for (const std::string& word : words_of(o.rules)) out += " " + word;
+  return out + fmt::format(" --d {} --element {} {}", quoted(options.d), x.row, x.column);
+}
+
+/// About the first element that differs: what its model loses by which rule, the error bound, and, if it is far off, which
+/// mistake its bits look like.
+std::string first_text(const GemmDifference& x, const NamedGemm& named,
+                       const GemmOperands& operands) {
+  Explanation explanation = explain_element(named, operands.element(x.row, x.column));
+  explanation.hardware = Typed{x.given, named.model.epilogue.out};
+  std::string out;
+  if (explanation.exact) {
+    out += fmt::format("the first, ({}, {}), emulated\n", x.row, x.column);
+    out += fmt::format("exact     {}\n", brief_text(*explanation.exact, 60, 20));
+    out += errors_text(explanation);
+    const ElementBound bound = bound_of(named.model, operands.element(x.row, x.column));
+    if (!bound.special) {
+      out += fmt::format("bound     {:.4g} by its rules", bound.bound.value());
+      if (is_number(*explanation.hardware)) {
+        out += fmt::format("; D is off by {:.4g}",
+                           to_scaled(error_of(named.model, bound, x.given)).value());
+      }
+      out += "\n";
+    }
+  }
+  for (const std::string& words : suspicions(explanation)) {
+    out += fmt::format("D is as if it were {}\n", words);
+  }
+  return out;
+}
+
+std::string gemm_check_text(const GemmCheck& check, const ValidateGemmOptions& options,
+                            const NamedGemm& named, const GemmOperands& operands) {
+  const bool is_rounded = options_of(named.model).find("--out-format") != std::string::npos;
+  std::string out = fmt::format(
+      "{}: {} × {}, {}{}\n", headline(named), check.m, check.n, order_text(named.model),
+      is_rounded ? fmt::format("; rounded to {} in the end", spec_of(named.model.epilogue.out))
+                 : "");
+  if (check.different.count > 0) {
+    const Format& f = named.model.epilogue.out;
+    const bool some_wrong = check.wrong.count > 0;
+    const GemmDifferences& shown = some_wrong ? check.wrong : check.different;
+    out += "distance in ulp, by powers of two   " + distances_text(check) + "\n";
+    out += agreements_text(check);
+    out += fmt::format("{}: {}, {}\n", some_wrong ? "the wrong ones" : "the different ones",
+                       lines_text("rows", shown.by_row), lines_text("columns", shown.by_column));
+    out += map_text(check, shown.map);
+    for (std::size_t i = 0; i < std::min(options.show, shown.first.size()); ++i) {
+      out += "  " + element_text(shown.first[i], f) + "\n";
+    }
+    if (check.farthest) out += "farthest " + element_text(*check.farthest, f) + "\n";
+    out += first_text(shown.first.front(), named, operands);
+    out += "step by step: " + explain_command(options, named, shown.first.front()) + "\n";
+  }
+  std::vector<GivenElement> given;
+  for (const GemmDifference& x : check.different.first) given.push_back({x.row, x.column, x.given});
+  for (const std::string& rival : explaining_rivals(named, operands, given)) {
+    out += fmt::format(
+        "the first {} different are as under {}, a rule that no hardware has excluded\n",
+        given.size(), rival);
+  }
+  const std::string touched = touched_text(touched_by(named, operands), "elements");
+  if (!touched.empty()) out += touched + "\n";
+  return out + fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
+                           check.different.count);
+}
+
+nlohmann::ordered_json gemm_difference_json(const GemmDifference& x, const Format& f) {
+  nlohmann::ordered_json out{{"row", x.row},
+                             {"column", x.column},
+                             {"given", hexadecimal(x.given, f)},
+                             {"emulated", hexadecimal(x.emulated, f)},
+                             {"ulp_distance", nullptr},
+                             {"agreement", agreement_names[static_cast<std::size_t>(x.agreement)]}};
+  if (const auto distance = ulp_distance(x.given, x.emulated, f)) out["ulp_distance"] = *distance;
+  return out;
+}
+
+nlohmann::ordered_json gemm_differences_json(const GemmDifferences& x, std::size_t show,
+                                             const Format& f) {
+  nlohmann::ordered_json out{{"count", x.count},
+                             {"by_row", x.by_row},
+                             {"by_column", x.by_column},
+                             {"map",
+                              {{"cell_rows", x.map.cell_rows},
+                               {"cell_columns", x.map.cell_columns},
+                               {"rows", x.map.rows},
+                               {"columns", x.map.columns},
+                               {"counts", x.map.counts}}},
+                             {"first", nlohmann::ordered_json::array()}};
+  for (std::size_t i = 0; i < std::min(show, x.first.size()); ++i) {
+    out["first"].push_back(gemm_difference_json(x.first[i], f));
+  }
+  return out;
+}
+
+nlohmann::ordered_json gemm_check_json(const GemmCheck& check, std::size_t show,
+                                       const NamedGemm& named, const Touched& touched) {
+  const Format& f = named.model.epilogue.out;
+  nlohmann::ordered_json out{{"schema", "binade.validate_gemm/1"},
+                             {"instruction", headline(named)},
+                             {"options", options_of(named.model)},
+                             {"m", check.m},
+                             {"n", check.n},
+                             {"elements", check.elements()},
+                             {"equal", check.equal()}};
+  for (std::size_t i = 0; i < check.agreements.size(); ++i) {
+    out["agreement"][std::string(agreement_names[i])] = check.agreements[i];
+  }
+  out["ulp_distances"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < check.distances.size(); ++i) {
+    if (check.distances[i] == 0) continue;
+    out["ulp_distances"].push_back({{"from_log2", i}, {"elements", check.distances[i]}});
+  }
+  out["without_distance"] = check.without_distance;
+  out["farthest"] = nullptr;
+  if (check.farthest) out["farthest"] = gemm_difference_json(*check.farthest, f);
+  out["evidence"] = evidence_name(named.known.evidence);
+  out["touched"] = touched_json(touched);
+  out["different"] = gemm_differences_json(check.different, show, f);
+  out["wrong"] = gemm_differences_json(check.wrong, show, f);
+  return out;
+}
+
+}  // namespace
+
+GemmValidation validated(
+    const ValidateGemmOptions& options,
+    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress) {
+  NamedGemm named = model_of(options.product);
+  adopt_output(options.product, options.d, named.model);
+  GemmOperands operands = operands_of(options.product, named.model);
+  const std::vector<std::uint64_t> given = read_result(options.d, named.model, operands);
+  const std::size_t row = operands.n * operands.k;
+  GemmCheck check = check_gemm(named.model, operands, given, std::max<std::size_t>(options.show, 1),
+                               map_rows, map_columns, [&](std::size_t rows) {
+                                 if (progress) progress(rows * row, operands.m * row);
+                               });
+  return {std::move(named), std::move(operands), std::move(check)};
+}
+
+std::string gemm_validation_text(const GemmValidation& x, const ValidateGemmOptions& options) {
+  return gemm_check_text(x.check, options, x.named, x.operands);
+}
+
+nlohmann::ordered_json gemm_validation_json(const GemmValidation& x,
+                                            const ValidateGemmOptions& options) {
+  return gemm_check_json(x.check, options.show, x.named, touched_by(x.named, x.operands));
+}
+
+}  // namespace binade
