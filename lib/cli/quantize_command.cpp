@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,10 +47,6 @@ Quantizer quantizer_from(const QuantizeArguments& a) {
   return out;
 }
 
-bool ends_with(const std::string& text, const char* end) {
-  return text.size() >= std::strlen(end) && text.ends_with(end);
-}
-
 /// Throws Error if the options ask for what a device does not do: encodings, or a format that binary32 does not hold.
 void check_quantize_for_device(const QuantizeArguments& a, const Quantizer& to) {
   if (a.encode) {
@@ -75,117 +72,168 @@ void refuse_scaled_codes(const TensorFile& file) {
                  "multiply codes by their scales first, and give the products");
 }
 
-int run_quantize(const QuantizeArguments& a) {
-  const Quantizer to = quantizer_from(a);
+/// The tensors of a file that are rounded, and what is said of the others.
+struct ChosenTensors {
+  std::vector<std::size_t> indices;
+  std::uint64_t bytes = 0;  ///< of these in the file
+  std::vector<std::string> left_out;
+};
+
+/// The floating-point tensors. Throws Error if there is none, or if some are codes whose scales are other tensors.
+ChosenTensors choose_tensors(const TensorFile& file) {
+  refuse_scaled_codes(file);
+  ChosenTensors out;
+  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
+    const TensorInfo& info = file.tensors()[i];
+    if (info.dtype.kind == DtypeKind::floating) {
+      out.indices.push_back(i);
+      out.bytes += info.bytes;
+    } else {
+      out.left_out.push_back(fmt::format("{} ({}, {})", printable(info.name, 60), info.dtype.name,
+                                         info.made_by.empty()
+                                             ? std::string(to_string(info.dtype.kind))
+                                             : "made by " + info.made_by));
+    }
+  }
+  if (out.indices.empty()) {
+    throw error_in(file.path(), "no floating-point tensor", "nothing to quantize");
+  }
+  return out;
+}
+
+/// Where rounded tensors go, one after the other.
+struct RoundedOutput {
+  std::function<void(std::span<const std::byte>)> write;
+  std::function<void()> finish;  ///< gives the file its name
+};
+
+RoundedOutput npy_output(const std::string& path, const TensorFile& file,
+                         const ChosenTensors& chosen, const Dtype& dtype) {
+  if (chosen.indices.size() > 1) {
+    throw error_in(path, fmt::format("a .npy holds one array, not {}", chosen.indices.size()),
+                   "name it .safetensors");
+  }
+  const TensorInfo& only = file.tensors()[chosen.indices[0]];
+  const auto to = std::make_shared<NpyWriter>(path, dtype, only.shape, only.fortran_order);
+  return {[to](std::span<const std::byte> bytes) { to->write(bytes); }, [to] { to->finish(); }};
+}
+
+RoundedOutput safetensors_output(const std::string& path, const TensorFile& file,
+                                 const ChosenTensors& chosen, const Dtype& dtype,
+                                 const std::map<std::string, std::string>& told) {
+  std::vector<TensorSpec> specs;
+  for (const std::size_t i : chosen.indices) {
+    const TensorInfo& info = file.tensors()[i];
+    if (info.fortran_order && info.shape.size() > 1) {
+      throw error_in(file.path(),
+                     fmt::format("{} is in Fortran order, which .safetensors does not have",
+                                 printable(info.name)),
+                     "write .npy");
+    }
+    specs.push_back({info.name, dtype, info.shape});
+  }
+  std::map<std::string, std::string> metadata = told;
+  if (const auto* from = dynamic_cast<const SafetensorsFile*>(&file)) {
+    metadata.insert(from->metadata().begin(), from->metadata().end());
+  }
+  const auto to = std::make_shared<SafetensorsWriter>(path, specs, metadata);
+  return {[to](std::span<const std::byte> bytes) { to->write(bytes); }, [to] { to->finish(); }};
+}
+
+RoundedOutput output_of(const QuantizeArguments& a, const Quantizer& to, const TensorFile& file,
+                        const ChosenTensors& chosen) {
+  const Dtype dtype = a.encode ? encoded_dtype(to.format) : value_dtype(to.format);
+  if (a.out.ends_with(".npy")) return npy_output(a.out, file, chosen, dtype);
+  return safetensors_output(
+      a.out, file, chosen, dtype,
+      {{"binade.format", a.format},
+       {"binade.rounding", std::string(rounding_name(to.attributes.rounding))}});
+}
+
+/// Which elements draw which random words: by their index in C order, whatever the order of storage.
+ElementIndex index_of(const TensorInfo& info, const Quantizer& to) {
+  const bool in_turn = info.fortran_order && to.attributes.rounding == Rounding::stochastic;
+  return in_turn ? fortran_index(info.shape) : ElementIndex();
+}
+
+/// Whether a device, which takes binary32 and draws in the order of storage, rounds this tensor.
+bool is_for_device(const TensorInfo& info, const Quantizer& to) {
+  return info.dtype.name == "F32" && index_of(info, to) == nullptr;
+}
+
+QuantizeFloats floats_of(Device& device) {
+  return [&device](auto in, auto out, std::uint64_t at, const Quantizer& by, EventCounts& counts) {
+    expect_done(device, device.quantize(in, out, at, by, counts));
+  };
+}
+
+/// The line about the tensors that the device rounds; empty without a device. Throws Error if it rounds none.
+std::string told_of_device(const OpenedDevice& opened, const TensorFile& file,
+                           const ChosenTensors& chosen, const Quantizer& to) {
+  if (!opened.device) return "";
+  const auto taken = std::ranges::count_if(
+      chosen.indices, [&](std::size_t i) { return is_for_device(file.tensors()[i], to); });
+  const bool some_turned = std::ranges::any_of(
+      file.tensors(), [&](const TensorInfo& info) { return index_of(info, to) != nullptr; });
+  return tensors_on_device("quantized", *opened.device, static_cast<std::size_t>(taken),
+                           chosen.indices.size(), some_turned ? "F32 in C order" : "F32");
+}
+
+/// Rounds all chosen tensors into `output`, and returns the table of their counts.
+std::string quantize_tensors(const QuantizeArguments& a, const Quantizer& to,
+                             const TensorFile& file, const ChosenTensors& chosen,
+                             const OpenedDevice& opened, const RoundedOutput& output) {
+  std::string text = counts_head("tensor");
+  EventCounts all;
+  std::uint64_t done = 0;
+  ProgressLine line;
+  for (std::size_t n = 0; n < chosen.indices.size(); ++n) {
+    const std::size_t i = chosen.indices[n];
+    const TensorInfo& info = file.tensors()[i];
+    Quantizer mine = to;
+    mine.stream = n;
+    const bool on_device = opened.device && is_for_device(info, to);
+    QuantizeStream stream(mine, info.dtype, a.encode,
+                          on_device ? floats_of(*opened.device) : QuantizeFloats{},
+                          index_of(info, to));
+    file.read(i, [&](std::span<const std::byte> chunk) {
+      stream.add(chunk, output.write);
+      done += chunk.size();
+      line.update(done, chosen.bytes);
+    });
+    text += counts_line(info.name, stream.counts());
+    all += stream.counts();
+  }
+  return chosen.indices.size() > 1 ? text + counts_line("total", all) : text;
+}
+
+/// Throws Error if the options do not go together.
+void check_options(const QuantizeArguments& a, const Quantizer& to) {
   if (!a.encode && !fits_in(to.format, binary64)) {
     throw Error("--format " + printable(a.format) +
                 ": no dtype holds all its values, which go beyond binary64's; write encodings, by "
                 "--encode");
   }
   if (a.device.asked()) check_quantize_for_device(a, to);
-  const Dtype out_dtype = a.encode ? encoded_dtype(to.format) : value_dtype(to.format);
-  const bool npy = ends_with(a.out, ".npy");
-  if (!npy && !ends_with(a.out, ".safetensors")) {
+  if (!a.out.ends_with(".npy") && !a.out.ends_with(".safetensors")) {
     throw error_in(a.out, "cannot tell what to write", "name it .npy or .safetensors");
   }
-  OpenedDevice opened;
-  if (a.device.asked()) {
-    opened = open_chosen_device(a.device);
-    if (!opened.device) return no_hardware("", opened.why_none, false);
-  }
+}
+
+int run_quantize(const QuantizeArguments& a) {
+  const Quantizer to = quantizer_from(a);
+  check_options(a, to);
+  const OpenedDevice opened = a.device.asked() ? open_chosen_device(a.device) : OpenedDevice{};
+  if (a.device.asked() && !opened.device) return no_hardware("", opened.why_none, false);
   prepare_outputs(std::array{InputPath{"IN", a.in}}, std::array{OutputPath{"OUT", a.out}});
   const auto file =
       open_tensor_file(a.in, {a.dtype.empty() ? std::optional<Dtype>{} : parse_dtype(a.dtype)});
-  refuse_scaled_codes(*file);
-  std::vector<std::size_t> chosen;
-  std::vector<std::string> left_out;
-  std::vector<TensorSpec> specs;
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < file->tensors().size(); ++i) {
-    const TensorInfo& info = file->tensors()[i];
-    if (info.dtype.kind != DtypeKind::floating) {
-      left_out.push_back(fmt::format("{} ({}, {})", printable(info.name, 60), info.dtype.name,
-                                     info.made_by.empty() ? std::string(to_string(info.dtype.kind))
-                                                          : "made by " + info.made_by));
-      continue;
-    }
-    chosen.push_back(i);
-    specs.push_back({info.name, out_dtype, info.shape});
-    bytes += info.bytes;
-  }
-  if (chosen.empty()) throw error_in(a.in, "no floating-point tensor", "nothing to quantize");
-  if (npy && chosen.size() > 1) {
-    throw error_in(a.out, fmt::format("a .npy holds one array, not {}", chosen.size()),
-                   "name it .safetensors");
-  }
-  // Stochastic rounding draws by an element's index in C order, whatever the order of storage.
-  const auto index_of = [&](const TensorInfo& info) {
-    const bool in_turn = info.fortran_order && to.attributes.rounding == Rounding::stochastic;
-    return in_turn ? fortran_index(info.shape) : ElementIndex();
-  };
-  const auto is_turned = [&](const TensorInfo& info) { return index_of(info) != nullptr; };
-  // A device draws in the order of storage.
-  const auto is_for_device = [&](std::size_t i) {
-    const TensorInfo& info = file->tensors()[i];
-    return info.dtype.name == "F32" && !is_turned(info);
-  };
-  QuantizeFloats floats;
-  std::string on_device;
-  if (opened.device) {
-    floats = [&device = *opened.device](auto in, auto out, std::uint64_t at, const Quantizer& by,
-                                        EventCounts& counts) {
-      expect_done(device, device.quantize(in, out, at, by, counts));
-    };
-    on_device = tensors_on_device(
-        "quantized", *opened.device,
-        static_cast<std::size_t>(std::ranges::count_if(chosen, is_for_device)), chosen.size(),
-        std::ranges::any_of(file->tensors(), is_turned) ? "F32 in C order" : "F32");
-  }
-  const TensorInfo& first = file->tensors()[chosen[0]];
-  std::unique_ptr<NpyWriter> npy_writer;
-  std::unique_ptr<SafetensorsWriter> writer;
-  if (npy) {
-    npy_writer = std::make_unique<NpyWriter>(a.out, out_dtype, first.shape, first.fortran_order);
-  } else {
-    std::map<std::string, std::string> metadata;
-    if (const auto* from = dynamic_cast<const SafetensorsFile*>(file.get())) {
-      metadata = from->metadata();
-    }
-    metadata["binade.format"] = a.format;
-    metadata["binade.rounding"] = rounding_name(to.attributes.rounding);
-    writer = std::make_unique<SafetensorsWriter>(a.out, specs, metadata);
-  }
-  std::string text = counts_head("tensor");
-  EventCounts all;
-  std::uint64_t done = 0;
-  {
-    ProgressLine line;
-    for (std::size_t n = 0; n < chosen.size(); ++n) {
-      const TensorInfo& info = file->tensors()[chosen[n]];
-      if (!npy && info.fortran_order && info.shape.size() > 1) {
-        throw error_in(a.in,
-                       fmt::format("{} is in Fortran order, which .safetensors does not have",
-                                   printable(info.name)),
-                       "write .npy");
-      }
-      Quantizer mine = to;
-      mine.stream = n;
-      QuantizeStream stream(mine, info.dtype, a.encode,
-                            is_for_device(chosen[n]) ? floats : QuantizeFloats{}, index_of(info));
-      file->read(chosen[n], [&](std::span<const std::byte> chunk) {
-        stream.add(chunk, [&](std::span<const std::byte> out) {
-          npy ? npy_writer->write(out) : writer->write(out);
-        });
-        done += chunk.size();
-        line.update(done, bytes);
-      });
-      text += counts_line(info.name, stream.counts());
-      all += stream.counts();
-    }
-  }
-  npy ? npy_writer->finish() : writer->finish();
-  if (chosen.size() > 1) text += counts_line("total", all);
-  for (const std::string& tensor : left_out) text += "skipped " + tensor + ", not written\n";
+  const ChosenTensors chosen = choose_tensors(*file);
+  const std::string on_device = told_of_device(opened, *file, chosen, to);
+  const RoundedOutput output = output_of(a, to, *file, chosen);
+  std::string text = quantize_tensors(a, to, *file, chosen, opened, output);
+  output.finish();
+  for (const std::string& tensor : chosen.left_out) text += "skipped " + tensor + ", not written\n";
   fmt::print("{}{}", text, on_device);
   return 0;
 }

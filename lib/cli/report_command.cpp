@@ -55,8 +55,8 @@ PartOf parse_part(const std::string& text) {
   return out;
 }
 
-int make_part(const ReportArguments& arguments, const std::vector<std::string>& files,
-              const ReportOptions& options, Device* device) {
+void make_part(const ReportArguments& arguments, const std::vector<std::string>& files,
+               const ReportOptions& options, Device* device) {
   const PartOf part = parse_part(arguments.part);
   if (arguments.outputs.html.empty()) {
     throw Error(fmt::format("--part {}: name the part's file with -o", arguments.part));
@@ -65,42 +65,43 @@ int make_part(const ReportArguments& arguments, const std::vector<std::string>& 
   write_part(
       files, options, part, arguments.outputs.html,
       [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); }, device);
-  return 0;
+}
+
+/// Counts all tensors of the inputs, on the device those of F32 if there is one, and writes the outputs.
+void make_whole(const ReportArguments& arguments, const std::vector<std::string>& files,
+                const ReportOptions& options, Device* device) {
+  const ReportInputs inputs = open_inputs(files, options);
+  ReportWriter writer(arguments.outputs, inputs.options);
+  std::size_t of_f32 = 0;
+  const auto take = [&](const TensorReport& tensor) {
+    of_f32 += tensor.dtype == "F32" ? 1 : 0;
+    writer.add(tensor);
+  };
+  const Report report = [&] {
+    ProgressLine line;
+    return read_report(
+        inputs, [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
+        device, take);
+  }();
+  writer.write(report, device == nullptr
+                           ? ""
+                           : tensors_on_device("counted", *device, of_f32, report.rows.size()));
 }
 
 int make(const ReportArguments& arguments) {
-  const ReportOutputs& outputs = arguments.outputs;
-  check_stdout(outputs);
+  check_stdout(arguments.outputs);
   const ReportOptions options = report_options(arguments.words);
-  OpenedDevice opened;
-  if (arguments.device.asked()) {
-    opened = open_chosen_device(arguments.device);
-    if (!opened.device) return no_hardware(report_schema, opened.why_none, outputs.json == "-");
+  const bool asked = arguments.device.asked();
+  const OpenedDevice opened = asked ? open_chosen_device(arguments.device) : OpenedDevice{};
+  if (asked && !opened.device) {
+    return no_hardware(report_schema, opened.why_none, arguments.outputs.json == "-");
   }
   const std::vector<std::string> files = expand_paths(arguments.inputs);
   std::vector<InputPath> read;
   for (const std::string& file : files) read.push_back({"FILE", file});
-  prepare_report_outputs(outputs, read);
-  if (!arguments.part.empty()) return make_part(arguments, files, options, opened.device.get());
-  const ReportInputs inputs = open_inputs(files, options);
-  ReportWriter writer(outputs, inputs.options);
-  Report report;
-  std::size_t of_f32 = 0;
-  {
-    ProgressLine line;
-    report = read_report(
-        inputs, [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
-        opened.device.get(),
-        [&](const TensorReport& tensor) {
-          of_f32 += tensor.dtype == "F32" ? 1 : 0;
-          writer.add(tensor);
-        });
-  }
-  std::string on_device;
-  if (opened.device) {
-    on_device = tensors_on_device("counted", *opened.device, of_f32, report.rows.size());
-  }
-  writer.write(report, on_device);
+  prepare_report_outputs(arguments.outputs, read);
+  const auto& write = arguments.part.empty() ? make_whole : make_part;
+  write(arguments, files, options, opened.device.get());
   return 0;
 }
 
