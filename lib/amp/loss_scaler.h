@@ -72,8 +72,7 @@ struct LossScalePolicy {
   std::string_view source = {};  ///< the file of the framework that defines the policy
 };
 
-/// Returns the table: torch, apex, keras2, keras3, jmp, deepspeed, deepspeed_class, megatron, fairseq, fairseq_class,
-/// openseq2seq_backoff, paddle, paddle_static, mxnet, static (scale 1; `static_policy` gives others), none.
+/// Returns the table. Its row `static` has the scale 1 (`static_policy` gives others), `none` has none.
 std::span<const LossScalePolicy> loss_scale_policies();
 /// Returns the policy of that name; "static:1024" is static with the scale 1024. Throws Error for any other name.
 LossScalePolicy loss_scale_policy(std::string_view name);

@@ -309,7 +309,8 @@ void add_training(nb::module_& m) {
     layers: a list of dicts, {"kind": "linear", "tokens", "in", "out"} or {"kind": "conv2d", "batch", "channels", "height",
     "width", "filters", "rows", "columns", "stride", "padding"}, each with a "name" if it has one; or a JSON file of them.
     linear, conv: layers as text, one or a list, such as "4096x4096x50257" (`binade advise --help`). params: number of parameters
-    (None: the layers' weights). optimizer: "sgd", "momentum", "adam" or "adamw". fp32_moments: moments take 4 bytes in every mode.
+    (None: the layers' weights). optimizer: whose moments are counted; `binade advise --help` names all. fp32_moments: moments take
+    4 bytes in every mode.
     activations_per_sample: how many values the forward pass of a sample keeps. batch: samples in a batch. memory: memory of
     the GPU, in bytes or as text such as "80GB", for which the largest model that fits is told. format: of the operands of the
     layers' products. arch: architecture whose Tensor Cores run them.

@@ -48,8 +48,7 @@ struct OptimizerMoments {
   std::string_view name;
   int moments;  ///< values kept per parameter
 };
-/// One row for each of optimizers(), and one more for an optimizer that is called otherwise when it has a momentum:
-/// sgd, momentum, adam, adamw.
+/// One row for each of optimizers(), and one more for an optimizer that is called otherwise when it has a momentum.
 std::span<const OptimizerMoments> optimizer_moments();
 
 struct BytesPerParameter {

@@ -80,10 +80,9 @@ class Experiments(CliCase):
         traces = self.data_of("scaler_race", "--quick")["traces"]
         last = {policy: run["last_log2"] for policy, run in traces["rare"].items()}
         self.assertEqual([last[policy] for policy in ["torch", "keras3", "deepspeed", "megatron"]], [3, 2, 29, 45])
-        self.assertEqual({policy: run["skips"] for policy, run in traces["cliff"].items() if run["skips"] > 40},
-                         {"deepspeed": 43, "megatron": 59})
+        self.assertEqual([traces["cliff"][policy]["skips"] for policy in ["deepspeed", "megatron"]], [43, 59])
         self.assertEqual(traces["straight"]["deepspeed"]["gave_up"], 18)
-        self.assertEqual(len(traces["drift"]), 16)
+        self.assertEqual(set(traces["drift"]), {*traces["rare"], "log_max", "histogram"})
         for run in traces["drift"].values():
             self.assertEqual(run["steps_taken"] + run["skips"], 20000)
 

@@ -6,7 +6,7 @@
 # fused op differs by at most one rounding of the product, u·|product|, and the sums that follow carry it on; the bound
 # is worked out beside each case. In float16 (and with masters) against the same formulas in NumPy, each op in float32
 # and rounded to float16, as PyTorch's CUDA kernels compute: equal in every bit.
-# Run as torch_optimizer_test.py TORCH_OPTIMIZER; exits with 77 where PyTorch is not installed.
+# Run as torch_optimizer_test.py TORCH_OPTIMIZER PRINT_TABLES; exits with 77 where PyTorch is not installed.
 
 import math
 import os
@@ -20,6 +20,9 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tables import tables_of  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 PLAIN = os.environ.get("ATEN_CPU_CAPABILITY") == "default"
@@ -230,6 +233,7 @@ def main():
             differing[case.kind] = differing.get(case.kind, 0) + differ
             compared += got.size
         failures += check_clipping(folder)
+    failures += [f"no case of {name}" for name in tables_of(sys.argv[2])["optimizers"] if name not in differing]
     print(*failures, sep="\n", end="\n" if failures else "")
     kernels = "plain" if PLAIN else torch.__config__.show().split("CPU capability usage: ")[-1].split("\n")[0]
     print(f"PyTorch {torch.__version__}, {kernels} kernels: {len(made)} cases, {compared} weights; other bits by fusing: "

@@ -70,7 +70,6 @@ KINDS = [
         ("lib/gemm/error_walk.cpp", r"case Rounding::NAME:"),
         ("lib/cli/attribute_options.cpp", r"\bNAME\b"),
         ("lib/python/rounding.cpp", r'"NAME"'),
-        ("lib/json.schema.json", r'is rounded\.", "enum": \[[^]]*"NAME"'),
         ("tests/emulate/oracle_bridge.cpp", r"case Rounding::NAME:"),
         ("tests/emulate/integer_test.cpp", r"case Rounding::NAME:"),
         ("tests/lib/explain/literal_test.cpp", r"case Rounding::NAME:"),
@@ -115,27 +114,6 @@ KINDS = [
              ("tests/bench/matmul_bench.cpp", r"Level::NAME\b"),
              ("tests/bench/speed_table.py", r'^LEVELS = .*"NAME":'),
          ]),
-    Kind("Add a loss scaler", "policy", "lib/amp/loss_scaler.cpp", r"make_policies\(\) \{(.*?)\n\}", r'\.name = "(\w+)"', [
-        ("lib/amp/loss_scaler.h", r"^///.*\bNAME\b"),
-        ("lib/python/binade/torch/README.md", r"^\|[^|]*\bNAME\b"),
-    ]),
-    Kind("Add a loss scaler", "policy that changes its scale", "lib/amp/loss_scaler.cpp", r"make_policies\(\) \{(.*?)\n\}",
-         r'\.name = "(?!static"|none")(\w+)"', [
-             (("tests/oracle/loss_scalers.py", "tests/lib/amp/loss_scaler_oracle_test.py"), r'"NAME"'),
-             ("lib/python/binade/torch/_loss_scaler.py", r"^    policy: [^;]*\bNAME\b"),
-         ]),
-    Kind("Add an optimizer", "optimizer", "lib/train/optimizers.cpp", r" rows\{(.*?)\n  \};", r'\.name = "(\w+)"', [
-        ("lib/json.schema.json", r'^    "optimizer": .*"enum": \[[^]]*"NAME"'),
-        ("tests/outside/torch_optimizer_test.py", r'\(\(?"NAME"'),
-        ("tests/lib/train/optimizer_test.cpp", r"\bNAME\b"),
-    ]),
-    Kind("Add an optimizer", "optimizer, with a momentum or without", "lib/train/optimizers.cpp", r" rows\{(.*?)\n  \};",
-         r'(?:\.name|\.with_momentum) = "(\w+)"', [
-             ("lib/json.schema.json", r'"Whose moments are counted\.", "enum": \[[^]]*"NAME"'),
-             ("lib/train/memory.h", r"^///.*\bNAME\b"),
-             ("lib/python/training.cpp", r'\boptimizer: [^.]*"NAME"'),
-             ("tests/lib/train/memory_test.cpp", r'"NAME"'),
-         ]),
     Kind("Add a layer", "layer", "lib/train/layers.h", r"(.*)", r"\b(add_\w+)\(Model<T>& model", [
         ("lib/train/networks.cpp", r"\bNAME\("),
         ("tests/lib/train/layers_test.cpp", r"\bNAME\("),
@@ -154,7 +132,6 @@ KINDS = [
         ("lib/study/workloads.cpp", r"(?:case WorkloadData::NAME:[\s\S]*?){2}"),
     ]),
     Kind("Add a layer", "workload", "lib/study/workloads.h", r" workload_rows\{\{(.*?)\n\}\};", r'\{"(\w+)", WorkloadData::', [
-        ("lib/json.schema.json", r'"workload": \{"description": "A network and its data\.", "enum": \[[^]]*"NAME"'),
         ("tests/lib/study/workloads_test.cpp", r'^ +\{"NAME", "'),
     ]),
     Kind("Add an experiment", "experiment", "experiments/*.cpp", r"(.*)", r"^const Experiment (\w+)\{", [
@@ -222,8 +199,6 @@ STATED = [
     ("experiments/README.md", r"asks all (\w+)\b", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
     ("experiments/README.md", r"All (\d[\d ]*) midpoints of the formats", "midpoint",
      lambda codes: [f"{sum(int(code, 16) for _, code in codes):,}".replace(",", " ")]),
-    ("lib/train/README.md", r"one of (\w+) rows of", "policy that changes its scale",
-     lambda names: [WORDS.get(len(names), str(len(names)))]),
     ("README.md", r"Tensor Cores from sm_(\d+) to sm_(\d+)", "architecture", lambda names: [names[0], names[-1]]),
 ]
 

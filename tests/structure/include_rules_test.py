@@ -67,7 +67,7 @@ THIRD_PARTIES = [
     (r"doctest/", ["tests"], r".*"),
     (r"benchmark/", ["tests/bench"], r".*"),
     (r"(oneapi/)?tbb/", ["lib/parallel"], r".*"),
-    (r"CLI/", ["lib/cli"], r".*"),
+    (r"CLI/", ["lib/cli"], r"lib/cli/parser\.cpp"),
     (r"(nanobind/.*|Python\.h)", ["lib/python"], r".*"),
     (r"nlohmann/", ["lib", "tests"], r".*"),
     (r"fmt/", ["lib", "experiments", "tests"], r".*"),

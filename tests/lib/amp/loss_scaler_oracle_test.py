@@ -15,6 +15,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../oracle"))
 import loss_scalers as oracle
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+from tables import tables_of
+
 OURS = {"paddle_dynamic": "paddle", "deepspeed_config": "deepspeed", "fairseq_trainer": "fairseq"}
 KEYS = {"floor": "min_scale", "cap": "max_scale", "decr_every": "hysteresis", "raise_at_floor": "raise_at_min_scale"}
 DRAWS = {"init_scale": [1.0, 3.0, 0.7, 1024.0, 65536.0, 2.0**25], "growth_factor": [2.0, 1.5, 3.0],
@@ -61,6 +64,8 @@ def theirs(make, parameters, bits):
 
 def main():
     oracle.self_test()
+    untold = set(tables_of(sys.argv[2])["changing_scalers"]) - {OURS.get(name, name) for name in oracle.POLICIES}
+    assert not untold, f"no oracle of {untold}"
     draw = random.Random(17)
     cases, lines = [], []
     for name, make in oracle.POLICIES.items():

@@ -34,9 +34,8 @@ class LossScaler(GradScaler):
     """A loss scaler with any framework's policy. It is a torch.amp.GradScaler, with its methods and errors.
 
     policy: a name of binade.loss_scalers(), which has the parameters of each and their defaults. "torch" (or "dynamic") has bit
-        for bit the scales, skipped steps and parameters of torch.amp.GradScaler. Others are apex, keras2, keras3, jmp, deepspeed,
-        deepspeed_class, megatron, fairseq, fairseq_class, openseq2seq_backoff, paddle, paddle_static and mxnet; log_max, which
-        looks at the largest gradient; histogram, which looks at the share of large ones; "static:1024", a fixed scale; and
+        for bit the scales, skipped steps and parameters of torch.amp.GradScaler. Others are those of other frameworks;
+        log_max, which looks at the largest gradient; histogram, which looks at the share of large ones; "static:1024", a fixed scale; and
         none. adaptive, a scale for each layer, is refused: README.md says why.
     enabled: if False, losses and gradients are not changed.
     allow_fp16: whether gradients may be float16, which GradScaler refuses.
