@@ -199,7 +199,7 @@ RIGHT = [
     ("emulate/fast/avx512.h", "#include <immintrin.h>"),
     ("lib/io/a.cpp", '#include "lib/text/error.h"\n#include "emulate/format.h"\n#include <zlib.h>'),
     ("lib/parallel/a.cpp", "#include <tbb/parallel_for.h>"),
-    ("lib/cli/a.cpp", '#include "lib/report/page.h"\n#include <CLI/CLI.hpp>'),
+    ("lib/cli/parser.cpp", '#include "lib/report/page.h"\n#include <CLI/CLI.hpp>'),
     ("cuda/a.cu", '#include "lib/device/device.h"\n#include <cuda_runtime.h>'),
     ("experiments/a.cpp", '#include "lib/report/page.h"'),
     ("tests/emulate/a_test.cpp", '#include "experiments/list.h"\n#include <Eigen/Core>\n#include <immintrin.h>'),
