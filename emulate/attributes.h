@@ -97,7 +97,7 @@ struct NamedRounding {
   std::string_view testfloat;  ///< Berkeley TestFloat's name; empty if it has none
 };
 
-inline constexpr std::array<NamedRounding, 7> roundings{{
+inline constexpr auto roundings = std::to_array<NamedRounding>({
     {"ties_to_even", Rounding::ties_to_even, "rn", "near_even"},
     {"ties_to_away", Rounding::ties_to_away, "rna", "near_maxMag"},
     {"toward_zero", Rounding::toward_zero, "rz", "minMag"},
@@ -105,7 +105,7 @@ inline constexpr std::array<NamedRounding, 7> roundings{{
     {"toward_negative", Rounding::toward_negative, "rm", "min"},
     {"to_odd", Rounding::to_odd, "", "odd"},
     {"stochastic", Rounding::stochastic, "rs", ""},
-}};
+});
 
 /// Finds a rounding by its own name, PTX's or TestFloat's. Returns nothing if no row has the name.
 constexpr std::optional<Rounding> find_rounding(std::string_view name) {

@@ -154,7 +154,7 @@ struct NamedFormat {
 };
 
 /// The table of named formats.
-inline constexpr std::array<NamedFormat, 14> formats{{
+inline constexpr auto formats = std::to_array<NamedFormat>({
     {"binary16", binary16, "IEEE 754-2019 3.6; PTX .f16, torch.float16"},
     {"bfloat16", bfloat16, "PTX .bf16, torch.bfloat16"},
     {"tf32", tf32, "PTX .tf32: 19 bits, left-aligned in 32"},
@@ -169,7 +169,7 @@ inline constexpr std::array<NamedFormat, 14> formats{{
     {"e2m1", e2m1, "OCP MX 1.0 FP4 E2M1; PTX .e2m1"},
     {"e8m0", e8m0, "OCP MX 1.0 E8M0 scale; PTX .ue8m0"},
     {"ue4m3", ue4m3, "NVFP4 block scale; PTX .ue4m3"},
-}};
+});
 
 /// Returns the format of a name in the table, or nothing.
 constexpr std::optional<Format> find_format(std::string_view name) {

@@ -2,10 +2,13 @@
 //
 // Prints the names in the program's tables as one JSON object: name of the table, list of its names in its order. What
 // structure/write_tables.py puts into files comes from here, and what tests in Python loop over.
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include "emulate/attributes.h"
+#include "emulate/codec.h"
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"
 #include "lib/study/workloads.h"
@@ -33,6 +36,11 @@ void print(const char* table, const Rows& rows) {
   print(table, rows, [](const auto&) { return true; });
 }
 
+/// Any text in the place of a name.
+struct TextRow {
+  std::string name;
+};
+
 }  // namespace
 
 int main() {
@@ -47,5 +55,11 @@ int main() {
   print("optimizers", optimizers());
   print("optimizer_moments", optimizer_moments());
   print("workloads", workload_rows);
+  std::uint64_t midpoints = 0;  // as experiments/boundary_atlas.cpp tries them
+  for (const NamedFormat& row : formats) {
+    if (row.format.bits() > 16 || !row.format.has_zero) continue;
+    midpoints += max_bits(row.format, false) >> row.format.padding_bits;
+  }
+  print("midpoints", std::array{TextRow{std::to_string(midpoints)}});
   std::puts("]}");
 }

@@ -82,7 +82,7 @@ struct FormatRow {
   Cell cell;
 };
 
-constexpr std::array<FormatRow, 8> format_rows{{
+constexpr auto format_rows = std::to_array<FormatRow>({
     {"to zero    of non-zero values",
      [](const FormatReport& f, std::size_t) { return percent(f.to_zero.of_nonzero); }},
     {"subnormal  of non-zero values",
@@ -105,7 +105,7 @@ constexpr std::array<FormatRow, 8> format_rows{{
      [](const FormatReport& f, std::size_t) {
        return f.headroom ? fmt::format("2^{}", *f.headroom) : std::string("-");
      }},
-}};
+});
 
 /// What the table of formats is about: all tensors; where there are several roles, whose norms have no unit in common, the
 /// gradients, or else the first role.

@@ -30,7 +30,7 @@ struct WorkloadRow {
   bool attends = false;      ///< it has attention
   bool batch_norms = false;  ///< it has batch norms
 };
-inline constexpr std::array<WorkloadRow, 4> workload_rows{{
+inline constexpr auto workload_rows = std::to_array<WorkloadRow>({
     {"digits_mlp", WorkloadData::digits, WorkloadNetwork::mlp, 128, "sgd", 0.1,
      "MLP 64-128-128-10, ReLU, on the digits"},
     {"digits_tanh8", WorkloadData::digits, WorkloadNetwork::tanh_mlp, 128, "sgd", 0.05,
@@ -39,7 +39,7 @@ inline constexpr std::array<WorkloadRow, 4> workload_rows{{
      "two convolutions (8, 16 channels) and batch norms, on Fashion-MNIST", false, true},
     {"char_transformer", WorkloadData::licence_text, WorkloadNetwork::transformer, 16, "adamw",
      0.003, "two blocks of width 32, 32 characters, on the system's licences", true},
-}};
+});
 
 /// Returns the row of a workload. Throws Error, which lists the names, for an unknown name.
 const WorkloadRow& workload_row(std::string_view name);

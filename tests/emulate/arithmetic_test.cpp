@@ -24,6 +24,15 @@ using Judge = test::OperationJudge;
 constexpr Format five_bits{2, 3, 1};
 constexpr Format four_bits{2, 2, 1};
 
+/// The named formats of so many bits at most, and two that are not named.
+std::vector<Format> formats_up_to(int bits) {
+  std::vector<Format> out{five_bits, four_bits};
+  for (const NamedFormat& row : formats) {
+    if (row.format.bits() <= bits) out.push_back(row.format);
+  }
+  return out;
+}
+
 std::uint64_t codes(const Format& f) { return std::uint64_t{1} << f.bits(); }
 
 /// Returns attributes with this rounding. NaN rules alternate with `number`, since they matter to
@@ -34,7 +43,8 @@ Attributes rounded(Rounding rounding, std::uint64_t number) {
 
 TEST_CASE(
     "all pairs of formats up to eight bits, in every rounding, give the exact result rounded") {
-  for (const Format& f : {e4m3, e5m2, e4m3fnuz, e5m2fnuz, e3m2, e2m3, e2m1, five_bits, four_bits}) {
+  for (const Format& f : formats_up_to(8)) {
+    if (!f.has_sign || !f.has_zero) continue;
     for (const NamedOperation& row : operations) {
       if (row.operands != 2) continue;
       Judge judge(row.operation, f, Judge::Method::table);
@@ -52,8 +62,7 @@ TEST_CASE(
 }
 
 TEST_CASE("every encoding up to sixteen bits has the right square root in every rounding") {
-  for (const Format& f : {e4m3, e5m2, e4m3fnuz, e5m2fnuz, e3m2, e2m3, e2m1, ue4m3, e8m0, five_bits,
-                          four_bits, binary16, bfloat16}) {
+  for (const Format& f : formats_up_to(16)) {
     Judge judge(Operation::square_root, f,
                 f.bits() > 8 ? Judge::Method::division : Judge::Method::table);
     for (std::uint64_t a = 0; a < codes(f); ++a) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double infinite_double = std::numeric_limits<double>::infinity();
 
-const std::array<NamedSpec, 14> table{{
+const auto table = std::to_array<NamedSpec>({
     {"binary16",
      {5, 11, 15},
      65504.0,
@@ -137,7 +137,7 @@ const std::array<NamedSpec, 14> table{{
      0x7E,
      0x38,
      "PTX ISA: ue4m3, e4m3 without the sign"},
-}};
+});
 
 }  // namespace
 

@@ -28,20 +28,9 @@ class Kind(NamedTuple):
 
 
 KINDS = [
-    Kind("Add a format", "format", "emulate/format.h", r" formats\{\{(.*?)\n\}\};", r'\{"(\w+)", \w+, "', [
-        ("emulate/README.md", r"^NAME +\d+ +\d\+"),
-        ("tests/oracle/specs.cpp", r'\{"NAME",'),
-        ("tests/lib/cli/formats_command_test.cpp", r'\{"NAME",'),
-        ("tests/lib/format/format_spec_test.cpp", r"\bNAME,"),
-    ]),
-    Kind("Add a format", "name in a format's source", "emulate/format.h", r" formats\{\{(.*?)\n\}\};", r"(?:torch|PTX )\.(\w+)", [
+    Kind("Add a format", "name in a format's source", "emulate/format.h", r" formats = (.*?)\n\}\);", r"(?:torch|PTX )\.(\w+)", [
         (("lib/format/format_spec.cpp", "emulate/format.h"), r'\{"NAME", '),
     ]),
-    Kind("Add a format", "format of up to sixteen bits", "emulate/format.h", r" formats\{\{(.*?)\n\}\};",
-         r'\{"\w+", (?!tf32|binary32|binary64)(\w+), "', [("tests/emulate/arithmetic_test.cpp", r"\bNAME\b")]),
-    # Name and largest code of each format that has up to four digits of code and a zero: below that code lie as many midpoints.
-    Kind("Add a format", "midpoint", "tests/oracle/specs.cpp", r" table\{\{(.*?)\n\}\};",
-         r'\{"(\w+)",\s+\{\d+, \d+, -?\d+(?:, Codes::\w+(?:, true(?:, \w+)?)?)?\},[^{}"]*\s0x([\dA-F]{1,4}),\s+0x\w+,\s+"', []),
     Kind("Add an architecture or an instruction", "architecture", "emulate/architectures.h", r"array architectures\{(.*?)\n\};",
          r"Architecture\{(\d+),", [
              ("tests/emulate/instruction_models_test.cpp", r'^ +\{"\w.*[{ ]NAME[,}]'),
@@ -57,7 +46,7 @@ KINDS = [
              ("tests/cuda/cvt_names_test.py", r'return target in .*"NAMEa"'),
              ("tests/emulate/ptx_scalar_table_test.cpp", r"SmTarget\{NAME, 'a'\}, SmTarget\{100, 'a'\}, true"),
          ]),
-    Kind("Add a rounding direction", "rounding", "emulate/attributes.h", r" roundings\{\{(.*?)\n\}\};", r'\{"(\w+)", Rounding::', [
+    Kind("Add a rounding direction", "rounding", "emulate/attributes.h", r" roundings = (.*?)\n\}\);", r'\{"(\w+)", Rounding::', [
         ("emulate/attributes.h", r"^  NAME,"),
         ("emulate/attributes.h", r"^///     NAME +\d"),
         ("emulate/project.h", r"(?:case Rounding::NAME:[\s\S]*?){2}"),
@@ -75,16 +64,16 @@ KINDS = [
         ("tests/lib/explain/literal_test.cpp", r"case Rounding::NAME:"),
         ("tests/lib/python/arrays_test.py", r'^ROUNDINGS = .*"NAME"'),
     ]),
-    Kind("Add a rounding direction", "rounding without random words", "emulate/attributes.h", r" roundings\{\{(.*?)\n\}\};",
+    Kind("Add a rounding direction", "rounding without random words", "emulate/attributes.h", r" roundings = (.*?)\n\}\);",
          r'\{"(?!stochastic)(\w+)", Rounding::', [
              ("tests/kernels/product_models.cpp", r'\{"NAME",'),
          ]),
     # Literals have both signs, so that of the two directions toward an infinity one is drawn.
-    Kind("Add a rounding direction", "rounding of literals", "emulate/attributes.h", r" roundings\{\{(.*?)\n\}\};",
+    Kind("Add a rounding direction", "rounding of literals", "emulate/attributes.h", r" roundings = (.*?)\n\}\);",
          r'\{"(?!toward_negative)(\w+)", Rounding::', [
              ("tests/lib/explain/literal_test.cpp", r"tested_roundings\{[^}]*Rounding::NAME\b"),
          ]),
-    Kind("Add a rounding direction", "TestFloat's name of a rounding", "emulate/attributes.h", r" roundings\{\{(.*?)\n\}\};",
+    Kind("Add a rounding direction", "TestFloat's name of a rounding", "emulate/attributes.h", r" roundings = (.*?)\n\}\);",
          r'Rounding::\w+, "\w*", "(\w+)"', [("tests/oracle/mpfr/lines.cpp", r'\{"NAME",')]),
     Kind("Add a rounding direction", "rounding of the MPFR oracle", "tests/oracle/mpfr/rounding.h", r"enum class Rounding \{(.*?)\}",
          r"(\w+)", [
@@ -131,7 +120,7 @@ KINDS = [
     Kind("Add a layer", "data set", "lib/study/workloads.h", r"enum class WorkloadData [^{]*\{(.*?)\}", r"(\w+)", [
         ("lib/study/workloads.cpp", r"(?:case WorkloadData::NAME:[\s\S]*?){2}"),
     ]),
-    Kind("Add a layer", "workload", "lib/study/workloads.h", r" workload_rows\{\{(.*?)\n\}\};", r'\{"(\w+)", WorkloadData::', [
+    Kind("Add a layer", "workload", "lib/study/workloads.h", r" workload_rows = (.*?)\n\}\);", r'\{"(\w+)", WorkloadData::', [
         ("tests/lib/study/workloads_test.cpp", r'^ +\{"NAME", "'),
     ]),
     Kind("Add an experiment", "experiment", "experiments/*.cpp", r"(.*)", r"^const Experiment (\w+)\{", [
@@ -150,7 +139,7 @@ KINDS = [
              ("tests/lib/cli/csv_cli_test.py", r'\["formats", "\w+", "NAME"'),
              ("tests/lib/report/json_test.cpp", r'\["NAME"\]'),
          ]),
-    Kind("Add a report column", "row of the text", "lib/report/text.cpp", r" format_rows\{\{(.*?)\n\}\};",
+    Kind("Add a report column", "row of the text", "lib/report/text.cpp", r" format_rows = (.*?)\n\}\);",
          r'^    \{"(.+?)(?:  .*| of .*)?",$', [
              ("lib/report/README.md", r"^\| [^|]*\bNAME\b[^|]* \|"),
          ]),
@@ -197,8 +186,6 @@ WORDS = dict(enumerate("ten eleven twelve thirteen fourteen fifteen sixteen seve
 STATED = [
     ("README.md", r"\[(\w+) experiments\]", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
     ("experiments/README.md", r"asks all (\w+)\b", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
-    ("experiments/README.md", r"All (\d[\d ]*) midpoints of the formats", "midpoint",
-     lambda codes: [f"{sum(int(code, 16) for _, code in codes):,}".replace(",", " ")]),
     ("README.md", r"Tensor Cores from sm_(\d+) to sm_(\d+)", "architecture", lambda names: [names[0], names[-1]]),
 ]
 

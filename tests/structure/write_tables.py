@@ -30,6 +30,7 @@ FORMS = {
     "names": ", ".join,
     "and": and_last,
     "code": lambda names: ", ".join(f"`{name}`" for name in names),
+    "grouped": lambda names: f"{int(names[0]):,}".replace(",", " "),
     "number": lambda names: NUMBERS[len(names)] if len(names) < len(NUMBERS) else str(len(names)),
 }
 MARKDOWN = re.compile(r"(<!-- table (\w+) (\w+) -->)(.*?)(<!-- end -->)", re.DOTALL)
