@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/experiments.h"
+#include "lib/study/experiment.h"
 #include "lib/study/trainings.h"
 #include "lib/text/percent.h"
 
@@ -232,9 +232,11 @@ constexpr std::string_view adaptive_scales_quickly_said =
 
 }  // namespace
 
-const Experiment adaptive_scales{
+extern const Experiment adaptive_scales{
     "adaptive_scales",
     "What does a loss scale of each layer's own save that one scale for all does not?",
+    "With seed 0 a scale for each layer brings back dying gradients (88.8 % to 4.4 %) but not what "
+    "the loss's own gradient lost, which one scale for all does.",
     {adaptive_scales_said, adaptive_scales_figures},
     &run_adaptive_scales,
     true,

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/experiments.h"
+#include "lib/study/experiment.h"
 #include "lib/study/trainings.h"
 #include "lib/study/workloads.h"
 #include "lib/text/percent.h"
@@ -210,9 +210,11 @@ constexpr std::string_view autoswitch_products_said =
 
 }  // namespace
 
-const Experiment autoswitch_products{
+extern const Experiment autoswitch_products{
     "autoswitch_products",
     "Which products of an FP8 training does Transformer Engine's autoswitch send back to BF16?",
+    "With seed 0 Transformer Engine's rule sends 34 to 92 % of FP8's forward products to BF16, "
+    "because its threshold is absolute.",
     {autoswitch_products_said, autoswitch_products_figures},
     &run_autoswitch_products,
     true,

@@ -20,7 +20,7 @@
 #include <string>
 
 #include "emulate/quantize.h"
-#include "experiments/experiments.h"
+#include "lib/study/experiment.h"
 #include "lib/text/paragraph.h"
 
 namespace binade {
@@ -225,10 +225,11 @@ constexpr std::array<ExpectedFigure, 5> boundary_atlas_figures{{
 
 }  // namespace
 
-const Experiment boundary_atlas{
+extern const Experiment boundary_atlas{
     "boundary_atlas",
     "At which magnitudes does a value become zero, subnormal, normal or overflow in each format? "
     "(6e-5 is not where FP16 underflows to zero.)",
+    "Under ties to even binary16 loses values up to 2^-25 to zero, not up to 6e-5.",
     {"Ties to even: zero up to half the smallest subnormal number inclusive ({zero} in binary16), "
      "overflow from half an ulp above the largest finite number ({overflow}), and {wrong} midpoint "
      "of a format up to two bytes goes to the odd side. {small} becomes {kept}, a subnormal "

@@ -11,7 +11,7 @@
 #include <map>
 #include <vector>
 
-#include "experiments/experiments.h"
+#include "lib/study/experiment.h"
 #include "lib/study/trainings.h"
 #include "lib/text/paragraph.h"
 
@@ -105,9 +105,10 @@ constexpr std::array<ExpectedFigure, 8> claims_figures{{
 
 }  // namespace
 
-const Experiment claims{
+extern const Experiment claims{
     "claims",
     "Which things that are often said of mixed precision are not so?",
+    "Of eighteen things that are often said seventeen were measured, and each is corrected.",
     {"Of {all} claims {here} can be measured without a GPU: {wrong} are wrong, {loose} loose, "
      "{partly} right in part, {one_level} holds for O2 only, {over_general} is over-general, "
      "{often_false} often false. Each is false as stated, and its correction holds.",

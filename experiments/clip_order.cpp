@@ -20,16 +20,16 @@
 
 #include "emulate/carrier.h"
 #include "emulate/philox.h"
-#include "experiments/experiments.h"
 #include "lib/amp/grad_scaler.h"
 #include "lib/amp/order_checker.h"
+#include "lib/study/experiment.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/text/error.h"
 
 namespace binade {
 namespace {
 
-constexpr std::size_t parameters = 64;
+constexpr std::size_t clip_parameters = 64;
 constexpr float threshold = 0.25F, learning_rate = 0.5F;
 constexpr std::array clip_scales_log2{0, 4, 8, 12, 16};
 
@@ -39,7 +39,7 @@ struct Quadratic {
 
   static Quadratic make() {
     Quadratic q;
-    for (std::size_t i = 0; i < parameters; ++i) {
+    for (std::size_t i = 0; i < clip_parameters; ++i) {
       q.curvature.push_back(std::ldexp(1.0F, -static_cast<int>(i % 4)));
       q.target.push_back(static_cast<float>(random_word(7, 0, i)) * 0x1p-31F - 1);
     }
@@ -92,7 +92,7 @@ Training train(Order order, int scale_log2, std::size_t steps, const std::string
   policy.init_scale = std::exp2(scale_log2);
   GradScaler scaler(policy, {.enabled = order != Order::no_scaler});
   Training out;
-  out.weights.assign(parameters, 0.0F);
+  out.weights.assign(clip_parameters, 0.0F);
   for (std::size_t step = 0; step < steps; ++step) {
     out.losses.push_back(problem.loss(out.weights));
     std::vector<float> gradient = problem.gradient(out.weights, scaler.scale_loss(1));
@@ -101,7 +101,8 @@ Training train(Order order, int scale_log2, std::size_t steps, const std::string
     const auto scale = scaler.get_scale();
     const auto descend = [&] {
       if (step == 0) out.first_step = norm_of(gradient);
-      for (std::size_t i = 0; i < parameters; ++i) out.weights[i] -= learning_rate * gradient[i];
+      for (std::size_t i = 0; i < clip_parameters; ++i)
+        out.weights[i] -= learning_rate * gradient[i];
     };
     const OptimizerView optimizer{1, {{binary32, gradient}}, descend};
     if (order == Order::clip_first) clip(gradient);
@@ -111,8 +112,8 @@ Training train(Order order, int scale_log2, std::size_t steps, const std::string
     scaler.update();
     if (!dumped) continue;
     std::vector<float> update;
-    for (std::size_t i = 0; i < parameters; ++i) update.push_back(weights[i] - out.weights[i]);
-    const Shape shape{parameters};
+    for (std::size_t i = 0; i < clip_parameters; ++i) update.push_back(weights[i] - out.weights[i]);
+    const Shape shape{clip_parameters};
     const std::array<DumpedTensor, 3> tensors{
         {{"quadratic", TensorRole::weight, shape, weights},
          {"quadratic", TensorRole::d_weight, shape, unscaled(scaled, scale)},
@@ -329,10 +330,11 @@ constexpr std::array<ExpectedFigure, 6> clip_order_figures{{
 
 }  // namespace
 
-const Experiment clip_order{
+extern const Experiment clip_order{
     "clip_order",
     "What does it cost to clip before unscaling, to forget update() or to unscale twice, and which "
     "checks report it?",
+    "Clipping before unscaling clips at c / S, and no error says so.",
     {"Clipping scaled gradients clips at c / S: with c = {threshold} and S = {scale} at "
      "{clipped}, training stands still (at least {still} of the loss stay) and no error is raised. "
      "In the right order a power-of-two scale changes no bit. For {raised} of {mistakes} "

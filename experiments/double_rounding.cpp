@@ -21,8 +21,8 @@
 
 #include "emulate/carrier.h"
 #include "experiments/draws.h"
-#include "experiments/experiments.h"
 #include "lib/parallel/parallel.h"
+#include "lib/study/experiment.h"
 
 namespace binade {
 namespace {
@@ -303,9 +303,11 @@ constexpr std::string_view double_rounding_said =
     "f64 -> f32 -> f16, {f16_e4m3} for f32 -> f16 -> e4m3, {bf16_e4m3} for f32 -> bf16 -> e4m3, "
     "{f64_bf16} for f64 -> f32 -> bf16; with rounding to odd in the middle {odd} number is.";
 
-const Experiment double_rounding{
+extern const Experiment double_rounding{
     "double_rounding",
     "How often does rounding to nearest through a format in the middle differ from rounding once?",
+    "Exactly 1 in 2^(p_mid − p_dst + 1) is wrong, and none where the rounding in the middle is to "
+    "odd.",
     {double_rounding_said, double_rounding_figures},
     &run_double_rounding,
     false,

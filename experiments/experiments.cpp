@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of experiments, in the order in which they are best read.
-#include "experiments/experiments.h"
-
+// The list of experiments. BINADE_EXPERIMENTS, which meson.build makes of its own list, is X(name) of each.
 #include <array>
+
+#include "lib/study/experiment.h"
 
 namespace binade {
 
+#define X(name) extern const Experiment name;
+BINADE_EXPERIMENTS
+#undef X
+
 std::span<const Experiment> experiments() {
-  static const std::array all{
-      boundary_atlas,      underflow_band,    training_ranges,   band_ablation,
-      scale_sweep,         scaler_race,       adaptive_scales,   master_weights,
-      clip_order,          opt_levels,        swamping,          double_rounding,
-      autoswitch_products, reduction_hazards, gradcheck_formats, claims};
+#define X(name) name,
+  static const std::array all{BINADE_EXPERIMENTS};
+#undef X
   return all;
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "emulate/philox.h"
-#include "experiments/experiments.h"
+#include "lib/study/experiment.h"
 #include "lib/train/gradcheck.h"
 #include "lib/train/ops.h"
 
@@ -269,10 +269,11 @@ constexpr std::array<ExpectedFigure, 8> gradcheck_formats_figures{{
 
 }  // namespace
 
-const Experiment gradcheck_formats{
+extern const Experiment gradcheck_formats{
     "gradcheck_formats",
     "In which formats and with which step do central differences confirm right gradients? (In FP32 "
     "it is not because x + 1e-6 = x that checks fail.)",
+    "FP64 confirms every gradient; FP32 with steps of 1e-6 confirms 7 % of those of x³.",
     {"FP64 confirms all with PyTorch's defaults (eps {eps}, atol {atol}, rtol {rtol}). FP32 "
      "confirms about {single} of x^3 there although at most {zeros} of the numerators are zero: "
      "f's rounding, divided by eps, hides the slope; with eps {wide_eps} it confirms at least "

@@ -15,7 +15,7 @@
 
 #include "emulate/carrier.h"
 #include "emulate/quantize.h"
-#include "experiments/experiments.h"
+#include "lib/study/experiment.h"
 #include "lib/study/trainings.h"
 #include "lib/text/percent.h"
 
@@ -27,7 +27,7 @@ struct Way {
   std::string_view level;
   UpdateRule update;
 };
-constexpr std::array<Way, 5> ways{{
+constexpr std::array<Way, 5> kept_ways{{
     {"binary32", "O0", UpdateRule::nearest},
     {"FP16, master weights (O2)", "O2", UpdateRule::nearest},
     {"FP16, no master (O3)", "O3", UpdateRule::nearest},
@@ -73,7 +73,7 @@ Outcome run_master_weights(const ExperimentInput& input) {
   const std::int64_t steps = input.quick ? 440 : 4400;
   const std::vector<double> rates =
       input.quick ? std::vector{5e-4, 0.1} : std::vector{2e-4, 5e-4, 0.1};
-  Trainings trainings(input, ways.size() * rates.size());
+  Trainings trainings(input, kept_ways.size() * rates.size());
   Table accuracy{
       fmt::format("Test accuracy of the digits MLP after {} steps of SGD with momentum 0.9", steps),
       {"weights"},
@@ -96,16 +96,16 @@ Outcome run_master_weights(const ExperimentInput& input) {
             .note =
                 "Small rates make small updates; rounding to nearest drops those below half an "
                 "ulp of the weight. Masters, stochastic rounding and Kahan's sum keep them."};
-  std::array<std::vector<Result>, ways.size()> results;
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    const std::string name(ways[i].name);
+  std::array<std::vector<Result>, kept_ways.size()> results;
+  for (std::size_t i = 0; i < kept_ways.size(); ++i) {
+    const std::string name(kept_ways[i].name);
     accuracy.rows.push_back({name});
     lost.rows.push_back({name});
-    const bool holds = ways[i].level == "O2" || ways[i].update == UpdateRule::kahan;
+    const bool holds = kept_ways[i].level == "O2" || kept_ways[i].update == UpdateRule::kahan;
     if (holds) not_shown.rows.push_back({name});
     Series curve{.name = name};
     for (const double lr : rates) {
-      const Result r = one(trainings, ways[i], lr, steps);
+      const Result r = one(trainings, kept_ways[i], lr, steps);
       results[i].push_back(r);
       accuracy.rows.back().push_back(fmt::format("{:.2f} %", 100 * r.accuracy));
       lost.rows.back().push_back(percent(r.lost));
@@ -188,9 +188,11 @@ constexpr std::string_view master_weights_said =
     "{cured}. Masters lose {master_lost} of the updates, as binary32 does ({single_lost}), and "
     "hold {not_shown} more that the FP16 copy does not show at once.";
 
-const Experiment master_weights{
+extern const Experiment master_weights{
     "master_weights",
     "What do binary16 weights lose without a binary32 master copy, and what else saves them?",
+    "With seed 0, without master weights, 78.9 % of the test rows right becomes 33.1 % at lr 2e-4; "
+    "stochastic rounding and Kahan's sum cure it too.",
     {master_weights_said, master_weights_figures},
     &run_master_weights,
     true,

@@ -14,7 +14,7 @@
 
 #include "emulate/carrier.h"
 #include "emulate/quantize.h"
-#include "experiments/experiments.h"
+#include "lib/study/experiment.h"
 #include "lib/study/trainings.h"
 #include "lib/study/workloads.h"
 
@@ -195,10 +195,12 @@ constexpr std::array<ExpectedFigure, 1> opt_levels_quick{{
 
 }  // namespace
 
-const Experiment opt_levels{
+extern const Experiment opt_levels{
     "opt_levels",
     "How far from binary32 does a network end when it is trained in FP16, BF16, TF32 or FP8, and "
     "at which level?",
+    "With seed 0 TF32, FP16, BF16 and FP8 end within 15 % of FP32's test loss (another seed moves "
+    "it by up to 29 %), and FP16 without masters ends in NaN with AdamW.",
     {"With seed 0, after some dozens of steps, test losses lie within {near} of FP32's, "
      "{transformer} for the "
      "transformer, where another seed moves them by up to {seed}: in TF32, in FP16 with masters "

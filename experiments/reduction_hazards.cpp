@@ -21,8 +21,8 @@
 #include "emulate/carrier.h"
 #include "emulate/functions.h"
 #include "experiments/draws.h"
-#include "experiments/experiments.h"
 #include "lib/parallel/parallel.h"
+#include "lib/study/experiment.h"
 
 namespace binade {
 namespace {
@@ -396,10 +396,11 @@ constexpr std::array<ExpectedFigure, 6> reduction_hazards_figures{{
 
 }  // namespace
 
-const Experiment reduction_hazards{
+extern const Experiment reduction_hazards{
     "reduction_hazards",
     "Which values break softmax, mean, variance, norm, squared error and division in binary16, "
     "and what do pairwise sums or binary32 inside save?",
+    "In FP16 exp overflows from 11.09 on, squares vanish below 1.7e-4, and ε = 1e-8 is 0.",
     {"exp overflows from {exp} on, the first binary16 number above the logarithm of the overflow "
      "threshold; squares of errors up to {square} are zero, an ε of {epsilon} is {becomes}; the "
      "mean of N ones is wrong from about N = {wrong} on if they are added in turn, and from N = "

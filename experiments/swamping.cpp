@@ -18,9 +18,9 @@
 
 #include "emulate/carrier.h"
 #include "experiments/draws.h"
-#include "experiments/experiments.h"
 #include "experiments/short_sums.h"
 #include "experiments/swamped_products.h"
+#include "lib/study/experiment.h"
 
 namespace binade {
 namespace {
@@ -346,10 +346,11 @@ constexpr std::string_view swamping_said =
     "{times} times as far off as with K in chunks), and an f32 one is off by what its blocks cut, "
     "in proportion to K.";
 
-const Experiment swamping{
+extern const Experiment swamping{
     "swamping",
     "Where does a sum in a short format stop growing, and what do chunks, pairs, Kahan's sum, "
     "stochastic rounding or a wide accumulator cure?",
+    "Sums stall at 2048, 4096, 8192 and 1024, as published.",
     {swamping_said, swamping_figures},
     &run_swamping,
     false,

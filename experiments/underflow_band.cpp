@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "experiments/binade_plot.h"
-#include "experiments/experiments.h"
 #include "lib/io/tensor_file.h"
 #include "lib/parallel/parallel.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
+#include "lib/study/experiment.h"
 #include "lib/text/error.h"
 #include "lib/text/percent.h"
 
@@ -238,10 +238,11 @@ constexpr std::array<ExpectedFigure, 5> underflow_band_figures{{
 
 }  // namespace
 
-const Experiment underflow_band{
+extern const Experiment underflow_band{
     "underflow_band",
     "What of the band 2^-27 <= |x| < 2^-24 dies in binary16, binade by binade, and at which loss "
     "scale does it live?",
+    "Two of the three binades of the band die at scale 1, and a scale of 8 keeps all three.",
     {"At S = {plain} {dead} of the three binades round to zero; the top one survives as {survivor} "
      "(ties to even); S = {saving} keeps the whole band, {lost} value dies (Micikevicius et al. "
      "2018).",

@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "emulate/attributes.h"
 #include "emulate/codec.h"
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"
+#include "lib/study/experiment.h"
 #include "lib/study/workloads.h"
 #include "lib/train/memory.h"
 #include "lib/train/optimizers.h"
@@ -19,7 +22,24 @@ namespace {
 
 const char* between = "{";
 
-/// Prints a table: the members `name` of those of its rows that `chosen` chooses. They need no escapes.
+/// The text as the cell of a Markdown table, with the bar before it.
+std::string cell(std::string_view text) {
+  std::string out = "| ";
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out + " ";
+}
+
+/// The text as a JSON string.
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+/// Prints a table: the members `name` of those of its rows that `chosen` chooses.
 template <class Rows, class Chosen>
 void print(const char* table, const Rows& rows, const Chosen& chosen) {
   std::printf("%s\"%s\": [", between, table);
@@ -27,7 +47,7 @@ void print(const char* table, const Rows& rows, const Chosen& chosen) {
   const char* comma = "";
   for (const auto& row : rows) {
     if (!chosen(row)) continue;
-    std::printf("%s\"%s\"", comma, std::string(row.name).c_str());
+    std::printf("%s%s", comma, json_string(row.name).c_str());
     comma = ", ";
   }
 }
@@ -55,6 +75,12 @@ int main() {
   print("optimizers", optimizers());
   print("optimizer_moments", optimizer_moments());
   print("workloads", workload_rows);
+  std::vector<TextRow> questions{{"| question | command | measured |"}, {"|---|---|---|"}};
+  for (const Experiment& x : experiments()) {
+    questions.push_back(
+        {cell(x.question) + "| `binade experiment run " + x.name + "` " + cell(x.answer) + "|"});
+  }
+  print("experiments", questions);
   std::uint64_t midpoints = 0;  // as experiments/boundary_atlas.cpp tries them
   for (const NamedFormat& row : formats) {
     if (row.format.bits() > 16 || !row.format.has_zero) continue;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The READMEs show what the program prints: in every README.md of the project that has console blocks, the shell runs each
-# line "$ … binade …" from the project's root, and the output must be the same in every character. The tables of commands
-# and of experiments must name all that the program has and nothing else.   readme_test.py BINADE [--update]
+# line "$ … binade …" from the project's root, and the output must be the same in every character. The table of commands
+# must name all that the program has and nothing else.   readme_test.py BINADE [--update]
 
 import functools
 import os
@@ -18,7 +18,6 @@ COMMAND = re.compile(r"\$ (.*[|;] )?binade ")
 # A README, the pattern of its table's rows, a command that lists the same things, and the pattern of its lines.
 TABLES = [
     ("README.md", r"^\| `binade (\w+)` \|", "binade --help", r"^  ([a-z]\w+)  "),
-    ("experiments/README.md", r"^\|.*\| `binade experiment run (\w+)` \|", "binade experiment list", r"^(\w+)$"),
 ]
 
 

@@ -44,8 +44,9 @@ struct ExperimentArguments {
 
 void list() {
   for (const Experiment& e : experiments()) {
-    fmt::print("{}\n{}{}", e.name, wrapped(fmt::format("  asks      {}", e.question), 12),
-               wrapped("  expected  " + hypothesis_text(e.hypothesis), 12));
+    fmt::print("{}\n{}{}{}", e.name, wrapped(fmt::format("  asks      {}", e.question), 12),
+               wrapped("  expected  " + hypothesis_text(e.hypothesis), 12),
+               wrapped(fmt::format("  measured  {}", e.answer), 12));
   }
 }
 

@@ -70,6 +70,7 @@ struct Outcome {
 struct Experiment {
   const char* name;
   const char* question;
+  const char* answer;     ///< what a whole run measured, in one sentence
   Hypothesis hypothesis;  ///< what literature, reasoning or an earlier run says
   Outcome (*run)(const ExperimentInput& input);
   bool dumps = false;                ///< it trains and can write tensors to dump_folder

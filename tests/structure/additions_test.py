@@ -123,14 +123,6 @@ KINDS = [
     Kind("Add a layer", "workload", "lib/study/workloads.h", r" workload_rows = (.*?)\n\}\);", r'\{"(\w+)", WorkloadData::', [
         ("tests/lib/study/workloads_test.cpp", r'^ +\{"NAME", "'),
     ]),
-    Kind("Add an experiment", "experiment", "experiments/*.cpp", r"(.*)", r"^const Experiment (\w+)\{", [
-        ("experiments/experiments.h", r"^extern const Experiment NAME;"),
-        ("experiments/NAME.cpp", r"^const Experiment NAME\{"),
-        ("experiments/meson.build", r"'NAME\.cpp'"),
-        ("experiments/experiments.cpp", r"\bNAME\b"),
-        ("experiments/README.md", r"^\|.*`binade experiment run NAME` \|"),
-        ("experiments/README.md", r"^### NAME$"),
-    ]),
     Kind("Add a report column", "figure of a format", "lib/json.schema.json",
          r'"format_figures": \{(.*?)\n    \},', r'^        "(?!squared_error|rne_zero)(\w+)": \{', [
              ("lib/report/json.cpp", r'\bout\["NAME"\]'),
@@ -184,8 +176,6 @@ KINDS = [
 # what they are.
 WORDS = dict(enumerate("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split(), 10))
 STATED = [
-    ("README.md", r"\[(\w+) experiments\]", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
-    ("experiments/README.md", r"asks all (\w+)\b", "experiment", lambda names: [WORDS.get(len(names), str(len(names)))]),
     ("README.md", r"Tensor Cores from sm_(\d+) to sm_(\d+)", "architecture", lambda names: [names[0], names[-1]]),
 ]
 

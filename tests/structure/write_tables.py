@@ -27,6 +27,7 @@ def and_last(words):
 
 
 FORMS = {
+    "lines": lambda lines: "\n" + "\n".join(lines) + "\n",
     "names": ", ".join,
     "and": and_last,
     "code": lambda names: ", ".join(f"`{name}`" for name in names),

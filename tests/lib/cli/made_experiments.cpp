@@ -110,13 +110,14 @@ Outcome run_odd(const ExperimentInput&) {
 
 std::span<const Experiment> experiments() {
   static constexpr std::array<Experiment, 6> all{{
-      {"right", "Does 2^-25 die?", {"It does."}, &run_right, true},
-      {"wrong", "Does it?", {"It does."}, &run_wrong, true},
-      {"skipped", "Are the data there?", {"They are."}, &run_skipped, true},
-      {"failed", "Is the file there?", {"It is."}, &run_failed},
-      {"hostile", hostile, {hostile, hostile_figures}, &run_hostile},
+      {"right", "Does 2^-25 die?", "It died.", {"It does."}, &run_right, true},
+      {"wrong", "Does it?", "It did not.", {"It does."}, &run_wrong, true},
+      {"skipped", "Are the data there?", "Nothing.", {"They are."}, &run_skipped, true},
+      {"failed", "Is the file there?", "Nothing.", {"It is."}, &run_failed},
+      {"hostile", hostile, hostile, {hostile, hostile_figures}, &run_hostile},
       {"odd",
        "What of odd plots?",
+       "They are drawn.",
        {"{drawn} are drawn, {missing} are not.", odd_figures},
        &run_odd},
   }};

@@ -20,7 +20,7 @@ ExperimentRun run(Outcome (*function)(const ExperimentInput&), std::string* prin
   const ExperimentInput input{.print = [printed](const std::string& text) {
     if (printed != nullptr) *printed += text;
   }};
-  return run_experiment({"name", "question?", {"hypothesis."}, function}, input);
+  return run_experiment({"name", "question?", "answer.", {"hypothesis."}, function}, input);
 }
 
 TEST_CASE("what is printed goes on to the reader and is kept") {
