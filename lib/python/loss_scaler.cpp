@@ -30,7 +30,6 @@
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
-#include "lib/python/scalers.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
@@ -173,8 +172,6 @@ double value_of(const ScalerParameter& parameter, nb::handle given) {
   return number;
 }
 
-}  // namespace
-
 ScalerParameters given_parameters(std::string_view policy, const nb::dict& given) {
   const auto known = parameters_of(policy);
   ScalerParameters out;
@@ -195,8 +192,6 @@ ScalerParameters given_parameters(std::string_view policy, const nb::dict& given
   }
   return out;
 }
-
-namespace {
 
 struct ScalerObject {
   std::string policy;
@@ -327,8 +322,6 @@ T number_in(const nb::dict& state, const char* key) {
               " is missing or no number; give what state_dict() gave");
 }
 
-}  // namespace
-
 nb::object with_numbers(const Json& state) {
   nb::object out = python_of(state);
   for (const char* key : {"scale", "next_scale"}) {
@@ -337,8 +330,6 @@ nb::object with_numbers(const Json& state) {
   }
   return out;
 }
-
-namespace {
 
 nb::dict state_dict(const ScalerObject& self) {
   nb::dict out;

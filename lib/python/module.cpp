@@ -226,7 +226,6 @@ NB_MODULE(_binade_parts, m) {
   add_counted_run(m);
   add_rounding(m);
   add_loss_scaler(m);
-  add_grad_scaler(m);
   add_training(m);
   add_value_products(m);
   refuse_in_one_line(m);

@@ -11,7 +11,6 @@ namespace binade::python {
 void add_counted_run(nanobind::module_& m);
 void add_formats(nanobind::module_& m);
 void add_gemm_model(nanobind::module_& m);
-void add_grad_scaler(nanobind::module_& m);
 void add_identification(nanobind::module_& m);
 void add_live(nanobind::module_& m);
 void add_loss_scaler(nanobind::module_& m);

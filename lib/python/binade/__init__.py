@@ -5,7 +5,7 @@ Formats     formats, Format, format_table, show
 Rounding    quantize, encode, decode, arith, cvt, Counts
 Ranges      report, Report, RangeSummary, loss_scale
 Products    gemm, GemmModel, account, dot, validate, explain, identify, propose
-Scaling     LossScaler, loss_scalers, GradScaler, autocast, autocast_dtype
+Scaling     LossScaler, loss_scalers, autocast, autocast_dtype
 Training    train, sweep, experiments, experiment, advise
 Live        binade.torch, which imports torch: watch
 Program     main
@@ -21,7 +21,7 @@ import importlib
 import typing
 
 from ._binade import (
-    Counts, Format, GemmModel, GradScaler, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
+    Counts, Format, GemmModel, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
     autocast_dtype, cvt, decode, dot, encode, experiment, experiments, explain, format_table, formats, gemm, identify,
     loss_scale, loss_scalers, main, propose, quantize, report, show, sweep, train, validate,
 )
@@ -38,7 +38,7 @@ if not typing.TYPE_CHECKING:  # which would take any name to be there
 copyreg.pickle(type(main), lambda function: function.__name__)  # as Python's own functions: by name
 
 __all__ = [
-    "Counts", "Format", "GemmModel", "GradScaler", "LossScaler", "RangeSummary", "Report", "account", "advise", "arith",
+    "Counts", "Format", "GemmModel", "LossScaler", "RangeSummary", "Report", "account", "advise", "arith",
     "autocast", "autocast_dtype", "cvt", "decode", "dot", "encode", "experiment", "experiments", "explain",
     "format_table", "formats", "gemm", "identify", "loss_scale", "loss_scalers", "main", "propose", "quantize",
     "report", "show", "sweep", "train", "validate",

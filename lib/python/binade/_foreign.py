@@ -97,13 +97,6 @@ def is_tensor(x):
     return "torch" in sys.modules and isinstance(x, getattr(sys.modules["torch"], "Tensor", ()))
 
 
-def scaled_tensor(x, scale):
-    """Multiplies as torch.amp.GradScaler does: by a float32 tensor without axes, so that torch promotes as it does there."""
-    import torch
-
-    return x * torch.full((), scale, dtype=torch.float32, device=x.device)
-
-
 def torch_table(torch):
     out = {}
     for name in ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
@@ -157,19 +150,6 @@ def why_not_in_place(array, x):
     if not x.flags.writeable:
         return "an array that is read-only"
     return None if array.ctypes.data == x.ctypes.data else "an array that is not in C order, not aligned, or of another byte order"
-
-
-def can_put(x):
-    """Whether values can be written into x, whatever the order of its memory is."""
-    return not x.requires_grad if is_tensor(x) else isinstance(x, np.ndarray) and x.flags.writeable
-
-
-def put(x, array, name):
-    """Copies the values of an array, which holds the bits of a dtype, into x, which is of that dtype."""
-    if is_tensor(x):
-        x.copy_(to_torch(array, name))
-    else:
-        x[...] = to_ml_dtypes(array, name)
 
 
 def tell_written(x):

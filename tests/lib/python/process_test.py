@@ -60,7 +60,6 @@ class Process(CliCase):
                 ("account", lambda: binade.account(half[:64], half[:64], transpose_b=True, **product)),
                 ("RangeSummary.add", lambda: binade.RangeSummary().add(x)),
                 ("report", lambda: binade.report({"x": x})),
-                ("GradScaler.scale", lambda: binade.GradScaler().scale(np.broadcast_to(x, (2, LONG)).copy())),
                 ("LossScaler.update", lambda: histogram.update(x)),
                 ("LossScaler.layer_scale", lambda: layers.layer_scale("a", x, x, 1))):
             with self.subTest(name):

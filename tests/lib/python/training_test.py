@@ -164,7 +164,7 @@ class Documentation(unittest.TestCase):
     def test_examples_run(self):
         import doctest
 
-        names = ("LossScaler", "GradScaler", "loss_scalers", "autocast", "autocast_dtype", "advise", "train", "sweep",
+        names = ("LossScaler", "loss_scalers", "autocast", "autocast_dtype", "advise", "train", "sweep",
                  "experiment", "experiments")
         parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
         for name in names:
