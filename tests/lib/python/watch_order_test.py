@@ -2,7 +2,9 @@
 #
 # The order of a loop's calls: healthy loops yield nothing, ill ones are named, and no bit of a run changes; and the scalers that
 # a loop makes while it is watched. SKIP without torch. watch_order_test.py BINADE
+import itertools
 import sys
+import types
 import warnings
 
 try:
@@ -11,6 +13,7 @@ try:
     from torch.nn.utils import clip_grad_norm_
 
     import binade.torch
+    from binade.torch._attaching import scaler_kinds
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -137,17 +140,18 @@ class OrderOfCalls(CliCase):
                 ("zero_grad backward clip step update", "clip_before_unscale", 0, both),
                 ("zero_grad backward clip_value unscale_ step update", "clip_before_unscale", 0, both),
                 ("zero_grad backward unscale_:0 clip step update", "clip_before_unscale", 0, both[1:]),
-                ("zero_grad backward step clip update", "clip_after_step", 1, both),
+                ("zero_grad backward step clip update", "clip_after_step", 0, both),
                 ("zero_grad backward step", "missing_update", 1, both[:1]),
                 ("zero_grad backward unscale_ unscale_ step update", "double_unscale", 0, both[:1]),
-                ("zero_grad backward step unscale_ update", "unscale_after_step", 1, both[:1]),
-                ("zero_grad backward step step update", "double_step", 1, both[:1]),
+                ("zero_grad backward step unscale_ update", "unscale_after_step", 0, both[:1]),
+                ("zero_grad backward step step update", "double_step", 0, both[:1]),
                 ("backward zero_grad step update", "step_without_backward", 0, both[:1]),
-                ("backward step zero_grad unscale_ update", "unscale_after_step", 1, both[:1]),
+                ("backward step zero_grad unscale_ update", "unscale_after_step", 0, both[:1]),
                 ("scale zero_grad unscale_ step update", "unscale_without_backward", 0, both),
                 ("zero_grad backward update", "update_without_step", 0, ("the loop",)),
                 ("zero_grad backward unscale_ backward step update", "backward_after_unscale", 0, both),
                 ("zero_grad backward step:0 update step:1", "unscale_after_update", 0, both[1:]),
+                ("zero_grad backward unscale_ clip update step update", "update_after_unscale", 0, both),
                 ("zero_grad backward step:0 update backward step:1 update", "backward_over_update", 0, both[1:]),
                 ("backward step update", "backward_without_zero_grad", 1, both),
                 ("zero_grad scale plain_backward step update", "backward_without_scale", 0, both),
@@ -169,6 +173,53 @@ class OrderOfCalls(CliCase):
                     self.assertEqual([row["mistake"] for row in advice.to_dict()["mistakes"]], [one.mistake for one in w.mistakes])
                     self.assertIn(found[0].text, " ".join(str(advice).split()))
                     self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
+
+    def test_a_mistake_is_a_sentence_about_who_makes_it(self):
+        for words in ("zero_grad backward step", "zero_grad backward step:0 update step:1", "zero_grad backward unscale_ update step update",
+                      "zero_grad backward step update scale step"):
+            for one in Loop(True).run(words).mistakes:
+                self.assertRegex(one.text, r"^(begins|divides|clips|steps|adds|unscales|updates|runs) ")
+
+    def test_clipping_under_another_name_is_seen(self):
+        own = sys.modules[__name__]
+        own.clip, before = clip_grad_norm_, torch.nn.utils.clip_grad_norm_
+        raising = type("Raising", (types.ModuleType,), {"__dict__": property(lambda self: 1 / 0)})
+        sys.modules["raising"] = raising("raising")
+        try:
+            loop = Loop(True)
+            loop.clip = lambda: clip(loop.model.parameters(), 1.0)
+            self.assertEqual({one.mistake for one in loop.run("zero_grad backward clip step update").mistakes}, {"clip_before_unscale"})
+            self.assertIs(own.clip, before)
+        finally:
+            del own.clip, sys.modules["raising"]
+
+    def test_watches_that_overlap_leave_what_they_found(self):
+        before = torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_
+        kind = binade.torch.LossScaler
+        for order in itertools.permutations("ABC"):
+            loop = Loop(True)
+            classes = {(one, name): vars(one)[name] for one in scaler_kinds() for name in ("scale", "step") if name in vars(one)}
+            watches = {name: binade.torch.watch(loop.model, loop.optimizers) for name in "ABC"}
+            for w in watches.values():
+                w.start()
+            module = types.ModuleType("late")  # imported while watching
+            module.late = nn.utils.clip_grad_norm_
+            sys.modules["late"] = module
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for name in order:
+                    loop.scaler = kind(init_scale=2.0**12)  # each watch that is left finds it
+                    for word in "zero_grad backward clip step update".split():
+                        loop.call(word)
+                    watches[name].stop()
+            with self.subTest(order):
+                self.assertEqual([len(watches[name].mistakes) for name in order], [2, 2, 2])
+                self.assertEqual([watches[name].windows[-1].last for name in order], [0, 0, 0])
+                self.assertEqual((torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_, module.late), (*before, before[1]))
+                self.assertEqual({key: vars(key[0])[key[1]] for key in classes}, classes)
+                self.assertFalse({"zero_grad", "step"} & vars(loop.optimizers[0]).keys())
+                self.assertFalse({"scale", "step", "unscale_", "update"} & vars(loop.scaler).keys())
+            del sys.modules["late"]
 
     def test_mistakes_without_a_scaler_are_named(self):
         for words, mistake in (("plain_backward plain_step", "backward_without_zero_grad"),

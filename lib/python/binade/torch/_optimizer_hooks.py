@@ -10,13 +10,14 @@ import functools
 import torch
 
 from .. import _binade
-from ._attaching import living_optimizers, outer_of, takes_closure, wrap
+from ._attaching import living_optimizers, outer_of, takes_closure
 from ._eps import note_lost_eps
 from ._gaps import why_uncounted
 from ._lost_updates import held, known_as
 from ._run import SCALED, add_to
 from ._states import values_of
 from ._tensors import FLOATING, in_one_piece, local, placement_of
+from ._wrapping import wrap
 
 SEARCHES = 20  # for optimizers, where none is found
 

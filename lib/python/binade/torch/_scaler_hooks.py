@@ -8,6 +8,7 @@ import functools
 
 from ._attaching import is_compiling, scaler_kinds, unwrapped_optimizer
 from ._nonfinite import scale_text
+from ._wrapping import Arounds, arounds_of
 
 MOST_SCALERS = 16  # found while watching that keep their hooks; one that had to give them up is found again
 TURNS = 3  # scalers, used one after the other, from which on a loop makes them anew; two may belong to two models
@@ -59,7 +60,7 @@ class Skips:
 
 
 class ScalerHooks:
-    """The part of Hooks that finds scalers while the loop runs. Of watches within each other, the inner one finds them."""
+    """The part of Hooks that finds scalers while the loop runs."""
 
     def find_scalers(self, by_scale):
         """Attaches hooks to enabled GradScalers as they are called. by_scale: at the first scale(), else at a step() of an
@@ -70,22 +71,27 @@ class ScalerHooks:
                     self._see_calls(kind, name)
 
     def _see_calls(self, kind, name):
-        function, hooks = vars(kind)[name], [self]
+        function = vars(kind)[name]
+        shared = arounds_of(function, kind)
+        if shared is not None:
+            self._undo.append(shared.add(self))
+            return
 
         @functools.wraps(function)
         def instead(scaler, *args, **kwargs):
             outermost = getattr(type(scaler), name, None) is instead  # not called by a derived class's own
-            if hooks and outermost and not is_compiling() and hooks[0].finds(scaler, name, [*args, *kwargs.values()]):
+            if outermost and not is_compiling() and any([one.finds(scaler, name, [*args, *kwargs.values()]) for one in hooks.functions]):
                 return getattr(scaler, name)(*args, **kwargs)
             return function(scaler, *args, **kwargs)
 
-        def undo():
-            hooks.clear()
+        def restore():
             if vars(kind)[name] is instead:
                 setattr(kind, name, function)
 
+        hooks = Arounds(kind, restore)
+        hooks.stand_in(instead)
         setattr(kind, name, instead)
-        self._undo.append(undo)
+        self._undo.append(hooks.add(self))
 
     def finds(self, scaler, name, args):
         """Returns whether hooks were attached to a scaler because of this call."""
