@@ -84,7 +84,7 @@ def none_kept(of, underflow):
 def eps_text(rows):
     """Returns lines about what an optimizer adds to a divisor and is zero."""
     return [f"{row['optimizer']}'s eps {row['eps']:g} is 0 in {row['dtype']}, the dtype of {row['of']}: where that is zero, the step "
-            f"divides by zero. Keep the state in FP32, or give an eps that stands beside the gradients whose squares are lost, such as "
-            f"1e-4 (it is not 0 from {row['least']:.0e} on). It is so for "
+            f"divides by zero. Keep the weights and their states in FP32, or give an eps that stands {row['beside']}, such as "
+            f"{row['serving']:.0e} (it is not 0 from {row['least']:.0e} on). It is so for "
             f"{len(row['layers'])} parameter{'s' * (len(row['layers']) > 1)}: {', '.join(row['layers'][:12])}"
             + (f" and {len(row['layers']) - 12} more" if len(row["layers"]) > 12 else "") + "." for row in rows]

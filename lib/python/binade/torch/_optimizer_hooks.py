@@ -13,7 +13,7 @@ from .. import _binade
 from ._attaching import living_optimizers, outer_of, takes_closure
 from ._eps import note_lost_eps
 from ._gaps import why_uncounted
-from ._lost_updates import held, known_as
+from ._lost_updates import held, known_as, may_write_gradients
 from ._run import SCALED, add_to
 from ._states import values_of
 from ._tensors import FLOATING, in_one_piece, local, placement_of
@@ -38,6 +38,20 @@ def watching(method):
 def held_by(optimizer):
     """Returns the ids of an optimizer's parameters."""
     return {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+
+
+def stored_in(part, x):
+    """Returns the values that a sparse tensor of a parameter's shape stores in a Part of it."""
+    x = x.detach().coalesce()
+    if part.rows is None:
+        return x.values()
+    row = x.indices()[0]
+    return x.values()[(row >= part.rows.start) & (row < part.rows.stop)]
+
+
+def groups_of(optimizer):
+    """Returns {id of a parameter: its group}."""
+    return {id(parameter): group for group in optimizer.param_groups for parameter in group["params"]}
 
 
 class OptimizerHooks:
@@ -110,8 +124,11 @@ class OptimizerHooks:
                 if x is None and gradient is not None and id(parameter) in of and self._step.counted:
                     self.gaps.parameter(parameter, "gradients", why_uncounted(gradient))
                 if x is not None:
+                    is_sparse = gradient.layout is torch.sparse_coo
+                    if is_sparse and self._step.counted:
+                        self.gaps.parameter(parameter, "zeros of the gradients", "which are sparse and do not store them")
                     for part in of[id(parameter)]:
-                        yield part.layer, part.of(x), parameter
+                        yield part.layer, stored_in(part, gradient) if is_sparse else part.of(x), parameter
 
     def _unscale(self, inner, optimizer, *args, **kwargs):
         self._see_scaled(optimizer)
@@ -209,8 +226,12 @@ class OptimizerHooks:
             return
         self._see_weights(optimizer)
         if step.counted:
+            groups = groups_of(optimizer)
             for parameter, values, _ in self._parameters(optimizer):
                 step.copies[id(parameter)] = in_one_piece(values).detach().clone()
+                written = may_write_gradients(optimizer, groups[id(parameter)]) and not takes_closure(args, kwargs)
+                if written and parameter.grad is not None:
+                    step.gradient_copies[id(parameter)] = parameter.grad.detach().clone()
 
     @watching
     def _see_after(self, optimizer, args, kwargs):
@@ -224,11 +245,12 @@ class OptimizerHooks:
         if not step.counted:
             return
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
-        groups = {id(parameter): group for group in optimizer.param_groups for parameter in group["params"]}
+        groups = groups_of(optimizer)
         for parameter, values, parts in self._parameters(optimizer):
             before = step.copies.pop(id(parameter), None)
             if before is not None and before.element_size() > 1:
                 self._count_update(optimizer, groups[id(parameter)], parameter, parts, before, in_one_piece(values).detach())
+            step.gradient_copies.pop(id(parameter), None)
         self._see_states(optimizer)
 
     def _inputs_of_step(self, optimizer, parameter):
@@ -243,7 +265,8 @@ class OptimizerHooks:
             summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if self._plan.nonfinite and (summary.nan or summary.inf):
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
-            kept, counts = held(optimizer, group, parameter, part, old, new), _binade._UpdateCounts()
+            kept = held(optimizer, group, parameter, part, old, new, self._step.gradient_copies.get(id(parameter)))
+            counts = _binade._UpdateCounts()
             counts.add_held(**kept.counts)
             if kept.counts.get("unknown") and known_as(optimizer) is None:
                 self.note(f"{type(optimizer).__name__}: what it wants is not known, so updates that change no weight have no size")
