@@ -3,6 +3,7 @@
 # The order of a loop's calls: healthy loops yield nothing, ill ones are named, and no bit of a run changes; and the scalers that
 # a loop makes while it is watched. SKIP without torch. watch_order_test.py BINADE
 import itertools
+import math
 import sys
 import types
 import warnings
@@ -311,6 +312,52 @@ class Scalers(CliCase):
                 for one in (text, " ".join(w.notes), " ".join(str(w.report()).split())):
                     self.assertIn(words, one)
                 self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
+
+    def gan(self, skips, steps, each=1):
+        """Watches a generator and a discriminator, which steps so often in a step, with one scaler. skips(step, name): whose gradients
+        overflow. Returns the Watch."""
+        torch.manual_seed(0)
+        nets = {"D": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1)), "G": nn.Linear(3, 3)}
+        optimizers = {name: torch.optim.SGD(net.parameters(), lr=0.01) for name, net in nets.items()}
+        scaler = binade.torch.LossScaler(init_scale=2.0**8)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch({f"net{name}": net for name, net in nets.items()}, list(optimizers.values()), scaler=scaler) as w:
+                for step in range(steps):
+                    for name in "D" * each + "G":
+                        optimizers[name].zero_grad()
+                        loss = scaler.scale(nets["D"](nets["G"](torch.randn(2, 3))).mean())
+                        loss.backward()
+                        if skips(step, name):
+                            next(nets[name].parameters()).grad.fill_(math.inf)
+                        scaler.step(optimizers[name])
+                        scaler.update()
+                    w.step()
+        return w
+
+    def test_of_several_optimizers_it_is_told_whose_steps_are_skipped(self):
+        w = self.gan(lambda step, name: name == "D", 10)
+        told = ("the scaler skipped all 10 steps of SGD over netD.*, none of the 10 steps of SGD over netG, at loss scales from 2^-1 to "
+                "2^8: nothing of netD.* was trained, and each skipped step lowered the scale of the others, too")
+        self.assertIn(told, w.notes)
+        self.assertEqual(w.advise().to_dict()["not_finite"], {
+            "finite": True, "dead": True, "skipped": 10, "scale": None, "lines": [f"T{told[1:]}."]})
+        self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
+        w = self.gan(lambda step, name: name == "D" and step < 2, 10)
+        self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
+            "The scaler skipped 2 steps whose gradients were not finite (2 of the 10 steps of SGD over netD.*, none of the 10 steps of "
+            "SGD over netG), as it does while it looks for its scale."])
+        w = self.gan(lambda step, name: name == "D" and step > 2, 30)
+        self.assertIn("those from 3 to 29 in a row, which trained nothing of netD.*:", w.advise().to_dict()["not_finite"]["lines"][0])
+        w = self.gan(lambda step, name: step < 2, 5)
+        self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
+            "The scaler skipped 2 steps whose gradients were not finite, as it does while it looks for its scale."])
+        self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step"), w.first_nonfinite())
+        self.assertEqual(self.gan(lambda step, name: False, 3).advise().to_dict()["not_finite"]["lines"], [])
+
+    def test_each_of_an_optimizers_steps_within_a_step_is_counted(self):
+        self.assertIn("The scaler skipped all 6 steps of SGD over netD.*, none of the 3 steps of SGD over netG", " ".join(
+            self.gan(lambda step, name: name == "D", 3, each=2).advise().to_dict()["not_finite"]["lines"]))
 
     def test_new_scalers_that_skip_some_steps_are_told_and_others_are_not(self):
         text = " ".join(str(self.run_with(lambda step: 1e38 if step % 2 == 0 else 1.0).advise()).split())

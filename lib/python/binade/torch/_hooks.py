@@ -45,6 +45,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._own = set()  # ids of modules that have a hook of their own
         self._optimizers = []  # optimizers that must step before the step is over
         self._stepped = set()  # ids of those that have stepped
+        self._optimizer_texts = {}  # id of an optimizer: what the advice calls it
         self._found = False  # whether the optimizers were found, not given
         self._searches = 0  # how often optimizers are still to be looked for
         self._is_in_step = False  # whether an optimizer's step runs, before torch 2.0
@@ -90,7 +91,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             why = f"{', '.join(missing)} did not step" if missing else "no optimizer was found"
             self.note(f"after {step.passes} forward passes step {step.number} was not over: {why}; name the optimizers that "
                       "step, or call w.step()", warn=True)
-        if self._plan.skips.all:
+        if self._plan.skips.all or self._plan.skips.starved:
             self.note(self._plan.skips.text, warn=True)
         if well:
             self._order.ends()

@@ -27,12 +27,13 @@ def ill_of(run, merged):
     ill = [event for event in events if not event.skipped or event.phase == "forward"]
     skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
     lines, dead = [], False
+    of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
     if ill:
         lines.append(f"The run was not finite: {ill[0].text}.")
         steps = sorted({event.step for event in events if event.step >= ill[0].step})
         dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
         if dead:
-            lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted from then on tells of no training.")
+            lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted{of_some} from then on tells of no training.")
     else:
         scaled = any(window.loss_scale is not None for window in run.windows)
         rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (
@@ -50,13 +51,16 @@ def ill_of(run, merged):
     total = max(run._skips.steps, run.windows[-1].last + 1 if run.windows else 0)
     if run._skips.text:
         lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
-        dead = dead or run._skips.all
+        dead = dead or run._skips.all or bool(run._skips.starved)
     elif skipped:
-        lines.append(f"The scaler skipped {len(skipped)} step{'s' * (len(skipped) > 1)} whose gradients were not finite, " + (
-            f"those from {first} to {skipped[-1]} in a row, which trained nothing: a smaller loss scale does not cure them."
+        whose = f" ({run._skips.split})" if run._skips.split else ""
+        lines.append(f"The scaler skipped {len(skipped)} step{'s' * (len(skipped) > 1)} whose gradients were not finite{whose}, " + (
+            f"those from {first} to {skipped[-1]} in a row, which trained nothing{of_some}: a smaller loss scale does not cure them."
             if stuck else f"of {total}, {len(late)} of them long after it had begun: it grows its scale too soon (growth_interval), or the "
             "largest gradients of some steps lie far above those of others." if len(late) * OFTEN > total else
             "as it does while it looks for its scale."))
+    elif run._skips.split:
+        lines.append(f"The scaler skipped {run._skips.split}.")
     dead = dead or stuck
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
     return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "lines": lines}

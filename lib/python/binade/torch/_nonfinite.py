@@ -38,7 +38,7 @@ class NonFinite:
     loss_scale: loss scale of the step. skipped: whether a GradScaler skipped the step, as is usual while it looks for its scale.
     op: the op inside of the layer that gave Inf or NaN, and site its file and line; None where the layer was not looked into, or
     what it gives is what the op gave. after: the op that made NaN of its Inf, or that gave nothing but finite numbers for it, in
-    words. cause: what else is known of the cause, as text.
+    words. cause: what else is known of the cause, as text. skipped_of: the optimizers whose steps were skipped, as text; "" of all.
     """
 
     step: int
@@ -53,6 +53,7 @@ class NonFinite:
     site: str = ""
     after: str = ""
     cause: str = ""
+    skipped_of: str = ""
 
     def come_from(self, origin):
         """Names the op inside of a layer where it arose. origin: an Origin."""
@@ -90,7 +91,7 @@ class NonFinite:
         if self.arose is False:
             line += "; it was there before"
         if self.skipped:
-            line += "; the scaler skipped the step"
+            line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
         return line
 
     def to_dict(self):

@@ -15,6 +15,7 @@ from ._eps import note_lost_eps
 from ._gaps import why_uncounted
 from ._lost_updates import held, known_as, may_write_gradients
 from ._run import SCALED, add_to
+from ._skips import optimizer_text
 from ._states import values_of
 from ._tensors import FLOATING, in_one_piece, local, placement_of
 from ._wrapping import wrap
@@ -169,19 +170,29 @@ class OptimizerHooks:
         """Sees a step that a scaler skipped."""
         self._step.skipped.add(id(optimizer))
         self._see_weights(optimizer)
-        if self._step.event is not None:
-            self._step.event.skipped = True
+        event = self._step.event
+        if event is not None:
+            event.skipped = True
+            if len(self._optimizers) > 1:
+                event.skipped_of = " and ".join(dict.fromkeys(filter(None, (event.skipped_of, self._steps_of(optimizer).optimizer))))
 
     def _scaler_step(self, inner, optimizer, *args, **kwargs):
-        step = self._step
         self._loss_scale()
+        is_watched = any(one is optimizer for one in self._optimizers)
+        before = self._steps_of(optimizer).steps if is_watched else 0
         out = inner(optimizer, *args, **kwargs)
-        # Where the optimizer stepped, this may be the next step already.
-        if step is self._step and id(optimizer) not in step.ended and any(one is optimizer for one in self._optimizers):
+        if is_watched and self._steps_of(optimizer).steps == before:
             self._see_weight_gradients(optimizer)
             self._see_skipped(optimizer)
-            self._done(optimizer)
+            self._done(optimizer, True)
         return out
+
+    def _steps_of(self, optimizer):
+        """Returns the Steps of an optimizer that is watched."""
+        name = self._optimizer_texts.get(id(optimizer))
+        if name is None:
+            name = self._optimizer_texts[id(optimizer)] = optimizer_text(optimizer, self._names.parts)
+        return self._plan.skips.of(name)
 
     def _optimizer_step(self, optimizer, inner, *args, **kwargs):
         if self._is_in_step:
@@ -195,7 +206,7 @@ class OptimizerHooks:
         finally:
             self._is_in_step = False
         self._see_after(optimizer, args, kwargs)
-        self._done(optimizer)
+        self._done(optimizer, id(optimizer) in self._step.left_out)
         return out
 
     def _before_step(self, optimizer, args, kwargs):
@@ -206,7 +217,7 @@ class OptimizerHooks:
         outer = outer_of(self._optimizers)
         if outer is None:
             self._see_after(optimizer, args, kwargs)
-            self._done(optimizer)
+            self._done(optimizer, id(optimizer) in self._step.left_out)
         elif outer is not optimizer:
             self._see_states(optimizer)
 
@@ -220,6 +231,7 @@ class OptimizerHooks:
         step.gradients.drop()
         step.outputs.drop()
         # A fused optimizer is told whether to leave the step out.
+        step.left_out.discard(id(optimizer))
         found = getattr(optimizer, "found_inf", None)
         if found is not None and float(found) > 0:
             step.left_out.add(id(optimizer))
@@ -293,8 +305,9 @@ class OptimizerHooks:
                 for layer, own in named:
                     self._step.count(f"{layer}.{key}", "state", own, placement_of(state))
 
-    def _done(self, optimizer):
+    def _done(self, optimizer, is_skipped):
         step = self._step
+        self._steps_of(optimizer).add(is_skipped, step.loss_scale)
         step.is_empty = False
         again = id(optimizer) in step.ended
         step.ended.add(id(optimizer))

@@ -10,7 +10,7 @@ from .._documents import page, table, text
 from ._advice import advice_of
 from ._nonfinite import scale_text
 from ._residues import residues
-from ._scaler_hooks import Skips
+from ._skips import Skips
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
 

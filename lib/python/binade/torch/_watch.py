@@ -18,7 +18,7 @@ from ._nonfinite import MOST
 from ._optimizer_hooks import held_by
 from ._ranks import reduced
 from ._run import SCALED, Run, Windows
-from ._scaler_hooks import Skips
+from ._skips import Skips
 from ._alerts import GRADIENTS, ROLES, AlertRule, write_window
 from ._tensors import Counter
 
