@@ -19,9 +19,14 @@ namespace {
 /// Words that only names of scales and offsets have, and whole last parts that are such.
 constexpr auto scale_words =
     std::to_array<std::string_view>({"scale", "scales", "scaling", "absmax", "scb", "zero", "zeros",
-                                     "qzeros", "zp", "qscale", "qscales", "e8m0"});
+                                     "qzeros", "zp", "qscale", "qscales", "e8m0", "shift"});
 constexpr auto scale_parts =
-    std::to_array<std::string_view>({"g_idx", "quant_map", "nested_quant_map"});
+    std::to_array<std::string_view>({"g_idx", "quant_map", "nested_quant_map", "qmap", "q_groups",
+                                     "q_group_map", "q_perm", "q_invperm", "biases"});
+/// Of these, what a layer that is not quantized may have, too: an offset only beside a scale.
+constexpr std::string_view offset_part = "biases";
+/// Tables and scales of the states of bitsandbytes' optimizers, before the state's number: qmap1 and absmax1 of state1.
+constexpr auto state_parts = std::to_array<std::string_view>({"qmap", "absmax", "max", "new_max"});
 constexpr std::string_view codes_without = "codes without their scale, ";
 
 /// Words that say that a tensor is packed or quantized.
@@ -29,8 +34,9 @@ constexpr auto code_words = std::to_array<std::string_view>(
     {"q", "qdata", "packed", "blocks", "codes", "quantized", "quant", "int8", "int4", "uint8",
      "fp8", "fp4", "nf4", "mxfp4", "nvfp4"});
 /// Words that tell nothing of either.
-constexpr auto filler = std::to_array<std::string_view>(
-    {"", "inv", "inverse", "global", "block", "nested", "data", "point", "points", "factor", "2"});
+constexpr auto filler =
+    std::to_array<std::string_view>({"", "inv", "inverse", "global", "block", "nested", "data",
+                                     "point", "points", "factor", "2", "ub", "max"});
 /// What is quantized if a scale does not say what it is of; scales of the others belong to its layer, too.
 constexpr auto weights = std::to_array<std::string_view>({"weight", "kernel", "w", ""});
 constexpr auto other_stems = std::to_array<std::string_view>(
@@ -45,14 +51,33 @@ struct Parsed {
   std::string layer, stem;
   bool scale = false;   ///< it is named as one
   bool marked = false;  ///< as codes
+  bool offset = false;  ///< as what is one beside a scale
 };
 
-Parsed parse(const TensorInfo& info) {
-  const std::size_t cut = info.name.find_last_of("./:");
-  const std::size_t from = cut == std::string::npos ? 0 : cut + 1;
-  const std::string last = lower_case(std::string_view(info.name).substr(from));
-  Parsed out{.layer = info.name.substr(0, cut == std::string::npos ? 0 : cut), .stem = {}};
-  out.scale = is_among(last, scale_parts) || info.dtype.name == "F8_E8M0";
+/// The layer of a name, and its last part in lower case.
+struct Split {
+  std::string layer, last;
+};
+
+Split split(std::string_view name) {
+  const std::size_t cut = name.find_last_of("./:");
+  if (cut == std::string_view::npos) return {.layer = {}, .last = lower_case(name)};
+  return {.layer = std::string(name.substr(0, cut)), .last = lower_case(name.substr(cut + 1))};
+}
+
+/// Reads the words of a last part.
+Parsed parse(const Split& name) {
+  const std::string& last = name.last;
+  Parsed out{.layer = name.layer, .stem = {}};
+  const std::string_view base =
+      std::string_view(last).substr(0, last.find_last_not_of("0123456789") + 1);
+  if (base.size() < last.size() && is_among(base, state_parts)) {
+    out.scale = true;
+    out.stem = "state" + last.substr(base.size());
+    return out;
+  }
+  out.scale = is_among(last, scale_parts);
+  out.offset = last == offset_part;
   for (std::size_t at = 0; at <= last.size();) {
     const std::size_t end = std::min(last.find('_', at), last.size());
     std::string_view word = std::string_view(last).substr(at, end - at);
@@ -69,6 +94,19 @@ Parsed parse(const TensorInfo& info) {
     out.stem += (out.stem.empty() ? "" : "_") + std::string(word);
   }
   if (is_among(last, scale_parts)) out.stem.clear();
+  return out;
+}
+
+/// Reads a tensor's name. Where the last part is of the one before, as in weight._data and weight._scale, both are read as one.
+Parsed parse(const TensorInfo& info) {
+  const Split name = split(info.name);
+  Parsed out = parse(name);
+  if (out.stem.empty() && name.last.starts_with('_') && !name.layer.empty()) {
+    Split whole = split(name.layer);
+    whole.last += name.last;
+    out = parse(whole);
+  }
+  out.scale = out.scale || info.dtype.name == "F8_E8M0";
   return out;
 }
 
@@ -112,6 +150,7 @@ std::vector<std::string> code_reasons(std::span<const TensorInfo* const> tensors
     if (const auto at = scales.find(tensors[i]->name); at != scales.end()) {
       mine.insert(mine.end(), at->second.begin(), at->second.end());
     }
+    if (std::ranges::all_of(mine, [&](std::size_t k) { return parsed[k].offset; })) continue;
     for (const std::size_t k : mine) {
       out[i] +=
           std::string(out[i].empty() ? codes_without : ", ") + printable(tensors[k]->name, 60);
