@@ -345,13 +345,13 @@ class Scalers(CliCase):
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
         w = self.gan(lambda step, name: name == "D" and step < 2, 10)
         self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
-            "The scaler skipped 2 steps whose gradients were not finite (2 of the 10 steps of SGD over netD.*, none of the 10 steps of "
+            "The scaler skipped 2 of 10 steps, whose gradients were not finite (2 of the 10 steps of SGD over netD.*, none of the 10 steps of "
             "SGD over netG), as it does while it looks for its scale."])
         w = self.gan(lambda step, name: name == "D" and step > 2, 30)
         self.assertIn("those from 3 to 29 in a row, which trained nothing of netD.*:", w.advise().to_dict()["not_finite"]["lines"][0])
         w = self.gan(lambda step, name: step < 2, 5)
         self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
-            "The scaler skipped 2 steps whose gradients were not finite, as it does while it looks for its scale."])
+            "The scaler skipped 2 of 5 steps, whose gradients were not finite, as it does while it looks for its scale."])
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step"), w.first_nonfinite())
         self.assertEqual(self.gan(lambda step, name: False, 3).advise().to_dict()["not_finite"]["lines"], [])
 

@@ -54,9 +54,9 @@ def ill_of(run, merged):
         dead = dead or run._skips.all or bool(run._skips.starved)
     elif skipped:
         whose = f" ({run._skips.split})" if run._skips.split else ""
-        lines.append(f"The scaler skipped {len(skipped)} step{'s' * (len(skipped) > 1)} whose gradients were not finite{whose}, " + (
+        lines.append(f"The scaler skipped {len(skipped)} of {total} steps, whose gradients were not finite{whose}, " + (
             f"those from {first} to {skipped[-1]} in a row, which trained nothing{of_some}: a smaller loss scale does not cure them."
-            if stuck else f"of {total}, {len(late)} of them long after it had begun: it grows its scale too soon (growth_interval), or the "
+            if stuck else f"{len(late)} of them long after it had begun: it grows its scale too soon (growth_interval), or the "
             "largest gradients of some steps lie far above those of others." if len(late) * OFTEN > total else
             "as it does while it looks for its scale."))
     elif run._skips.split:
