@@ -40,7 +40,7 @@ class ScalerHooks:
             if vars(kind)[name] is instead:
                 setattr(kind, name, function)
 
-        hooks = Arounds(kind, restore)
+        hooks = Arounds(kind, function, restore)
         hooks.stand_in(instead)
         setattr(kind, name, instead)
         self._undo.append(hooks.add(self))

@@ -13,13 +13,14 @@ ATTRIBUTE = "_binade_arounds"
 class Arounds:
     """Functions that are called around another one, the last that was added first, each with the next one as its first argument.
 
-    owner: whose attribute the other one is, or None. restore(): puts it back into its place."""
+    owner: whose attribute the other one is; None of functions of modules. inner: the other one. restore(): puts it back into its place."""
 
-    def __init__(self, owner, restore):
-        self.owner, self.restore = owner, restore
+    def __init__(self, owner, inner, restore=None):
+        self.owner, self.inner, self.restore = owner, inner, restore
         self.functions = []
 
-    def __call__(self, inner, *args, **kwargs):
+    def __call__(self, *args, **kwargs):
+        inner = self.inner
         for around in self.functions:
             inner = functools.partial(around, inner)
         return inner(*args, **kwargs)
@@ -69,7 +70,7 @@ def wrap(owner, name, around):
     def method(self, *args, **kwargs):
         if self is not owner and function is not None:
             return function(self, *args, **kwargs)
-        return inner(*args, **kwargs) if self is not owner else arounds(inner, *args, **kwargs)
+        return inner(*args, **kwargs) if self is not owner else arounds(*args, **kwargs)
 
     bound = types.MethodType(method, owner)  # torch.optim.lr_scheduler takes __self__ and __func__ of what it wraps
 
@@ -81,7 +82,7 @@ def wrap(owner, name, around):
         else:
             owner.__dict__[name] = before
 
-    arounds = Arounds(owner, restore)
+    arounds = Arounds(owner, inner, restore)
     arounds.stand_in(method)
     try:
         setattr(owner, name, bound)
@@ -93,7 +94,7 @@ def wrap(owner, name, around):
 def put(instead):
     """Puts other functions in the place of some, in all modules that have them, under whatever names. instead: {function: another}."""
     by_id = {id(function): other for function, other in instead.items()}
-    for module in list(sys.modules.values()):
+    for module in list(sys.modules.values()) if by_id else ():
         try:
             of = vars(module) if isinstance(module, types.ModuleType) else {}
             names = [name for name, x in list(of.items()) if id(x) in by_id]
@@ -126,12 +127,11 @@ def replace(arounds):
 
 def standing_in(function):
     """Returns the Arounds of a function of a module, with one that stands in its place."""
-    arounds = Arounds(None, None)
-    arounds.inner = function
+    arounds = Arounds(None, function)
 
     @functools.wraps(function)
     def instead(*args, **kwargs):
-        return function(*args, **kwargs) if is_compiling() else arounds(function, *args, **kwargs)
+        return function(*args, **kwargs) if is_compiling() else arounds(*args, **kwargs)
 
     arounds.stand_in(instead)
     return arounds
