@@ -22,9 +22,9 @@ constexpr auto scale_words =
                                      "qzeros", "zp", "qscale", "qscales", "e8m0", "shift"});
 constexpr auto scale_parts =
     std::to_array<std::string_view>({"g_idx", "quant_map", "nested_quant_map", "qmap", "q_groups",
-                                     "q_group_map", "q_perm", "q_invperm", "biases"});
-/// Of these, what a layer that is not quantized may have, too: an offset only beside a scale.
-constexpr std::string_view offset_part = "biases";
+                                     "q_group_map", "q_perm", "q_invperm", "codebooks", "biases"});
+/// Of these, what a layer that is not quantized may have, too: a part of codes only beside a scale.
+constexpr auto offset_parts = std::to_array<std::string_view>({"codebooks", "biases"});
 /// Tables and scales of the states of bitsandbytes' optimizers, before the state's number: qmap1 and absmax1 of state1.
 constexpr auto state_parts = std::to_array<std::string_view>({"qmap", "absmax", "max", "new_max"});
 constexpr std::string_view codes_without = "codes without their scale, ";
@@ -77,7 +77,7 @@ Parsed parse(const Split& name) {
     return out;
   }
   out.scale = is_among(last, scale_parts);
-  out.offset = last == offset_part;
+  out.offset = is_among(last, offset_parts);
   for (std::size_t at = 0; at <= last.size();) {
     const std::size_t end = std::min(last.find('_', at), last.size());
     std::string_view word = std::string_view(last).substr(at, end - at);
@@ -110,7 +110,8 @@ Parsed parse(const TensorInfo& info) {
   return out;
 }
 
-bool may_be_codes(const Dtype& dtype) {
+bool may_be_codes(const Dtype& dtype, bool marked) {
+  if (marked && dtype.kind == DtypeKind::integer) return true;
   if (dtype.kind == DtypeKind::integer) return dtype.bits <= 8 || dtype.bits == 32;
   return dtype.kind == DtypeKind::packed || (dtype.kind == DtypeKind::floating && dtype.bits <= 8);
 }
@@ -130,7 +131,7 @@ bool belongs(const Parsed& scale, const Parsed& codes, const Dtype& dtype) {
 
 std::vector<std::string> code_reasons(std::span<const TensorInfo* const> tensors) {
   std::vector<std::string> out(tensors.size());
-  const auto is_candidate = [](const TensorInfo* info) { return may_be_codes(info->dtype); };
+  const auto is_candidate = [](const TensorInfo* info) { return may_be_codes(info->dtype, true); };
   if (std::ranges::none_of(tensors, is_candidate)) return out;
   std::vector<Parsed> parsed;
   std::map<std::string_view, std::vector<std::size_t>> scales;  // by layer
@@ -139,7 +140,7 @@ std::vector<std::string> code_reasons(std::span<const TensorInfo* const> tensors
     if (parsed[i].scale) scales[parsed[i].layer].push_back(i);
   }
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (parsed[i].scale || !is_candidate(tensors[i])) continue;
+    if (parsed[i].scale || !may_be_codes(tensors[i]->dtype, parsed[i].marked)) continue;
     std::vector<std::size_t> mine;
     if (const auto at = scales.find(parsed[i].layer); at != scales.end()) {
       std::ranges::copy_if(at->second, std::back_inserter(mine), [&](std::size_t k) {

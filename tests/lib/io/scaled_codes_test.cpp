@@ -75,6 +75,7 @@ TEST_CASE("codes and their scales are told by name and dtype, as quantizers writ
         {"fc.q_groups", "I16"},
         {"fc.q_invperm", "I32"}},
        "cssss"},
+      {{{"fc.codes", "I16"}, {"fc.codebooks", "F16"}, {"fc.scales", "F16"}}, "css"},
       {{{"fc.weight", "U32"}, {"fc.scales", "F16"}, {"fc.biases", "F16"}, {"fc.bias", "F16"}},
        "css."},
   };
@@ -95,6 +96,7 @@ TEST_CASE(
   CHECK(told({{"logit_scale", "F32"}, {"weight", "F8_E4M3"}}) == "..");
   CHECK(told({{"act", "F8_E5M2"}, {"weight_scale", "F32"}}) == "..");
   CHECK(told({{"fc.weight", "F8_E4M3"}, {"fc.biases", "F32"}}) == "..");
+  CHECK(told({{"vq.codes", "I64"}, {"vq.codebooks", "F32"}}) == "..");
   CHECK(told({{"state.0.state1", "F32"}, {"state.0.max1", "F32"}}) == "..");
   CHECK(told({{"state.0.state1", "U8"}, {"state.0.absmax2", "F32"}}) == "..");
   CHECK(told({{"fc._data", "F32"}, {"fc._shift", "F32"}}) == "..");

@@ -313,9 +313,9 @@ class Scalers(CliCase):
                     self.assertIn(words, one)
                 self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
 
-    def gan(self, skips, steps, each=1):
+    def gan(self, skips, steps, each=1, plain=""):
         """Watches a generator and a discriminator, which steps so often in a step, with one scaler. skips(step, name): whose gradients
-        overflow. Returns the Watch."""
+        overflow. plain: which of the two steps without the scaler. Returns the Watch."""
         torch.manual_seed(0)
         nets = {"D": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1)), "G": nn.Linear(3, 3)}
         optimizers = {name: torch.optim.SGD(net.parameters(), lr=0.01) for name, net in nets.items()}
@@ -326,8 +326,12 @@ class Scalers(CliCase):
                 for step in range(steps):
                     for name in "D" * each + "G":
                         optimizers[name].zero_grad()
-                        loss = scaler.scale(nets["D"](nets["G"](torch.randn(2, 3))).mean())
-                        loss.backward()
+                        loss = nets["D"](nets["G"](torch.randn(2, 3))).mean()
+                        if name == plain:
+                            loss.backward()
+                            optimizers[name].step()
+                            continue
+                        scaler.scale(loss).backward()
                         if skips(step, name):
                             next(nets[name].parameters()).grad.fill_(math.inf)
                         scaler.step(optimizers[name])
@@ -343,6 +347,8 @@ class Scalers(CliCase):
         self.assertEqual(w.advise().to_dict()["not_finite"], {
             "finite": True, "dead": True, "skipped": 10, "scale": None, "lines": [f"T{told[1:]}."]})
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
+        self.assertTrue(any(note.endswith(": nothing of netD.* was trained") for note in self.gan(
+            lambda step, name: name == "D", 3, plain="G").notes))
         w = self.gan(lambda step, name: name == "D" and step < 2, 10)
         self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
             "The scaler skipped 2 of 10 steps, whose gradients were not finite (2 of the 10 steps of SGD over netD.*, none of the 10 steps of "

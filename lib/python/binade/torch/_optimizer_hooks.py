@@ -179,9 +179,12 @@ class OptimizerHooks:
     def _scaler_step(self, inner, optimizer, *args, **kwargs):
         self._loss_scale()
         is_watched = any(one is optimizer for one in self._optimizers)
-        before = self._steps_of(optimizer).steps if is_watched else 0
+        of = self._steps_of(optimizer) if is_watched else None
+        before = 0
+        if is_watched:
+            of.by_scaler, before = True, of.steps
         out = inner(optimizer, *args, **kwargs)
-        if is_watched and self._steps_of(optimizer).steps == before:
+        if is_watched and of.steps == before:
             self._see_weight_gradients(optimizer)
             self._see_skipped(optimizer)
             self._done(optimizer, True)

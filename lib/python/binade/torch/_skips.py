@@ -13,13 +13,14 @@ OVER = " over "  # in the text of an optimizer
 @dataclasses.dataclass
 class Steps:
     """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
-    last. scales: the loss scales at which they were."""
+    last. scales: the loss scales at which they were. by_scaler: whether a scaler's step was called with it."""
 
     optimizer: str
     steps: int = 0
     skipped: int = 0
     in_a_row: int = 0
     scales: set = dataclasses.field(default_factory=set)
+    by_scaler: bool = False
 
     def add(self, is_skipped, scale):
         self.steps += 1
@@ -115,7 +116,8 @@ class Skips:
             line += ": nothing was trained"
         elif starved:
             line += f": nothing of {' and '.join(one.layers for one in starved)} was trained"
-            line += ", and each skipped step lowered the scale of the others, too" if self.scalers == 1 and len(scales) > 1 else ""
+            shared = self.scalers == 1 and any(one.by_scaler for one in self.optimizers.values() if one not in starved)
+            line += ", and each skipped step lowered the scale of the others, too" if shared and len(scales) > 1 else ""
         if renewed:
             line += (f"; {self.scalers:,} GradScalers took turns, and a new GradScaler begins at its init_scale again: make one "
                      "before the loop and keep it")
