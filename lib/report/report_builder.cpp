@@ -42,8 +42,8 @@ std::string codes_hint(const std::vector<SkippedTensor>& skipped) {
   }
   if (codes == 0) return "";
   return fmt::format(
-      "{} tensor{} {}: {} ({}). The report leaves them and their scales out; multiply them, and "
-      "report on the products.",
+      "{} tensor{} {}: {} ({}). The report leaves them and their scales out; dequantize them, and "
+      "report on the values.",
       codes, codes == 1 ? "" : "s", codes == 1 ? "is quantized" : "are quantized, first",
       printable(first->name, 60), first->reason);
 }
