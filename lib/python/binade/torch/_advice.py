@@ -34,7 +34,7 @@ class Advice(Document):
                   "all zero", "no finite value", "not finite" of what held Inf or NaN, or "ill inside" where an
                   op inside did or made zero what is not
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
-                  steps trained nothing; skipped: steps that a scaler skipped; lines: all that in words
+                  steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; lines: all that in words
     untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; zeros: layers
                   whose outputs were; negative: those of `layers` whose outputs were all negative, as before a dead ReLU;
                   underflow: layers of which FP16 may have made the zeros
