@@ -18,8 +18,9 @@ def runs_in_a_row(steps):
 
 
 def ill_of(run, merged):
-    """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end, or nothing of an optimizer; skipped, how many steps a scaler
-    skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; lines, all that as text.
+    """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end, or nothing of an optimizer; skipped,
+    how many steps a scaler skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; lines, all
+    that as text.
 
     merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none.
     """
