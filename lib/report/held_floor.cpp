@@ -40,6 +40,7 @@ bool any_in_half(std::span<const NamedTensor> tensors) {
 
 bool lies_at_floor(const TensorReport& tensor, const NamedTensor& named, bool any_half) {
   const RangeSummary& s = tensor.summary;
+  if (!tensor.role || !is_gradient(*tensor.role) || !named.binds_scale) return false;
   if (s.zeros == 0 || s.nonzero() == 0) return false;
   const double used = named.by_run ? used_scale(named).value_or(1) : 1;
   const int scale_log2 = std::clamp(static_cast<int>(std::lround(std::log2(used))),

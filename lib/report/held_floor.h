@@ -20,8 +20,8 @@ inline constexpr double floor_share = 0.1;
 /// Returns whether any of the tensors is in binary16, so that others, in binary32, may be sums or casts of what was.
 bool any_in_half(std::span<const NamedTensor> tensors);
 
-/// Returns whether more than floor_share of the L2 norm of a gradient lies at the floor of its dtype, and some of its values
-/// are zero. Gradients of a counted run are divided by the loss scale in use, and so is the floor. With `any_half`, those in
+/// Returns whether a tensor is a gradient that binds a loss scale, more than floor_share of its L2 norm lies at the floor of its dtype, and
+/// some of its values are zero. Gradients of a counted run are divided by the loss scale in use, and so is the floor. With `any_half`, those in
 /// binary32 of which no value lies below binary16's floor are taken for ones that were held in binary16, if they have at
 /// least 64 values: others have smaller ones.
 bool lies_at_floor(const TensorReport& tensor, const NamedTensor& named, bool any_half);

@@ -212,7 +212,7 @@ void JointScale::take_high(End end) {
   if (!high_ || rank(end) < rank(*high_)) high_ = std::move(end);
 }
 
-void JointScale::add(const TensorReport& tensor, std::size_t place, bool at_floor) {
+void JointScale::add(const TensorReport& tensor, std::size_t place) {
   merge(total_, tensor.summary);
   if (!tensor.tie) return;
   ++scaled_;
@@ -231,7 +231,7 @@ void JointScale::add(const TensorReport& tensor, std::size_t place, bool at_floo
     weight_squares_ += squares;
     weights_.push_back({place, tensor.name, squares_log2});
   }
-  if (at_floor) at_floor_.push_back({place, tensor.name, squares_log2});
+  if (tensor.at_floor) at_floor_.push_back({place, tensor.name, squares_log2});
   const bool yields = std::ranges::any_of(lows_, [&](const End& other) {
     return other.tie < *tensor.tie && other.squares_log2 >= squares_log2;
   });

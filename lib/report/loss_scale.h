@@ -40,8 +40,7 @@ class JointScale {
   /// Adds a tensor; `place` is its index in the report. If several tensors set the lower end, the
   /// first of them is named; for the upper end, the one with the largest magnitude, or the first of
   /// these.
-  /// `at_floor` says that it lies_at_floor() (held_floor.h).
-  void add(const TensorReport& tensor, std::size_t place, bool at_floor = false);
+  void add(const TensorReport& tensor, std::size_t place);
   /// Adds all tensors of another JointScale, of which what is negligible there stays so.
   void add(JointScale other);
 

@@ -11,7 +11,6 @@
 #include <set>
 #include <utility>
 
-#include "lib/report/held_floor.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -73,7 +72,6 @@ RoleSums::RoleSums(const ReportOptions& options, const std::vector<ErrorColumn>&
                    std::span<const NamedTensor> named)
     : options_(options), columns_(columns), named_(named), scaled_(columns) {
   any_gradient_ = std::ranges::any_of(named, tells_gradient);
-  any_half_ = any_in_half(named);
   for (const NamedTensor& tensor : named) {
     if (is_bound(tensor) && tensor.time) ++gradients_left_[tensor.time->step];
   }
@@ -98,14 +96,13 @@ void RoleSums::add(const TensorReport& tensor, std::size_t place) {
 }
 
 void RoleSums::add_gradient(const TensorReport& tensor, std::size_t place) {
-  const bool at_floor = lies_at_floor(tensor, named_[place], any_half_);
   if (!tensor.time) {
-    scaled_.add(tensor, place, at_floor);
+    scaled_.add(tensor, place);
     return;
   }
   const std::uint64_t step = tensor.time->step;
   const auto of_step = unsettled_.try_emplace(step, columns_).first;
-  of_step->second.add(tensor, place, at_floor);
+  of_step->second.add(tensor, place);
   if (--gradients_left_.at(step) > 0) return;
   settle(step, std::move(of_step->second));
   unsettled_.erase(of_step);

@@ -55,7 +55,6 @@ class RoleSums {
   const std::vector<ErrorColumn>& columns_;
   std::span<const NamedTensor> named_;
   bool any_gradient_ = false;
-  bool any_half_ = false;                                ///< any_in_half()
   std::map<std::uint64_t, std::size_t> gradients_left_;  ///< number of gradients to come, by step
   std::map<std::uint64_t, JointScale> unsettled_;
   /// By step, one for each of formats_of_scales().

@@ -99,7 +99,8 @@ void VerdictSums::add(const TensorReport& tensor) {
   }
   const double target = sqnr_target(tensor.role, options_);
   Asked asked{.norm_log2 = 0.5 * to_scaled(tensor.norms.squares).log2(),
-              .not_finite = s.nan + s.inf > 0};
+              .not_finite = s.nan + s.inf > 0,
+              .at_floor = tensor.at_floor};
   for (std::size_t i = 0; i < narrow_formats.size(); ++i) {
     const Format& format = narrow_formats[i].format;
     const ScaleInterval in_range = interval_of(s, format, options_.headroom, *tensor.tie);
@@ -120,6 +121,7 @@ void VerdictSums::add(const TensorReport& tensor) {
   of.loss_scales.max_log2 = std::min(of.loss_scales.max_log2, asked.loss_scales.max_log2);
   of.norm_log2 = std::max(of.norm_log2, asked.norm_log2);
   of.not_finite = of.not_finite || asked.not_finite;
+  of.at_floor = of.at_floor || asked.at_floor;
 }
 
 /// Returns log2 of the norm of all tensors together, of each its largest one.
@@ -160,6 +162,7 @@ RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
     if (is_negligible(asked) && out.negligible++ == 0) out.first_negligible = key.second;
     const bool in_part = not_finite != not_finite_.end() && not_finite->second.contains(key);
     out.not_finite += asked.not_finite || in_part ? 1 : 0;
+    out.at_floor += asked.at_floor && !is_negligible(asked) ? 1 : 0;
   }
   out.nothing_finite = nothing_finite(index);
   out.not_finite += out.nothing_finite;

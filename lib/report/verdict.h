@@ -69,6 +69,8 @@ struct RoleVerdict {
   /// Tensors with NaN or Inf, of which only the finite values are asked; and those of them that have no finite non-zero
   /// value, which are not among `tensors`.
   std::size_t not_finite = 0, nothing_finite = 0;
+  std::size_t at_floor =
+      0;  ///< of `tensors`, those of which, in some step, smaller values are zero already
   double target_sqnr = 0;
   std::string format;  ///< empty if none of narrow_formats serves: binary32
   std::array<FormatVerdict, narrow_formats.size()> formats;
@@ -103,6 +105,7 @@ class VerdictSums {
     ScaleInterval loss_scales{lowest_scale_log2, highest_scale_log2};
     double norm_log2 = 0;
     bool not_finite = false;
+    bool at_floor = false;
   };
   /// By file (none with a step) and name.
   using Tensors = std::map<std::pair<std::string, std::string>, Asked>;

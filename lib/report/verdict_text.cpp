@@ -112,6 +112,13 @@ std::string role_sentence(const RoleVerdict& role, const ReportOptions& options)
         fmt::format(" {} of {} hold{} NaN or Inf, about which this says nothing.", role.not_finite,
                     role.tensors + role.nothing_finite, role.not_finite == 1 ? "s" : "");
   }
+  if (role.at_floor > 0) {
+    out += fmt::format(
+        " {} of {} lie{} at the smallest subnormals of what the run held {} in: what was smaller "
+        "is zero already and not in this.",
+        role.at_floor, role.tensors, role.at_floor == 1 ? "s" : "",
+        role.at_floor == 1 ? "it" : "them");
+  }
   return out;
 }
 

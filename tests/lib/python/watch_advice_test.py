@@ -329,6 +329,60 @@ class Underflow(CliCase):
             with self.subTest(name):
                 self.assertEqual(self.reasons(**options), [])
 
+    def gradients(self, values, dtype="F16", scale=None, largest=2.0**-8, beside="F16"):
+        """The advice on a run of one step, as a dict and as text: fc's gradient has the values and as many zeros, head's the largest."""
+        def counted(x):
+            return binade.RangeSummary(formats=[]).add(torch.tensor(x, dtype=torch.double).numpy())
+
+        run = Run(1, [Window(0, 0, 1, scale, {("fc", "dAct"): counted([0.0] * len(values) + values), ("head", "dAct"): counted([largest])})],
+                  {("fc", "dAct"): Layer(dtype, (2 * len(values),)), ("head", "dAct"): Layer(beside, (1,))})
+        advice = run.advise()
+        return advice.to_dict(), " ".join(str(advice).split())
+
+    def test_gradients_at_the_floor_of_their_dtype_ask_for_a_larger_scale(self):
+        low = [2.0**-24, 2.0**-23, 3 * 2.0**-24]
+        of, text = self.gradients(low)
+        self.assertEqual([(row["layer"], row["role"], row["format"], row["zeros"]) for row in of["died"]], [("fc", "dAct", "binary16", 0.5)])
+        self.assertIn("Gradients underflow in FP16, without a loss scale that is known here: 50.0 % of their values are zero", text)
+        self.assertIn("of fc dAct. Use a larger loss scale: 2^22 fits without overflow.", text)
+        self.assertIn("Loss scale for FP16: 2^22, at most 2^22.", text)
+        self.assertIn("Which layers need FP32 is not known where FP16 may have made zeros: fc.", text)
+        self.assertIn("watch one in FP32, or one with a loss scale, such as 2^22.", text)
+        self.assertIn("dAct underflow: fc", text)
+        self.assertEqual(of["keep_fp32"], [])
+        of, text = self.gradients([x / 2**10 for x in low], scale=2.0**10)
+        self.assertIn("Gradients underflow in FP16, at the loss scale 2^10: ", text)
+        self.assertIn("or one with a larger loss scale than 2^10, such as 2^22.", text)
+        # Where no larger one fits, the layer is to be kept in FP32.
+        of, text = self.gradients([x / 2**22 for x in low], scale=2.0**22)
+        self.assertIn("No larger loss scale fits: keep these layers in FP32.", text)
+        self.assertIn("underflow", [reason["what"] for row in of["keep_fp32"] if row["layer"] == "fc" for reason in row["reasons"]])
+        self.assertEqual([row["format"] for row in self.gradients([2.0**-133], dtype="BF16")[0]["died"]], ["bfloat16"])
+        # FP32 of which no value is below FP16's smallest was cast, if something beside it is FP16.
+        for values, beside, found in ((low * 30, "F16", ["fc"]), (low * 30, "F32", []), (low, "F16", []),
+                                      ([*low * 30, 2.0**-25], "F16", [])):
+            of, _ = self.gradients(values, dtype="F32", beside=beside)
+            self.assertEqual([row["layer"] for row in of["died"]], found)
+
+    def test_zeros_beside_gradients_far_above_the_floor_are_no_sign(self):
+        for values, options in (([2.0**-15, 2.0**-14, 2.0**-24], {}), ([2.0**-24], {"scale": 2.0**16}), ([2.0**-24], {"dtype": "BF16"}),
+                                ([2.0**-24], {"dtype": "F32"})):
+            of, text = self.gradients(values, **options)
+            self.assertEqual(of["died"], [])
+            for words in ("underflow", "have died", "Watch a run in FP32", "not known where", "at most"):
+                self.assertNotIn(words, text.replace("at most of", "").replace("lost l2 at most", ""))
+            self.assertIn("No layer needs FP32 for its range.", text)
+        # Enough of it to matter, but not most: no layer is named.
+        of, text = self.gradients([2.0**-18] + [2.0**-20] * 3)
+        self.assertEqual((of["died"], of["loss_scale"]["at_floor"]), ([], 1))
+        self.assertIn("Watch a run in FP32, or one with a loss scale, such as 2^22, to know what they need.", text)
+
+    def test_what_is_all_zero_in_float16_is_told(self):
+        zeros = binade.RangeSummary(formats=[]).add(torch.zeros(4, dtype=torch.double).numpy())
+        advice = Run(1, [Window(0, 0, 1, 8.0, {("fc", "dW"): zeros})], {("fc", "dW"): Layer("F16", (4,))}).advise()
+        self.assertIn("100 % of their values are zero", " ".join(str(advice).split()))
+        self.assertIn("with a larger loss scale than 2^3, to know", " ".join(str(advice).split()))
+
 
 if __name__ == "__main__":
     main()

@@ -178,7 +178,7 @@ class Documents(CliCase):
         of = watched(model=model, x=torch.ones(3, 4).double(), lr=0.0).advise().to_dict()
         self.assertIn(("0", "act", "all zero", None),
                       [(row["layer"], row["role"], row["status"], row["format"]) for row in of["formats"]])
-        half = binade.RangeSummary(formats=[]).add(torch.tensor([0.0, 0.0, 0.0, 1.0]).numpy())
+        half = binade.RangeSummary(formats=[]).add(torch.tensor([0.0, 0.0, 0.0, 2.0**-22]).numpy())
         run = Run(1, [Window(0, 0, 1, None, {("fc", "dW"): half})], {("fc", "dW"): Layer("F16", (4,))})
         advice = run.advise()
         self.assertEqual(advice.to_dict()["already_zero"], 0.75)

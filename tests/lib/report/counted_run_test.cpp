@@ -140,15 +140,19 @@ TEST_CASE("what no run can be is refused in a line") {
 }
 
 /// A run of one step, in which b's gradient has these values, beside one of half precision that is large.
-LossScale scale_beside(const std::vector<float>& values, const char* dtype,
-                       std::optional<double> used = {}, TensorRole role = TensorRole::d_act) {
+Report report_beside(const std::vector<float>& values, const char* dtype,
+                     std::optional<double> used = {}, TensorRole role = TensorRole::d_act) {
   MadeRun made;
   made.run.watched.windows = {{0, 0, 1, used}};
   made.add(0, "a", TensorRole::d_weight, {0x1p-3F, 0x1p-4F});
   made.run.tensors.back().dtype = *find_dtype("F16");
   made.add(0, "b", role, values);
   made.run.tensors.back().dtype = *find_dtype(dtype);
-  return report_on(made).loss_scale;
+  return report_on(made);
+}
+LossScale scale_beside(const std::vector<float>& values, const char* dtype,
+                       std::optional<double> used = {}, TensorRole role = TensorRole::d_act) {
+  return report_beside(values, dtype, used, role).loss_scale;
 }
 
 TEST_CASE("gradients at the floor of half precision leave open which scales are too small") {
@@ -159,6 +163,9 @@ TEST_CASE("gradients at the floor of half precision leave open which scales are 
   CHECK(found.interval->max_log2 == 17);  // what is largest is seen
   CHECK(has(found.reason, "From which scale on too little is lost is not known: 1 gradient "));
   CHECK(!has(found.reason, "no tensor loses"));
+  const NarrowestFormats verdict = report_beside(ill, "F16").verdict;
+  CHECK(has(verdict_sentences(verdict, {}, true)[1],
+            " 1 of 1 lies at the smallest subnormals of what the run held it in"));
   // Zeros alone are no sign, as of a ReLU; nor is a floor that no value was lost below.
   for (const std::vector<float>& healthy :
        {std::vector<float>{0, 0, 0, 0, 0x1p-15F, 0x1p-16F, 0x1p-24F},
