@@ -65,7 +65,9 @@ class Bound(CliCase):
             self.assertIn(("Head.loss", "dAct"), unbound)
             # Autocast casts the weights of Linear alone.
             self.assertEqual([row for row in unbound if row[1] == "dW"], [("words", "dW"), ("norm", "dW"), ("norm.bias", "dW")])
-            self.assertIn("bind no loss scale, since they stay in FP32 under autocast: Head.loss dAct, words dW", str(inside))
+            self.assertIn("bind no loss scale, since they stay in FP32 under autocast: those of losses, and of what autocast computes in FP32 "
+                          "before them (Head.loss dAct), and those of parameters that autocast casts for no op (words dW, norm dW, norm.bias dW).",
+                          " ".join(str(inside).split()))
             self.assertEqual(inside.keep_fp32, outside.keep_fp32)
 
     def test_a_run_in_bfloat16_is_judged_as_one_in_float32(self):
@@ -96,11 +98,22 @@ class Bound(CliCase):
             self.assertTrue(w.layers["head", "dAct"].binds)
             self.assertTrue(w.layers["head", "dW"].binds)
 
+    def test_the_output_of_a_product_binds_a_scale_also_where_a_run_has_it_in_float32(self):
+        torch.manual_seed(0)
+        half, head = torch.nn.Linear(4, 4).to(torch.bfloat16), torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+        model = Calls(lambda self, x: self.head(self.narrow(x).float()), narrow=half, head=head)
+        for shape in ((2, 4), (2, 2, 4)):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                model(torch.randn(shape, dtype=torch.bfloat16)).square().mean().backward()
+                optimizer.step()
+            self.assertEqual([key for key, of in w.layers.items() if of.binds is False], [])
+
     def test_a_scalar_binds_a_scale_in_float16_alone(self):
         scalar = torch.ones((), requires_grad=True)
         for dtype, binds in ((torch.float32, False), (torch.bfloat16, False), (torch.float16, True)):
             loss = scalar.to(dtype)
-            self.assertEqual(StepBound().output_binds(origin_of(loss), torch.ones((), dtype=dtype)), binds)
+            self.assertEqual(StepBound().output_binds(origin_of(loss, torch.nn.Identity()), torch.ones((), dtype=dtype)), binds)
 
     def test_a_gradient_that_is_zero_but_for_rounding_is_no_reason_for_fp32(self):
         torch.manual_seed(0)

@@ -10,7 +10,9 @@ import textwrap
 from .. import _binade
 from .._documents import Document, page, table
 from ._alerts import GRADIENTS, log2_of
+from ._bound import unbound_text
 from ._dead import untrained, untrained_text
+from ._gaps import uncounted_text
 from ._ill import eps_text, ill_of, none_kept, with_inside
 from ._lost_updates import lost_rows, lost_text
 from ._order import order_text
@@ -33,6 +35,7 @@ class Advice(Document):
                   "all zero", "no finite value", "not finite" of what held Inf or NaN, "underflow" of what is in `died` and of gradients of
                   weights that follow from it, or
                   "ill inside" where an op inside did or made zero what is not
+    uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing; skipped: steps that a scaler skipped; lines: all that in words
     untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; zeros: layers
@@ -94,6 +97,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "verdict": report["verdict"],
         "loss_scale": scale,
         "formats": formats_of(merged, options, run, dead),
+        "uncounted": uncounted_text(run),
         "not_finite": ill_of(run, merged),
         "untrained": untrained(run, layers, merged),
         "died": dead,
@@ -155,17 +159,20 @@ def kept(merged, scale_log2, target):
 
 
 def casts(layers, merged):
-    """Returns what the weight of each layer loses when it is cast, for layers whose output has 16 bits and whose
-    weight has more."""
+    """Returns what the weights of each layer lose when they are cast, for layers whose output has 16 bits and whose weights have
+    more."""
     out = []
     for (layer, role), of in layers.items():
-        weight = layers.get((layer, "weight"))
-        if role != "act" or weight is None or of.dtype not in HALVES or weight.dtype == of.dtype:
+        if role != "act" or of.dtype not in HALVES:
             continue
-        summary, format = merged[layer, "weight"], HALVES[of.dtype]
-        fate = summary.becomes(format)
+        weights = [key for key in ((name, "weight") for name in of.weights or (layer,)) if key in layers and layers[key].dtype != of.dtype]
+        if not weights:
+            continue
+        first, *others = (merged[key] for key in weights)
+        format = HALVES[of.dtype]
+        fate = sum(others, copy.copy(first)).becomes(format)
         share = {key: fate[key]["of_nonzero"] for key in ("to_zero", "subnormal", "overflow")}
-        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": weight.dtype, "format": format, **share})
+        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": layers[weights[0]].dtype, "format": format, **share})
     return out
 
 
@@ -192,12 +199,10 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
+    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
            *died_text(of["died"], of["already_zero"], scale, listed), *lost_text(of["lost_updates"], listed), *of["verdict"]["text"],
            f"{scale_head(scale)} {scale['reason']}"]
-    if of["unbound"]:
-        out.append("Gradients that bind no loss scale, since they stay in FP32 under autocast: "
-                   f"{listed([' '.join(row.values()) for row in of['unbound']])}.")
+    out += unbound_text(of["unbound"], listed)
     out += residues_text(of["residues"], listed)
     if any(row["mistake"] == "step_with_scaled_gradients" for row in of["mistakes"]):
         out.append("Gradients of weights were counted as the optimizer got them, multiplied by the loss scale: scales of dW are too "
@@ -215,7 +220,7 @@ def text_of(of):
     for (role, what), names in sorted(by_format.items()):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
     out += kept_text(of["keep_fp32"]) or [none_kept(
-        of["not_finite"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
+        of["not_finite"], of["uncounted"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
     out += eps_text(of["eps"])
     out += autocast_text(of["autocast"])
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
@@ -239,10 +244,10 @@ def autocast_text(rows):
         by_format.setdefault(row["format"], []).append(row)
     for format, of in by_format.items():
         worst = max(of, key=lambda row: (row["to_zero"], row["subnormal"]))
-        lost = "None of their weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
-            f"Of their weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
+        lost = "None of the weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
+            f"Of the weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
             f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
-        out.append(f"Autocast ran {len(of)} layers in {format}: {listed([row['layer'] for row in of])}. {lost}")
+        out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {format}: {listed([row['layer'] for row in of])}. {lost}")
     return out
 
 
