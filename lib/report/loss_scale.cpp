@@ -135,8 +135,9 @@ std::string negligible_words(const Negligible& of) {
 std::string floor_words(const AtFloor& of) {
   return fmt::format(
       "From which scale on too little is lost is not known: {} gradient{} ({}{}) lie{} so near the "
-      "smallest subnormal of what the run held {} in that what was smaller is zero already. A run "
-      "at a larger scale, or in binary32, tells.",
+      "smallest subnormal of the format that held {} that what was smaller is zero already. A run "
+      "at "
+      "a larger scale, or in binary32, tells.",
       of.tensors, of.tensors == 1 ? "" : "s", of.tensors == 1 ? "" : "first ",
       printable(of.first, 60), of.tensors == 1 ? "s" : "", of.tensors == 1 ? "it" : "them");
 }

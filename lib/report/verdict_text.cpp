@@ -114,7 +114,7 @@ std::string role_sentence(const RoleVerdict& role, const ReportOptions& options)
   }
   if (role.at_floor > 0) {
     out += fmt::format(
-        " {} of {} lie{} at the smallest subnormals of what the run held {} in: what was smaller "
+        " {} of {} lie{} at the smallest subnormals of the format that held {}: what was smaller "
         "is zero already and not in this.",
         role.at_floor, role.tensors, role.at_floor == 1 ? "s" : "",
         role.at_floor == 1 ? "it" : "them");

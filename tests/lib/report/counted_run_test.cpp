@@ -165,7 +165,7 @@ TEST_CASE("gradients at the floor of half precision leave open which scales are 
   CHECK(!has(found.reason, "no tensor loses"));
   const NarrowestFormats verdict = report_beside(ill, "F16").verdict;
   CHECK(has(verdict_sentences(verdict, {}, true)[1],
-            " 1 of 1 lies at the smallest subnormals of what the run held it in"));
+            " 1 of 1 lies at the smallest subnormals of the format that held it: "));
   // Zeros alone are no sign, as of a ReLU; nor is a floor that no value was lost below.
   for (const std::vector<float>& healthy :
        {std::vector<float>{0, 0, 0, 0, 0x1p-15F, 0x1p-16F, 0x1p-24F},
