@@ -17,6 +17,7 @@ from binade.torch import Run, Window
 from binade.torch._advice import asked_to_be_held
 from binade.torch._bound import Bound as StepBound
 from binade.torch._bound import origin_of
+from binade.torch._nonfinite import NonFinite
 from binade.torch._residues import residues
 from binade.torch._run import Layer
 from cli_case import CliCase, main
@@ -367,9 +368,10 @@ class Underflow(CliCase):
         self.assertIn("Gradients underflow in FP16, at the loss scale 2^10: ", text)
         self.assertIn("or one with a larger loss scale than 2^10, such as 2^22.", text)
         # Where no larger one fits, the layer is to be kept in FP32.
-        of, text = self.gradients([x / 2**22 for x in low], scale=2.0**22)
-        self.assertIn("No larger loss scale fits: keep these layers in FP32.", text)
-        self.assertIn("underflow", [reason["what"] for row in of["keep_fp32"] if row["layer"] == "fc" for reason in row["reasons"]])
+        for used in (19, 22):
+            of, text = self.gradients([x / 2**used for x in low], scale=2.0**used)
+            self.assertIn("No loss scale that is larger by 4 binades fits: keep these layers in FP32.", text)
+            self.assertIn("underflow", [reason["what"] for row in of["keep_fp32"] if row["layer"] == "fc" for reason in row["reasons"]])
         self.assertEqual([row["format"] for row in self.gradients([2.0**-133], dtype="BF16")[0]["died"]], ["bfloat16"])
         # FP32 of which no value is below FP16's smallest was cast, if something beside it is FP16.
         for values, beside, found in ((low * 30, "F16", ["fc"]), (low * 30, "F32", []), (low, "F16", []),
@@ -389,6 +391,22 @@ class Underflow(CliCase):
         of, text = self.gradients([2.0**-18] + [2.0**-20] * 3)
         self.assertEqual((of["died"], of["loss_scale"]["at_floor"]), ([], 1))
         self.assertIn("Watch a run in FP32, or one with a loss scale, such as 2^22, to know what they need.", text)
+
+    def test_the_verdict_on_a_run_that_broke_is_of_the_finite_values_alone(self):
+        one = binade.RangeSummary(formats=[]).add(torch.ones(4, dtype=torch.double).numpy())
+        skipped = NonFinite(0, "fc", "dW", {"nan": 0, "inf": 1}, [], skipped=True)
+        for events, told in (([skipped], False), ([skipped, NonFinite(2, "fc", "act", {"nan": 1, "inf": 0}, [])], True)):
+            run = Run(1, [Window(0, 2, 3, 8.0, {("fc", "act"): one})], {("fc", "act"): Layer("F32", (4,))}, nonfinite=events)
+            for text in (str(run.advise()), str(run.report())):
+                self.assertEqual("of the finite values alone. The run was not finite in step 2:" in " ".join(text.split()), told)
+            self.assertEqual(run.first_nonfinite(), skipped)
+
+    def test_states_are_advised_of_by_one_rule(self):
+        small = binade.RangeSummary(formats=[]).add((2.0 ** torch.linspace(-60, -26, 99, dtype=torch.double)).numpy())
+        run = Run(1, [Window(0, 0, 1, None, {("fc.exp_avg_sq", "state"): small})], {("fc.exp_avg_sq", "state"): Layer("F32", (99,))})
+        text = " ".join(str(run.advise()).split())
+        self.assertIn("Nor is whether a state, which sums small parts over many steps, takes them in so few bits; in binary32 it does.", text)
+        self.assertNotIn("Keep the optimizer's states", text)
 
     def test_what_is_all_zero_in_float16_is_told(self):
         zeros = binade.RangeSummary(formats=[]).add(torch.zeros(4, dtype=torch.double).numpy())

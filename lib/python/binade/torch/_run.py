@@ -224,6 +224,7 @@ class Run:
                             of.binds is not False and (layer, role) not in left)
             for layer, counts in window.updates.items():
                 out.add_update(window.first, layer, counts)
-        first = self.first_nonfinite()
+        told = [event for event in self._nonfinite if not event.skipped or event.phase == "forward"] or self._nonfinite
+        first = told[0] if told else None
         out.set_about(self.every, self.notes, json.dumps(first.to_dict()) if first else None)
         return out

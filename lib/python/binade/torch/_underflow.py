@@ -13,6 +13,7 @@ SMALLEST_LOG2 = {"binary16": -24, "bfloat16": -133}
 FEW = 4  # log2 of the multiples of the smallest subnormal up to which a value has fewer significant bits than E4M3's four
 FLOOR = 5  # the same, for gradients: 16 smallest subnormals and less, as a report has it (held_floor.h)
 SHARE = 0.5  # of the L2 norm
+GAIN = 4  # binades by which a loss scale must grow to lift gradients off the floor
 FEWEST = 64  # values of FP32, none of which is below FP16's smallest subnormal, that tell that they were FP16
 
 
@@ -78,9 +79,9 @@ def died(run, layers, left):
 
 
 def larger_scale(scale):
-    """Returns log2 of a loss scale of FP16 that is larger than the one in use and fits, or None."""
+    """Returns log2 of a loss scale of FP16 that is larger than the one in use by so much that it helps, and fits; or None."""
     best = scale["recommended_log2"] if scale["format"] == "binary16" else None
-    return best if best is not None and best > (scale["used_log2"] or 0) else None
+    return best if best is not None and best >= (scale["used_log2"] or 0) + GAIN else None
 
 
 def with_died(kept, rows, scale):
@@ -109,7 +110,7 @@ def died_text(rows, already_zero, scale, listed):
         zeros = sorted(row["zeros"] for row in rows)
         many = _binade._percent(zeros[0]) + (f" to {_binade._percent(zeros[-1])}" if len(zeros) > 1 else "")
         remedy = (f"Use a larger loss scale: 2^{larger} fits without overflow." if larger is not None else
-                  "No larger loss scale fits: keep these layers in FP32." if scale["format"] == "binary16" else
+                  f"No loss scale that is larger by {GAIN} binades fits: keep these layers in FP32." if scale["format"] == "binary16" else
                   "Use a larger loss scale, or keep these layers in FP32.")
         return [f"Gradients underflow in {formats}, {at}: {many} of their values are zero, and more than half of the norm of what is left "
                 f"lies within 16 of the smallest subnormals, of {names}. {remedy} From which scale on too little is lost is not known "
