@@ -128,6 +128,7 @@ TensorRow row_of(const TensorReport& tensor, std::size_t file, const ReportOptio
           .at_one = figures_in(tensor, format_of_scale(options)),
           .status = tensor.status,
           .loss_scale = tensor.loss_scale.interval,
+          .at_floor = tensor.at_floor,
           .advice_format = tensor.advice_format,
           .advice_interval = tensor.advice_interval};
 }

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "lib/report/report.h"
+#include "lib/report/text.h"
 #include "tests/lib/io/files.h"
 #include "tests/lib/report/counted.h"
 
@@ -166,6 +167,8 @@ TEST_CASE("gradients at the floor of half precision leave open which scales are 
   const NarrowestFormats verdict = report_beside(ill, "F16").verdict;
   CHECK(has(verdict_sentences(verdict, {}, true)[1],
             " 1 of 1 lies at the smallest subnormals of the format that held it: "));
+  CHECK(has(report_text(report_beside(ill, "F16"), {}), "?…2^36 "));
+  CHECK(!has(report_text(report_beside({0, 0x1p-15F}, "F16"), {}), "?…"));
   // Zeros alone are no sign, as of a ReLU; nor is a floor that no value was lost below.
   for (const std::vector<float>& healthy :
        {std::vector<float>{0, 0, 0, 0, 0x1p-15F, 0x1p-16F, 0x1p-24F},

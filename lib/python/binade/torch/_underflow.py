@@ -38,7 +38,7 @@ def with_underflow(kept, layers, merged):
 def by_scale(run, layers):
     """Returns {(layer, role): {log2 of the loss scale in use: RangeSummary}} of the gradients that bind a loss scale."""
     out = {}
-    for window in run.windows:
+    for window in run._windows:
         for key, summary in window.summaries.items():
             if key in layers and key[1] in GRADIENTS and layers[key].binds is not False:
                 of, scale = out.setdefault(key, {}), log2_of(window.loss_scale)
