@@ -65,13 +65,14 @@ std::string shown_name(const JointScale::End& end, bool shares_name) {
 
 /// Explains what sets the ends of a non-empty interval: a tensor, whose name is given, or the range of possible scales.
 std::string served_words(const ScaleInterval& serves, const std::string& high,
-                         const std::string& low, const ReportOptions& options) {
+                         const std::string& low, bool any_at_floor, const ReportOptions& options) {
   const std::string above =
       serves.max_log2 == highest_scale_log2
           ? fmt::format("{}, binary32's largest scale, keeps every value {}.",
                         power_of_two(serves.max_log2), kept_free(options))
           : fmt::format("{} is the largest scale that keeps every value {}; {} sets it.",
                         power_of_two(serves.max_log2), kept_free(options), high);
+  if (any_at_floor) return above;
   return above + (serves.min_log2 == lowest_scale_log2
                       ? fmt::format(" At any scale no tensor loses more than {}.", within(options))
                       : fmt::format(" From {} on no tensor loses more than {}; {} needs that.",
@@ -108,7 +109,7 @@ std::string joint_words(const LossScale& scale, const std::string& high, const s
     return (needs_none(interval, format)
                 ? fmt::format("{} has the range of binary32 and needs none. ", scale.format)
                 : "") +
-           served_words(interval, high, low, options);
+           served_words(interval, high, low, scale.at_floor.tensors > 0, options);
   }
   const std::string top = power_of_two(interval.max_log2);
   const bool is_last = interval.max_log2 == highest_scale_log2;
@@ -129,6 +130,16 @@ std::string negligible_words(const Negligible& of) {
       "{}), as rounding leaves of what is zero.",
       of.tensors, of.tensors == 1 ? "" : "s", negligible_log2, of.tensors == 1 ? "" : "first ",
       printable(of.first, 60), percent(of.share));
+}
+
+std::string floor_words(const AtFloor& of) {
+  return fmt::format(
+      "From which scale on too little is lost is not known: {} gradient{} ({}{}) lie{} so near the "
+      "smallest subnormal of the format that held {} that what was smaller is zero already. A run "
+      "at "
+      "a larger scale, or in binary32, tells.",
+      of.tensors, of.tensors == 1 ? "" : "s", of.tensors == 1 ? "" : "first ",
+      printable(of.first, 60), of.tensors == 1 ? "s" : "", of.tensors == 1 ? "it" : "them");
 }
 
 }  // namespace
@@ -221,6 +232,7 @@ void JointScale::add(const TensorReport& tensor, std::size_t place) {
     weight_squares_ += squares;
     weights_.push_back({place, tensor.name, squares_log2});
   }
+  if (tensor.at_floor) at_floor_.push_back({place, tensor.name, squares_log2});
   const bool yields = std::ranges::any_of(lows_, [&](const End& other) {
     return other.tie < *tensor.tie && other.squares_log2 >= squares_log2;
   });
@@ -240,6 +252,11 @@ void JointScale::add(JointScale other) {
     if (other.is_negligible(end.squares_log2)) continue;
     end.squares_log2 = std::numeric_limits<double>::infinity();
     take_low(std::move(end));
+  }
+  for (OfWeights& of : other.at_floor_) {
+    if (other.is_negligible(of.squares_log2)) continue;
+    of.squares_log2 = std::numeric_limits<double>::infinity();
+    at_floor_.push_back(std::move(of));
   }
   if (found.tensors > 0) {
     const std::size_t place =
@@ -282,6 +299,18 @@ Negligible JointScale::negligible() const {
   return out;
 }
 
+AtFloor JointScale::at_floor() const {
+  AtFloor out;
+  const OfWeights* first = nullptr;
+  for (const OfWeights& of : at_floor_) {
+    if (is_negligible(of.squares_log2)) continue;
+    ++out.tensors;
+    if (first == nullptr || of.place < first->place) first = &of;
+  }
+  if (first != nullptr) out.first = first->name;
+  return out;
+}
+
 LossScale JointScale::scale(const ReportOptions& options,
                             const std::function<bool(const End&)>& shares_name,
                             const NamedFormat& row) const {
@@ -297,6 +326,7 @@ LossScale JointScale::scale(const ReportOptions& options,
   out.served = served_;
   out.scaled = scaled_;
   out.negligible = negligible();
+  out.at_floor = at_floor();
   out.interval = interval_of(total_, row.format, options.headroom, low->tie);
   out.binding_min = low->name;
   out.binding_max = high_->name;
@@ -306,6 +336,7 @@ LossScale JointScale::scale(const ReportOptions& options,
   const std::string shown_high = shown_name(*high_, shares_name(*high_));
   const std::string shown_low = shown_name(*low, shares_name(*low));
   out.reason = joint_words(out, shown_high, shown_low, *low, row.format, options);
+  if (out.at_floor.tensors > 0) out.reason += " " + floor_words(out.at_floor);
   if (out.negligible.tensors > 0) out.reason += " " + negligible_words(out.negligible);
   return out;
 }

@@ -64,6 +64,7 @@ class JointScale {
 
   bool is_negligible(double squares_log2) const;
   Negligible negligible() const;
+  AtFloor at_floor() const;
   const End* low() const;
   void take_low(End end);
   void take_high(End end);
@@ -73,7 +74,9 @@ class JointScale {
   std::vector<OfWeights> weights_;  ///< gradients of weights that are not all zero
   Negligible settled_;              ///< of those that other JointScales found
   std::size_t settled_place_ = 0;   ///< of settled_.first
-  std::vector<End> lows_;           ///< none asks for more than one that weighs as much
+  std::vector<OfWeights>
+      at_floor_;  ///< tensors at the floor, with infinite squares_log2 if they are never negligible
+  std::vector<End> lows_;  ///< none asks for more than one that weighs as much
   std::optional<End> high_;
   std::size_t served_ = 0, scaled_ = 0;
 };

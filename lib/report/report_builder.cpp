@@ -10,6 +10,7 @@
 
 #include "lib/io/scaled_codes.h"
 #include "lib/report/counted_tensors.h"
+#include "lib/report/held_floor.h"
 #include "lib/report/used_scale.h"
 #include "lib/text/error.h"
 
@@ -127,6 +128,7 @@ TensorRow row_of(const TensorReport& tensor, std::size_t file, const ReportOptio
           .at_one = figures_in(tensor, format_of_scale(options)),
           .status = tensor.status,
           .loss_scale = tensor.loss_scale.interval,
+          .at_floor = tensor.at_floor,
           .advice_format = tensor.advice_format,
           .advice_interval = tensor.advice_interval};
 }
@@ -139,7 +141,8 @@ ReportBuilder::ReportBuilder(const TensorFiles& files, ReportPlan plan,
       report_(new_report(files, options)),
       roles_(report_.options, columns_, plan_.tensors),
       verdict_(report_.options),
-      files_(files) {
+      files_(files),
+      any_half_(any_in_half(plan_.tensors)) {
   if (has_time_axis(plan_.tensors)) run_.emplace(report_.options, plan_.tensors);
   report_.rows.reserve(plan_.tensors.size());
 }
@@ -163,6 +166,7 @@ void ReportBuilder::add(RangeSummary summary) {
                       .advice_interval = {},
                       .advice = {}};
   analyse(tensor, report_.options);
+  tensor.at_floor = lies_at_floor(tensor, named, any_half_);
   if (on_tensor_) on_tensor_(tensor);
   merge(report_.total.summary, tensor.summary);
   roles_.add(tensor, place);

@@ -89,12 +89,18 @@ ScaledBy scaled_by(const Format& format, std::optional<TensorRole> role) {
 
 void VerdictSums::add(const TensorReport& tensor) {
   const RangeSummary& s = tensor.summary;
-  if (s.nonzero() == 0) return;
   const std::size_t role =
       tensor.role ? static_cast<std::size_t>(*tensor.role) : tensor_role_names.size();
+  const auto key = tensor.time ? std::pair(std::string(), tensor.time->layer)
+                               : std::pair(tensor.file, tensor.name);
+  if (s.nonzero() == 0) {
+    if (s.nan + s.inf > 0) not_finite_[role].insert(key);
+    return;
+  }
   const double target = sqnr_target(tensor.role, options_);
   Asked asked{.norm_log2 = 0.5 * to_scaled(tensor.norms.squares).log2(),
-              .not_finite = s.nan + s.inf > 0};
+              .not_finite = s.nan + s.inf > 0,
+              .at_floor = tensor.at_floor};
   for (std::size_t i = 0; i < narrow_formats.size(); ++i) {
     const Format& format = narrow_formats[i].format;
     const ScaleInterval in_range = interval_of(s, format, options_.headroom, *tensor.tie);
@@ -107,8 +113,6 @@ void VerdictSums::add(const TensorReport& tensor) {
     const int own = std::clamp(in_range.max_log2, lowest_scale_log2, highest_scale_log2);
     asked.costs[i] = cost_at(s, format, in_range, by == ScaledBy::own ? own : 0, target);
   }
-  const auto key = tensor.time ? std::pair(std::string(), tensor.time->layer)
-                               : std::pair(tensor.file, tensor.name);
   const auto [at, is_first] = roles_[role].try_emplace(key, asked);
   if (is_first) return;
   Asked& of = at->second;
@@ -117,6 +121,7 @@ void VerdictSums::add(const TensorReport& tensor) {
   of.loss_scales.max_log2 = std::min(of.loss_scales.max_log2, asked.loss_scales.max_log2);
   of.norm_log2 = std::max(of.norm_log2, asked.norm_log2);
   of.not_finite = of.not_finite || asked.not_finite;
+  of.at_floor = of.at_floor || asked.at_floor;
 }
 
 /// Returns log2 of the norm of all tensors together, of each its largest one.
@@ -127,6 +132,16 @@ double VerdictSums::norm_log2_of(const Tensors& tensors) {
     squares += std::exp2(2 * (asked.norm_log2 - largest));
   }
   return largest + std::log2(squares) / 2;
+}
+
+/// Returns how many tensors of a role have no finite non-zero value in any step.
+std::size_t VerdictSums::nothing_finite(std::size_t role) const {
+  const auto found = not_finite_.find(role);
+  if (found == not_finite_.end()) return 0;
+  const auto others = roles_.find(role);
+  return static_cast<std::size_t>(std::ranges::count_if(found->second, [&](const auto& key) {
+    return others == roles_.end() || !others->second.contains(key);
+  }));
 }
 
 RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
@@ -141,11 +156,16 @@ RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
   const auto is_negligible = [&](const Asked& asked) {
     return role == TensorRole::d_weight && asked.norm_log2 <= least_norm;
   };
+  const auto not_finite = not_finite_.find(index);
   for (const auto& [key, asked] : tensors) {
     ++out.tensors;
     if (is_negligible(asked) && out.negligible++ == 0) out.first_negligible = key.second;
-    out.not_finite += asked.not_finite ? 1 : 0;
+    const bool in_part = not_finite != not_finite_.end() && not_finite->second.contains(key);
+    out.not_finite += asked.not_finite || in_part ? 1 : 0;
+    out.at_floor += asked.at_floor && !is_negligible(asked) ? 1 : 0;
   }
+  out.nothing_finite = nothing_finite(index);
+  out.not_finite += out.nothing_finite;
   for (std::size_t i = 0; i < narrow_formats.size(); ++i) {
     FormatVerdict& of = out.formats[i];
     const Format& format = narrow_formats[i].format;
@@ -192,6 +212,16 @@ NarrowestFormats VerdictSums::finish(const Report& report) const {
     for (const FormatVerdict& of : out.roles.back().formats) {
       out.estimated = out.estimated || (of.cost && of.cost->estimated);
     }
+  }
+  for (const auto& [index, keys] : not_finite_) {
+    if (roles_.contains(index)) continue;
+    std::optional<TensorRole> role;
+    if (index < tensor_role_names.size()) role = static_cast<TensorRole>(index);
+    out.withheld.emplace_back(tensor_role_name(role));
+  }
+  if (report.watched && report.watched->first_nonfinite &&
+      !report.watched->first_nonfinite->only_skipped) {
+    out.broke_at = report.watched->first_nonfinite->step;
   }
   return out;
 }

@@ -17,6 +17,7 @@ from binade.torch import Run, Window
 from binade.torch._advice import asked_to_be_held
 from binade.torch._bound import Bound as StepBound
 from binade.torch._bound import origin_of
+from binade.torch._nonfinite import NonFinite
 from binade.torch._residues import residues
 from binade.torch._run import Layer
 from cli_case import CliCase, main
@@ -65,7 +66,9 @@ class Bound(CliCase):
             self.assertIn(("Head.loss", "dAct"), unbound)
             # Autocast casts the weights of Linear alone.
             self.assertEqual([row for row in unbound if row[1] == "dW"], [("words", "dW"), ("norm", "dW"), ("norm.bias", "dW")])
-            self.assertIn("bind no loss scale, since they stay in FP32 under autocast: Head.loss dAct, words dW", str(inside))
+            self.assertIn("bind no loss scale, since they stay in FP32 under autocast: those of losses, and of what autocast computes in FP32 "
+                          "before them (Head.loss dAct), and those of parameters that autocast casts for no op (words dW, norm dW, norm.bias dW).",
+                          " ".join(str(inside).split()))
             self.assertEqual(inside.keep_fp32, outside.keep_fp32)
 
     def test_a_run_in_bfloat16_is_judged_as_one_in_float32(self):
@@ -96,11 +99,22 @@ class Bound(CliCase):
             self.assertTrue(w.layers["head", "dAct"].binds)
             self.assertTrue(w.layers["head", "dW"].binds)
 
+    def test_the_output_of_a_product_binds_a_scale_also_where_a_run_has_it_in_float32(self):
+        torch.manual_seed(0)
+        half, head = torch.nn.Linear(4, 4).to(torch.bfloat16), torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+        model = Calls(lambda self, x: self.head(self.narrow(x).float()), narrow=half, head=head)
+        for shape in ((2, 4), (2, 2, 4)):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                model(torch.randn(shape, dtype=torch.bfloat16)).square().mean().backward()
+                optimizer.step()
+            self.assertEqual([key for key, of in w.layers.items() if of.binds is False], [])
+
     def test_a_scalar_binds_a_scale_in_float16_alone(self):
         scalar = torch.ones((), requires_grad=True)
         for dtype, binds in ((torch.float32, False), (torch.bfloat16, False), (torch.float16, True)):
             loss = scalar.to(dtype)
-            self.assertEqual(StepBound().output_binds(origin_of(loss), torch.ones((), dtype=dtype)), binds)
+            self.assertEqual(StepBound().output_binds(origin_of(loss, torch.nn.Identity()), torch.ones((), dtype=dtype)), binds)
 
     def test_a_gradient_that_is_zero_but_for_rounding_is_no_reason_for_fp32(self):
         torch.manual_seed(0)
@@ -328,6 +342,77 @@ class Underflow(CliCase):
                 ("bfloat16", {"scale": 1e-7, "dtype": torch.bfloat16}), ("float32", {"scale": 1e-7, "dtype": torch.float32})):
             with self.subTest(name):
                 self.assertEqual(self.reasons(**options), [])
+
+    def gradients(self, values, dtype="F16", scale=None, largest=2.0**-8, beside="F16"):
+        """The advice on a run of one step, as a dict and as text: fc's gradient has the values and as many zeros, head's the largest."""
+        def counted(x):
+            return binade.RangeSummary(formats=[]).add(torch.tensor(x, dtype=torch.double).numpy())
+
+        run = Run(1, [Window(0, 0, 1, scale, {("fc", "dAct"): counted([0.0] * len(values) + values), ("head", "dAct"): counted([largest])})],
+                  {("fc", "dAct"): Layer(dtype, (2 * len(values),)), ("head", "dAct"): Layer(beside, (1,))})
+        advice = run.advise()
+        return advice.to_dict(), " ".join(str(advice).split())
+
+    def test_gradients_at_the_floor_of_their_dtype_ask_for_a_larger_scale(self):
+        low = [2.0**-24, 2.0**-23, 3 * 2.0**-24]
+        of, text = self.gradients(low)
+        self.assertEqual([(row["layer"], row["role"], row["format"], row["zeros"]) for row in of["died"]], [("fc", "dAct", "binary16", 0.5)])
+        self.assertIn("Gradients underflow in FP16, without a loss scale that is known here: 50.0 % of their values are zero", text)
+        self.assertIn("of fc dAct. Use a larger loss scale: 2^22 fits without overflow.", text)
+        self.assertIn("Loss scale for FP16: 2^22, at most 2^22.", text)
+        self.assertIn("Which layers need FP32 is not known where FP16 may have made zeros: fc.", text)
+        self.assertIn("watch one in FP32, or one with a loss scale, such as 2^22.", text)
+        self.assertIn("dAct underflow: fc", text)
+        self.assertEqual(of["keep_fp32"], [])
+        of, text = self.gradients([x / 2**10 for x in low], scale=2.0**10)
+        self.assertIn("Gradients underflow in FP16, at the loss scale 2^10: ", text)
+        self.assertIn("or one with a larger loss scale than 2^10, such as 2^22.", text)
+        # Where no larger one fits, the layer is to be kept in FP32.
+        for used in (19, 22):
+            of, text = self.gradients([x / 2**used for x in low], scale=2.0**used)
+            self.assertIn("No loss scale that is larger by 4 binades fits: keep these layers in FP32.", text)
+            self.assertIn("underflow", [reason["what"] for row in of["keep_fp32"] if row["layer"] == "fc" for reason in row["reasons"]])
+        self.assertEqual([row["format"] for row in self.gradients([2.0**-133], dtype="BF16")[0]["died"]], ["bfloat16"])
+        # FP32 of which no value is below FP16's smallest was cast, if something beside it is FP16.
+        for values, beside, found in ((low * 30, "F16", ["fc"]), (low * 30, "F32", []), (low, "F16", []),
+                                      ([*low * 30, 2.0**-25], "F16", [])):
+            of, _ = self.gradients(values, dtype="F32", beside=beside)
+            self.assertEqual([row["layer"] for row in of["died"]], found)
+
+    def test_zeros_beside_gradients_far_above_the_floor_are_no_sign(self):
+        for values, options in (([2.0**-15, 2.0**-14, 2.0**-24], {}), ([2.0**-24], {"scale": 2.0**16}), ([2.0**-24], {"dtype": "BF16"}),
+                                ([2.0**-24], {"dtype": "F32"})):
+            of, text = self.gradients(values, **options)
+            self.assertEqual(of["died"], [])
+            for words in ("underflow", "have died", "Watch a run in FP32", "not known where", "at most"):
+                self.assertNotIn(words, text.replace("at most of", "").replace("lost l2 at most", ""))
+            self.assertIn("No layer needs FP32 for its range.", text)
+        # Enough of it to matter, but not most: no layer is named.
+        of, text = self.gradients([2.0**-18] + [2.0**-20] * 3)
+        self.assertEqual((of["died"], of["loss_scale"]["at_floor"]), ([], 1))
+        self.assertIn("Watch a run in FP32, or one with a loss scale, such as 2^22, to know what they need.", text)
+
+    def test_the_verdict_on_a_run_that_broke_is_of_the_finite_values_alone(self):
+        one = binade.RangeSummary(formats=[]).add(torch.ones(4, dtype=torch.double).numpy())
+        skipped = NonFinite(0, "fc", "dW", {"nan": 0, "inf": 1}, [], skipped=True)
+        for events, told in (([skipped], False), ([skipped, NonFinite(2, "fc", "act", {"nan": 1, "inf": 0}, [])], True)):
+            run = Run(1, [Window(0, 2, 3, 8.0, {("fc", "act"): one})], {("fc", "act"): Layer("F32", (4,))}, nonfinite=events)
+            for text in (str(run.advise()), str(run.report())):
+                self.assertEqual("of the finite values alone. The run was not finite in step 2:" in " ".join(text.split()), told)
+            self.assertEqual(run.first_nonfinite(), skipped)
+
+    def test_states_are_advised_of_by_one_rule(self):
+        small = binade.RangeSummary(formats=[]).add((2.0 ** torch.linspace(-60, -26, 99, dtype=torch.double)).numpy())
+        run = Run(1, [Window(0, 0, 1, None, {("fc.exp_avg_sq", "state"): small})], {("fc.exp_avg_sq", "state"): Layer("F32", (99,))})
+        text = " ".join(str(run.advise()).split())
+        self.assertIn("Nor is whether a state, which sums small parts over many steps, takes them in so few bits; in binary32 it does.", text)
+        self.assertNotIn("Keep the optimizer's states", text)
+
+    def test_what_is_all_zero_in_float16_is_told(self):
+        zeros = binade.RangeSummary(formats=[]).add(torch.zeros(4, dtype=torch.double).numpy())
+        advice = Run(1, [Window(0, 0, 1, 8.0, {("fc", "dW"): zeros})], {("fc", "dW"): Layer("F16", (4,))}).advise()
+        self.assertIn("100 % of their values are zero", " ".join(str(advice).split()))
+        self.assertIn("with a larger loss scale than 2^3, to know", " ".join(str(advice).split()))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     def __init__(self, names, plan, first, layers, notes, mistakes, ended, tell, drop):
         self._names, self._plan, self._layers, self._notes, self._mistakes = names, plan, layers, notes, mistakes
         self._ended, self._tell_of, self._drop = ended, tell, drop
-        self.gaps = Gaps(names, notes)
+        self.gaps = Gaps(names, notes, plan.uncounted)
         self._myself = weakref.ref(self)
         self._undo = []  # functions that take hooks away
         self._own = set()  # ids of modules that have a hook of their own
@@ -191,7 +191,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             if not is_block and type(out) is torch.Tensor and out.is_cpu:
                 step.outputs.add(name, out, (module, args))
                 if out.requires_grad:
-                    self._hang_on(out, name, False)
+                    self._hang_on(module, out, name, False)
                     if step.nodes is not None:
                         step.nodes.claim(name, args, out)
                 return
@@ -211,6 +211,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             if x.dtype in NARROW:
                 step.bound.narrow = x.dtype
             summary = step.count(layer, "act", values, placement_of(x)) if step.counted and with_grad else None
+            if summary is not None and layer == name:
+                self._layers[layer, "act"].weights = self._names.weights_of(module)
             if self._plan.nonfinite:
                 if not waits or values.device.type != "cpu":
                     step.look_at(layer, "act", values, summary, inputs)
@@ -219,12 +221,12 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
                 else:
                     step.outputs.add(layer, values, (module, args))
             if with_grad and x.requires_grad:
-                self._hang_on(x, layer, is_block)
+                self._hang_on(module, x, layer, is_block)
                 if step.nodes is not None:
                     step.nodes.claim(name, args, x)
 
-    def _hang_on(self, x, layer, is_block):
-        hook = functools.partial(on_gradient, self._myself, layer, is_block, origin_of(x))
+    def _hang_on(self, module, x, layer, is_block):
+        hook = functools.partial(on_gradient, self._myself, layer, is_block, origin_of(x, module) if self._step.counted else None)
         if x.is_leaf:
             self._step.handles.append(x.register_hook(hook))
         elif TENSOR_HOOKS:

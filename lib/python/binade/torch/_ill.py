@@ -76,13 +76,15 @@ def with_inside(kept, run):
     return list(rows.values())
 
 
-def none_kept(of, underflow):
-    """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. underflow: layers of which FP16
-    may have made zeros."""
+def none_kept(of, uncounted, underflow):
+    """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. uncounted: what uncounted_text()
+    gives. underflow: layers of which FP16 may have made zeros."""
     if underflow:
-        return f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(underflow[:12])}."
+        more = len(underflow) - 12
+        return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(underflow[:12])}"
+                + (f" and {more} more" if more > 0 else "") + ".")
     if of["finite"] and not of["dead"]:
-        return "No layer needs FP32 for its range."
+        return "No layer needs FP32 for its range" + (", as far as it was counted." if uncounted else ".")
     return "Which layers need FP32 is not known of a run that was not finite."
 
 

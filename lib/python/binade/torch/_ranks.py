@@ -59,12 +59,13 @@ def reduced(run, group, replicated):
                    _binade._UpdateCounts.from_bytes)))
     layers = {}
     notes, found, mistakes = [], [], []
-    inside, meant = {}, set()
-    for rank, (of, told, events, wrong, ill, harmless) in enumerate(
-            gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant), group)):
+    inside, meant, uncounted = {}, set(), {}
+    for rank, (of, told, events, wrong, ill, harmless, shares) in enumerate(
+            gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant, run._uncounted), group)):
         for layer, texts in ill.items():
             inside.setdefault(layer, {}).update(texts)
         meant |= harmless
+        uncounted |= shares
         for key, layer in of.items():
             if key in layers:
                 layers[key].see(layer)
@@ -76,5 +77,5 @@ def reduced(run, group, replicated):
     found.sort(key=lambda row: row[:2])
     out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
     out._inside, out._meant, out._eps, out._skips = inside, meant, run._eps, run._skips
-    out._unusable_scale = run._unusable_scale
+    out._unusable_scale, out._uncounted = run._unusable_scale, uncounted
     return out

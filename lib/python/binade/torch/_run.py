@@ -85,13 +85,14 @@ class Layer:
 
     dtype: safetensors' name, of several dtypes that of the widest. shape: None if it is not always the same. placement: "sharded" or
     "replicated" for DTensors. binds: of gradients, whether they bind a loss scale, as what stays in FP32 under autocast does not;
-    None if that is not known.
+    None if that is not known. weights: of outputs, the names of the layers whose weights the module takes.
     """
 
     dtype: str
     shape: "tuple | None"
     placement: str = ""
     binds: "bool | None" = None
+    weights: tuple = ()
 
     def bind(self, binds):
         """Says of some of the tensors whether they bind a loss scale; one that does is enough."""
@@ -119,6 +120,7 @@ class Run:
         self._inside = {}  # layer: what was seen inside of it, texts as keys
         self._meant = set()  # layers whose Inf is meant
         self._unusable_scale = []  # the last loss scale, if it is no number above 0
+        self._uncounted = {}  # notes on what is not counted: the share of the parameters' elements
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
         self._skips = Skips()
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
@@ -222,6 +224,7 @@ class Run:
                             of.binds is not False and (layer, role) not in left)
             for layer, counts in window.updates.items():
                 out.add_update(window.first, layer, counts)
-        first = self.first_nonfinite()
+        told = [event for event in self._nonfinite if not event.skipped or event.phase == "forward"] or self._nonfinite
+        first = told[0] if told else None
         out.set_about(self.every, self.notes, json.dumps(first.to_dict()) if first else None)
         return out

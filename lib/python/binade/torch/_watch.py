@@ -40,6 +40,7 @@ class Plan:
     unusable_scale: list = dataclasses.field(default_factory=list)  # the loss scale of the last step, if it is no number above 0
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
     skips: Skips = dataclasses.field(default_factory=Skips)
+    uncounted: dict = dataclasses.field(default_factory=dict)  # notes on what is not counted: the share of the parameters
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
@@ -128,7 +129,7 @@ class Watch(Run):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
                           harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips,
-                          unusable_scale=self._unusable_scale)
+                          unusable_scale=self._unusable_scale, uncounted=self._uncounted)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
@@ -158,8 +159,10 @@ class Watch(Run):
                                     self._drop)
         if names.compiled:
             runs, their = ("runs", "its") if len(names.compiled) == 1 else ("run", "their")
-            hooks.note(f"{listed(names.compiled)} {runs} compiled: {their} parameters ({100 * names.compiled_share:.3g} % of all) are "
-                       f"counted, {their} activations are not")
+            note = (f"{listed(names.compiled)} {runs} compiled: {their} parameters ({100 * names.compiled_share:.3g} % of all) are "
+                    f"counted, {their} activations are not")
+            hooks.note(note)
+            self._uncounted[note] = names.compiled_share
         for name in names.replicated:
             hooks.note(f"{name} runs as copies of its modules, one for each GPU, whose activations are not counted")
         try:
