@@ -11,10 +11,11 @@ from .. import _binade
 from .._documents import Document, page, table
 from ._alerts import GRADIENTS, log2_of
 from ._dead import untrained, untrained_text
-from ._ill import eps_text, ill_of, none_kept, with_inside
+from ._ill import eps_text, ill_of, none_kept
 from ._lost_updates import lost_rows, lost_text
 from ._order import order_text
 from ._residues import drowns, residues_text
+from ._told import ill_ranges, no_format, no_format_text, together, with_inside
 from ._underflow import HALVES, with_underflow
 
 MOST_ZEROS = 0.9  # a share of zeros among gradients of FP16 above which they are told of first: ReLUs and dropout make fewer
@@ -40,6 +41,7 @@ class Advice(Document):
                   underflow: layers of which FP16 may have made the zeros
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
                   and those in which an op overflowed, made NaN or made zero what is not, with reasons
+    no_format     what no format helps, as 0/0 or the slope of a root at zero: layer, text, and cure, what to do instead
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
@@ -95,6 +97,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "untrained": untrained(run, layers, merged),
         "keep_fp32": with_inside(with_underflow(
             kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), run),
+        "no_format": no_format(run),
         "eps": run._eps,
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
@@ -110,7 +113,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
 
 def formats_of(merged, options, run):
     """Returns a row for each layer and role; what held Inf that is not meant, or NaN, and what was ill inside has no format."""
-    ill = {key: "ill inside" for key in merged if key[1] == "act" and key[0] in run._inside}
+    ill = {key: "ill inside" for key in merged if key[1] == "act" and key[0] in ill_ranges(run)}
     ill |= {key: "not finite" for key, x in merged.items() if x.nan or x.inf and key not in run.meant_infinities()}
     named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
     rows = _binade.report(named, **options).to_dict()["tensors"] if named else []
@@ -214,6 +217,7 @@ def text_of(of):
     for (role, what), names in sorted(by_format.items()):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
     out += kept_text(of["keep_fp32"]) or [none_kept(of["not_finite"], of["untrained"]["underflow"])]
+    out += no_format_text(of["no_format"])
     out += eps_text(of["eps"])
     out += autocast_text(of["autocast"])
     ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3),
@@ -230,6 +234,7 @@ def text_of(of):
 def kept_text(rows):
     if not rows:
         return []
+    rows = together(rows)
     more = len(rows) - SHOWN
     return (["Keep in FP32, or scale apart:"]
             + [f"  {row['layer']}: " + "; ".join(reason["text"] for reason in row["reasons"]) for row in rows[:SHOWN]]

@@ -2,6 +2,7 @@
 """Merges the runs of several processes into the bytes that one process with all their tensors would have."""
 from .. import _binade
 from ._run import Run, Window
+from ._told import tell
 
 
 def gathered(x, group):
@@ -62,8 +63,9 @@ def reduced(run, group, replicated):
     inside, meant = {}, set()
     for rank, (of, told, events, wrong, ill, harmless) in enumerate(
             gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant), group)):
-        for layer, texts in ill.items():
-            inside.setdefault(layer, {}).update(texts)
+        for layer, causes in ill.items():
+            for cause, told in causes.items():
+                tell(inside, layer, cause, told)
         meant |= harmless
         for key, layer in of.items():
             if key in layers:

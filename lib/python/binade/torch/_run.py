@@ -116,7 +116,7 @@ class Run:
         self._layers = layers
         self.notes = list(notes)
         self._nonfinite = list(nonfinite)
-        self._inside = {}  # layer: what was seen inside of it, texts as keys
+        self._inside = {}  # layer: what was seen inside of it, {cause: Told}
         self._meant = set()  # layers whose Inf is meant
         self._unusable_scale = []  # the last loss scale, if it is no number above 0
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
