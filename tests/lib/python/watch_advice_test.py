@@ -224,8 +224,10 @@ class Untrained(CliCase):
         layers, zeros, negative, underflow, text = self.untrained(
             torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), linear(8, 2)))
         self.assertEqual((layers, zeros, negative, underflow), ({"0": 4, "2": 4}, ["1"], ["0"], []))
-        self.assertIn("no gradient reached 0, 2; it was nothing but zeros in all 4 counted steps. All outputs of 1 were zero. "
-                      "All outputs of 0 were negative, of which a ReLU makes zeros: it is dead", text)
+        self.assertIn("no gradient reached 0; it was nothing but zeros in all 4 counted steps. Layers that do not learn: the gradients of "
+                      "the weights of 2 were nothing but zeros in all 4 counted steps, while gradients reached their outputs. All that 2 "
+                      "got was zero, so that its gradient is. All outputs of 1 were zero. All outputs of 0 were negative, of which a "
+                      "ReLU makes zeros: it is dead", text)
         # Of a function no output is seen; and behind the last layer nothing is left that changes.
         layers, zeros, negative, _, _ = self.untrained(
             Calls(lambda self, x: torch.relu(self.b(torch.tanh(self.a(x)))), a=linear(), b=linear(8, 2, bias=-9)), every=2)
@@ -240,6 +242,50 @@ class Untrained(CliCase):
         self.assertEqual((layers, negative), ({"0": 4}, []))
         self.assertNotIn("ReLU", text)
         self.assertIn("Whether that is meant is not known", text)
+
+    def test_a_layer_that_gets_zeros_is_told_from_one_that_no_gradient_reaches(self):
+        for function, reached, unfed, told in (
+                (lambda self, x: self.b(self.a(x * 0)), ["a"], ["a"], "All that a got was zero, so that its gradient is."),
+                (lambda self, x: self.b(self.a(torch.cat([x * 0, x[:1]]))), [], [], ""),
+                (lambda self, x: self.b(self.a(x)[:, :4] * 0 + x), [], [], "no gradient reached a;")):
+            of, text = advised(Calls(function, a=linear(), b=torch.nn.Linear(8 if reached or not told else 4, 2)))
+            self.assertEqual((of["untrained"]["reached"], of["untrained"]["unfed"]), (reached, unfed))
+            self.assertIn(told, text)
+            self.assertNotIn("Why is not known", text)
+
+    def test_gradients_that_the_loop_takes_away_are_told_by_its_order_alone(self):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ELU(), torch.nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with self.assertWarns(RuntimeWarning), binade.torch.watch(model, optimizer, every=1) as w:
+            for _ in range(3):
+                model(torch.ones(3, 4)).square().sum().backward()
+                optimizer.zero_grad(set_to_none=False)
+                optimizer.step()
+        text = " ".join(str(w.advise()).split())
+        self.assertEqual(w.advise().to_dict()["untrained"]["order"], 0)
+        self.assertIn("the gradients of the weights of 0, 2 were nothing but zeros in all 3 counted steps, while gradients reached their "
+                      "outputs. They were taken away before the optimizer stepped: see the order of calls, step 0.", text)
+        for wrong in ("no gradient reached", "is not known: a saturated", "Why is not known"):
+            self.assertNotIn(wrong, text)
+
+    def test_layers_that_are_frozen_or_held_by_no_optimizer_are_no_illness(self):
+        for freeze, other, held, told in ((True, False, True, False), (False, False, False, True), (True, False, False, False),
+                                          (False, True, False, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+            model[0].weight.grad, model[0].bias.grad = torch.zeros(8, 4), torch.zeros(8)
+            model[0].requires_grad_(not freeze)
+            optimizer = torch.optim.SGD(model.parameters() if held else model[2].parameters(), lr=0.1)
+            beside = torch.optim.SGD(model[0].parameters(), lr=0.1) if other else None
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    model(torch.ones(3, 4)).square().sum().backward()
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=False)
+            of = w.advise().to_dict()["untrained"]
+            self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
+            self.assertEqual("Trained by no optimizer that was seen: 0, 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
 
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),

@@ -36,9 +36,11 @@ class Advice(Document):
                   op inside did or made zero what is not
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing; skipped: steps that a scaler skipped; lines: all that in words
-    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; zeros: layers
-                  whose outputs were; negative: those of `layers` whose outputs were all negative, as before a dead ReLU;
-                  underflow: layers of which FP16 may have made the zeros
+    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; reached: those
+                  whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
+                  loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
+                  `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
+                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
                   and those in which an op overflowed, made NaN or made zero what is not, with reasons
     no_format     what no format helps, as 0/0 or the slope of a root at zero: layer, text, and cure, what to do instead

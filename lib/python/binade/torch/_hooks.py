@@ -94,6 +94,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             self.note(self._plan.skips.text, warn=True)
         if well:
             self._order.ends()
+            self.see_unheld()
         step.remove_hooks()
         self._give_up_all()
         for undo in reversed(self._undo):
@@ -191,6 +192,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
                     if step.nodes is not None:
                         step.nodes.claim(name, args, out)
                 return
+        if step.counted and with_grad and module._parameters:
+            self._plan.learning.got(name, args)
         inputs = functools.partial(inputs_of, module, args)
         if step.counted and with_grad and id(module) in self._names.roots:
             step.bound.see_outputs(x for _, x in tensors_in(out))

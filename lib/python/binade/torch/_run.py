@@ -8,6 +8,7 @@ import re
 from .. import _binade
 from .._documents import page, table, text
 from ._advice import advice_of
+from ._dead import Learning
 from ._nonfinite import scale_text
 from ._residues import residues
 from ._scaler_hooks import Skips
@@ -121,6 +122,7 @@ class Run:
         self._unusable_scale = []  # the last loss scale, if it is no number above 0
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
         self._skips = Skips()
+        self._learning = Learning()  # what was seen around the gradients
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 
     @property

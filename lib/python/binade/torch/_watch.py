@@ -10,6 +10,7 @@ import torch
 
 from .. import _binade
 from ._attaching import living_scalers, unwrapped_optimizer
+from ._dead import Learning
 from ._gaps import listed
 from ._hooks import Hooks
 from ._lost_updates import ILL
@@ -40,6 +41,7 @@ class Plan:
     unusable_scale: list = dataclasses.field(default_factory=list)  # the loss scale of the last step, if it is no number above 0
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
     skips: Skips = dataclasses.field(default_factory=Skips)
+    learning: Learning = dataclasses.field(default_factory=Learning)
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
@@ -127,7 +129,7 @@ class Watch(Run):
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
-                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips,
+                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips, learning=self._learning,
                           unusable_scale=self._unusable_scale)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
