@@ -105,10 +105,13 @@ class Bound(CliCase):
     def test_a_gradient_that_is_zero_but_for_rounding_is_no_reason_for_fp32(self):
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.BatchNorm1d(128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        optimizer, alerts = torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9), []
         with binade.torch.watch(model, optimizer, every=1) as w:
+            w.alerts(role=("dW", "update", "state"), call=alerts.append)
             torch.nn.functional.cross_entropy(model(torch.randn(64, 64)), torch.randint(0, 10, (64,))).backward()
             optimizer.step()
+        self.assertEqual((alerts, w.left_by_rounding()), ([], {"0.bias"}))
+        self.assertNotIn("0.bias.momentum_buffer", {row["layer"] for row in w.advise().to_dict()["states"]})
         advice = w.advise()
         bias = w.summary("0.bias", "dW")
         self.assertLess(bias.largest, 2.0**-25)  # what is to be saved would need a scale beyond that of the others
@@ -129,14 +132,18 @@ class Bound(CliCase):
         for clip in (None, 1e-3):
             torch.manual_seed(0)
             model = Model().to(torch.bfloat16)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-9), []
             with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
                 logits = model(torch.randn(64, 8).to(torch.bfloat16))
                 torch.nn.functional.cross_entropy(logits.float(), torch.randint(0, 5, (64,))).backward()
                 if clip:
                     torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
                 optimizer.step()
             advice = w.advise()
+            self.assertEqual({"before.bias", "early.bias"} & {alert.layer for alert in alerts}, {"early.bias"})
+            lost = {row["layer"] for row in advice.to_dict()["lost_updates"]}
+            self.assertEqual({"before.bias", "early.bias"} & lost, {"early.bias"})
             self.assertLess(w.summary("early.bias", "dW").largest, 2**-9 * w.summary("head", "dW").largest)
             self.assertEqual(advice.to_dict()["residues"], [{"layer": "before.bias", "role": "dW"}])
             self.assertIn("leaves where a sum is zero, and that ask for no loss scale: before.bias dW.", " ".join(str(advice).split()))

@@ -14,7 +14,7 @@ from ._dead import untrained, untrained_text
 from ._ill import eps_text, ill_of, none_kept
 from ._lost_updates import lost_rows, lost_text
 from ._order import order_text
-from ._residues import drowns, residues_text
+from ._residues import belongs, drowns, residues_text
 from ._told import ill_ranges, no_format, no_format_text, together, with_inside
 from ._underflow import HALVES, with_underflow
 
@@ -167,9 +167,9 @@ def casts(layers, merged):
 
 
 def states(run, layers):
-    out = []
+    out, left = [], run.left_by_rounding()
     for layer, role in layers:
-        if role == "state":
+        if role == "state" and not belongs(layer, role, lambda: left):
             fate = run.summary(layer, role).becomes("binary16")
             out.append({"layer": layer, "lost_l2": fate["lost_l2"], "overflow": fate["overflow"]["count"]})
     return out

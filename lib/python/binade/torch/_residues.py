@@ -9,6 +9,8 @@ terms' norm. Those of more than 64 rounding errors are taken for gradients, sinc
 """
 import math
 
+from .. import _binade
+
 # log2 of a format's rounding error, half its unit roundoff, which is about the root of its mean square over that of the values; FP32's
 # residues are below the share that a report takes as zero.
 ERROR = {"BF16": -9, "F16": -12}
@@ -43,6 +45,25 @@ def residues(layers, summary):
     errors = {key: ERROR.get(layers[terms[key]].dtype, -math.inf) for key in ratios}
     return {key for key, ratio in ratios.items()
             if ratio <= usual + errors[key] + MOST_ERRORS and norms[key] <= whole + errors[key]}
+
+
+def left_by_rounding(layers, summary):
+    """Returns the layers of biases whose gradients are no more than rounding leaves of zero in any format, or too small a share of the
+    norm of all to matter: what becomes of these is no finding. Arguments as for residues()."""
+    keys = [key for key in layers if key[1] == "dW"]
+    if not keys:
+        return set()
+    total = summary(*keys[0])
+    for key in keys[1:]:
+        total = total + summary(*key)
+    out = {layer for layer, _ in residues(layers, summary)}
+    return out | {layer for layer, role in keys if layer.endswith(".bias") and _binade._is_negligible(summary(layer, role), total)}
+
+
+def belongs(layer, role, biases):
+    """Returns whether a gradient, update or state is that of one of the biases that biases() returns, as of left_by_rounding()."""
+    owner = layer.rpartition(".")[0] if role == "state" else layer
+    return role in ("dW", "update", "state") and owner.endswith(".bias") and owner in biases()
 
 
 def drowns(bias, lost, output):

@@ -10,7 +10,7 @@ from .._documents import page, table, text
 from ._advice import advice_of
 from ._dead import Learning
 from ._nonfinite import scale_text
-from ._residues import residues
+from ._residues import left_by_rounding, residues
 from ._scaler_hooks import Skips
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
@@ -206,6 +206,10 @@ class Run:
     def residues(self):
         """The (layer, role) of the gradients that rounding may have left of zero, as a set."""
         return residues(self.of_one_scale(), self.summary)
+
+    def left_by_rounding(self):
+        """The layers of the biases whose gradients are no more than rounding leaves of zero, or too small to matter, as a set."""
+        return left_by_rounding(self.of_one_scale(), self.summary)
 
     def _counted(self):
         if not self._windows:
