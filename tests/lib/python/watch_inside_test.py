@@ -208,7 +208,7 @@ class InsideOfModules(CliCase):
         # A slope that is infinite behind a condition.
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.where(x * 0 > 0, (x * 0).log(), x)), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("; its operand holds 32 zeros, where the slope of log is infinite", w.first_nonfinite().text)
-        self.check_no_format(w, "1", "log", "replace the zeros before it")
+        self.check_no_format(w, "1", "log", "replace these values before it")
 
     def test_what_became_zero_by_rounding_is_cured_by_another_format(self):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2), steps=1)

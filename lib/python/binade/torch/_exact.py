@@ -6,21 +6,23 @@ import torch
 
 LOGARITHMS = frozenset("log log2 log10 log1p logit".split())
 DIVISIONS = frozenset("div reciprocal rsqrt remainder fmod floor_divide".split())
-ARCS = frozenset("acos asin".split())
+ARCS = frozenset("acos asin atanh erfinv".split())
+PAIRS = frozenset("atan2 hypot".split())  # whose slope at two zeros is 0/0
 FEW = {"mean": 1, "std": 2, "var": 2, "std_mean": 2, "var_mean": 2}  # the least number of elements that they take
-SINGULAR = LOGARITHMS | DIVISIONS | ARCS | {"sqrt", "pow"}
+SINGULAR = LOGARITHMS | DIVISIONS | ARCS | PAIRS | {"sqrt", "pow"}
 NARROW = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
 CURES = {
     **dict.fromkeys(LOGARITHMS, "add an eps inside of the logarithm or bound its operand, or take an op that computes both in one "
                     "(log_softmax, logsigmoid, binary_cross_entropy_with_logits)"),
     **dict.fromkeys(DIVISIONS, "add an eps to the divisor or bound it below"),
     **dict.fromkeys(ARCS, "bound its operand within -1 and 1, and off these where it has a gradient"),
+    **dict.fromkeys(PAIRS, "add an eps to one of its operands"),
     "rsqrt": "add an eps inside of the root", "sqrt": "add an eps inside of the root or bound its operand below",
     "pow": "add an eps to the base or bound it below",
 }
 MASKED = "leave a place open in every row, or put a number in the place of what such rows give"
 CONSTANT = "take a large finite number in its place, or put a number in the place of the result (torch.where)"
-BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace the zeros before it"
+BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace these values before it"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +34,11 @@ class Exact:
 
 
 def operand_of(name, args):
-    """Returns what an op is singular in: a divisor, or its first argument; None if it has none."""
+    """Returns what an op is singular in: a divisor, or its first argument, of two the larger; None if it has none."""
+    if name == "pow" and isinstance(args[1], torch.Tensor):
+        return torch.where((args[1] < 1) | (args[0] < 0), args[0], 1.0) if isinstance(args[0], torch.Tensor) else None
+    if name in PAIRS:
+        return torch.maximum(args[0].abs(), args[1].abs())
     at = 1 if name in ("div", "remainder", "fmod", "floor_divide") else 0
     x = args[at] if len(args) > at else None
     return torch.tensor(float(x)) if isinstance(x, int | float) else x if isinstance(x, torch.Tensor) and not x.is_complex() else None
@@ -64,7 +70,7 @@ def held_text(name, x):
     pole = "-1" if name == "log1p" else "0 or 1" if name == "logit" else "±1" if name in ARCS else None
     words = [many(at, "zero") if pole is None else f"{many(at, 'value')} of {pole}"] if at else []
     words += [f"{many(out, 'value')} outside of its domain"] if out else []
-    what = "divisor" if name in DIVISIONS and name != "rsqrt" else "base" if name == "pow" else "operand"
+    what = "pair of operands" if name in PAIRS else "divisor" if name in DIVISIONS and name != "rsqrt" else "base" if name == "pow" else "operand"
     return f"its {what} holds {' and '.join(words)}" if words else ""
 
 
@@ -87,16 +93,16 @@ def exact_of(name, args, out, rewritten):
         ignored = len(args) > 4 and bool((args[1] == args[4]).all())
         return Exact("all of its targets are ignored, so that it is 0/0", "pass over such batches") if ignored else None
     x = operand_of(name, args) if name in SINGULAR else None
-    if x is None or (name == "pow" and not (isinstance(args[1], int | float))):
+    if x is None or name in PAIRS:
         return None
     if rewritten and operand_of(name, args) is args[0]:
         if name not in LOGARITHMS | ARCS | {"sqrt"}:  # of the others Inf may be an overflow
             return None
         at, nan = int(out.isinf().sum()), int(out.isnan().sum())
-        words = " and ".join([many(at, "value") + " at which it is infinite"] * bool(at) + [many(nan, "value") + " outside of its domain"] * bool(nan))
-        return Exact(f"its operand held {words}", cure_of(name, out.dtype))
+        words = [f"{many(n, 'value')} {where}" for n, where in ((at, "at which it is infinite"), (nan, "outside of its domain")) if n]
+        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, out.dtype))
     singular = outside(name, x)
-    if name != "pow" or args[1] < 0:
+    if name != "pow" or isinstance(args[1], torch.Tensor) or args[1] < 0:
         singular = singular | poles(name, x)
     if bool((~out.isfinite() & ~singular).any()):
         return None
@@ -107,7 +113,7 @@ def slope_of(name, args, out, rewritten):
     """Returns (how many elements of an op's operand its slope is infinite at, a text of that), or None if there are none."""
     if name not in SINGULAR or name in ("remainder", "fmod", "floor_divide"):
         return None
-    if name == "pow" and not (isinstance(args[1], int | float) and args[1] < 1):
+    if name == "pow" and not isinstance(args[1], torch.Tensor) and args[1] >= 1:
         return None
     x = operand_of(name, args)
     if x is None or not x.dim() and name == "div" and not isinstance(args[1], torch.Tensor):

@@ -20,11 +20,10 @@ CAN_LOOK = not hasattr(torch, "compile") or hasattr(TorchDispatchMode, "ignore_c
 # What these give of Inf is its limit, or another value was wanted in its place.
 ENDS = frozenset(
     "softmax log_softmax safe_softmax masked_softmax logsumexp exp expm1 exp2 sigmoid log_sigmoid_forward tanh erf atan "
-    "softplus elu celu hardtanh hardsigmoid relu threshold clamp clamp_min clamp_max maximum minimum max min amax amin "
-    "aminmax sort topk kthvalue where masked_fill masked_select nan_to_num index index_select index_put index_fill gather "
-    "take scatter embedding copy fill zero sign heaviside max_pool2d_with_indices max_pool3d_with_indices "
-    "nll_loss_forward nll_loss2d_forward zeros_like ones_like full_like rand_like randn_like new_zeros new_ones new_full "
-    "bernoulli normal uniform".split())
+    "softplus elu celu hardsigmoid relu threshold max min amax amin aminmax sort topk kthvalue masked_select index "
+    "index_select index_fill gather take scatter embedding copy fill zero sign heaviside max_pool2d_with_indices "
+    "max_pool3d_with_indices nll_loss_forward nll_loss2d_forward zeros_like ones_like full_like rand_like randn_like "
+    "new_zeros new_ones new_full bernoulli normal uniform".split())
 PRODUCTS = frozenset(("mul", "square", "pow"))
 FLOORS = frozenset(("add", "clamp", "clamp_min", "maximum"))
 LOST = 1e-3  # share of the L2 norm of a product that may become zero
