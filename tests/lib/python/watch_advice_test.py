@@ -294,6 +294,20 @@ class Untrained(CliCase):
             self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
             self.assertEqual("Trained by no optimizer that was seen: 0, 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
 
+    def test_master_copies_that_are_watched_are_how_a_model_is_trained(self):
+        model = torch.nn.Linear(4, 2).bfloat16()
+        masters = torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])
+        optimizer = torch.optim.SGD(masters.parameters(), lr=0.1)
+        with binade.torch.watch({"model": model, "master": masters}, optimizer, every=1) as w:
+            for _ in range(2):
+                model(torch.ones(3, 4).bfloat16()).sum().backward()
+                for copied, p in zip(masters, model.parameters()):
+                    copied.grad, p.grad = p.grad.float(), None
+                optimizer.step()
+                for copied, p in zip(masters, model.parameters()):
+                    p.data.copy_(copied)
+        self.assertEqual(w.advise().to_dict()["untrained"]["unheld"], [])
+
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),
                                                        loss=lambda y, step: y.float().mean() * 1e-9)

@@ -185,7 +185,7 @@ class InsideOfModules(CliCase):
         self.assertNotIn("ill inside", {row["status"] for row in advice.to_dict()["formats"]})
 
     def test_what_is_infinite_or_undefined_by_its_mathematics_asks_for_no_format(self):
-        none = torch.zeros(4, 8).bool()
+        none, mask = torch.zeros(4, 8).bool(), torch.full((4, 8), -math.inf)
         for op, name, found, cure in (
                 (lambda x: x / (x * 0), "div", "its divisor holds 32 zeros", "add an eps to the divisor"),
                 (lambda x: (x * 0) / (x * 0), "div", "its divisor holds 32 zeros", "add an eps to the divisor"),
@@ -200,6 +200,8 @@ class InsideOfModules(CliCase):
                 (lambda x: x + x[none].mean(), "mean", "it is taken over no element", "pass over such batches"),
                 (lambda x: x[:, :1].std(1, keepdim=True), "std", "it is taken over too few elements", "pass over such batches"),
                 (lambda x: x.masked_fill(~none, -math.inf).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
+                (lambda x: (x + mask).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
+                (lambda x: x + mask * 0, "mul", "Inf was in what the layer got", "look at the data"),
                 (lambda x: x.masked_fill(~none, -math.inf) * 0, "mul", "Inf of a constant came to 0·Inf", "a large finite number")):
             with self.subTest(name=name):
                 w = self.of(torch.nn.Linear(8, 8), Op(op), steps=1)

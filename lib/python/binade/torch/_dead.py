@@ -46,18 +46,22 @@ def got_zeros(args):
 
 def unheld(names, optimizers, called):
     """Returns {module: elements} of the parameters that want gradients and that none of the optimizers holds; {} where these hold
-    others than the models', which may be copies of them.
+    what may be copies of them: others than the models', or some of the same shape in modules that were not called.
 
     called(module): whether an output of it was seen.
     """
     held = {id(p) for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
-    out = {}
-    for parameter in names.held:
-        if id(parameter) in names.parts and id(parameter) not in held and parameter.requires_grad:
-            module, name = names.owners[id(parameter)]
-            if called(module):
-                out[name] = out.get(name, 0) + parameter.numel()
-    return out if held <= names.parts.keys() else {}
+    if not held <= names.parts.keys():
+        return {}
+    out, shapes, copies = {}, set(), set()
+    for parameter in (x for x in names.held if id(x) in names.parts):
+        module, name = names.owners[id(parameter)]
+        if id(parameter) in held:
+            copies |= set() if called(module) else {tuple(parameter.shape)}
+        elif parameter.requires_grad and called(module):
+            shapes.add(tuple(parameter.shape))
+            out[name] = out.get(name, 0) + parameter.numel()
+    return {} if shapes & copies else out
 
 
 def untrained(run, layers, merged):

@@ -131,10 +131,11 @@ def slope_exact(name, text, dtype):
     return Exact(f"{text}, where the slope of {name} is infinite", cure_of(name, dtype) + BEFORE)
 
 
-def exact_of_infinity(name, kind):
-    """Returns the Exact of NaN that an op made of Inf that did not arise in the model, or was meant, as a mask's. kind: of its Origin."""
-    if kind == "given":
-        return Exact("Inf was in what the layer got", "look at the data")
-    if "softmax" in name:
+def exact_of_infinity(name, x, is_given):
+    """Returns the Exact of NaN that an op made of Inf in x that did not arise in the model, or was meant, as a mask's. is_given: whether
+    the layer got it."""
+    if "softmax" in name and not bool((x == torch.inf).any()):
         return Exact("whole rows of it are masked with -Inf", MASKED)
+    if is_given:
+        return Exact("Inf was in what the layer got", "look at the data")
     return Exact("Inf of a constant came to 0·Inf or Inf − Inf", CONSTANT)
