@@ -151,6 +151,20 @@ class Bound(CliCase):
             held = asked_to_be_held(w.layers, {key: w.summary(*key) for key in w.layers}, w.residues())
             self.assertEqual([layer in held for layer in (("early.bias", "dW"), ("before.bias", "dW"))], [True, False])
 
+    def test_the_bias_of_an_attentions_keys_is_rounding_whether_its_outputs_are_seen_or_not(self):
+        for dtype in (torch.float32, torch.bfloat16):
+            torch.manual_seed(0)
+            attention = torch.nn.MultiheadAttention(16, 2, batch_first=True).to(dtype)
+            model = Calls(lambda self, x: self.attn(x, x, x, need_weights=False)[0], attn=attention)
+            optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-3), []
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
+                model(torch.randn(8, 6, 16).to(dtype)).float().square().sum().mul(1e-3).backward()
+                optimizer.step()
+            self.assertEqual(w.left_by_rounding(), {"attn.k.bias"})
+            self.assertNotIn("attn.k.bias", {alert.layer for alert in alerts})
+            self.assertIn("attn.k", {alert.layer for alert in alerts})
+
     def test_how_large_rounding_may_be_follows_from_the_format_of_the_terms(self):
         def counted(*values):
             return binade.RangeSummary().add(torch.tensor(values))

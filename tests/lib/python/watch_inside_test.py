@@ -212,6 +212,12 @@ class InsideOfModules(CliCase):
         self.assertIn("; its operand holds 32 zeros, where the slope of log is infinite", w.first_nonfinite().text)
         self.check_no_format(w, "1", "log", "replace these values before it")
 
+    def test_what_no_loss_scale_cures_is_told_of_steps_that_the_scaler_skips(self):
+        with self.assertWarnsRegex(RuntimeWarning, "nothing was trained"):
+            w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0).sqrt() + x), torch.nn.Linear(8, 2), scaler=CpuScaler(), steps=3)
+        self.assertTrue(all(found.skipped for found in w.nonfinite()))
+        self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
+
     def test_what_became_zero_by_rounding_is_cured_by_another_format(self):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["1"]))
@@ -287,7 +293,7 @@ class InsideOfModules(CliCase):
         self.check_healthy(self.of(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.LayerNorm(8),
                                    Halved(lambda x: torch.where(x > 0, x.float().clamp(min=0).log(), x * 0)),
                                    torch.nn.Linear(8, 2)))
-        for op in (lambda x: (x * 1e3).exp().clamp(max=10).detach() + x, lambda x: torch.where(x * 1e3 > 20, x, (x * 1e3).exp().log1p()).detach() + x,
+        for op in (lambda x: (x * 1e3).exp().clamp(max=10).detach() + x, lambda x: (x * 1e30).div(x * 1e-30).clamp(-1, 1).detach() + x, lambda x: torch.where(x * 1e3 > 20, x, (x * 1e3).exp().log1p()).detach() + x,
                    lambda x: (1 / (x * 0).abs()).clamp(max=1).detach() + x, lambda x: torch.nan_to_num((x * 0) / (x * 0)).detach() + x):
             self.check_healthy(self.of(torch.nn.Linear(8, 8), Op(op), torch.nn.Linear(8, 2), lr=0.0))
 

@@ -175,7 +175,8 @@ class Inside:
             origin = self._origin(name, ill[0], got, given, sources)
         for x in results:
             if any(x is y for y in ill):
-                self._ill[storage_of(x)] = origin, int((~x.isfinite()).sum())
+                summary = self._counter.count(x)
+                self._ill[storage_of(x)] = origin, summary.nan + summary.inf
             else:
                 self._ill.pop(storage_of(x), None)
         if sources and not ill and not is_unwritten:
@@ -226,7 +227,7 @@ class Inside:
         slope = slope_of(name, args, out, rewritten)
         if slope is not None:
             layer, site = self._where()
-            if not self.rounds_to_zero(layer):
+            if not self.rounds_to_zero(layer) and slope[0] > self.slopes.get((layer, name), (0,))[0]:
                 self.slopes[layer, name] = *slope, out.dtype, site
 
     def _see_replaced(self, name, args, kwargs, sources, out):

@@ -5,7 +5,7 @@ import torch
 CLAMPS = frozenset("clamp clamp_min clamp_max hardtanh minimum maximum fmin fmax nan_to_num".split())
 PICKS = frozenset("where masked_fill index_put".split())
 REPLACES = CLAMPS | PICKS
-EXPONENTIALS = frozenset("exp exp2 expm1 sinh cosh".split())  # Inf is their limit to what bounds them
+LIMITS = frozenset("exp exp2 expm1 sinh cosh div reciprocal rsqrt".split())  # whose Inf is a limit, to what bounds it
 
 
 def picked(name, args, kwargs, x):
@@ -53,7 +53,7 @@ def replaced(name, args, kwargs, x, many, out, first):
         value = float(new_value(name, args, kwargs, out))
     else:
         value = float(out[gone.expand(out.shape)].abs().max())
-    if first in EXPONENTIALS and (name in PICKS or value < torch.finfo(out.dtype).max / 2):
+    if first in LIMITS and (name in PICKS or value < torch.finfo(out.dtype).max / 2):
         return None
     return f"{value:.6g}"
 

@@ -209,7 +209,10 @@ class Run:
 
     def left_by_rounding(self):
         """The layers of the biases whose gradients are no more than rounding leaves of zero, or too small to matter, as a set."""
-        return left_by_rounding(self.of_one_scale(), self.summary)
+        merged = {}
+        for window in self._windows:
+            add_to(merged, {key: x for key, x in window.summaries.items() if key[1] in ("dAct", "dW")})
+        return left_by_rounding(self.of_one_scale(), lambda *key: merged[key])
 
     def _counted(self):
         if not self._windows:
