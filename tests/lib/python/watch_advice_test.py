@@ -308,6 +308,20 @@ class Untrained(CliCase):
             self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
             self.assertEqual("Trained by no optimizer that was seen: 0, 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
 
+    def test_a_frozen_layer_that_holds_gradients_of_before_is_none_that_does_not_learn(self):
+        for frozen, found in ((False, ["1"]), (True, [])):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    model[1].requires_grad_(not frozen)
+                    model(torch.ones(3, 4)).square().sum().backward()
+                    model[1].weight.grad, model[1].bias.grad = torch.zeros(2, 8), torch.zeros(2)
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=False)
+            self.assertEqual([row["layer"] for row in w.advise().to_dict()["untrained"]["layers"]], found)
+
     def test_master_copies_that_are_watched_are_how_a_model_is_trained(self):
         model = torch.nn.Linear(4, 2).bfloat16()
         masters = torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])

@@ -258,17 +258,19 @@ class InsideOfModules(CliCase):
     def test_an_overflow_that_comes_out_of_its_layer_and_is_clamped_by_another(self):
         for every, steps in ((1, [0, 1, 2, 3, 4, 5]), (50, [4])):
             torch.manual_seed(0)
-            model = torch.nn.Sequential(torch.nn.Linear(8, 8), Multiplied(), torch.nn.Sequential(Op(lambda x: x.clamp(-10, 10))),
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Sequential(Multiplied()), Op(lambda x: x.clamp(-10, 10)),
                                         torch.nn.Linear(8, 2))
 
             def change(step):
-                model[1].factor = 1e38 if step > 2 or every == 1 else 1.0
+                model[1][0].factor = 1e38 if step > 2 or every == 1 else 1.0
 
             w = watched(before=change, model=model, x=random_batch(4, 8, scale=1e3), every=every, lr=0.0)
             self.assertEqual([found.step for found in w.nonfinite()], steps)
-            self.assertEqual({(found.layer, found.op, found.hidden) for found in w.nonfinite()}, {("1", "mul", True)})
-            self.assertEqual((w.advise().keep_fp32, w.meant_infinities()), (["1"], set()))
-            self.assertFalse([note for note in w.notes if "passed over" in note])
+            self.assertEqual({(found.layer, found.op, found.hidden) for found in w.nonfinite()}, {("1.0", "mul", True)})
+            self.assertIn("1.0", w.advise().keep_fp32)
+            self.assertEqual(w.meant_infinities(), set())
+            self.assertEqual([note for note in w.notes if "gave Inf" in note],
+                             ["1.0 gave Inf in step 3: an overflow that an op after it hid"] * (every == 50))
 
     def test_a_cause_inside_of_several_layers_or_steps_is_one_line(self):
         lines = [line for line in str(self.of(torch.nn.Linear(8, 8), Norm(), Norm(), Multiplied(), torch.nn.Linear(8, 2),
@@ -287,13 +289,15 @@ class InsideOfModules(CliCase):
         masks = [lambda s: s.masked_fill(future, -math.inf), lambda s: s + torch.zeros(4, 4).masked_fill(future, -math.inf),
                  lambda s: torch.where(future, torch.full_like(s, -math.inf), s),
                  lambda s: s * 0 + torch.where(future, torch.finfo(s.dtype).min, s) * 4,  # overflows as masks of the least number do
-                 lambda s: torch.maximum(s + torch.where(future, torch.finfo(s.dtype).min, -1e33), torch.full((), -1e34))]
+                 lambda s: torch.maximum(s + 2 * torch.where(future, torch.finfo(s.dtype).min, 0.0), torch.full((), -1e34))]
         for mask in masks:
             self.check_healthy(self.of(Attention(mask), Norm(), torch.nn.Linear(8, 2)))
         self.check_healthy(self.of(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.LayerNorm(8),
                                    Halved(lambda x: torch.where(x > 0, x.float().clamp(min=0).log(), x * 0)),
                                    torch.nn.Linear(8, 2)))
-        for op in (lambda x: (x * 1e3).exp().clamp(max=10).detach() + x, lambda x: (x * 1e30).div(x * 1e-30).clamp(-1, 1).detach() + x, lambda x: torch.where(x * 1e3 > 20, x, (x * 1e3).exp().log1p()).detach() + x,
+        for op in (lambda x: (x * 1e3).exp().clamp(max=10).detach() + x,
+                   lambda x: (x * 1e30).div(x * 1e-30).clamp(-1, 1).detach() + x,
+                   lambda x: torch.where(x.abs() < 99, x, x.detach() * 1e38 * 5), lambda x: torch.where(x * 1e3 > 20, x, (x * 1e3).exp().log1p()).detach() + x,
                    lambda x: (1 / (x * 0).abs()).clamp(max=1).detach() + x, lambda x: torch.nan_to_num((x * 0) / (x * 0)).detach() + x):
             self.check_healthy(self.of(torch.nn.Linear(8, 8), Op(op), torch.nn.Linear(8, 2), lr=0.0))
 
