@@ -218,6 +218,16 @@ class InsideOfModules(CliCase):
         self.assertTrue(all(found.skipped for found in w.nonfinite()))
         self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
 
+    def test_inf_of_a_weight_is_that_of_the_step_before(self):
+        def ruin(step):
+            if step == 2:
+                model[0].weight.data[0, :2] = math.inf
+
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 2))
+        w = watched(model=model, before=ruin, x=random_batch(4, 8), steps=3, every=1, lr=0.0)
+        self.assertEqual((w.nonfinite()[0].step, w.nonfinite()[0].phase, w.nonfinite()[0].layer), (1, "step", "0"))
+        self.assertEqual(w.advise().to_dict()["no_format"], [])
+
     def test_what_became_zero_by_rounding_is_cured_by_another_format(self):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["1"]))

@@ -207,7 +207,7 @@ class Inside:
         found = {"nan": summary.nan, "inf": summary.inf}
         others = [y for y in given if y is not x]
         rows = described(self._counter, {"input": others[0] if len(others) == 1 else others}, x.data_ptr())
-        if before is None and bad and (any(bool(y.isnan().any()) for y in bad) or not makes_nan):
+        if before is None and bad and (any(bool(y.isnan().any()) for y in bad) or not makes_nan or holds(calling()[1][:1], bad)):
             return Origin("given", name, layer, site, found, rows)
         rewritten = bool(got[0]) and isinstance(got[0][0], torch.Tensor) and storage_of(got[0][0]) == storage_of(x)
         if before is not None:
@@ -275,6 +275,12 @@ class Inside:
             place = f"{name}{f' at {site}' if site else ''} makes"
             self.zeroed.setdefault((layer, name), (f"{place} values zero that are not", Told(
                 f"{place} {many:,} of {out.numel():,} values zero that are not", many)))
+
+
+def holds(modules, tensors):
+    """Whether one of some tensors is a parameter of modules."""
+    own = {storage_of(x) for module in modules for x in map(local, module.parameters(recurse=False)) if x is not None}
+    return any(storage_of(x) in own for x in tensors)
 
 
 def numbers_in(x):
