@@ -119,10 +119,13 @@ class Bound(CliCase):
     def test_a_gradient_that_is_zero_but_for_rounding_is_no_reason_for_fp32(self):
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.BatchNorm1d(128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        optimizer, alerts = torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9), []
         with binade.torch.watch(model, optimizer, every=1) as w:
+            w.alerts(role=("dW", "update", "state"), call=alerts.append)
             torch.nn.functional.cross_entropy(model(torch.randn(64, 64)), torch.randint(0, 10, (64,))).backward()
             optimizer.step()
+        self.assertEqual((alerts, w.left_by_rounding()), ([], {"0.bias"}))
+        self.assertNotIn("0.bias.momentum_buffer", {row["layer"] for row in w.advise().to_dict()["states"]})
         advice = w.advise()
         bias = w.summary("0.bias", "dW")
         self.assertLess(bias.largest, 2.0**-25)  # what is to be saved would need a scale beyond that of the others
@@ -143,20 +146,38 @@ class Bound(CliCase):
         for clip in (None, 1e-3):
             torch.manual_seed(0)
             model = Model().to(torch.bfloat16)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-9), []
             with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
                 logits = model(torch.randn(64, 8).to(torch.bfloat16))
                 torch.nn.functional.cross_entropy(logits.float(), torch.randint(0, 5, (64,))).backward()
                 if clip:
                     torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
                 optimizer.step()
             advice = w.advise()
+            self.assertEqual({"before.bias", "early.bias"} & {alert.layer for alert in alerts}, {"early.bias"})
+            lost = {row["layer"] for row in advice.to_dict()["lost_updates"]}
+            self.assertEqual({"before.bias", "early.bias"} & lost, {"early.bias"})
             self.assertLess(w.summary("early.bias", "dW").largest, 2**-9 * w.summary("head", "dW").largest)
             self.assertEqual(advice.to_dict()["residues"], [{"layer": "before.bias", "role": "dW"}])
             self.assertIn("leaves where a sum is zero, and that ask for no loss scale: before.bias dW.", " ".join(str(advice).split()))
             self.assertIn(" 3 gradients of what a narrow format never holds", advice.loss_scale["basis"])  # the norm's, too
             held = asked_to_be_held(w.layers, {key: w.summary(*key) for key in w.layers}, w.residues())
             self.assertEqual([layer in held for layer in (("early.bias", "dW"), ("before.bias", "dW"))], [True, False])
+
+    def test_the_bias_of_an_attentions_keys_is_rounding_whether_its_outputs_are_seen_or_not(self):
+        for dtype in (torch.float32, torch.bfloat16):
+            torch.manual_seed(0)
+            attention = torch.nn.MultiheadAttention(16, 2, batch_first=True).to(dtype)
+            model = Calls(lambda self, x: self.attn(x, x, x, need_weights=False)[0], attn=attention)
+            optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-3), []
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
+                model(torch.randn(8, 6, 16).to(dtype)).float().square().sum().mul(1e-3).backward()
+                optimizer.step()
+            self.assertEqual(w.left_by_rounding(), {"attn.k.bias"})
+            self.assertNotIn("attn.k.bias", {alert.layer for alert in alerts})
+            self.assertIn("attn.k", {alert.layer for alert in alerts})
 
     def test_how_large_rounding_may_be_follows_from_the_format_of_the_terms(self):
         def counted(*values):
@@ -238,8 +259,10 @@ class Untrained(CliCase):
         layers, zeros, negative, underflow, text = self.untrained(
             torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), linear(8, 2)))
         self.assertEqual((layers, zeros, negative, underflow), ({"0": 4, "2": 4}, ["1"], ["0"], []))
-        self.assertIn("no gradient reached 0, 2; it was nothing but zeros in all 4 counted steps. All outputs of 1 were zero. "
-                      "All outputs of 0 were negative, of which a ReLU makes zeros: it is dead", text)
+        self.assertIn("no gradient reached 0; it was nothing but zeros in all 4 counted steps. Layers that do not learn: the gradients of "
+                      "the weights of 2 were nothing but zeros in all 4 counted steps, while gradients reached their outputs. All that 2 "
+                      "got was zero, so that its gradient is. All outputs of 1 were zero. All outputs of 0 were negative, of which a "
+                      "ReLU makes zeros: it is dead", text)
         # Of a function no output is seen; and behind the last layer nothing is left that changes.
         layers, zeros, negative, _, _ = self.untrained(
             Calls(lambda self, x: torch.relu(self.b(torch.tanh(self.a(x)))), a=linear(), b=linear(8, 2, bias=-9)), every=2)
@@ -254,6 +277,78 @@ class Untrained(CliCase):
         self.assertEqual((layers, negative), ({"0": 4}, []))
         self.assertNotIn("ReLU", text)
         self.assertIn("Whether that is meant is not known", text)
+
+    def test_a_layer_that_gets_zeros_is_told_from_one_that_no_gradient_reaches(self):
+        for function, reached, unfed, told in (
+                (lambda self, x: self.b(self.a(x * 0)), ["a"], ["a"], "All that a got was zero, so that its gradient is."),
+                (lambda self, x: self.b(self.a(torch.cat([x * 0, x[:1]]))), [], [], ""),
+                (lambda self, x: self.b(self.a(x)[:, :4] * 0 + x), [], [], "no gradient reached a;")):
+            of, text = advised(Calls(function, a=linear(), b=torch.nn.Linear(8 if reached or not told else 4, 2)))
+            self.assertEqual((of["untrained"]["reached"], of["untrained"]["unfed"]), (reached, unfed))
+            self.assertIn(told, text)
+            self.assertNotIn("Why is not known", text)
+
+    def test_gradients_that_the_loop_takes_away_are_told_by_its_order_alone(self):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ELU(), torch.nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with self.assertWarns(RuntimeWarning), binade.torch.watch(model, optimizer, every=1) as w:
+            for _ in range(3):
+                model(torch.ones(3, 4)).square().sum().backward()
+                optimizer.zero_grad(set_to_none=False)
+                optimizer.step()
+        text = " ".join(str(w.advise()).split())
+        self.assertEqual(w.advise().to_dict()["untrained"]["order"], 0)
+        self.assertIn("the gradients of the weights of 0, 2 were nothing but zeros in all 3 counted steps, while gradients reached their "
+                      "outputs. They were taken away before the optimizer stepped: see the order of calls, step 0.", text)
+        for wrong in ("no gradient reached", "is not known: a saturated", "Why is not known"):
+            self.assertNotIn(wrong, text)
+
+    def test_layers_that_are_frozen_or_held_by_no_optimizer_are_no_illness(self):
+        for freeze, other, held, told in ((True, False, True, False), (False, False, False, True), (True, False, False, False),
+                                          (False, True, False, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+            model[0].weight.grad, model[0].bias.grad = torch.zeros(8, 4), torch.zeros(8)
+            model[0].requires_grad_(not freeze)
+            optimizer = torch.optim.SGD(model.parameters() if held else model[2].parameters(), lr=0.1)
+            beside = torch.optim.SGD(model[0].parameters(), lr=0.1) if other else None
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    model(torch.ones(3, 4)).square().sum().backward()
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=False)
+            of = w.advise().to_dict()["untrained"]
+            self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
+            self.assertEqual("Trained by no optimizer that was seen: 0, 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
+
+    def test_a_frozen_layer_that_holds_gradients_of_before_is_none_that_does_not_learn(self):
+        for frozen, found in ((False, ["1"]), (True, [])):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    model[1].requires_grad_(not frozen)
+                    model(torch.ones(3, 4)).square().sum().backward()
+                    model[1].weight.grad, model[1].bias.grad = torch.zeros(2, 8), torch.zeros(2)
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=False)
+            self.assertEqual([row["layer"] for row in w.advise().to_dict()["untrained"]["layers"]], found)
+
+    def test_master_copies_that_are_watched_are_how_a_model_is_trained(self):
+        model = torch.nn.Linear(4, 2).bfloat16()
+        masters = torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])
+        optimizer = torch.optim.SGD(masters.parameters(), lr=0.1)
+        with binade.torch.watch({"model": model, "master": masters}, optimizer, every=1) as w:
+            for _ in range(2):
+                model(torch.ones(3, 4).bfloat16()).sum().backward()
+                for copied, p in zip(masters, model.parameters()):
+                    copied.grad, p.grad = p.grad.float(), None
+                optimizer.step()
+                for copied, p in zip(masters, model.parameters()):
+                    p.data.copy_(copied)
+        self.assertEqual(w.advise().to_dict()["untrained"]["unheld"], [])
 
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),

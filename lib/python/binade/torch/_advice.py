@@ -13,10 +13,11 @@ from ._alerts import GRADIENTS, log2_of
 from ._bound import unbound_text
 from ._dead import untrained, untrained_text
 from ._gaps import uncounted_text
-from ._ill import eps_text, ill_of, none_kept, with_inside
+from ._ill import eps_text, ill_of, none_kept
 from ._lost_updates import lost_rows, lost_text
 from ._order import order_text
-from ._residues import drowns, residues_text
+from ._residues import belongs, drowns, residues_text
+from ._told import ill_ranges, no_format, no_format_text, together, with_inside
 from ._underflow import HALVES, died, died_text, with_died, with_underflow
 
 SHOWN = 12  # layers of a list in the text
@@ -38,13 +39,16 @@ class Advice(Document):
     uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; lines: all that in words
-    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; zeros: layers
-                  whose outputs were; negative: those of `layers` whose outputs were all negative, as before a dead ReLU;
-                  underflow: layers of which FP16 may have made the zeros
+    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; reached: those
+                  whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
+                  loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
+                  `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
+                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
                   and those in which an op overflowed, made NaN or made zero what is not, with reasons
+    no_format     what no format helps, as 0/0 or the slope of a root at zero: layer, text, and cure, what to do instead
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
@@ -103,6 +107,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "died": dead,
         "keep_fp32": with_inside(with_died(with_underflow(
             kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), dead, scale), run),
+        "no_format": no_format(run),
         "eps": run._eps,
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
@@ -122,7 +127,7 @@ def formats_of(merged, options, run, dead):
     ill = {(row["layer"], row["role"]): "underflow" for row in dead}
     ill |= {(layer, role): "underflow" for layer, role in merged
             if role == "dW" and (layer.removesuffix(".bias"), "dAct") in ill}
-    ill |= {key: "ill inside" for key in merged if key[1] == "act" and key[0] in run._inside}
+    ill |= {key: "ill inside" for key in merged if key[1] == "act" and key[0] in ill_ranges(run)}
     ill |= {key: "not finite" for key, x in merged.items() if x.nan or x.inf and key not in run.meant_infinities()}
     named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
     rows = _binade.report(named, **options).to_dict()["tensors"] if named else []
@@ -177,9 +182,9 @@ def casts(layers, merged):
 
 
 def states(run, layers):
-    out = []
+    out, left = [], run.left_by_rounding()
     for layer, role in layers:
-        if role == "state":
+        if role == "state" and not belongs(layer, role, lambda: left):
             fate = run.summary(layer, role).becomes("binary16")
             out.append({"layer": layer, "lost_l2": fate["lost_l2"], "overflow": fate["overflow"]["count"]})
     return out
@@ -221,6 +226,7 @@ def text_of(of):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
     out += kept_text(of["keep_fp32"]) or [none_kept(
         of["not_finite"], of["uncounted"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
+    out += no_format_text(of["no_format"])
     out += eps_text(of["eps"])
     out += autocast_text(of["autocast"])
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
@@ -232,6 +238,7 @@ def text_of(of):
 def kept_text(rows):
     if not rows:
         return []
+    rows = together(rows)
     more = len(rows) - SHOWN
     return (["Keep in FP32, or scale apart:"]
             + [f"  {row['layer']}: " + "; ".join(reason["text"] for reason in row["reasons"]) for row in rows[:SHOWN]]

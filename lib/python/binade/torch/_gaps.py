@@ -40,6 +40,9 @@ class Gaps:
     def called(self, module):
         self._called.add(id(module))
 
+    def was_called(self, module):
+        return id(module) in self._called
+
     def parameter(self, parameter, kind, why):
         """Enters that what belongs to a parameter is not counted: its values, gradients or states."""
         if why:

@@ -95,6 +95,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             self.note(self._plan.skips.text, warn=True)
         if well:
             self._order.ends()
+            self.see_unheld()
         step.remove_hooks()
         self._give_up_all()
         for undo in reversed(self._undo):
@@ -121,12 +122,9 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             step.window.loss_scale = self._loss_scale()
             self.gaps.step_is_over(step.window.summaries)
         harmless = step.harmless_event()
-        if harmless is not None:
-            self._plan.harmless.add(harmless.layer)
-            self._drop(harmless)
-            self.note(f"{harmless.layer} gave Inf in step {step.number} and nothing after it was ill: its Inf is passed over")
+        is_passed_over = harmless is not None and self._pass_over(step, harmless)
         self._count_skips(step)
-        self._see_inside(step, harmless is not None)
+        self._see_inside(step, is_passed_over)
         self._most_passes = max(self._most_passes, step.passes)
         self._begin_step(step.number + 1)
         self._ended(step)
@@ -195,6 +193,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
                     if step.nodes is not None:
                         step.nodes.claim(name, args, out)
                 return
+        if step.counted and with_grad and module._parameters:
+            self._plan.learning.got(name, args)
         inputs = functools.partial(inputs_of, module, args)
         if step.counted and with_grad and id(module) in self._names.roots:
             step.bound.see_outputs(x for _, x in tensors_in(out))

@@ -31,7 +31,13 @@ def ill_of(run, merged):
     of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
     if ill:
         lines.append(f"The run was not finite: {ill[0].text}.")
-        steps = sorted({event.step for event in events if event.step >= ill[0].step})
+        hidden = [event for event in ill if event.hidden]
+        plain = [event for event in ill if not event.hidden]
+        if ill[0].hidden and len(hidden) > 1:
+            lines.append(f"So it was in {len(hidden) - 1:,} more of the steps that were looked into, up to step {hidden[-1].step}.")
+        if ill[0].hidden and plain:
+            lines.append(f"First of what was not hidden: {plain[0].text}.")
+        steps = sorted({event.step for event in events if plain and not event.hidden and event.step >= plain[0].step})
         dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
         if dead:
             lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted{of_some} from then on tells of no training.")
@@ -65,15 +71,6 @@ def ill_of(run, merged):
     dead = dead or stuck
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
     return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "lines": lines}
-
-
-def with_inside(kept, run):
-    """Returns the layers to keep in FP32 with those in which an op overflowed, made NaN or made zero what is not."""
-    rows = {row["layer"]: {**row, "reasons": list(row["reasons"])} for row in kept}
-    for layer, texts in run._inside.items():
-        row = rows.setdefault(layer, {"layer": layer, "reasons": []})
-        row["reasons"] += [{"role": "act", "what": "inside", "text": f"inside: {text}"} for text in texts]
-    return list(rows.values())
 
 
 def none_kept(of, uncounted, underflow):

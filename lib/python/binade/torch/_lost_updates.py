@@ -212,10 +212,10 @@ def lost_rows(run):
     for window in run.windows:
         for layer, counts in window.updates.items():
             merged[layer] = merged[layer] + counts if layer in merged else counts
-    out = []
+    out, left = [], run.left_by_rounding()
     for (layer, role), of in run.of_one_scale().items():
         counts = merged.get(layer)
-        if role == "update" and counts is not None and (counts.asked or counts.decay_asked or counts.idle):
+        if role == "update" and counts is not None and layer not in left and (counts.asked or counts.decay_asked or counts.idle):
             out.append({"layer": layer, "dtype": of.dtype} | {key: getattr(counts, key) for key in (
                 "asked", "lost", "unknown", "median_log2_of_ulp", "decay_asked", "decay_lost", "idle")})
     return out

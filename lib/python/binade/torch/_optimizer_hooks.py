@@ -11,6 +11,7 @@ import torch
 
 from .. import _binade
 from ._attaching import living_optimizers, outer_of, takes_closure
+from ._dead import unheld
 from ._eps import note_lost_eps
 from ._gaps import why_uncounted
 from ._lost_updates import held, known_as, may_write_gradients
@@ -92,6 +93,16 @@ class OptimizerHooks:
             self.note(f"{', '.join(type(one).__name__ for one in found)} {'were' if len(found) > 1 else 'was'} found")
             self.attach_optimizers(found)
 
+    @watching
+    def see_unheld(self):
+        """Looks for parameters that no optimizer holds; for optimizers that are not watched only where the watched ones leave some."""
+        names, learning = self._names, self._plan.learning
+        learning.unheld.clear()
+        if self._optimizers and unheld(names, self._optimizers, self.gaps.was_called):
+            there = [*self._optimizers, *living_optimizers(names.parts)]
+            learning.unheld.update(unheld(names, there, self.gaps.was_called))
+            learning.share = sum(learning.unheld.values()) / max(1, sum(names.sizes.values()))
+
     def _wrap(self, owner, name, around):
         undo = wrap(owner, name, around)
         if undo is not None:
@@ -156,6 +167,8 @@ class OptimizerHooks:
             summary = step.count_gradient(layer, "dW", x, left, placement_of(parameter)) if counted else None
             if counted:
                 self._layers[layer, "dW"].bind(step.bound.parameter_binds(parameter))
+                frozen = self._plan.learning.frozen
+                frozen[layer] = frozen.get(layer, True) and not parameter.requires_grad
             if self._plan.nonfinite:
                 step.look_at(layer, "dW", x, summary)
 

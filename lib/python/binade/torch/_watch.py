@@ -10,6 +10,7 @@ import torch
 
 from .. import _binade
 from ._attaching import living_scalers, unwrapped_optimizer
+from ._dead import Learning
 from ._gaps import listed
 from ._hooks import Hooks
 from ._lost_updates import ILL
@@ -36,11 +37,12 @@ class Plan:
     nonfinite: bool  # looks for Inf and NaN in every step
     ruined: set = dataclasses.field(default_factory=set)  # parameters of which was told that a step made them ill
     harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
-    inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, texts as keys
+    inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, {cause: Told}
     unusable_scale: list = dataclasses.field(default_factory=list)  # the loss scale of the last step, if it is no number above 0
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
     skips: Skips = dataclasses.field(default_factory=Skips)
     uncounted: dict = dataclasses.field(default_factory=dict)  # notes on what is not counted: the share of the parameters
+    learning: Learning = dataclasses.field(default_factory=Learning)
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
@@ -128,7 +130,7 @@ class Watch(Run):
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
-                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips,
+                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips, learning=self._learning,
                           unusable_scale=self._unusable_scale, uncounted=self._uncounted)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
