@@ -26,19 +26,11 @@ double rounded(const SquareSum& x) {
          std::ldexp(static_cast<double>(x.limbs[1]), 64) + static_cast<double>(x.limbs[0]);
 }
 
-/// Counts and sums of some values of one binade.
-struct Moments {
-  double count = 0, sum = 0, squares = 0;
-
-  /// The sum of (x - at)², not below zero.
-  double around(double at) const { return std::max(0.0, squares - 2 * at * sum + count * at * at); }
-};
-
 /// The moments of a row in units of 2^top, without the values of the segments below `first`, of
 /// which only that of m = 1 (segment 0) may be left out.
-Moments moments_of(const BinadeRow& row, int exponent, int top, int first) {
-  Moments out{.squares =
-                  std::ldexp(rounded(row.squares), 2 * (exponent - top - summary_fraction_bits))};
+RoundingNoises::Moments moments_of(const BinadeRow& row, int exponent, int top, int first) {
+  RoundingNoises::Moments out{
+      .squares = std::ldexp(rounded(row.squares), 2 * (exponent - top - summary_fraction_bits))};
   for (auto s = static_cast<std::size_t>(first); s < segments; ++s) {
     out.count += static_cast<double>(row.count[s]);
     out.sum += static_cast<double>(row.sum[s]);
@@ -50,15 +42,18 @@ Moments moments_of(const BinadeRow& row, int exponent, int top, int first) {
   return out;
 }
 
-/// The sum of squared errors of values whose neighbours in the format are q apart.
-double estimated_error(const Moments& of, double q) {
-  if (of.count == 0) return 0;
+RoundingNoises::Spread spread_of(const RoundingNoises::Moments& of) {
+  if (of.count == 0) return {};
   const double mean = of.sum / of.count;
-  const double spread = of.around(mean) / of.count;
+  return {of.count, mean, of.around(mean) / of.count};
+}
+
+/// The sum of squared errors of values whose neighbours in the format are q apart.
+double estimated_error(const RoundingNoises::Spread& of, double q) {
   // Spread by less than a seventh of q they mostly have one nearest number, that of their mean.
-  if (48 * spread < q * q) {
-    const double off = std::remainder(mean, q);
-    return of.count * (off * off + spread);
+  if (48 * of.variance < q * q) {
+    const double off = std::remainder(of.mean, q);
+    return of.count * (off * off + of.variance);
   }
   return of.count * q * q / 12;
 }
@@ -77,7 +72,6 @@ std::optional<ExactSum> summed_error(const RangeSummary& s, const Format& format
              last_bit(format, scale_log2, row.first);
     });
   };
-  if (*headroom(s, format) < scale_log2) return {};
   const auto at = std::ranges::find_if(s.columns, serves);
   if (at == s.columns.end()) return {};
   return total_squared_error(s, static_cast<std::size_t>(at - s.columns.begin()));
@@ -85,68 +79,98 @@ std::optional<ExactSum> summed_error(const RangeSummary& s, const Format& format
 
 }  // namespace
 
-RoundingNoise rounding_noise(const RangeSummary& s, const Format& f, int scale_log2) {
-  static_cast<void>(cuts_of(f));
-  const int top = s.largest.exponent;
+double RoundingNoises::Moments::around(double at) const {
+  return std::max(0.0, squares - 2 * at * sum + count * at * at);
+}
+
+RoundingNoises::RoundingNoises(const RangeSummary& summary) : summary_(summary) {
+  const int top = summary.largest.exponent;
+  double signal = 0;
+  rows_.reserve(summary.binades.size());
+  for (const auto& [exponent, row] : summary.binades) {
+    const Moments all = moments_of(row, exponent, top, 0);
+    const Moments rest = moments_of(row, exponent, top, 1);
+    rows_.push_back({exponent, std::ldexp(1.0, exponent - top), all, rest, spread_of(rest)});
+    signal += all.squares;
+  }
+  signal_ = signal;
+  signal_log2_ = std::log2(signal) + 2 * top;
+}
+
+double RoundingNoises::estimated_noise(const Format& f, int scale_log2) const {
+  const int top = summary_.largest.exponent;
   const int tie = f.emin() - f.precision;
   const int to_units = -scale_log2 - top;
   const double max =
       std::ldexp(static_cast<double>(f.max_significand()), f.emax() - f.fraction_bits() + to_units);
-  const int over = cuts_of(f).overflow;
-  double signal = 0, zeros = 0, lost = 0, noise = 0;
-  for (const auto& [exponent, row] : s.binades) {
-    const int e = exponent + scale_log2;
-    const Moments all = moments_of(row, exponent, top, 0);
-    signal += all.squares;
+  const double least = std::ldexp(1.0, f.emin() - f.fraction_bits() + to_units);
+  const double ulp = std::ldexp(1.0, -f.fraction_bits());
+  double noise = 0;
+  for (const Row& row : rows_) {
+    const int e = row.exponent + scale_log2;
+    const double q = e < f.emin() ? least : row.unit * ulp;
     if (e > f.emax()) {
-      noise += all.around(max);
-      continue;
-    }
-    if (e < tie) {
-      zeros += all.count;
-      lost += all.squares;
-      noise += all.squares;
-      continue;
-    }
-    Moments rest = moments_of(row, exponent, top, 1);
-    const double q = std::ldexp(1.0, std::max(e, f.emin()) - f.fraction_bits() + to_units);
-    if (e == tie) {
-      zeros += all.count - rest.count;
-      lost += all.squares - rest.squares;
-      noise += all.squares - rest.squares + rest.around(q);
-      continue;
-    }
-    if (e == f.emax()) {  // what overflows lies between the tie and the next binade
+      noise += row.all.around(max);
+    } else if (e < tie) {
+      noise += row.all.squares;
+    } else if (e == tie) {
+      noise += row.all.squares - row.rest.squares + row.rest.around(q);
+    } else if (e == f.emax()) {  // what overflows lies between the tie and the next binade
+      const BinadeRow& counts = summary_.binades.at(row.exponent);
       double count = 0, sum = 0;
-      for (auto i = static_cast<std::size_t>(over); i < segments; ++i) {
-        count += static_cast<double>(row.count[i]);
-        sum += std::ldexp(static_cast<double>(row.sum[i]), exponent - top - summary_fraction_bits);
+      for (auto i = static_cast<std::size_t>(cuts_of(f).overflow); i < segments; ++i) {
+        count += static_cast<double>(counts.count[i]);
+        sum += std::ldexp(static_cast<double>(counts.sum[i]),
+                          row.exponent - top - summary_fraction_bits);
       }
       const double mean = count > 0 ? sum / count : 0;
       noise += count * (mean - max) * (mean - max);
-      rest = {rest.count - count, rest.sum - sum,
-              std::max(0.0, rest.squares - count * mean * mean)};
+      noise += estimated_error(spread_of({row.rest.count - count, row.rest.sum - sum,
+                                          std::max(0.0, row.rest.squares - count * mean * mean)}),
+                               q);
+    } else {
+      noise += estimated_error(row.spread, q);
     }
-    noise += estimated_error(rest, q);
   }
-  RoundingNoise out{.lost_l2 = std::sqrt(lost / signal),
-                    .to_zero = zeros / static_cast<double>(s.nonzero())};
-  const double signal_bits = std::log2(signal) + 2 * top;
-  double noise_bits = std::log2(noise) + 2 * top;
-  if (s.smallest == s.largest && *headroom(s, f) >= scale_log2) {
+  return std::log2(noise) + 2 * top;
+}
+
+RoundingNoise RoundingNoises::at(const Format& f, int scale_log2) const {
+  const RangeSummary& s = summary_;
+  const bool saturates = *headroom(s, f) < scale_log2;
+  const int tie = f.emin() - f.precision - scale_log2;
+  double zeros = 0, lost = 0;
+  for (const Row& row : rows_) {
+    if (row.exponent > tie) break;
+    const bool all = row.exponent < tie;
+    zeros += row.all.count - (all ? 0 : row.rest.count);
+    lost += row.all.squares - (all ? 0 : row.rest.squares);
+  }
+  RoundingNoise out{.lost_l2 = std::sqrt(lost / signal_),
+                    .to_zero = zeros / static_cast<double>(s.nonzero()),
+                    .estimated = false};
+  double noise_log2 = 0;
+  if (s.smallest == s.largest && !saturates) {
+    const int top = s.largest.exponent;
     const ErrorRule rule = error_rule({f, scale_log2}, top, summary_fraction_bits + 1);
     const auto error = static_cast<double>(rule.error(s.largest.significand));
-    noise_bits = std::log2(static_cast<double>(s.nonzero())) +
+    noise_log2 = std::log2(static_cast<double>(s.nonzero())) +
                  2 * (std::log2(error) + top - summary_fraction_bits);
-    out.estimated = false;
-  } else if (const std::optional<ExactSum> error = summed_error(s, f, scale_log2)) {
-    noise_bits = to_scaled(*error).log2();
-    out.estimated = false;
+  } else if (const std::optional<ExactSum> error =
+                 saturates ? std::nullopt : summed_error(s, f, scale_log2)) {
+    noise_log2 = to_scaled(*error).log2();
+  } else {
+    noise_log2 = estimated_noise(f, scale_log2);
+    out.estimated = true;
   }
-  const bool none = std::isinf(noise_bits) && noise_bits < 0;
+  const bool none = std::isinf(noise_log2) && noise_log2 < 0;
   out.sqnr_db = none ? std::numeric_limits<double>::infinity()
-                     : decibels_per_bit * (signal_bits - noise_bits);
+                     : decibels_per_bit * (signal_log2_ - noise_log2);
   return out;
+}
+
+RoundingNoise rounding_noise(const RangeSummary& summary, const Format& format, int scale_log2) {
+  return RoundingNoises(summary).at(format, scale_log2);
 }
 
 }  // namespace binade
