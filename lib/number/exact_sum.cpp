@@ -19,7 +19,9 @@ using Limbs = std::array<std::uint64_t, ExactSum::size>;
 using ConstLimbs = std::span<const std::uint64_t>;
 
 int highest_bit(ConstLimbs limbs) {
-  for (std::size_t i = limbs.size(); i-- > 0;) {
+  std::size_t i = limbs.size();
+  while (i >= 4 && (limbs[i - 1] | limbs[i - 2] | limbs[i - 3] | limbs[i - 4]) == 0) i -= 4;
+  while (i-- > 0) {
     if (limbs[i] != 0) return static_cast<int>(64 * i) + bit_width(limbs[i]) - 1;
   }
   return -1;
@@ -186,15 +188,16 @@ void ExactSum::add(const std::array<std::uint64_t, 3>& value, int exponent) {
   assert(position >= 0);
   auto i = static_cast<std::size_t>(position / 64);
   const int low_bits = position % 64;
-  const auto piece = [&value, low_bits](std::size_t k) {  // the shifted value spans four limbs
-    const std::uint64_t own = k < 3 ? value[k] << low_bits : 0;
-    return k > 0 && low_bits != 0 ? own | value[k - 1] >> (64 - low_bits) : own;
-  };
-  std::uint64_t carry = 0;
-  for (std::size_t k = 0; i < size && (k < 4 || carry != 0); ++i, ++k) {
-    const uint128 sum = static_cast<uint128>(limbs[i]) + (k < 4 ? piece(k) : 0) + carry;
-    limbs[i] = static_cast<std::uint64_t>(sum);
+  std::uint64_t carry = 0;  // with the bits that are shifted out of a limb
+  for (const std::uint64_t limb : value) {
+    if (i == size) break;
+    const uint128 sum = (static_cast<uint128>(limb) << low_bits) + carry + limbs[i];
+    limbs[i++] = static_cast<std::uint64_t>(sum);
     carry = static_cast<std::uint64_t>(sum >> 64);
+  }
+  for (; carry != 0 && i < size; ++i) {
+    limbs[i] += carry;
+    carry = limbs[i] < carry ? 1 : 0;
   }
   assert(carry == 0);
 }
