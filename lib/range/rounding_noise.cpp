@@ -22,15 +22,19 @@ namespace {
 constexpr double decibels_per_bit = 3.0102999566398120;  // 10 log10(2)
 
 double rounded(const SquareSum& x) {
-  return std::ldexp(static_cast<double>(x.limbs[2]), 128) +
-         std::ldexp(static_cast<double>(x.limbs[1]), 64) + static_cast<double>(x.limbs[0]);
+  return static_cast<double>(x.limbs[2]) * 0x1p128 + static_cast<double>(x.limbs[1]) * 0x1p64 +
+         static_cast<double>(x.limbs[0]);
+}
+
+/// The sum of squares of a row in units of 2^(2·top).
+double squares_of(const BinadeRow& row, int exponent, int top) {
+  return std::ldexp(rounded(row.squares), 2 * (exponent - top - summary_fraction_bits));
 }
 
 /// The moments of a row in units of 2^top, without the values of the segments below `first`, of
 /// which only that of m = 1 (segment 0) may be left out.
 RoundingNoises::Moments moments_of(const BinadeRow& row, int exponent, int top, int first) {
-  RoundingNoises::Moments out{
-      .squares = std::ldexp(rounded(row.squares), 2 * (exponent - top - summary_fraction_bits))};
+  RoundingNoises::Moments out{.squares = squares_of(row, exponent, top)};
   for (auto s = static_cast<std::size_t>(first); s < segments; ++s) {
     out.count += static_cast<double>(row.count[s]);
     out.sum += static_cast<double>(row.sum[s]);
@@ -85,16 +89,15 @@ double RoundingNoises::Moments::around(double at) const {
 
 RoundingNoises::RoundingNoises(const RangeSummary& summary) : summary_(summary) {
   const int top = summary.largest.exponent;
-  double signal = 0;
   rows_.reserve(summary.binades.size());
   for (const auto& [exponent, row] : summary.binades) {
-    const Moments all = moments_of(row, exponent, top, 0);
     const Moments rest = moments_of(row, exponent, top, 1);
-    rows_.push_back({exponent, std::ldexp(1.0, exponent - top), all, rest, spread_of(rest)});
-    signal += all.squares;
+    rows_.push_back({exponent, &row, std::ldexp(1.0, exponent - top),
+                     static_cast<double>(row.total()), squares_of(row, exponent, top), rest,
+                     spread_of(rest)});
+    signal_ += rows_.back().squares;
   }
-  signal_ = signal;
-  signal_log2_ = std::log2(signal) + 2 * top;
+  signal_log2_ = std::log2(signal_) + 2 * top;
 }
 
 double RoundingNoises::estimated_noise(const Format& f, int scale_log2) const {
@@ -110,17 +113,16 @@ double RoundingNoises::estimated_noise(const Format& f, int scale_log2) const {
     const int e = row.exponent + scale_log2;
     const double q = e < f.emin() ? least : row.unit * ulp;
     if (e > f.emax()) {
-      noise += row.all.around(max);
+      noise += moments_of(*row.counts, row.exponent, top, 0).around(max);
     } else if (e < tie) {
-      noise += row.all.squares;
+      noise += row.squares;
     } else if (e == tie) {
-      noise += row.all.squares - row.rest.squares + row.rest.around(q);
+      noise += row.squares - row.rest.squares + row.rest.around(q);
     } else if (e == f.emax()) {  // what overflows lies between the tie and the next binade
-      const BinadeRow& counts = summary_.binades.at(row.exponent);
       double count = 0, sum = 0;
       for (auto i = static_cast<std::size_t>(cuts_of(f).overflow); i < segments; ++i) {
-        count += static_cast<double>(counts.count[i]);
-        sum += std::ldexp(static_cast<double>(counts.sum[i]),
+        count += static_cast<double>(row.counts->count[i]);
+        sum += std::ldexp(static_cast<double>(row.counts->sum[i]),
                           row.exponent - top - summary_fraction_bits);
       }
       const double mean = count > 0 ? sum / count : 0;
@@ -143,8 +145,8 @@ RoundingNoise RoundingNoises::at(const Format& f, int scale_log2) const {
   for (const Row& row : rows_) {
     if (row.exponent > tie) break;
     const bool all = row.exponent < tie;
-    zeros += row.all.count - (all ? 0 : row.rest.count);
-    lost += row.all.squares - (all ? 0 : row.rest.squares);
+    zeros += row.count - (all ? 0 : row.rest.count);
+    lost += row.squares - (all ? 0 : row.rest.squares);
   }
   RoundingNoise out{.lost_l2 = std::sqrt(lost / signal_),
                     .to_zero = zeros / static_cast<double>(s.nonzero()),

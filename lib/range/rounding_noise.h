@@ -48,10 +48,11 @@ class RoundingNoises {
  private:
   struct Row {
     int exponent;
-    double unit;  ///< the power of two of the binade
-    Moments all;
-    Moments rest;   ///< of all values but powers of two
-    Spread spread;  ///< of the rest
+    const BinadeRow* counts;
+    double unit;            ///< the power of two of the binade
+    double count, squares;  ///< of all values
+    Moments rest;           ///< of all values but powers of two
+    Spread spread;          ///< of the rest
   };
 
   /// Returns log2 of the sum of squared errors.
