@@ -20,29 +20,27 @@ namespace binade {
 namespace {
 
 constexpr double decibels_per_bit = 3.0102999566398120;  // 10 log10(2)
+constexpr double ulp_of_one = std::numeric_limits<double>::epsilon();
+static_assert(summary_fraction_bits == std::numeric_limits<double>::digits - 1);
 
-double rounded(const SquareSum& x) {
-  return static_cast<double>(x.limbs[2]) * 0x1p128 + static_cast<double>(x.limbs[1]) * 0x1p64 +
-         static_cast<double>(x.limbs[0]);
+/// The sum of squares of a row whose power of two is `unit`.
+double squares_of(const BinadeRow& row, double unit) {
+  const std::array<std::uint64_t, 3>& limbs = row.squares.limbs;
+  const double sum = static_cast<double>(limbs[2]) * 0x1p128 +
+                     static_cast<double>(limbs[1]) * 0x1p64 + static_cast<double>(limbs[0]);
+  return sum * ulp_of_one * ulp_of_one * unit * unit;
 }
 
-/// The sum of squares of a row in units of 2^(2·top).
-double squares_of(const BinadeRow& row, int exponent, int top) {
-  return std::ldexp(rounded(row.squares), 2 * (exponent - top - summary_fraction_bits));
-}
-
-/// The moments of a row in units of 2^top, without the values of the segments below `first`, of
+/// The moments of a row whose power of two is `unit`, without the values of the segments below `first`, of
 /// which only that of m = 1 (segment 0) may be left out.
-RoundingNoises::Moments moments_of(const BinadeRow& row, int exponent, int top, int first) {
-  RoundingNoises::Moments out{.squares = squares_of(row, exponent, top)};
+RoundingNoises::Moments moments_of(const BinadeRow& row, double unit, int first) {
+  RoundingNoises::Moments out{.squares = squares_of(row, unit)};
   for (auto s = static_cast<std::size_t>(first); s < segments; ++s) {
     out.count += static_cast<double>(row.count[s]);
     out.sum += static_cast<double>(row.sum[s]);
   }
-  out.sum = std::ldexp(out.sum, exponent - top - summary_fraction_bits);
-  if (first > 0) {
-    out.squares -= std::ldexp(static_cast<double>(row.count[0]), 2 * (exponent - top));
-  }
+  out.sum = out.sum * ulp_of_one * unit;
+  if (first > 0) out.squares -= static_cast<double>(row.count[0]) * unit * unit;
   return out;
 }
 
@@ -70,11 +68,12 @@ int last_bit(const Format& f, int scale_log2, int exponent) {
 /// Returns the sum of squared errors of a column that has the same error in every binade.
 std::optional<ExactSum> summed_error(const RangeSummary& s, const Format& format, int scale_log2) {
   const auto serves = [&](const ErrorColumn& column) {
-    const std::optional<int> room = headroom(s, column.format);
-    return *room >= column.scale_log2 && std::ranges::all_of(s.binades, [&](const auto& row) {
+    const auto is_alike = [&](const auto& row) {
       return last_bit(column.format, column.scale_log2, row.first) ==
              last_bit(format, scale_log2, row.first);
-    });
+    };
+    return std::ranges::all_of(s.binades, is_alike) &&
+           *headroom(s, column.format) >= column.scale_log2;
   };
   const auto at = std::ranges::find_if(s.columns, serves);
   if (at == s.columns.end()) return {};
@@ -88,16 +87,15 @@ double RoundingNoises::Moments::around(double at) const {
 }
 
 RoundingNoises::RoundingNoises(const RangeSummary& summary) : summary_(summary) {
-  const int top = summary.largest.exponent;
   rows_.reserve(summary.binades.size());
   for (const auto& [exponent, row] : summary.binades) {
-    const Moments rest = moments_of(row, exponent, top, 1);
-    rows_.push_back({exponent, &row, std::ldexp(1.0, exponent - top),
-                     static_cast<double>(row.total()), squares_of(row, exponent, top), rest,
-                     spread_of(rest)});
+    const double unit = std::ldexp(1.0, exponent - summary.largest.exponent);
+    const Moments rest = moments_of(row, unit, 1);
+    rows_.push_back({exponent, &row, unit, static_cast<double>(row.total()), squares_of(row, unit),
+                     rest, spread_of(rest)});
     signal_ += rows_.back().squares;
   }
-  signal_log2_ = std::log2(signal_) + 2 * top;
+  signal_log2_ = std::log2(signal_) + 2 * summary.largest.exponent;
 }
 
 double RoundingNoises::estimated_noise(const Format& f, int scale_log2) const {
@@ -113,7 +111,7 @@ double RoundingNoises::estimated_noise(const Format& f, int scale_log2) const {
     const int e = row.exponent + scale_log2;
     const double q = e < f.emin() ? least : row.unit * ulp;
     if (e > f.emax()) {
-      noise += moments_of(*row.counts, row.exponent, top, 0).around(max);
+      noise += moments_of(*row.counts, row.unit, 0).around(max);
     } else if (e < tie) {
       noise += row.squares;
     } else if (e == tie) {
@@ -122,8 +120,7 @@ double RoundingNoises::estimated_noise(const Format& f, int scale_log2) const {
       double count = 0, sum = 0;
       for (auto i = static_cast<std::size_t>(cuts_of(f).overflow); i < segments; ++i) {
         count += static_cast<double>(row.counts->count[i]);
-        sum += std::ldexp(static_cast<double>(row.counts->sum[i]),
-                          row.exponent - top - summary_fraction_bits);
+        sum += static_cast<double>(row.counts->sum[i]) * ulp_of_one * row.unit;
       }
       const double mean = count > 0 ? sum / count : 0;
       noise += count * (mean - max) * (mean - max);
