@@ -168,8 +168,4 @@ RoundingNoise RoundingNoises::at(const Format& f, int scale_log2) const {
   return out;
 }
 
-RoundingNoise rounding_noise(const RangeSummary& summary, const Format& format, int scale_log2) {
-  return RoundingNoises(summary).at(format, scale_log2);
-}
-
 }  // namespace binade

@@ -22,16 +22,14 @@ struct RoundingNoise {
   bool estimated = true;
 };
 
-/// Returns what rounding costs the values times 2^scale_log2. The summary needs a finite non-zero value. The squared
-/// errors of a column serve a scale of their own or another one if each binade keeps as many bits at both. Throws Error
-/// for formats and scales for which fates() does.
-RoundingNoise rounding_noise(const RangeSummary& summary, const Format& format, int scale_log2);
-
-/// rounding_noise() of one summary in several formats and at several scales, where what depends on the summary alone is
-/// computed once. The summary needs a finite non-zero value and must outlive this object.
+/// The noise of one summary in any formats and at any scales; what depends on the summary alone is computed once.
 class RoundingNoises {
  public:
+  /// The summary needs a finite non-zero value and must outlive this object.
   explicit RoundingNoises(const RangeSummary& summary);
+
+  /// Returns what rounding costs the values times 2^scale_log2. The squared errors of a column serve a scale of their own
+  /// or another one if each binade keeps as many bits at both. Throws Error for formats for which fates() does.
   RoundingNoise at(const Format& format, int scale_log2) const;
 
   /// Sums over some values of one binade, in units of the largest binade.
