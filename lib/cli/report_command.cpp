@@ -86,15 +86,18 @@ int make(const ReportArguments& arguments) {
   ReportWriter writer(outputs, inputs.options);
   Report report;
   std::size_t of_f32 = 0;
+  TensorSink sink = writer.sink();
+  if (opened.device) {
+    sink = [&of_f32, write = std::move(sink)](const TensorReport& tensor) {
+      of_f32 += tensor.dtype == "F32" ? 1 : 0;
+      if (write) write(tensor);
+    };
+  }
   {
     ProgressLine line;
     report = read_report(
         inputs, [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
-        opened.device.get(),
-        [&](const TensorReport& tensor) {
-          of_f32 += tensor.dtype == "F32" ? 1 : 0;
-          writer.add(tensor);
-        });
+        opened.device.get(), sink);
   }
   std::string on_device;
   if (opened.device) {

@@ -87,7 +87,6 @@ Report new_report(const TensorFiles& files, const ReportOptions& options) {
   report.skipped = skipped_tensors(files, options.roles);
   report.watched = watched_in(files);
   report.total.name = "total";
-  report.total.summary = empty_summary(error_columns(options));
   return report;
 }
 
@@ -165,23 +164,23 @@ void ReportBuilder::add(RangeSummary summary) {
                       .advice_format = {},
                       .advice_interval = {},
                       .advice = {}};
-  analyse(tensor, report_.options);
+  fill_figures(tensor, report_.options);
   tensor.at_floor = lies_at_floor(tensor, named, any_half_);
+  const bool is_kept = !run_ || !tensor.time;
+  if (is_kept || on_tensor_) fill_words(tensor, report_.options);
   if (on_tensor_) on_tensor_(tensor);
-  merge(report_.total.summary, tensor.summary);
   roles_.add(tensor, place);
   verdict_.add(tensor);
   report_.rows.push_back(row_of(tensor, file_, report_.options));
-  if (run_ && tensor.time) {
+  if (is_kept) {
+    report_.tensors.push_back(std::move(tensor));
+  } else {
     report_.rows.back().series = run_->series_of(place);
     run_->add(tensor, place);
-  } else {
-    report_.tensors.push_back(std::move(tensor));
   }
 }
 
 Report ReportBuilder::finish(const std::function<UpdateCounts(const UpdatePair&)>& count) {
-  analyse(report_.total, report_.options);
   roles_.finish(report_);
   report_.verdict = verdict_.finish(report_);
   report_.hint = time_hint(plan_.tensors);

@@ -38,6 +38,10 @@ struct TensorReport {
 /// Fills everything but name, file, role, time, dtype, shape and at_floor from the summary. Throws Error if the summary lacks one of
 /// error_columns(options).
 void analyse(TensorReport& tensor, const ReportOptions& options);
+/// The two steps of analyse(), for tensors of which nobody reads the words: all but loss_scale.reason and advice, then
+/// these, from the figures.
+void fill_figures(TensorReport& tensor, const ReportOptions& options);
+void fill_words(TensorReport& tensor, const ReportOptions& options);
 
 /// Returns a count of some of the summary's values with its shares of all values and of the finite
 /// non-zero ones.

@@ -25,9 +25,9 @@ double sqnr_target(std::optional<TensorRole> role, const ReportOptions& options)
   return kept ? options.target_weight_sqnr : options.target_sqnr;
 }
 
-TensorCost cost_at(const RangeSummary& s, const Format& format, const ScaleInterval& in_range,
-                   int scale_log2, double target_sqnr) {
-  const RoundingNoise noise = rounding_noise(s, format, scale_log2);
+TensorCost cost_at(const RoundingNoises& noises, const Format& format,
+                   const ScaleInterval& in_range, int scale_log2, double target_sqnr) {
+  const RoundingNoise noise = noises.at(format, scale_log2);
   const bool overflows = scale_log2 > in_range.max_log2;
   return {.fits = !overflows && scale_log2 >= in_range.min_log2 && noise.sqnr_db >= target_sqnr,
           .overflows = overflows,
@@ -38,10 +38,9 @@ TensorCost cost_at(const RangeSummary& s, const Format& format, const ScaleInter
 }
 
 /// The scales at which binary16 keeps the SQNR, too. It grows with the scale until values overflow.
-ScaleInterval serving_scales(const RangeSummary& s, ScaleInterval in_range, double target_sqnr) {
-  const auto serves = [&](int scale) {
-    return rounding_noise(s, binary16, scale).sqnr_db >= target_sqnr;
-  };
+ScaleInterval serving_scales(const RoundingNoises& noises, ScaleInterval in_range,
+                             double target_sqnr) {
+  const auto serves = [&](int scale) { return noises.at(binary16, scale).sqnr_db >= target_sqnr; };
   if (in_range.empty() || serves(in_range.min_log2)) return in_range;
   int low = in_range.min_log2, high = in_range.max_log2 + 1;  // low does not serve
   while (low + 1 < high) {
@@ -98,6 +97,7 @@ void VerdictSums::add(const TensorReport& tensor) {
     return;
   }
   const double target = sqnr_target(tensor.role, options_);
+  const RoundingNoises noises(s);
   Asked asked{.norm_log2 = 0.5 * to_scaled(tensor.norms.squares).log2(),
               .not_finite = s.nan + s.inf > 0,
               .at_floor = tensor.at_floor};
@@ -106,12 +106,12 @@ void VerdictSums::add(const TensorReport& tensor) {
     const ScaleInterval in_range = interval_of(s, format, options_.headroom, *tensor.tie);
     const ScaledBy by = scaled_by(format, tensor.role);
     if (by == ScaledBy::loss_scale) {
-      asked.loss_scales = serving_scales(s, in_range, target);
+      asked.loss_scales = serving_scales(noises, in_range, target);
       asked.costs[i] = no_cost;
       continue;
     }
     const int own = std::clamp(in_range.max_log2, lowest_scale_log2, highest_scale_log2);
-    asked.costs[i] = cost_at(s, format, in_range, by == ScaledBy::own ? own : 0, target);
+    asked.costs[i] = cost_at(noises, format, in_range, by == ScaledBy::own ? own : 0, target);
   }
   const auto [at, is_first] = roles_[role].try_emplace(key, asked);
   if (is_first) return;
@@ -195,7 +195,7 @@ RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
     if (!by_loss_scale) {
       of.cost = worst;
     } else if (of.scale_log2) {
-      const RangeSummary& all = sum_of(out.role, report);
+      const RoundingNoises all(sum_of(out.role, report));
       const ScaleInterval any{lowest_scale_log2, highest_scale_log2};
       of.cost = cost_at(all, format, any, *of.scale_log2, out.target_sqnr);
       of.cost->fits = of.failing == 0;
