@@ -246,7 +246,7 @@ void JointScale::add(JointScale other) {
     take_low(std::move(end));
   }
   for (OfWeights& of : other.at_floor_) {
-    if (other.is_negligible(of.squares_log2)) continue;
+    if (of.squares_log2 <= least) continue;
     of.squares_log2 = std::numeric_limits<double>::infinity();
     at_floor_.push_back(std::move(of));
   }
@@ -298,8 +298,9 @@ Negligible JointScale::negligible() const {
 AtFloor JointScale::at_floor() const {
   AtFloor out;
   const OfWeights* first = nullptr;
+  const double least = negligible_squares_log2();
   for (const OfWeights& of : at_floor_) {
-    if (is_negligible(of.squares_log2)) continue;
+    if (of.squares_log2 <= least) continue;
     ++out.tensors;
     if (first == nullptr || of.place < first->place) first = &of;
   }
