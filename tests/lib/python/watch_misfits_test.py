@@ -81,10 +81,12 @@ class Loops(CliCase):
         model = torch.nn.Linear(4, 2).bfloat16()
         masters = [p.detach().float() for p in model.parameters()]
         optimizer = torch.optim.SGD(masters, lr=0.1)
-        for named, told in ((model, True), ({"model": model, "master": torch.nn.ParameterList(map(torch.nn.Parameter, masters))}, False)):
+        both = {"model": model, "master": torch.nn.ParameterList(map(torch.nn.Parameter, masters))}
+        for named, told, given in ((model, True, [optimizer]), (model, True, []), (both, False, [optimizer])):
             if not told:
                 optimizer = torch.optim.SGD(named["master"].parameters(), lr=0.1)
-            with binade.torch.watch(named, optimizer, scaler=None, every=1) as w:
+                given = [optimizer]
+            with binade.torch.watch(named, *given, scaler=None, every=1) as w:
                 for _ in range(3):
                     model.zero_grad()
                     model(torch.ones(3, 4).bfloat16()).float().sum().backward()
@@ -93,7 +95,7 @@ class Loops(CliCase):
                             copy.grad = p.grad.float()
                     optimizer.step()
             self.assertEqual(len(w.windows), 3)
-            self.assertEqual([note.startswith("SGD holds none of the model's parameters, but tensors of FP32") for note in w.notes], [True] * told)
+            self.assertEqual(sum(note.startswith("SGD holds none of the model's parameters, but tensors of FP32") for note in w.notes), told)
 
     def test_what_cannot_be_counted_ends_no_training(self):
         def scale():

@@ -48,6 +48,25 @@ def living_optimizers(parameters):
     return [x for x in found if id(x) not in inner]
 
 
+def optimizers_of_copies(parameters):
+    """Returns the optimizers in the process that hold FP32 tensors of just the shapes that the parameters of fewer bytes have, as of
+    master copies made by hand."""
+    narrow = sorted(tuple(p.shape) for p in parameters if isinstance(p, torch.nn.Parameter) and p.element_size() < 4)
+    found = []
+    for x in living(torch.optim.Optimizer) if narrow else ():
+        held = [p for group in x.param_groups for p in group["params"]]
+        if all(p.dtype == torch.float32 for p in held) and sorted(tuple(p.shape) for p in held) == narrow:
+            found.append(x)
+    return found
+
+
+def copies_note(optimizer):
+    """Returns the note on an optimizer of master copies."""
+    return (f"{type(optimizer).__name__} holds none of the model's parameters, but tensors of FP32 of their shapes, as of master copies "
+            "made by hand: weights, their gradients, updates and states are not counted. To have them counted, "
+            'watch({"model": model, "master": torch.nn.ParameterList(copies)}, optimizer)')
+
+
 def passes_by():
     """Whether modules are being traced, compiled or transformed, so that there are no values to count."""
     return (is_compiling() or torch._C._get_tracing_state() is not None

@@ -10,7 +10,7 @@ import functools
 import torch
 
 from .. import _binade
-from ._attaching import living_optimizers, outer_of, takes_closure
+from ._attaching import copies_note, living_optimizers, optimizers_of_copies, outer_of, takes_closure
 from ._dead import unheld
 from ._eps import note_lost_eps
 from ._gaps import why_uncounted
@@ -88,6 +88,10 @@ class OptimizerHooks:
         """Looks for optimizers in the process that hold the models' parameters; repeated as long as there are none."""
         self._found = True
         found = living_optimizers(self._names.parts)
+        if not found:
+            found = optimizers_of_copies(self._names.held)
+            for one in found:
+                self.note(copies_note(one))
         self._searches = 0 if found else SEARCHES if not self._searches else self._searches - 1
         if found:
             self.note(f"{', '.join(type(one).__name__ for one in found)} {'were' if len(found) > 1 else 'was'} found")

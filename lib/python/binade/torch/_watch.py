@@ -9,7 +9,7 @@ import weakref
 import torch
 
 from .. import _binade
-from ._attaching import living_scalers, unwrapped_optimizer
+from ._attaching import copies_note, living_scalers, unwrapped_optimizer
 from ._dead import Learning
 from ._gaps import listed
 from ._hooks import Hooks
@@ -196,9 +196,7 @@ class Watch(Run):
                 narrow = {tuple(x.shape) for module in self._models.values() for x in module.parameters() if x.element_size() < 4}
                 if not all(tuple(x.shape) in narrow and x.dtype == torch.float32 for group in one.param_groups for x in group["params"]):
                     raise ValueError(f"optimizer: {type(one).__name__} holds none of the model's parameters")
-                self.notes.append(f"{type(one).__name__} holds none of the model's parameters, but tensors of FP32 of their shapes, as of "
-                                  "master copies made by hand: weights, their gradients, updates and states are not counted. To have them "
-                                  'counted, watch({"model": model, "master": torch.nn.ParameterList(copies)}, optimizer)')
+                self.notes.append(copies_note(one))
 
     def stop(self):
         """Removes all hooks and keeps what was counted. A step that is not over does not count."""
