@@ -236,7 +236,7 @@ std::vector<Scenario> make_scenarios() {
       {"step again after update",
        {zero_grad, forward, backward, step, update, step},
        "",
-       "unscale_after_update"},
+       "double_step"},
       {"no zero_grad",
        {zero_grad, forward, backward, step, update, forward, backward, step, update},
        "",

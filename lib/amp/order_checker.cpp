@@ -16,13 +16,12 @@ struct Rule {
 };
 
 /// Names and messages of the mistakes, in the order of OrderMistake.
-constexpr std::array<Rule, 16> rules{{
+constexpr std::array<Rule, 17> rules{{
     {"clip_before_unscale",
      "clips scaled gradients: the effective threshold is threshold / scale; call unscale_ before"},
     {"missing_update",
-     "a new iteration without update(): the scale stands still and unscale_ or step raises; call "
-     "update() "
-     "once after every step, also after a skipped one"},
+     "begins a new iteration without update(): the scale stands still and unscale_ or step raises; "
+     "call update() once after every step, also after a skipped one"},
     {"double_unscale", "divides by the scale twice; call unscale_ once between update() and step"},
     {"unscale_after_step",
      "unscales after step has done so; call unscale_ before step or not at all"},
@@ -39,14 +38,17 @@ constexpr std::array<Rule, 16> rules{{
      "adds scaled gradients to unscaled ones by a backward pass after unscale_; accumulate first, "
      "unscale once before step"},
     {"unscale_after_update",
-     "these gradients were made with the scale before update() and are divided by the one after "
-     "it; step "
+     "divides gradients that were made with the scale before update() by the one after it; step "
      "every optimizer before update()"},
+    {"update_after_unscale",
+     "divides by the scale a second time, since update() before step forgets that unscale_ has "
+     "divided; step every optimizer before update()"},
     {"backward_over_update",
      "adds gradients of two scales; call update() only after the last of the accumulated backward "
      "passes"},
     {"backward_without_forward",
-     "no forward pass since update(); run forward under the loss scaler first"},
+     "runs backward without a forward pass since update(); run forward under the loss scaler "
+     "first"},
     {"backward_without_scale",
      "divides gradients by a scale that their loss was not multiplied by; call backward on what "
      "scale(loss) returns"},
@@ -106,7 +108,13 @@ void OrderChecker::judge_gradients(std::uint64_t optimizer, OrderMistake without
   } else if (last_scaled_ <= state.zeroed) {
     report(OrderMistake::backward_without_scale, optimizer, found);
   } else if (backwards_ == backwards_at_update_) {
-    report(OrderMistake::unscale_after_update, optimizer, found);
+    const bool steps_again =
+        without_backward == OrderMistake::step_without_backward && state.last_step == backwards_;
+    const bool is_divided = state.last_division == backwards_;
+    report(steps_again  ? OrderMistake::double_step
+           : is_divided ? OrderMistake::update_after_unscale
+                        : OrderMistake::unscale_after_update,
+           optimizer, found);
   } else if (state.last_step > state.zeroed) {
     report(OrderMistake::backward_without_zero_grad, optimizer, found);
   } else if (state.zeroed < backwards_at_update_) {
@@ -128,7 +136,7 @@ void OrderChecker::on_unscale(std::uint64_t optimizer, std::vector<OrderFinding>
     judge_gradients(optimizer, OrderMistake::unscale_without_backward, found);
     if (backwards_ == state.zeroed) return;
   }
-  state.unscaled = backwards_;
+  state.unscaled = state.last_division = backwards_;
 }
 
 void OrderChecker::on_clip(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
@@ -148,7 +156,7 @@ void OrderChecker::on_step(std::uint64_t optimizer, std::vector<OrderFinding>& f
            found);
   } else if (state.unscaled < 0) {
     judge_gradients(optimizer, OrderMistake::step_without_backward, found);
-    state.unscaled = backwards_;
+    state.unscaled = state.last_division = backwards_;
   } else if (state.zeroed >= state.unscaled) {
     // The gradients were unscaled before the last zero_grad, so in the iteration before.
     report(OrderMistake::missing_update, optimizer, found);

@@ -37,6 +37,7 @@ enum class OrderMistake : std::uint8_t {
   update_without_step,
   backward_after_unscale,  ///< adds scaled gradients to unscaled ones
   unscale_after_update,    ///< divides by another scale than the loss was multiplied by
+  update_after_unscale,    ///< divides by the scale twice, since update() forgets the unscaling
   backward_over_update,    ///< adds gradients of two scales
   backward_without_forward,
   backward_without_scale,      ///< divides by a scale that the loss was not multiplied by
@@ -69,7 +70,8 @@ class OrderChecker {
   struct PerOptimizer {
     std::int64_t zeroed = 0;
     std::int64_t unscaled = -1, stepped = -1;  ///< since the last update
-    std::int64_t last_step = -1;               ///< since the beginning
+    std::int64_t last_step = -1,
+                 last_division = -1;  ///< since the beginning; a division by the scale
   };
 
   void report(OrderMistake mistake, std::uint64_t optimizer, std::vector<OrderFinding>& found);

@@ -31,9 +31,9 @@ void run_merge(const MergeArguments& arguments) {
   Report report;
   {
     ProgressLine line;
-    report = parts.report(
-        [&writer](const TensorReport& tensor) { writer.add(tensor); },
-        [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); });
+    report = parts.report(writer.sink(), [&line](std::uint64_t done, std::uint64_t total) {
+      line.update(done, total);
+    });
   }
   writer.write(report);
 }

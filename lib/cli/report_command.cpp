@@ -73,15 +73,18 @@ void make_whole(const ReportArguments& arguments, const std::vector<std::string>
   const ReportInputs inputs = open_inputs(files, options);
   ReportWriter writer(arguments.outputs, inputs.options);
   std::size_t of_f32 = 0;
-  const auto take = [&](const TensorReport& tensor) {
-    of_f32 += tensor.dtype == "F32" ? 1 : 0;
-    writer.add(tensor);
-  };
+  TensorSink sink = writer.sink();
+  if (device != nullptr) {
+    sink = [&of_f32, write = std::move(sink)](const TensorReport& tensor) {
+      of_f32 += tensor.dtype == "F32" ? 1 : 0;
+      if (write) write(tensor);
+    };
+  }
   const Report report = [&] {
     ProgressLine line;
     return read_report(
         inputs, [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
-        device, take);
+        device, sink);
   }();
   writer.write(report, device == nullptr
                            ? ""

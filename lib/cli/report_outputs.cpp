@@ -127,8 +127,12 @@ ReportWriter::ReportWriter(const ReportOutputs& outputs, const ReportOptions& op
     : outputs_(outputs), options_(options), spools_(std::make_unique<Spools>(outputs, options)) {}
 ReportWriter::~ReportWriter() = default;
 
+TensorSink ReportWriter::sink() {
+  if (outputs_.json.empty() && outputs_.csv.empty()) return {};
+  return [this](const TensorReport& tensor) { add(tensor); };
+}
+
 void ReportWriter::add(const TensorReport& tensor) {
-  if (outputs_.json.empty() && outputs_.csv.empty()) return;
   const nlohmann::ordered_json json = tensor_json(tensor, options_);
   if (!outputs_.json.empty()) spools_->json.add(json);
   if (!outputs_.csv.empty()) spools_->csv.add(spools_->lines.line(json));

@@ -41,13 +41,15 @@ class ReportWriter {
   ReportWriter(const ReportWriter&) = delete;
   ReportWriter& operator=(const ReportWriter&) = delete;
 
-  /// Takes the next tensor of the report, in the report's order.
-  void add(const TensorReport& tensor);
-  /// Writes all outputs, after add() took every tensor. `note` is printed after the text.
+  /// Returns what takes each tensor of the report, in the report's order; an empty function if no output needs them.
+  TensorSink sink();
+  /// Writes all outputs, after the sink took every tensor. `note` is printed after the text.
   void write(const Report& report, const std::string& note = "");
 
  private:
   struct Spools;
+  void add(const TensorReport& tensor);
+
   const ReportOutputs& outputs_;
   const ReportOptions& options_;
   std::unique_ptr<Spools> spools_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Quantized tensors whose scales are tensors beside them: the codes of an FP8 checkpoint and weight_scale_inv, the blocks of
-// MX and NVFP4 with one or two scales, qweight with scales and qzeros of GPTQ and AWQ, the states of bitsandbytes. Read by
+// MX and NVFP4 with one or two scales, qweight with scales and qzeros of GPTQ and AWQ, q_weight and q_scale of EXL2, weight._data and
+// weight._scale of optimum-quanto, MLX's packed weight with scales and biases, bitsandbytes' weights and optimizers. Read by
 // themselves the codes are no values, and the scales are no weights. Nothing here decodes them; who reads a file of tensors
 // asks which these are, by their names and dtypes.
 #pragma once

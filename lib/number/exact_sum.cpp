@@ -19,7 +19,9 @@ using Limbs = std::array<std::uint64_t, ExactSum::size>;
 using ConstLimbs = std::span<const std::uint64_t>;
 
 int highest_bit(ConstLimbs limbs) {
-  for (std::size_t i = limbs.size(); i-- > 0;) {
+  std::size_t i = limbs.size();
+  while (i >= 4 && (limbs[i - 1] | limbs[i - 2] | limbs[i - 3] | limbs[i - 4]) == 0) i -= 4;
+  while (i-- > 0) {
     if (limbs[i] != 0) return static_cast<int>(64 * i) + bit_width(limbs[i]) - 1;
   }
   return -1;
@@ -88,8 +90,29 @@ struct Root {
   int exponent;
 };
 
+/// Compares a with b·x² if the leading 64 bits A, B and S of a, b and x² decide, else returns nothing. In one unit
+/// A·2^d <= a < (A + 1)·2^d and B·S <= b·x² < B·S + B + S + 1, where 2^63 <= A, B and 2^62 <= S.
+std::optional<std::strong_ordering> compare_leading(const Limbs& a, const Limbs& b, const Root& x) {
+  const int top_a = highest_bit(a);
+  const int top_b = highest_bit(b);
+  const std::uint64_t high_b = leading_bits(b, top_b);
+  const int shift = 64 - bit_width(x.m);
+  const std::uint64_t m = x.m << shift;
+  const auto square = static_cast<std::uint64_t>((static_cast<uint128>(m) * m) >> 64);
+  const int d = top_a - top_b - 2 * (x.exponent - shift) - 64;
+  if (d > 64) return std::strong_ordering::greater;  // 2^128 <= a
+  if (d < 62) return std::strong_ordering::less;     // a < 2^125
+  const uint128 low = static_cast<uint128>(leading_bits(a, top_a)) << d;
+  const uint128 product = static_cast<uint128>(high_b) * square;
+  const uint128 within = static_cast<uint128>(high_b) + square + 1;
+  if (low >= product && low - product >= within) return std::strong_ordering::greater;
+  if (low < product && product - low >= uint128{1} << d) return std::strong_ordering::less;
+  return std::nullopt;
+}
+
 /// Compares sqrt(a/b) with x by comparing a with b·x². None of them is zero.
 std::strong_ordering compare_squares(const Limbs& a, const Limbs& b, const Root& x) {
+  if (const auto decided = compare_leading(a, b, x)) return *decided;
   const uint128 square = static_cast<uint128>(x.m) * x.m;
   std::array<std::uint64_t, ExactSum::size + 2> product{};
   for (std::size_t j = 0; j < 2; ++j) {
@@ -147,7 +170,8 @@ int lowest_limb(const Limbs& limbs) {
 }  // namespace
 
 bool ExactSum::is_zero() const {
-  return std::ranges::all_of(limbs, [](std::uint64_t limb) { return limb == 0; });
+  constexpr ExactSum zero;
+  return *this == zero;
 }
 
 void ExactSum::add(uint128 value, int exponent) {
@@ -164,15 +188,16 @@ void ExactSum::add(const std::array<std::uint64_t, 3>& value, int exponent) {
   assert(position >= 0);
   auto i = static_cast<std::size_t>(position / 64);
   const int low_bits = position % 64;
-  const auto piece = [&value, low_bits](std::size_t k) {  // the shifted value spans four limbs
-    const std::uint64_t own = k < 3 ? value[k] << low_bits : 0;
-    return k > 0 && low_bits != 0 ? own | value[k - 1] >> (64 - low_bits) : own;
-  };
-  std::uint64_t carry = 0;
-  for (std::size_t k = 0; i < size && (k < 4 || carry != 0); ++i, ++k) {
-    const uint128 sum = static_cast<uint128>(limbs[i]) + (k < 4 ? piece(k) : 0) + carry;
-    limbs[i] = static_cast<std::uint64_t>(sum);
+  std::uint64_t carry = 0;  // with the bits that are shifted out of a limb
+  for (const std::uint64_t limb : value) {
+    if (i == size) break;
+    const uint128 sum = (static_cast<uint128>(limb) << low_bits) + carry + limbs[i];
+    limbs[i++] = static_cast<std::uint64_t>(sum);
     carry = static_cast<std::uint64_t>(sum >> 64);
+  }
+  for (; carry != 0 && i < size; ++i) {
+    limbs[i] += carry;
+    carry = limbs[i] < carry ? 1 : 0;
   }
   assert(carry == 0);
 }
@@ -186,11 +211,18 @@ void ExactSum::add_product(uint128 a, std::uint64_t b, int exponent) {
 }
 
 ExactSum& ExactSum::operator+=(const ExactSum& other) {
+  constexpr std::size_t group = 8;  // most groups of limbs are zeros
+  static_assert(size % group == 0);
   std::uint64_t carry = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    const uint128 sum = static_cast<uint128>(limbs[i]) + other.limbs[i] + carry;
-    limbs[i] = static_cast<std::uint64_t>(sum);
-    carry = static_cast<std::uint64_t>(sum >> 64);
+  for (std::size_t first = 0; first < size; first += group) {
+    std::uint64_t any = carry;
+    for (std::size_t k = 0; k < group; ++k) any |= other.limbs[first + k];
+    if (any == 0) continue;
+    for (std::size_t i = first; i < first + group; ++i) {
+      const uint128 sum = static_cast<uint128>(limbs[i]) + other.limbs[i] + carry;
+      limbs[i] = static_cast<std::uint64_t>(sum);
+      carry = static_cast<std::uint64_t>(sum >> 64);
+    }
   }
   return *this;
 }
@@ -220,10 +252,9 @@ ExactSum shifted_right(const ExactSum& a, int n) {
 ScaledDouble to_scaled(const ExactSum& a) {
   const int top = highest_bit(a.limbs);
   if (top < 0) return {};
-  std::uint64_t bits = 0;
-  for (int i = 0; i < 54; ++i) bits = bits << 1 | (bit(a.limbs, top - i) ? 1 : 0);
-  const bool sticky = top >= 54 && any_below(a.limbs, top - 53);
-  return rounded(bits << 1 | (sticky ? 1 : 0), top + ExactSum::unit_exponent);
+  const std::uint64_t bits = leading_bits(a.limbs, top);
+  const bool sticky = (bits & 1023) != 0 || (top > 63 && any_below(a.limbs, top - 63));
+  return rounded(bits >> 10 << 1 | (sticky ? 1 : 0), top + ExactSum::unit_exponent);
 }
 
 ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {

@@ -312,7 +312,8 @@ void add_report(nb::module_& m) {
     target_loss of its L2 norm), recommended_log2 (from -126 to 127, since scales are kept in FP32; None if values overflow at
     all of these), lost_l2_at_recommended (a share), free_binades (by how many the largest value may grow there), over_run (how near
     the steps of a run come to overflow), negligible and first_negligible (gradients of weights that rounding may have left of
-    zero, which set no end), binding_min and binding_max (the tensors that set the ends), reason and
+    zero, which set no end), at_floor and first_at_floor (gradients of which the smaller values are zero already; with any, s_min_log2
+    is that of what is left), binding_min and binding_max (the tensors that set the ends), reason and
     basis (sentences). Raises as report() does.
 
     >>> import numpy as np

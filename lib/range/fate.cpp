@@ -94,6 +94,20 @@ void require_column(const RangeSummary& summary, std::size_t column) {
               std::to_string(all) + " columns; count the values with this one");
 }
 
+/// Returns the largest k such that x·2^k does not overflow. The cuts are those of the format.
+int largest_scale(const Placed& x, const Format& format, const Cuts& cuts) {
+  const bool over = segment_of(x.significand) >= cuts.overflow;
+  return format.emax() - x.exponent - (over ? 1 : 0);
+}
+
+/// Returns whether no value becomes zero or overflows. There is one that is finite and not zero.
+bool keeps_all(const RangeSummary& s, const Format& format, const Cuts& cuts, int scale_log2) {
+  const int tie = format.emin() - format.precision - scale_log2;
+  const bool to_zero = s.smallest.exponent < tie ||
+                       (s.smallest.exponent == tie && segment_of(s.smallest.significand) == 0);
+  return !to_zero && largest_scale(s.largest, format, cuts) >= scale_log2;
+}
+
 ExactSum largest_finite(const Format& f, int scale_log2, std::uint64_t count) {
   ExactSum out;
   out.add(static_cast<uint128>(f.max_significand()) * count,
@@ -104,7 +118,9 @@ ExactSum largest_finite(const Format& f, int scale_log2, std::uint64_t count) {
 }  // namespace
 
 Cuts cuts_of(const Format& format) {
-  if (segments_serve(format)) return make_cuts(format);
+  const bool is_row =
+      std::ranges::find(report_formats, format, &NamedFormat::format) != report_formats.end();
+  if (is_row || segments_serve(format)) return make_cuts(format);
   throw Error((is_valid(format) ? spec_of(format) : "an invalid format") +
               ": a summary does not keep its values apart where their fate changes; give binary16, "
               "bfloat16, tf32, e5m2 or e4m3, or count with quantize()");
@@ -157,8 +173,11 @@ Masses masses(const RangeSummary& summary, const Format& format, int scale_log2)
 
 std::optional<Losses> losses(const RangeSummary& summary, const Norms& of, const Format& format,
                              int scale_log2) {
-  const Masses m = masses(summary, format, scale_log2);
+  const Cuts cuts = cuts_of(format);
+  require_fate_log2("scale_log2", scale_log2);
   if (summary.nonzero() == 0) return std::nullopt;
+  if (keeps_all(summary, format, cuts, scale_log2)) return Losses{};
+  const Masses m = masses(summary, format, scale_log2);
   return Losses{share_of(m.lost_l1, of.l1), root_share_of(m.lost_squares, of.squares),
                 share_of(m.clipped_l1, of.l1)};
 }
@@ -200,16 +219,6 @@ std::optional<double> sqnr_db(const RangeSummary& summary, const Norms& of, std:
 std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column) {
   return sqnr_db(summary, norms(summary), column);
 }
-
-namespace {
-
-/// Returns the largest k such that x·2^k does not overflow. The cuts are those of the format.
-int largest_scale(const Placed& x, const Format& format, const Cuts& cuts) {
-  const bool over = segment_of(x.significand) >= cuts.overflow;
-  return format.emax() - x.exponent - (over ? 1 : 0);
-}
-
-}  // namespace
 
 std::optional<int> headroom(const RangeSummary& summary, const Format& format) {
   const Cuts cuts = cuts_of(format);

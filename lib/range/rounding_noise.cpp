@@ -20,45 +20,42 @@ namespace binade {
 namespace {
 
 constexpr double decibels_per_bit = 3.0102999566398120;  // 10 log10(2)
+constexpr double ulp_of_one = std::numeric_limits<double>::epsilon();
+static_assert(summary_fraction_bits == std::numeric_limits<double>::digits - 1);
 
-double rounded(const SquareSum& x) {
-  return std::ldexp(static_cast<double>(x.limbs[2]), 128) +
-         std::ldexp(static_cast<double>(x.limbs[1]), 64) + static_cast<double>(x.limbs[0]);
+/// The sum of squares of a row whose power of two is `unit`.
+double squares_of(const BinadeRow& row, double unit) {
+  const std::array<std::uint64_t, 3>& limbs = row.squares.limbs;
+  const double sum = static_cast<double>(limbs[2]) * 0x1p128 +
+                     static_cast<double>(limbs[1]) * 0x1p64 + static_cast<double>(limbs[0]);
+  return sum * ulp_of_one * ulp_of_one * unit * unit;
 }
 
-/// Counts and sums of some values of one binade.
-struct Moments {
-  double count = 0, sum = 0, squares = 0;
-
-  /// The sum of (x - at)², not below zero.
-  double around(double at) const { return std::max(0.0, squares - 2 * at * sum + count * at * at); }
-};
-
-/// The moments of a row in units of 2^top, without the values of the segments below `first`, of
+/// The moments of a row whose power of two is `unit`, without the values of the segments below `first`, of
 /// which only that of m = 1 (segment 0) may be left out.
-Moments moments_of(const BinadeRow& row, int exponent, int top, int first) {
-  Moments out{.squares =
-                  std::ldexp(rounded(row.squares), 2 * (exponent - top - summary_fraction_bits))};
+RoundingNoises::Moments moments_of(const BinadeRow& row, double unit, int first) {
+  RoundingNoises::Moments out{.squares = squares_of(row, unit)};
   for (auto s = static_cast<std::size_t>(first); s < segments; ++s) {
     out.count += static_cast<double>(row.count[s]);
     out.sum += static_cast<double>(row.sum[s]);
   }
-  out.sum = std::ldexp(out.sum, exponent - top - summary_fraction_bits);
-  if (first > 0) {
-    out.squares -= std::ldexp(static_cast<double>(row.count[0]), 2 * (exponent - top));
-  }
+  out.sum = out.sum * ulp_of_one * unit;
+  if (first > 0) out.squares -= static_cast<double>(row.count[0]) * unit * unit;
   return out;
 }
 
-/// The sum of squared errors of values whose neighbours in the format are q apart.
-double estimated_error(const Moments& of, double q) {
-  if (of.count == 0) return 0;
+RoundingNoises::Spread spread_of(const RoundingNoises::Moments& of) {
+  if (of.count == 0) return {};
   const double mean = of.sum / of.count;
-  const double spread = of.around(mean) / of.count;
+  return {of.count, mean, of.around(mean) / of.count};
+}
+
+/// The sum of squared errors of values whose neighbours in the format are q apart.
+double estimated_error(const RoundingNoises::Spread& of, double q) {
   // Spread by less than a seventh of q they mostly have one nearest number, that of their mean.
-  if (48 * spread < q * q) {
-    const double off = std::remainder(mean, q);
-    return of.count * (off * off + spread);
+  if (48 * of.variance < q * q) {
+    const double off = std::remainder(of.mean, q);
+    return of.count * (off * off + of.variance);
   }
   return of.count * q * q / 12;
 }
@@ -71,13 +68,13 @@ int last_bit(const Format& f, int scale_log2, int exponent) {
 /// Returns the sum of squared errors of a column that has the same error in every binade.
 std::optional<ExactSum> summed_error(const RangeSummary& s, const Format& format, int scale_log2) {
   const auto serves = [&](const ErrorColumn& column) {
-    const std::optional<int> room = headroom(s, column.format);
-    return *room >= column.scale_log2 && std::ranges::all_of(s.binades, [&](const auto& row) {
+    const auto is_alike = [&](const auto& row) {
       return last_bit(column.format, column.scale_log2, row.first) ==
              last_bit(format, scale_log2, row.first);
-    });
+    };
+    return std::ranges::all_of(s.binades, is_alike) &&
+           *headroom(s, column.format) >= column.scale_log2;
   };
-  if (*headroom(s, format) < scale_log2) return {};
   const auto at = std::ranges::find_if(s.columns, serves);
   if (at == s.columns.end()) return {};
   return total_squared_error(s, static_cast<std::size_t>(at - s.columns.begin()));
@@ -85,67 +82,89 @@ std::optional<ExactSum> summed_error(const RangeSummary& s, const Format& format
 
 }  // namespace
 
-RoundingNoise rounding_noise(const RangeSummary& s, const Format& f, int scale_log2) {
-  static_cast<void>(cuts_of(f));
-  const int top = s.largest.exponent;
+double RoundingNoises::Moments::around(double at) const {
+  return std::max(0.0, squares - 2 * at * sum + count * at * at);
+}
+
+RoundingNoises::RoundingNoises(const RangeSummary& summary) : summary_(summary) {
+  rows_.reserve(summary.binades.size());
+  for (const auto& [exponent, row] : summary.binades) {
+    const double unit = std::ldexp(1.0, exponent - summary.largest.exponent);
+    const Moments rest = moments_of(row, unit, 1);
+    rows_.push_back({exponent, &row, unit, static_cast<double>(row.total()), squares_of(row, unit),
+                     rest, spread_of(rest)});
+    signal_ += rows_.back().squares;
+  }
+  signal_log2_ = std::log2(signal_) + 2 * summary.largest.exponent;
+}
+
+double RoundingNoises::estimated_noise(const Format& f, int scale_log2) const {
+  const int top = summary_.largest.exponent;
   const int tie = f.emin() - f.precision;
   const int to_units = -scale_log2 - top;
   const double max =
       std::ldexp(static_cast<double>(f.max_significand()), f.emax() - f.fraction_bits() + to_units);
-  const int over = cuts_of(f).overflow;
-  double signal = 0, zeros = 0, lost = 0, noise = 0;
-  for (const auto& [exponent, row] : s.binades) {
-    const int e = exponent + scale_log2;
-    const Moments all = moments_of(row, exponent, top, 0);
-    signal += all.squares;
+  const double least = std::ldexp(1.0, f.emin() - f.fraction_bits() + to_units);
+  const double ulp = std::ldexp(1.0, -f.fraction_bits());
+  double noise = 0;
+  for (const Row& row : rows_) {
+    const int e = row.exponent + scale_log2;
+    const double q = e < f.emin() ? least : row.unit * ulp;
     if (e > f.emax()) {
-      noise += all.around(max);
-      continue;
-    }
-    if (e < tie) {
-      zeros += all.count;
-      lost += all.squares;
-      noise += all.squares;
-      continue;
-    }
-    Moments rest = moments_of(row, exponent, top, 1);
-    const double q = std::ldexp(1.0, std::max(e, f.emin()) - f.fraction_bits() + to_units);
-    if (e == tie) {
-      zeros += all.count - rest.count;
-      lost += all.squares - rest.squares;
-      noise += all.squares - rest.squares + rest.around(q);
-      continue;
-    }
-    if (e == f.emax()) {  // what overflows lies between the tie and the next binade
+      noise += moments_of(*row.counts, row.unit, 0).around(max);
+    } else if (e < tie) {
+      noise += row.squares;
+    } else if (e == tie) {
+      noise += row.squares - row.rest.squares + row.rest.around(q);
+    } else if (e == f.emax()) {  // what overflows lies between the tie and the next binade
       double count = 0, sum = 0;
-      for (auto i = static_cast<std::size_t>(over); i < segments; ++i) {
-        count += static_cast<double>(row.count[i]);
-        sum += std::ldexp(static_cast<double>(row.sum[i]), exponent - top - summary_fraction_bits);
+      for (auto i = static_cast<std::size_t>(cuts_of(f).overflow); i < segments; ++i) {
+        count += static_cast<double>(row.counts->count[i]);
+        sum += static_cast<double>(row.counts->sum[i]) * ulp_of_one * row.unit;
       }
       const double mean = count > 0 ? sum / count : 0;
       noise += count * (mean - max) * (mean - max);
-      rest = {rest.count - count, rest.sum - sum,
-              std::max(0.0, rest.squares - count * mean * mean)};
+      noise += estimated_error(spread_of({row.rest.count - count, row.rest.sum - sum,
+                                          std::max(0.0, row.rest.squares - count * mean * mean)}),
+                               q);
+    } else {
+      noise += estimated_error(row.spread, q);
     }
-    noise += estimated_error(rest, q);
   }
-  RoundingNoise out{.lost_l2 = std::sqrt(lost / signal),
-                    .to_zero = zeros / static_cast<double>(s.nonzero())};
-  const double signal_bits = std::log2(signal) + 2 * top;
-  double noise_bits = std::log2(noise) + 2 * top;
-  if (s.smallest == s.largest && *headroom(s, f) >= scale_log2) {
+  return std::log2(noise) + 2 * top;
+}
+
+RoundingNoise RoundingNoises::at(const Format& f, int scale_log2) const {
+  const RangeSummary& s = summary_;
+  const bool saturates = *headroom(s, f) < scale_log2;
+  const int tie = f.emin() - f.precision - scale_log2;
+  double zeros = 0, lost = 0;
+  for (const Row& row : rows_) {
+    if (row.exponent > tie) break;
+    const bool all = row.exponent < tie;
+    zeros += row.count - (all ? 0 : row.rest.count);
+    lost += row.squares - (all ? 0 : row.rest.squares);
+  }
+  RoundingNoise out{.lost_l2 = std::sqrt(lost / signal_),
+                    .to_zero = zeros / static_cast<double>(s.nonzero()),
+                    .estimated = false};
+  double noise_log2 = 0;
+  if (s.smallest == s.largest && !saturates) {
+    const int top = s.largest.exponent;
     const ErrorRule rule = error_rule({f, scale_log2}, top, summary_fraction_bits + 1);
     const auto error = static_cast<double>(rule.error(s.largest.significand));
-    noise_bits = std::log2(static_cast<double>(s.nonzero())) +
+    noise_log2 = std::log2(static_cast<double>(s.nonzero())) +
                  2 * (std::log2(error) + top - summary_fraction_bits);
-    out.estimated = false;
-  } else if (const std::optional<ExactSum> error = summed_error(s, f, scale_log2)) {
-    noise_bits = to_scaled(*error).log2();
-    out.estimated = false;
+  } else if (const std::optional<ExactSum> error =
+                 saturates ? std::nullopt : summed_error(s, f, scale_log2)) {
+    noise_log2 = to_scaled(*error).log2();
+  } else {
+    noise_log2 = estimated_noise(f, scale_log2);
+    out.estimated = true;
   }
-  const bool none = std::isinf(noise_bits) && noise_bits < 0;
+  const bool none = std::isinf(noise_log2) && noise_log2 < 0;
   out.sqnr_db = none ? std::numeric_limits<double>::infinity()
-                     : decibels_per_bit * (signal_bits - noise_bits);
+                     : decibels_per_bit * (signal_log2_ - noise_log2);
   return out;
 }
 

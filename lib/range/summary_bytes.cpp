@@ -163,29 +163,46 @@ std::array<std::uint64_t, segments + 1> segment_ends() {
           2 * unit};
 }
 
+/// Returns the product of two integers, limbs lowest first.
+template <std::size_t m, std::size_t n>
+std::array<std::uint64_t, m + n> product(const std::array<std::uint64_t, m>& a,
+                                         const std::array<std::uint64_t, n>& b) {
+  std::array<std::uint64_t, m + n> out{};
+  for (std::size_t i = 0; i < m; ++i) {
+    std::uint64_t carry = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      const uint128 sum = static_cast<uint128>(a[i]) * b[j] + out[i + j] + carry;
+      out[i + j] = static_cast<std::uint64_t>(sum);
+      carry = static_cast<std::uint64_t>(sum >> 64);
+    }
+    out[i + n] = carry;
+  }
+  return out;
+}
+
+/// Returns whether a is at most b, both of as many limbs, lowest first.
+template <std::size_t n>
+bool is_at_most(const std::array<std::uint64_t, n>& a, const std::array<std::uint64_t, n>& b) {
+  return !std::lexicographical_compare(b.rbegin(), b.rend(), a.rbegin(), a.rend());
+}
+
 /// Returns whether values of a binade may have these counts, sums and squares, as far as
 /// inequalities can say.
 bool is_possible(const BinadeRow& row) {
   const auto ends = segment_ends();
   std::uint64_t values = 0;
   uint128 sum = 0;
-  ExactSum most_squares;
+  SquareSum most_squares;
   for (std::size_t s = 0; s < segments; ++s) {
     const uint128 n = row.count[s];
     if (__builtin_add_overflow(values, row.count[s], &values)) return false;
     if (row.sum[s] < n * ends[s] || row.sum[s] > n * (ends[s + 1] - 1)) return false;
     sum += row.sum[s];
-    most_squares.add_product(row.sum[s], ends[s + 1] - 1, 0);  // m² <= m·(the largest m)
+    most_squares.add_product(row.sum[s], ends[s + 1] - 1);  // m² <= m·(the largest m)
   }
-  ExactSum squares, times_values, squared_sum;
-  squares.add(row.squares.limbs, 0);
-  for (std::size_t i = 0; i < row.squares.limbs.size(); ++i) {
-    times_values.add_product(row.squares.limbs[i], values, 64 * static_cast<int>(i));
-  }
-  squared_sum.add_product(sum, static_cast<std::uint64_t>(sum), 0);
-  squared_sum.add_product(sum, static_cast<std::uint64_t>(sum >> 64), 64);
-  return values > 0 && compare(squares, most_squares) <= 0 &&
-         compare(squared_sum, times_values) <= 0;
+  const std::array limbs{static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64)};
+  return values > 0 && is_at_most(row.squares.limbs, most_squares.limbs) &&
+         is_at_most(product(limbs, limbs), product(row.squares.limbs, std::array{values}));
 }
 
 int first_segment(const BinadeRow& row) {

@@ -21,6 +21,10 @@ constexpr std::size_t most_dimensions = 64;
 void require(bool holds, const std::string& problem) {
   if (!holds) throw Error("a counted run: " + problem);
 }
+/// The same of what has a name, which there are very many of.
+void require(bool holds, const std::string& name, const char* problem) {
+  if (!holds) throw Error("a counted run: " + printable(name) + problem);
+}
 
 void check_windows(const Watched& watched) {
   require(watched.every > 0, "every 0th step");
@@ -48,14 +52,14 @@ class PlacesInRun {
   }
   void add(std::uint64_t step, const std::string& layer, std::size_t role, const std::string& name,
            std::uint64_t values) {
-    require(firsts_.contains(step), printable(name) + " is of no window");
-    require(step >= step_, printable(name) + " comes after a later step");
+    require(firsts_.contains(step), name, " is of no window");
+    require(step >= step_, name, " comes after a later step");
     if (step > step_) here_.clear();
     step_ = step;
-    require(!layer.empty(), printable(name) + " is of no layer");
-    require(here_.emplace(layer, role).second, printable(name) + " is there twice");
-    require(!__builtin_add_overflow(values_, values, &values_),
-            "2^64 values or more with " + printable(name));
+    require(!layer.empty(), name, " is of no layer");
+    require(here_.emplace(layer, role).second, name, " is there twice");
+    require(!__builtin_add_overflow(values_, values, &values_), name,
+            ": with it there are 2^64 values or more");
   }
 
  private:
@@ -80,10 +84,10 @@ void check_run(const CountedRun& run) {
     const auto& [step, layer, role] = tensor.time;
     const std::string name = run_tensor_name(tensor);
     tensors.add(step, layer, static_cast<std::size_t>(role), name, tensor.values);
-    require(reason_to_skip(tensor.dtype).empty(), printable(name) + " is of no floating dtype");
+    require(reason_to_skip(tensor.dtype).empty(), name, " is of no floating dtype");
     const bool fits = !tensor.shape || (tensor.shape->size() <= most_dimensions &&
                                         extent(*tensor.shape, tensor.dtype).has_value());
-    require(fits, printable(name) + " has a shape that no tensor has");
+    require(fits, name, " has a shape that no tensor has");
   }
   for (const RunUpdates& of : run.updates) {
     updates.add(of.step, of.layer, 0,

@@ -113,6 +113,13 @@ struct Negligible {
   double share = 0;  ///< the largest of their shares of the L2 norm of all gradients of weights
 };
 
+/// Gradients so near the smallest subnormal of what a run held them in that what was smaller, and is zero, may matter
+/// (held_floor.h).
+struct AtFloor {
+  std::size_t tensors = 0;
+  std::string first;
+};
+
 /// The recommended loss scale for a format, and the reasons for it.
 struct LossScale {
   std::string format = {};  ///< name
@@ -137,6 +144,8 @@ struct LossScale {
   /// empty.
   std::string basis = {};
   Negligible negligible = {};  ///< only of several tensors
+  /// Only of several tensors. If there are any, the lower end of the interval is that of what is left of them.
+  AtFloor at_floor = {};
   /// Of several tensors: how many of them have a scale of their own that serves, and how many values
   /// that are finite and not zero.
   std::size_t served = 0, scaled = 0;

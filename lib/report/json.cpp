@@ -226,6 +226,8 @@ Json joint_scale_json(const LossScale& s) {
   scale["tensors"] = s.scaled;
   scale["negligible"] = s.negligible.tensors;
   scale["first_negligible"] = name_or_null(s.negligible.first);
+  scale["at_floor"] = s.at_floor.tensors;
+  scale["first_at_floor"] = name_or_null(s.at_floor.first);
   scale["over_run"] = nullptr;
   if (s.over_run) {
     scale["over_run"] = {{"steps", s.over_run->steps},

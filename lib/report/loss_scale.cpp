@@ -65,13 +65,14 @@ std::string shown_name(const JointScale::End& end, bool shares_name) {
 
 /// Explains what sets the ends of a non-empty interval: a tensor, whose name is given, or the range of possible scales.
 std::string served_words(const ScaleInterval& serves, const std::string& high,
-                         const std::string& low, const ReportOptions& options) {
+                         const std::string& low, bool any_at_floor, const ReportOptions& options) {
   const std::string above =
       serves.max_log2 == highest_scale_log2
           ? fmt::format("{}, binary32's largest scale, keeps every value {}.",
                         power_of_two(serves.max_log2), kept_free(options))
           : fmt::format("{} is the largest scale that keeps every value {}; {} sets it.",
                         power_of_two(serves.max_log2), kept_free(options), high);
+  if (any_at_floor) return above;
   return above + (serves.min_log2 == lowest_scale_log2
                       ? fmt::format(" At any scale no tensor loses more than {}.", within(options))
                       : fmt::format(" From {} on no tensor loses more than {}; {} needs that.",
@@ -84,13 +85,6 @@ std::string none_low_enough(const ScaleInterval& interval, const std::string& wh
   return fmt::format("binary32's smallest scale, {}, does not keep {} {}: {} would be needed",
                      power_of_two(lowest_scale_log2), what, kept_free(options),
                      power_of_two(interval.max_log2));
-}
-
-/// Returns log2 of a sum of squares that is not zero.
-double squares_log2_of(const ExactSum& squares) {
-  ExactSum one;
-  one.add(1, 0);
-  return divide(squares, one).log2();
 }
 
 Format find_format_of(const std::string& name) {
@@ -108,7 +102,7 @@ std::string joint_words(const LossScale& scale, const std::string& high, const s
     return (needs_none(interval, format)
                 ? fmt::format("{} has the range of binary32 and needs none. ", scale.format)
                 : "") +
-           served_words(interval, high, low, options);
+           served_words(interval, high, low, scale.at_floor.tensors > 0, options);
   }
   const std::string top = power_of_two(interval.max_log2);
   const bool is_last = interval.max_log2 == highest_scale_log2;
@@ -131,6 +125,16 @@ std::string negligible_words(const Negligible& of) {
       printable(of.first, 60), percent(of.share));
 }
 
+std::string floor_words(const AtFloor& of) {
+  return fmt::format(
+      "From which scale on too little is lost is not known: {} gradient{} ({}{}) lie{} so near the "
+      "smallest subnormal of the format that held {} that what was smaller is zero already. A run "
+      "at "
+      "a larger scale, or in binary32, tells.",
+      of.tensors, of.tensors == 1 ? "" : "s", of.tensors == 1 ? "" : "first ",
+      printable(of.first, 60), of.tensors == 1 ? "s" : "", of.tensors == 1 ? "it" : "them");
+}
+
 }  // namespace
 
 std::string power_of_two(int log2) {
@@ -145,41 +149,39 @@ LossScale loss_scale_of(const RangeSummary& s, const Norms& of, std::optional<in
   out.format = row.name;
   if (!tie) {
     out.status = "no finite value";
-    out.reason = "there is no finite non-zero value";
     return out;
   }
   out.interval = interval_of(s, row.format, options.headroom, *tie);
-  const ScaleInterval& interval = *out.interval;
   choose_scale(out, s, of, row.format, options);
-  if (!out.recommended_log2) {
-    out.reason = none_low_enough(interval, "the largest value", options);
-    return out;
-  }
+  return out;
+}
+
+std::string scale_words(const LossScale& scale, const ReportOptions& options) {
+  if (!scale.interval) return "there is no finite non-zero value";
+  const ScaleInterval& interval = *scale.interval;
+  if (!scale.recommended_log2) return none_low_enough(interval, "the largest value", options);
   const bool ends_there = interval.max_log2 == highest_scale_log2;
   const std::string limit =
       ends_there ? "binary32's scales end at " + power_of_two(highest_scale_log2)
                  : fmt::format("from {} on values overflow", power_of_two(interval.max_log2 + 1));
-  out.reason =
-      interval.empty()
-          ? fmt::format(
-                "no scale keeps the loss within {} and the largest value {}: {}, {} would be "
-                "needed, and at {} the loss is {}",
-                within(options), kept_free(options), limit, power_of_two(interval.min_log2),
-                power_of_two(interval.max_log2), percent(*out.lost_l2))
-          : fmt::format(
-                "{} to {}: {}; {}", power_of_two(interval.min_log2),
-                power_of_two(interval.max_log2),
-                interval.min_log2 == lowest_scale_log2
-                    ? std::string("smaller scales are not looked at")
-                    : fmt::format("below, more than {} becomes zero", within(options)),
-                ends_there ? std::string("larger ones are no binary32")
-                           : fmt::format("above, the largest value is not {}", kept_free(options)));
-  return out;
+  return interval.empty()
+             ? fmt::format(
+                   "no scale keeps the loss within {} and the largest value {}: {}, {} would be "
+                   "needed, and at {} the loss is {}",
+                   within(options), kept_free(options), limit, power_of_two(interval.min_log2),
+                   power_of_two(interval.max_log2), percent(*scale.lost_l2))
+             : fmt::format("{} to {}: {}; {}", power_of_two(interval.min_log2),
+                           power_of_two(interval.max_log2),
+                           interval.min_log2 == lowest_scale_log2
+                               ? std::string("smaller scales are not looked at")
+                               : fmt::format("below, more than {} becomes zero", within(options)),
+                           ends_there ? std::string("larger ones are no binary32")
+                                      : fmt::format("above, the largest value is not {}",
+                                                    kept_free(options)));
 }
 
-bool JointScale::is_negligible(double squares_log2) const {
-  if (weight_squares_.is_zero()) return false;
-  return squares_log2 <= squares_log2_of(weight_squares_) + 2 * negligible_log2;
+double JointScale::negligible_squares_log2() const {
+  return to_scaled(weight_squares_).log2() + 2 * negligible_log2;
 }
 
 /// Takes a tensor that may set the lower end, and drops those that cannot: another asks for as much
@@ -194,12 +196,12 @@ void JointScale::take_low(End end) {
   lows_.push_back(std::move(end));
 }
 
-/// Takes an upper end if its largest value is larger than that of the one so far.
-void JointScale::take_high(End end) {
-  const auto rank = [](const End& x) {
-    return std::tuple(-x.largest.exponent, ~x.largest.significand, x.place);
+/// Returns whether a tensor's largest value is larger than that of the upper end so far.
+bool JointScale::is_higher(const Placed& largest, std::size_t place) const {
+  const auto rank = [](const Placed& x, std::size_t of) {
+    return std::tuple(-x.exponent, ~x.significand, of);
   };
-  if (!high_ || rank(end) < rank(*high_)) high_ = std::move(end);
+  return !high_ || rank(largest, place) < rank(high_->largest, high_->place);
 }
 
 void JointScale::add(const TensorReport& tensor, std::size_t place) {
@@ -217,10 +219,11 @@ void JointScale::add(const TensorReport& tensor, std::size_t place) {
   double squares_log2 = std::numeric_limits<double>::infinity();
   if (tensor.role == TensorRole::d_weight) {
     const ExactSum& squares = tensor.norms.squares;
-    squares_log2 = squares_log2_of(squares);
+    squares_log2 = to_scaled(squares).log2();
     weight_squares_ += squares;
     weights_.push_back({place, tensor.name, squares_log2});
   }
+  if (tensor.at_floor) at_floor_.push_back({place, tensor.name, squares_log2});
   const bool yields = std::ranges::any_of(lows_, [&](const End& other) {
     return other.tie < *tensor.tie && other.squares_log2 >= squares_log2;
   });
@@ -230,16 +233,22 @@ void JointScale::add(const TensorReport& tensor, std::size_t place) {
     end.squares_log2 = squares_log2;
     take_low(std::move(end));
   }
-  take_high(end_at());
+  if (is_higher(tensor.summary.largest, place)) high_ = end_at();
 }
 
 void JointScale::add(JointScale other) {
   merge(total_, other.total_);
   const Negligible found = other.negligible();
+  const double least = other.negligible_squares_log2();
   for (End& end : other.lows_) {
-    if (other.is_negligible(end.squares_log2)) continue;
+    if (end.squares_log2 <= least) continue;
     end.squares_log2 = std::numeric_limits<double>::infinity();
     take_low(std::move(end));
+  }
+  for (OfWeights& of : other.at_floor_) {
+    if (of.squares_log2 <= least) continue;
+    of.squares_log2 = std::numeric_limits<double>::infinity();
+    at_floor_.push_back(std::move(of));
   }
   if (found.tensors > 0) {
     const std::size_t place =
@@ -251,7 +260,9 @@ void JointScale::add(JointScale other) {
     settled_.tensors += found.tensors;
     settled_.share = std::max(settled_.share, found.share);
   }
-  if (other.high_) take_high(*std::move(other.high_));
+  if (other.high_ && is_higher(other.high_->largest, other.high_->place)) {
+    high_ = std::move(other.high_);
+  }
   served_ += other.served_;
   scaled_ += other.scaled_;
 }
@@ -259,8 +270,9 @@ void JointScale::add(JointScale other) {
 /// Returns the tensor that sets the lower end; null if there is none.
 const JointScale::End* JointScale::low() const {
   const End* out = nullptr;
+  const double least = negligible_squares_log2();
   for (const End& end : lows_) {
-    if (is_negligible(end.squares_log2)) continue;
+    if (end.squares_log2 <= least) continue;
     const bool more =
         out == nullptr || std::tuple(end.tie, end.place) < std::tuple(out->tie, out->place);
     if (more) out = &end;
@@ -271,14 +283,28 @@ const JointScale::End* JointScale::low() const {
 Negligible JointScale::negligible() const {
   Negligible out = settled_;
   const OfWeights* first = nullptr;
+  const double all = to_scaled(weight_squares_).log2();
   for (const OfWeights& of : weights_) {
-    if (!is_negligible(of.squares_log2)) continue;
+    if (of.squares_log2 > all + 2 * negligible_log2) continue;
     ++out.tensors;
     if (first == nullptr || of.place < first->place) first = &of;
-    const double share = std::exp2((of.squares_log2 - squares_log2_of(weight_squares_)) / 2);
+    const double share = std::exp2((of.squares_log2 - all) / 2);
     out.share = std::max(out.share, share);
   }
   if (first != nullptr && out.first.empty()) out.first = first->name;
+  return out;
+}
+
+AtFloor JointScale::at_floor() const {
+  AtFloor out;
+  const OfWeights* first = nullptr;
+  const double least = negligible_squares_log2();
+  for (const OfWeights& of : at_floor_) {
+    if (of.squares_log2 <= least) continue;
+    ++out.tensors;
+    if (first == nullptr || of.place < first->place) first = &of;
+  }
+  if (first != nullptr) out.first = first->name;
   return out;
 }
 
@@ -290,13 +316,17 @@ LossScale JointScale::scale(const ReportOptions& options,
   if (low == nullptr) {
     ReportOptions in_format = options;
     in_format.scale_format = row;
-    return loss_scale_of(total_, of, highest_tie(total_, of, options.target_loss), in_format);
+    LossScale out =
+        loss_scale_of(total_, of, highest_tie(total_, of, options.target_loss), in_format);
+    out.reason = scale_words(out, in_format);
+    return out;
   }
   LossScale out;
   out.format = row.name;
   out.served = served_;
   out.scaled = scaled_;
   out.negligible = negligible();
+  out.at_floor = at_floor();
   out.interval = interval_of(total_, row.format, options.headroom, low->tie);
   out.binding_min = low->name;
   out.binding_max = high_->name;
@@ -306,14 +336,15 @@ LossScale JointScale::scale(const ReportOptions& options,
   const std::string shown_high = shown_name(*high_, shares_name(*high_));
   const std::string shown_low = shown_name(*low, shares_name(*low));
   out.reason = joint_words(out, shown_high, shown_low, *low, row.format, options);
+  if (out.at_floor.tensors > 0) out.reason += " " + floor_words(out.at_floor);
   if (out.negligible.tensors > 0) out.reason += " " + negligible_words(out.negligible);
   return out;
 }
 
 bool is_negligible(const RangeSummary& some, const RangeSummary& all) {
   if (some.nonzero() == 0 || all.nonzero() == 0) return false;
-  return squares_log2_of(norms(some).squares) <=
-         squares_log2_of(norms(all).squares) + 2 * negligible_log2;
+  return to_scaled(norms(some).squares).log2() <=
+         to_scaled(norms(all).squares).log2() + 2 * negligible_log2;
 }
 
 void take_margin(LossScale& scale, std::vector<int> largest_scales, const RangeSummary& gradients,

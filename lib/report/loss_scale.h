@@ -13,9 +13,11 @@
 
 namespace binade {
 
-/// Returns the scale for the values of one summary. `of` are its norms, `tie` is its highest_tie().
+/// Returns the scale for the values of one summary, without its reason. `of` are its norms, `tie` is its highest_tie().
 LossScale loss_scale_of(const RangeSummary& summary, const Norms& of, std::optional<int> tie,
                         const ReportOptions& options);
+/// Returns the reason of a scale of one summary.
+std::string scale_words(const LossScale& scale, const ReportOptions& options);
 
 /// Finds one scale for many tensors, at which none overflows and none loses more than the target;
 /// if there is none, the largest at which none overflows. Gradients of weights whose share of the L2
@@ -62,18 +64,22 @@ class JointScale {
     double squares_log2;
   };
 
-  bool is_negligible(double squares_log2) const;
+  /// At most which log2 of the sum of squares is negligible; minus infinity if none is.
+  double negligible_squares_log2() const;
+  bool is_higher(const Placed& largest, std::size_t place) const;
   Negligible negligible() const;
+  AtFloor at_floor() const;
   const End* low() const;
   void take_low(End end);
-  void take_high(End end);
 
   RangeSummary total_;
   ExactSum weight_squares_;         ///< of the gradients of weights
   std::vector<OfWeights> weights_;  ///< gradients of weights that are not all zero
   Negligible settled_;              ///< of those that other JointScales found
   std::size_t settled_place_ = 0;   ///< of settled_.first
-  std::vector<End> lows_;           ///< none asks for more than one that weighs as much
+  std::vector<OfWeights>
+      at_floor_;  ///< tensors at the floor, with infinite squares_log2 if they are never negligible
+  std::vector<End> lows_;  ///< none asks for more than one that weighs as much
   std::optional<End> high_;
   std::size_t served_ = 0, scaled_ = 0;
 };

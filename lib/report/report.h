@@ -36,6 +36,7 @@ struct TensorRow {
   /// From status to advice_interval: those of the TensorReport; of its loss scale the interval alone.
   std::string status;
   std::optional<ScaleInterval> loss_scale;
+  bool at_floor = false;  ///< then the lower end is that of what is left
   std::string advice_format;
   std::optional<ScaleInterval> advice_interval;
   /// The index of the tensor's series in TimeReport::series, if it has a step.

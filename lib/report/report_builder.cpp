@@ -10,6 +10,7 @@
 
 #include "lib/io/scaled_codes.h"
 #include "lib/report/counted_tensors.h"
+#include "lib/report/held_floor.h"
 #include "lib/report/used_scale.h"
 #include "lib/text/error.h"
 
@@ -42,8 +43,8 @@ std::string codes_hint(const std::vector<SkippedTensor>& skipped) {
   }
   if (codes == 0) return "";
   return fmt::format(
-      "{} tensor{} {}: {} ({}). The report leaves them and their scales out; multiply them, and "
-      "report on the products.",
+      "{} tensor{} {}: {} ({}). The report leaves them and their scales out; dequantize them, and "
+      "report on the values.",
       codes, codes == 1 ? "" : "s", codes == 1 ? "is quantized" : "are quantized, first",
       printable(first->name, 60), first->reason);
 }
@@ -86,7 +87,6 @@ Report new_report(const TensorFiles& files, const ReportOptions& options) {
   report.skipped = skipped_tensors(files, options.roles);
   report.watched = watched_in(files);
   report.total.name = "total";
-  report.total.summary = empty_summary(error_columns(options));
   return report;
 }
 
@@ -127,6 +127,7 @@ TensorRow row_of(const TensorReport& tensor, std::size_t file, const ReportOptio
           .at_one = figures_in(tensor, format_of_scale(options)),
           .status = tensor.status,
           .loss_scale = tensor.loss_scale.interval,
+          .at_floor = tensor.at_floor,
           .advice_format = tensor.advice_format,
           .advice_interval = tensor.advice_interval};
 }
@@ -139,7 +140,8 @@ ReportBuilder::ReportBuilder(const TensorFiles& files, ReportPlan plan,
       report_(new_report(files, options)),
       roles_(report_.options, columns_, plan_.tensors),
       verdict_(report_.options),
-      files_(files) {
+      files_(files),
+      any_half_(any_in_half(plan_.tensors)) {
   if (has_time_axis(plan_.tensors)) run_.emplace(report_.options, plan_.tensors);
   report_.rows.reserve(plan_.tensors.size());
 }
@@ -162,22 +164,23 @@ void ReportBuilder::add(RangeSummary summary) {
                       .advice_format = {},
                       .advice_interval = {},
                       .advice = {}};
-  analyse(tensor, report_.options);
+  fill_figures(tensor, report_.options);
+  tensor.at_floor = lies_at_floor(tensor, named, any_half_);
+  const bool is_kept = !run_ || !tensor.time;
+  if (is_kept || on_tensor_) fill_words(tensor, report_.options);
   if (on_tensor_) on_tensor_(tensor);
-  merge(report_.total.summary, tensor.summary);
   roles_.add(tensor, place);
   verdict_.add(tensor);
   report_.rows.push_back(row_of(tensor, file_, report_.options));
-  if (run_ && tensor.time) {
+  if (is_kept) {
+    report_.tensors.push_back(std::move(tensor));
+  } else {
     report_.rows.back().series = run_->series_of(place);
     run_->add(tensor, place);
-  } else {
-    report_.tensors.push_back(std::move(tensor));
   }
 }
 
 Report ReportBuilder::finish(const std::function<UpdateCounts(const UpdatePair&)>& count) {
-  analyse(report_.total, report_.options);
   roles_.finish(report_);
   report_.verdict = verdict_.finish(report_);
   report_.hint = time_hint(plan_.tensors);

@@ -57,6 +57,7 @@ class ReportBuilder {
   VerdictSums verdict_;
   std::optional<RunSums> run_;  ///< if there is a time axis
   const TensorFiles& files_;
+  bool any_half_;         ///< any_in_half()
   std::size_t file_ = 0;  ///< index of a file at or before the next tensor's
 };
 

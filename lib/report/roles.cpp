@@ -267,6 +267,9 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
 }
 
 void RoleSums::finish(Report& report) const {
+  report.total.summary = empty_summary(columns_);
+  for (const auto& [place, of] : roles_) merge(report.total.summary, of.sum);
+  analyse(report.total, options_);
   for (const NamedFormat& format : formats_of_scales(options_))
     report.loss_scales.push_back(loss_scale(format));
   report.loss_scale = report.loss_scales.front();

@@ -58,10 +58,11 @@ std::map<std::string_view, int> number_layers(std::span<const NamedTensor> tenso
   return number;
 }
 
-/// Adds a tensor to several that are merged. `all` has no name as long as it holds none.
-void add_tensor_to(TensorReport& all, const TensorReport& tensor, const std::string& name) {
+/// Adds a tensor of a series to several that are merged. `all` has no name as long as it holds none.
+void add_tensor_to(TensorReport& all, const TensorReport& tensor, const TimeSeries& of) {
   if (all.name.empty()) {
-    all.name = name;
+    all.name =
+        (of.layer ? *of.layer + " " : std::string()) + std::string(tensor_role_name(of.role));
     all.role = tensor.role;
     all.dtype = tensor.dtype;
     all.shape = tensor.shape;
@@ -78,7 +79,7 @@ std::optional<std::int16_t> binade_of(const Placed& x) {
   return static_cast<std::int16_t>(x.exponent);
 }
 
-/// Makes the point of an analysed tensor.
+/// Makes the point of a tensor whose figures are filled.
 TimePoint time_point(std::uint64_t step, const TensorReport& tensor, bool tells_scales) {
   const RangeSummary& s = tensor.summary;
   TimePoint out{.step = step,
@@ -102,6 +103,13 @@ TimePoint time_point(std::uint64_t step, const TensorReport& tensor, bool tells_
     out.s_max_log2 = static_cast<std::int16_t>(interval->max_log2);
   }
   return out;
+}
+
+/// Sets a point of a series to all tensors that it has, merged, whose figures are filled.
+void set_point(TimeSeries& series, TimePoint& point, const TensorReport& all) {
+  point = time_point(point.step, all, series.layer && is_gradient(series.role));
+  add_tensor_to(series.run, all, series);
+  if (&point == &series.points.back()) add_tensor_to(series.last, all, series);
 }
 
 }  // namespace
@@ -155,22 +163,14 @@ void RunSums::add_to(std::size_t series, const TensorReport& tensor) {
   const std::uint64_t step = tensor.time->step;
   const auto point = std::ranges::lower_bound(to.points, step, {}, &TimePoint::step);
   const auto p = static_cast<std::size_t>(point - to.points.begin());
-  const std::string name =
-      (to.layer ? *to.layer + " " : std::string()) + std::string(tensor_role_name(to.role));
-  add_tensor_to(to.run, tensor, name);
-  if (p + 1 == to.points.size()) add_tensor_to(to.last, tensor, name);
   const bool completes = --missing_[series][p] == 0;
-  const bool tells_scales = to.layer && is_gradient(to.role);
   const auto begun = unfinished_.find({series, p});
-  if (completes && begun == unfinished_.end()) {
-    *point = time_point(step, tensor, tells_scales);
-    return;
-  }
+  if (completes && begun == unfinished_.end()) return set_point(to, *point, tensor);
   TensorReport& sum = unfinished_[{series, p}];
-  add_tensor_to(sum, tensor, name);
+  add_tensor_to(sum, tensor, to);
   if (!completes) return;
-  analyse(sum, options_);
-  *point = time_point(step, sum, tells_scales);
+  fill_figures(sum, options_);
+  set_point(to, *point, sum);
   unfinished_.erase({series, p});
 }
 

@@ -62,11 +62,24 @@ std::string status_of(const RangeSummary& s) {
   return s.zeros > 0 ? "all zero" : "no finite value";
 }
 
-/// Says at which scales each format holds the tensor, the narrowest first: "e4m3: times 2^14 to
-/// 2^20; e5m2: as it is".
+/// Finds the first of narrow_formats that holds the tensor at some scale.
 void advise(TensorReport& tensor, const ReportOptions& options) {
   if (!tensor.tie) return;
+  for (const NamedFormat& row : narrow_formats) {
+    const ScaleInterval interval =
+        interval_of(tensor.summary, row.format, options.headroom, *tensor.tie);
+    if (interval.empty()) continue;
+    tensor.advice_format = row.name;
+    tensor.advice_interval = interval;
+    return;
+  }
+}
+
+/// Says at which scales each format holds the tensor, the narrowest first: "e4m3: times 2^14 to
+/// 2^20; e5m2: as it is". Empty if there is no finite non-zero value.
+std::string advice_words(const TensorReport& tensor, const ReportOptions& options) {
   std::vector<std::string> words;
+  if (!tensor.tie) return "";
   for (const NamedFormat& row : narrow_formats) {
     const ScaleInterval interval =
         interval_of(tensor.summary, row.format, options.headroom, *tensor.tie);
@@ -74,17 +87,13 @@ void advise(TensorReport& tensor, const ReportOptions& options) {
       words.push_back(fmt::format("{}: no scale serves", row.name));
       continue;
     }
-    if (tensor.advice_format.empty()) {
-      tensor.advice_format = row.name;
-      tensor.advice_interval = interval;
-    }
     const bool as_is = interval.min_log2 <= 0 && interval.max_log2 >= 0;
     words.push_back(as_is ? fmt::format("{}: as it is", row.name)
                           : fmt::format("{}: times 2^{} to 2^{}", row.name, interval.min_log2,
                                         interval.max_log2));
     if (as_is) break;  // wider formats only do better
   }
-  tensor.advice = fmt::format("{}", fmt::join(words, "; "));
+  return fmt::format("{}", fmt::join(words, "; "));
 }
 
 }  // namespace
@@ -97,6 +106,16 @@ Share share(std::uint64_t count, const RangeSummary& s) {
 }
 
 void analyse(TensorReport& tensor, const ReportOptions& options) {
+  fill_figures(tensor, options);
+  fill_words(tensor, options);
+}
+
+void fill_words(TensorReport& tensor, const ReportOptions& options) {
+  tensor.loss_scale.reason = scale_words(tensor.loss_scale, options);
+  tensor.advice = advice_words(tensor, options);
+}
+
+void fill_figures(TensorReport& tensor, const ReportOptions& options) {
   const RangeSummary& s = tensor.summary;
   tensor.norms = norms(s);
   const Norms& of = tensor.norms;

@@ -32,11 +32,16 @@ struct TensorReport {
   std::string advice_format;
   std::optional<ScaleInterval> advice_interval;  ///< the scales for advice_format
   std::string advice;                            ///< in words: these formats and their scales
+  bool at_floor = false;  ///< lies_at_floor() (held_floor.h), of a gradient that binds a loss scale
 };
 
-/// Fills everything but name, file, role, time, dtype and shape from the summary. Throws Error if the summary lacks one of
+/// Fills everything but name, file, role, time, dtype, shape and at_floor from the summary. Throws Error if the summary lacks one of
 /// error_columns(options).
 void analyse(TensorReport& tensor, const ReportOptions& options);
+/// The two steps of analyse(), for tensors of which nobody reads the words: all but loss_scale.reason and advice, then
+/// these, from the figures.
+void fill_figures(TensorReport& tensor, const ReportOptions& options);
+void fill_words(TensorReport& tensor, const ReportOptions& options);
 
 /// Returns a count of some of the summary's values with its shares of all values and of the finite
 /// non-zero ones.

@@ -274,9 +274,9 @@ bool tells_gradient_outright(std::string_view name) {
 }
 
 bool is_step_count(std::string_view name) {
-  if (role_of(name) != TensorRole::state && !name.starts_with("state.")) return false;
   const std::string_view last = name.substr(name.find_last_of(name_separators) + 1);
-  return last == "step" || last == "steps" || last == "count";
+  if (last != "step" && last != "steps" && last != "count") return false;
+  return name.starts_with("state.") || role_of(name) == TensorRole::state;
 }
 
 bool may_be_parameter(std::string_view name) {

@@ -219,6 +219,12 @@ std::string interval_text(const std::optional<ScaleInterval>& interval) {
                            : fmt::format("2^{}…2^{}", interval->min_log2, interval->max_log2);
 }
 
+/// Returns the interval of the loss scale of a tensor, whose lower end is not known of what lies at the floor of its format.
+std::string loss_scale_text(const TensorRow& row) {
+  const bool open = row.at_floor && row.loss_scale && !row.loss_scale->empty();
+  return open ? fmt::format("?…2^{}", row.loss_scale->max_log2) : interval_text(row.loss_scale);
+}
+
 std::string tensor_table(const Report& report, const TextStyle& style, const Paint& paint) {
   std::vector<const TensorRow*> order;
   std::vector<std::string_view> names;  // only shown if there are several
@@ -255,7 +261,7 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     };
     out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", left_aligned(name, 29),
                        grouped(t->values), part(t->at_one.to_zero), part(t->at_one.subnormal),
-                       percent(t->at_one.lost), left_aligned(interval_text(t->loss_scale), 13),
+                       percent(t->at_one.lost), left_aligned(loss_scale_text(*t), 13),
                        t->advice_format.empty()
                            ? "none"
                            : t->advice_format + " " + interval_text(t->advice_interval));
@@ -264,13 +270,17 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     out += paint(dim,
                  fmt::format("  … {} more; --tensors 0 shows all\n", order.size() - style.tensors));
   }
+  const bool any_open = std::ranges::any_of(report.rows, &TensorRow::at_floor);
   return out +
          wrapped("  to zero, subnormal: share of the tensor's non-zero values in " +
                      std::string(format_of_scale(report.options).name) +
                      " at scale "
                      "1; scale: where lost l2 stays within the target and nothing overflows; "
                      "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
-                     "and at which scales of its own.",
+                     "and at which scales of its own." +
+                     (any_open ? " ?: what was smaller is zero already, so that what it needs is "
+                                 "not known."
+                               : ""),
                  2);
 }
 

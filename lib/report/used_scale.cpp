@@ -29,13 +29,18 @@ std::optional<double> scale_in(const TensorFile& file, std::uint64_t step) {
 
 }  // namespace
 
+std::optional<double> used_scale(const NamedTensor& tensor) {
+  return tensor.time ? scale_in(*tensor.place.file, tensor.time->step) : std::nullopt;
+}
+
 void take_used_scales(std::vector<StepScale>& scales, std::span<const NamedTensor> tensors) {
   const TensorFile* file = nullptr;
   std::optional<double> scale;
   for (const NamedTensor& tensor : tensors) {
     if (!tensor.time || !is_gradient(tensor.time->role)) continue;
     if (tensor.place.file != file || tensor.by_run) {
-      scale = scale_in(*(file = tensor.place.file), tensor.time->step);
+      file = tensor.place.file;
+      scale = used_scale(tensor);
     }
     if (!scale) continue;
     const auto at = std::ranges::lower_bound(scales, tensor.time->step, {}, &StepScale::step);

@@ -5,6 +5,7 @@
 // (counted_run.h).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@
 namespace binade {
 
 inline const std::string used_scale_key = "loss_scale";
+
+/// Returns the scale that the file of a tensor with a step states for that step, if it is a finite positive number.
+std::optional<double> used_scale(const NamedTensor& tensor);
 
 /// Fills StepScale::used from the files that hold the step's gradients. If several state a scale,
 /// the first one counts; a text that is not a finite positive number states none.

@@ -25,9 +25,9 @@ double sqnr_target(std::optional<TensorRole> role, const ReportOptions& options)
   return kept ? options.target_weight_sqnr : options.target_sqnr;
 }
 
-TensorCost cost_at(const RangeSummary& s, const Format& format, const ScaleInterval& in_range,
-                   int scale_log2, double target_sqnr) {
-  const RoundingNoise noise = rounding_noise(s, format, scale_log2);
+TensorCost cost_at(const RoundingNoises& noises, const Format& format,
+                   const ScaleInterval& in_range, int scale_log2, double target_sqnr) {
+  const RoundingNoise noise = noises.at(format, scale_log2);
   const bool overflows = scale_log2 > in_range.max_log2;
   return {.fits = !overflows && scale_log2 >= in_range.min_log2 && noise.sqnr_db >= target_sqnr,
           .overflows = overflows,
@@ -38,10 +38,9 @@ TensorCost cost_at(const RangeSummary& s, const Format& format, const ScaleInter
 }
 
 /// The scales at which binary16 keeps the SQNR, too. It grows with the scale until values overflow.
-ScaleInterval serving_scales(const RangeSummary& s, ScaleInterval in_range, double target_sqnr) {
-  const auto serves = [&](int scale) {
-    return rounding_noise(s, binary16, scale).sqnr_db >= target_sqnr;
-  };
+ScaleInterval serving_scales(const RoundingNoises& noises, ScaleInterval in_range,
+                             double target_sqnr) {
+  const auto serves = [&](int scale) { return noises.at(binary16, scale).sqnr_db >= target_sqnr; };
   if (in_range.empty() || serves(in_range.min_log2)) return in_range;
   int low = in_range.min_log2, high = in_range.max_log2 + 1;  // low does not serve
   while (low + 1 < high) {
@@ -89,26 +88,31 @@ ScaledBy scaled_by(const Format& format, std::optional<TensorRole> role) {
 
 void VerdictSums::add(const TensorReport& tensor) {
   const RangeSummary& s = tensor.summary;
-  if (s.nonzero() == 0) return;
   const std::size_t role =
       tensor.role ? static_cast<std::size_t>(*tensor.role) : tensor_role_names.size();
+  const auto key = tensor.time ? std::pair(std::string(), tensor.time->layer)
+                               : std::pair(tensor.file, tensor.name);
+  if (s.nonzero() == 0) {
+    if (s.nan + s.inf > 0) not_finite_[role].insert(key);
+    return;
+  }
   const double target = sqnr_target(tensor.role, options_);
+  const RoundingNoises noises(s);
   Asked asked{.norm_log2 = 0.5 * to_scaled(tensor.norms.squares).log2(),
-              .not_finite = s.nan + s.inf > 0};
+              .not_finite = s.nan + s.inf > 0,
+              .at_floor = tensor.at_floor};
   for (std::size_t i = 0; i < narrow_formats.size(); ++i) {
     const Format& format = narrow_formats[i].format;
     const ScaleInterval in_range = interval_of(s, format, options_.headroom, *tensor.tie);
     const ScaledBy by = scaled_by(format, tensor.role);
     if (by == ScaledBy::loss_scale) {
-      asked.loss_scales = serving_scales(s, in_range, target);
+      asked.loss_scales = serving_scales(noises, in_range, target);
       asked.costs[i] = no_cost;
       continue;
     }
     const int own = std::clamp(in_range.max_log2, lowest_scale_log2, highest_scale_log2);
-    asked.costs[i] = cost_at(s, format, in_range, by == ScaledBy::own ? own : 0, target);
+    asked.costs[i] = cost_at(noises, format, in_range, by == ScaledBy::own ? own : 0, target);
   }
-  const auto key = tensor.time ? std::pair(std::string(), tensor.time->layer)
-                               : std::pair(tensor.file, tensor.name);
   const auto [at, is_first] = roles_[role].try_emplace(key, asked);
   if (is_first) return;
   Asked& of = at->second;
@@ -117,6 +121,7 @@ void VerdictSums::add(const TensorReport& tensor) {
   of.loss_scales.max_log2 = std::min(of.loss_scales.max_log2, asked.loss_scales.max_log2);
   of.norm_log2 = std::max(of.norm_log2, asked.norm_log2);
   of.not_finite = of.not_finite || asked.not_finite;
+  of.at_floor = of.at_floor || asked.at_floor;
 }
 
 /// Returns log2 of the norm of all tensors together, of each its largest one.
@@ -127,6 +132,16 @@ double VerdictSums::norm_log2_of(const Tensors& tensors) {
     squares += std::exp2(2 * (asked.norm_log2 - largest));
   }
   return largest + std::log2(squares) / 2;
+}
+
+/// Returns how many tensors of a role have no finite non-zero value in any step.
+std::size_t VerdictSums::nothing_finite(std::size_t role) const {
+  const auto found = not_finite_.find(role);
+  if (found == not_finite_.end()) return 0;
+  const auto others = roles_.find(role);
+  return static_cast<std::size_t>(std::ranges::count_if(found->second, [&](const auto& key) {
+    return others == roles_.end() || !others->second.contains(key);
+  }));
 }
 
 RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
@@ -141,11 +156,16 @@ RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
   const auto is_negligible = [&](const Asked& asked) {
     return role == TensorRole::d_weight && asked.norm_log2 <= least_norm;
   };
+  const auto not_finite = not_finite_.find(index);
   for (const auto& [key, asked] : tensors) {
     ++out.tensors;
     if (is_negligible(asked) && out.negligible++ == 0) out.first_negligible = key.second;
-    out.not_finite += asked.not_finite ? 1 : 0;
+    const bool in_part = not_finite != not_finite_.end() && not_finite->second.contains(key);
+    out.not_finite += asked.not_finite || in_part ? 1 : 0;
+    out.at_floor += asked.at_floor && !is_negligible(asked) ? 1 : 0;
   }
+  out.nothing_finite = nothing_finite(index);
+  out.not_finite += out.nothing_finite;
   for (std::size_t i = 0; i < narrow_formats.size(); ++i) {
     FormatVerdict& of = out.formats[i];
     const Format& format = narrow_formats[i].format;
@@ -175,7 +195,7 @@ RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
     if (!by_loss_scale) {
       of.cost = worst;
     } else if (of.scale_log2) {
-      const RangeSummary& all = sum_of(out.role, report);
+      const RoundingNoises all(sum_of(out.role, report));
       const ScaleInterval any{lowest_scale_log2, highest_scale_log2};
       of.cost = cost_at(all, format, any, *of.scale_log2, out.target_sqnr);
       of.cost->fits = of.failing == 0;
@@ -192,6 +212,16 @@ NarrowestFormats VerdictSums::finish(const Report& report) const {
     for (const FormatVerdict& of : out.roles.back().formats) {
       out.estimated = out.estimated || (of.cost && of.cost->estimated);
     }
+  }
+  for (const auto& [index, keys] : not_finite_) {
+    if (roles_.contains(index)) continue;
+    std::optional<TensorRole> role;
+    if (index < tensor_role_names.size()) role = static_cast<TensorRole>(index);
+    out.withheld.emplace_back(tensor_role_name(role));
+  }
+  if (report.watched && report.watched->first_nonfinite &&
+      !report.watched->first_nonfinite->only_skipped) {
+    out.broke_at = report.watched->first_nonfinite->step;
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,8 +66,11 @@ struct RoleVerdict {
   /// 2^negligible_log2 (loss_scale.h) of that of all.
   std::size_t negligible = 0;
   std::string first_negligible = {};
-  /// Tensors with NaN or Inf, of which only the finite values are asked.
-  std::size_t not_finite = 0;
+  /// Tensors with NaN or Inf, of which only the finite values are asked; and those of them that have no finite non-zero
+  /// value, which are not among `tensors`.
+  std::size_t not_finite = 0, nothing_finite = 0;
+  std::size_t at_floor =
+      0;  ///< of `tensors`, those of which, in some step, smaller values are zero already
   double target_sqnr = 0;
   std::string format;  ///< empty if none of narrow_formats serves: binary32
   std::array<FormatVerdict, narrow_formats.size()> formats;
@@ -77,7 +81,10 @@ inline constexpr std::size_t verdict_names = 3;
 struct NarrowestFormats {
   /// In TensorRole's order, other last; only those with finite non-zero values.
   std::vector<RoleVerdict> roles;
-  bool estimated = false;  ///< some SQNR is
+  bool estimated = false;                  ///< some SQNR is
+  std::vector<std::string> withheld = {};  ///< roles with NaN or Inf and no finite non-zero value
+  /// Of a watched run that was not finite: the first step that was not, unless a scaler skipped it for its gradients.
+  std::optional<std::uint64_t> broke_at = {};
 };
 
 /// Gathers what tensors cost, one after the other, in any order.
@@ -98,15 +105,19 @@ class VerdictSums {
     ScaleInterval loss_scales{lowest_scale_log2, highest_scale_log2};
     double norm_log2 = 0;
     bool not_finite = false;
+    bool at_floor = false;
   };
   /// By file (none with a step) and name.
   using Tensors = std::map<std::pair<std::string, std::string>, Asked>;
 
   static double norm_log2_of(const Tensors& tensors);
+  std::size_t nothing_finite(std::size_t role) const;
   RoleVerdict role_verdict(std::size_t role, const Tensors& tensors, const Report& report) const;
 
   const ReportOptions& options_;
   std::map<std::size_t, Tensors> roles_;  ///< by index of the role; "other" is last
+  /// Tensors with NaN or Inf and no finite non-zero value, at least in one step.
+  std::map<std::size_t, std::set<std::pair<std::string, std::string>>> not_finite_;
 };
 
 /// Returns the verdict in sentences: the answer, one for each role, the targets, and what the verdict cannot know. Empty

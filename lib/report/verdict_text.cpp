@@ -3,6 +3,7 @@
 // The verdict in sentences, which the text, the page and binade.torch's advice share.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lib/report/loss_scale.h"
@@ -107,8 +108,16 @@ std::string role_sentence(const RoleVerdict& role, const ReportOptions& options)
         negligible_log2);
   }
   if (role.not_finite > 0) {
-    out += fmt::format(" {} of {} hold{} NaN or Inf, about which this says nothing.",
-                       role.not_finite, role.tensors, role.not_finite == 1 ? "s" : "");
+    out +=
+        fmt::format(" {} of {} hold{} NaN or Inf, about which this says nothing.", role.not_finite,
+                    role.tensors + role.nothing_finite, role.not_finite == 1 ? "s" : "");
+  }
+  if (role.at_floor > 0) {
+    out += fmt::format(
+        " {} of {} lie{} at the smallest subnormals of the format that held {}: what was smaller "
+        "is zero already and not in this.",
+        role.at_floor, role.tensors, role.at_floor == 1 ? "s" : "",
+        role.at_floor == 1 ? "it" : "them");
   }
   return out;
 }
@@ -119,7 +128,18 @@ std::string answer(const NarrowestFormats& verdict) {
     words.push_back(
         fmt::format("{} in {}", role.role, role.format.empty() ? wider_than_all : role.format));
   }
-  return fmt::format("{}: the narrowest that keeps range and precision.", fmt::join(words, ", "));
+  if (!verdict.broke_at) {
+    return fmt::format("{}: the narrowest that keeps range and precision.", fmt::join(words, ", "));
+  }
+  return fmt::format(
+      "{}: the narrowest that keeps range and precision of the finite values alone. The run was "
+      "not "
+      "finite in step {}: this is no answer for a run that trains, which may need wider ones.",
+      fmt::join(words, ", "), *verdict.broke_at);
+}
+
+std::string withheld_sentence(const std::string& role) {
+  return role + ": no verdict, since no finite value that is not zero is left.";
 }
 
 std::string targets(const ReportOptions& options) {
@@ -135,6 +155,12 @@ std::string unknown(const NarrowestFormats& verdict, bool watched) {
   std::string out =
       "Not known here: what products and sums inside of a kernel lose, and whether a weight kept "
       "in so few bits takes its updates (keep a copy in binary32).";
+  const auto state = tensor_role_name(TensorRole::state);
+  if (std::ranges::find(verdict.roles, state, &RoleVerdict::role) != verdict.roles.end()) {
+    out +=
+        " Nor is whether a state, which sums small parts over many steps, takes them in so few "
+        "bits; in binary32 it does.";
+  }
   if (verdict.estimated) {
     out += " \"About\" is estimated from counts by binade, without squared errors.";
   }
@@ -146,9 +172,11 @@ std::string unknown(const NarrowestFormats& verdict, bool watched) {
 
 std::vector<std::string> verdict_sentences(const NarrowestFormats& verdict,
                                            const ReportOptions& options, bool watched) {
-  if (verdict.roles.empty()) return {};
-  std::vector<std::string> out{answer(verdict)};
+  std::vector<std::string> out;
+  if (!verdict.roles.empty()) out.push_back(answer(verdict));
   for (const RoleVerdict& role : verdict.roles) out.push_back(role_sentence(role, options));
+  for (const std::string& role : verdict.withheld) out.push_back(withheld_sentence(role));
+  if (verdict.roles.empty()) return out;
   out.push_back(targets(options));
   out.push_back(unknown(verdict, watched));
   return out;

@@ -100,7 +100,9 @@ FirstNonFinite parse_first_nonfinite(std::string_view json) {
   }
   return {.step = all.value("step", std::uint64_t{0}),
           .text = all["text"].get<std::string>(),
-          .json = all.dump()};
+          .json = all.dump(),
+          .only_skipped = all.value("skipped", Json()) == Json(true) &&
+                          all.value("phase", Json()) != Json("forward")};
 }
 
 void add_watched(Watched& to, const Watched& more) {

@@ -23,9 +23,10 @@ struct RunWindow {
 
 /// The first NaN or Inf that occurred.
 struct FirstNonFinite {
-  std::uint64_t step = 0;  ///< 0 also if the step is unknown
-  std::string text;        ///< a line for people
-  std::string json;        ///< the whole object
+  std::uint64_t step = 0;     ///< 0 also if the step is unknown
+  std::string text;           ///< a line for people
+  std::string json;           ///< the whole object
+  bool only_skipped = false;  ///< found among gradients, in a step that a scaler skipped
 };
 
 /// Parses JSON of at most 65536 bytes with the keys "text", which is not empty, and, if they are

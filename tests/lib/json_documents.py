@@ -96,6 +96,9 @@ def reports(run):
     run.says("report", "alike.safetensors", "--json", "-")
     run.write("beyond.safetensors", safetensors(("a.weight.grad", "F64", [1], struct.pack("<d", 1e300))))
     run.says("report", "beyond.safetensors", "--json", "-")  # no loss scale serves
+    half = struct.pack("<4H", 0, 0, 1, 2)  # the smallest subnormals of FP16
+    run.write("floor.safetensors", safetensors(("a.act.grad", "F16", [4], half), ("b.act.grad", "F16", [4], half)))
+    run.says("report", "floor.safetensors", "--json", "-")
     tensors("missed.safetensors", step_10=[1], **{"step_1/x": [1]})
     run.says("report", "missed.safetensors", "--json", "-")
     steps = {f"step{step:03d}/fc{layer}/{role}": values

@@ -132,7 +132,7 @@ function scale_headline(report, format, scale) {
   const inside = scale.s_min_log2 <= 0 && scale.s_max_log2 >= 0;
   return [strong(`2^${scale.recommended_log2} = ${decimal_power(scale.recommended_log2)}`),
     `, for ${format.name}.`,
-    (inside ? ' By the norm none is needed: scale 1 is in the interval.' : '')];
+    (inside && !scale.at_floor ? ' By the norm none is needed: scale 1 is in the interval.' : '')];
 }
 
 function write_which_scale(report, format, on_select) {

@@ -121,7 +121,17 @@ TEST_CASE("a step, an unscale and an update without gradients are named") {
 TEST_CASE("an update between making gradients and unscaling them is named") {
   CHECK(mistakes_of("zero_grad:1 zero_grad:2 forward backward step:1 update step:2 update") ==
         "unscale_after_update");
-  CHECK(mistakes_of("zero_grad forward backward step update step") == "unscale_after_update");
+  CHECK(mistakes_of("zero_grad forward backward step update step") == "double_step");
+}
+
+TEST_CASE("an update between unscaling and the step, which divides again, is named") {
+  CHECK(mistakes_of("zero_grad forward backward unscale clip update step update") ==
+        "update_after_unscale");
+  CHECK(mistakes_of("zero_grad forward backward unscale update unscale step update") ==
+        "update_after_unscale");
+  CHECK(mistakes_of("zero_grad:1 zero_grad:2 forward backward unscale:1 unscale:2 step:1 update "
+                    "step:2 update") == "update_after_unscale");
+  CHECK(mistakes_of("zero_grad forward backward step update unscale") == "update_after_unscale");
 }
 
 TEST_CASE("accumulating over an update is named") {

@@ -47,6 +47,37 @@ TEST_CASE("codes and their scales are told by name and dtype, as quantizers writ
       {{{"a/kernel", "F8_E5M2"}, {"a/kernel_scale", "F32"}}, "cs"},
       {{{"w", "F8_E4M3"}, {"scales", "F32"}}, "cs"},
       {{{"w_fp8", "F8_E4M3"}, {"w_scale", "F32"}}, "cs"},
+      {{{"state.0.state1", "U8"},
+        {"state.0.state2", "U8"},
+        {"state.0.qmap1", "F32"},
+        {"state.0.qmap2", "F32"},
+        {"state.0.absmax1", "F32"},
+        {"state.0.absmax2", "F32"},
+        {"state.0.new_max1", "F32"},
+        {"state.0.step", "I64"}},
+       "ccsssss."},
+      {{{"state.0.exp_avg.codes", "U8"},
+        {"state.0.exp_avg.scale", "F32"},
+        {"state.0.exp_avg.qmap", "F32"}},
+       "css"},
+      {{{"fc.weight._data", "I8"},
+        {"fc.weight._scale", "F32"},
+        {"fc.input_scale", "F32"},
+        {"fc.output_scale", "F32"},
+        {"fc.bias", "F32"}},
+       "csss."},
+      {{{"fc.weight._data", "U8"}, {"fc.weight._scale", "BF16"}, {"fc.weight._shift", "BF16"}},
+       "css"},
+      {{{"fc.weight", "F8_E4M3"}, {"fc.weight_scale", "F32"}, {"fc.input_scale_ub", "F32"}}, "css"},
+      {{{"fc.q_weight", "I32"},
+        {"fc.q_scale", "I32"},
+        {"fc.q_scale_max", "F16"},
+        {"fc.q_groups", "I16"},
+        {"fc.q_invperm", "I32"}},
+       "cssss"},
+      {{{"fc.codes", "I16"}, {"fc.codebooks", "F16"}, {"fc.scales", "F16"}}, "css"},
+      {{{"fc.weight", "U32"}, {"fc.scales", "F16"}, {"fc.biases", "F16"}, {"fc.bias", "F16"}},
+       "css."},
   };
   for (const auto& [tensors, expected] : cases) {
     INFO(tensors[0].first << " with " << tensors[1].first);
@@ -64,6 +95,11 @@ TEST_CASE(
   CHECK(told({{"emb.position_ids", "I32"}, {"emb.scale", "F32"}, {"emb.weight", "F32"}}) == "...");
   CHECK(told({{"logit_scale", "F32"}, {"weight", "F8_E4M3"}}) == "..");
   CHECK(told({{"act", "F8_E5M2"}, {"weight_scale", "F32"}}) == "..");
+  CHECK(told({{"fc.weight", "F8_E4M3"}, {"fc.biases", "F32"}}) == "..");
+  CHECK(told({{"vq.codes", "I64"}, {"vq.codebooks", "F32"}}) == "..");
+  CHECK(told({{"state.0.state1", "F32"}, {"state.0.max1", "F32"}}) == "..");
+  CHECK(told({{"state.0.state1", "U8"}, {"state.0.absmax2", "F32"}}) == "..");
+  CHECK(told({{"fc._data", "F32"}, {"fc._shift", "F32"}}) == "..");
   CHECK(told({}).empty());
 }
 

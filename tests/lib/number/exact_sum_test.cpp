@@ -228,6 +228,10 @@ TEST_CASE("a root of a quotient is compared with a double exactly") {
     CHECK(compare_root(sum_of(a), sum_of(b), x) == 0);
     CHECK(compare_root(sum_of(a + 1), sum_of(b), x) > 0);
     CHECK(compare_root(sum_of(a - 1), sum_of(b), x) < 0);
+    for (unsigned bits = 1; bits < 130; bits += 4) {  // from far to near
+      CHECK(compare_root(sum_of(a + (a >> bits)), sum_of(b), x) > 0);
+      CHECK(compare_root(sum_of(a - (a >> bits)), sum_of(b), x) < 0);
+    }
   }
   const ExactSum one = sum_of(1), two = sum_of(2);
   CHECK(compare_root(one, sum_of(power_of_two_of(4600)), 0) > 0);

@@ -2,6 +2,7 @@
 #
 # binade.torch.compare: the first ops that differ are those that were planted, whatever is fused, packed or transposed beside them.
 # What is opaque is compared by what it gives when it is called. SKIP without torch. torch_compare_test.py BINADE
+import dataclasses
 import random
 import sys
 import unittest
@@ -170,8 +171,8 @@ class Opaque(CliCase):
 
     def test_what_is_no_tensor_is_told(self):
         for a, b, equal, words in (
-            (3, 3, True, "Both give 3, too"), (3, 4, False, "what is no tensor is of A 3, of B 4"), (None, None, True, ""),
-            ("a", 1.5, False, "of A 'a', of B 1.5"), (iter([]), iter([]), None, "is not seen: output 1, of class list_iterator"),
+            (3, 3, True, "Both give 3, too"), (3, 4, False, "what is no tensor differs: output [1] is of A 3, of B 4"), (None, None, True, ""),
+            ("a", 1.5, False, "output [1] is of A 'a', of B 1.5"), (iter([]), iter([]), None, "is not seen: output [1], of class list_iterator"),
             (numpy.ones(2), numpy.ones(2), True, ""), (numpy.ones(2), numpy.zeros(2), False, "2 of 2 elements differ"),
             ({"x": (float("nan"),)}, {"x": (float("nan"),)}, True, "nan")):
             of = binade.torch.compare(lambda x: (x, a), lambda x: (x, b), self.x)
@@ -179,6 +180,61 @@ class Opaque(CliCase):
             self.assertIn(words, str(of))
         self.assertFalse(binade.torch.compare(lambda x: x.sum().item(), lambda x: x.mean().item(), self.x).equal)
         self.assertFalse(binade.torch.compare(lambda x: x.to_sparse(), lambda x: (x * 2).to_sparse(), self.x).equal)
+
+    def test_outputs_are_named_by_their_places(self):
+        class Slotted:
+            __slots__ = ("logits",)
+
+        class Frame:  # as of pandas: columns and an index
+            columns, index = ["a", "b"], numpy.arange(3)
+
+            def __init__(self, last):
+                self.last = last
+
+            def items(self):  # columns that live no longer than they are looked at
+                return ((name, Column(numpy.array([1.0, 2.0, last]))) for name, last in (("a", 3.0), ("b", self.last)))
+
+        class Column:
+            def __init__(self, x):
+                self.x = x
+
+            def __array__(self, dtype=None, copy=None):
+                return self.x
+
+        @dataclasses.dataclass
+        class Out:
+            logits: object
+
+        def slotted(x):
+            out = Slotted()
+            out.logits = x
+            return out
+
+        n = numpy.arange(4.0)
+        m = n + numpy.array([0, 0, 1, 0])
+        shared = [n]
+        for a, b, equal, words in (
+                ({"logits": n, "loss": n}, {"loss": n, "logits": m}, False, 'output [1]["logits"]: 1 of 4 elements differ'),
+                (Out(n), Out(m), False, "output [1].logits: 1 of 4"), (slotted(n), slotted(m), False, "output [1].logits: 1 of 4"),
+                ([n, (n, m)], [n, (n, n)], False, "output [1][1][1]: 1 of 4"),
+                (Out(n), (n,), True, "A gives what is no tensor: output [1].logits (numpy array); it is compared"),
+                (Out(n), (m,), False, "output [1].logits of A, [1][0] of B: 1 of 4"), ([n], [n, n], False, "output [1][1]: B gives a tensor more"),
+                (Frame(4.0), Frame(4.0), True, 'output [1].index (numpy array), output [1]["a"] (Column)'),
+                (Frame(4.0), Frame(5.0), False, 'output [1]["b"]: 1 of 3 elements differ'),
+                ([shared, shared], [[n], [n]], True, ""),
+                (numpy.array(["a", "b"]), numpy.array(["a", "c"]), False, "what is no tensor differs: output [1][1] is of A 'b', of B 'c'"),
+                (numpy.array([n, None, 3], object), numpy.array([m, None, 3], object), False, "output [1][0]: 1 of 4"),
+                (numpy.array([1, 2], "u2"), numpy.array([1, 65535], "u2"), False, "1 of 2"),
+                (n.astype(">f8"), m.astype(">f8"), False, "output [1]: 1 of 4"),
+                (numpy.array([(1, 2.0)], "i4, f8"), numpy.array([(1, 3.0)], "i4, f8"), False, 'output [1]["f1"]: 1 of 1'),
+                (numpy.ma.array(n, mask=n > 1), numpy.ma.array(n, mask=n > 2), False, "output [1].mask: 1 of 4"),
+                (numpy.ma.array(n, mask=n > 1), numpy.ma.array(m, mask=n > 1), True, ""),
+                ({"x": iter([])}, {"x": iter([])}, None, 'is not seen: output [1]["x"], of class list_iterator')):
+            with self.subTest(words):
+                of = binade.torch.compare(lambda x: (x, a), lambda x: (x, b), self.x)
+                self.assertIs(of.equal, equal)
+                self.assertIn(words, str(of))
+        self.assertNotIn("output", str(binade.torch.compare(lambda x: x, lambda x: x + 1, self.x)))
 
     def test_seeds_inputs_and_modes_are_the_same_for_both(self):
         x = self.x.clone()

@@ -17,6 +17,7 @@ from binade.torch import Run, Window
 from binade.torch._advice import asked_to_be_held
 from binade.torch._bound import Bound as StepBound
 from binade.torch._bound import origin_of
+from binade.torch._nonfinite import NonFinite
 from binade.torch._residues import residues
 from binade.torch._run import Layer
 from cli_case import CliCase, main
@@ -65,7 +66,9 @@ class Bound(CliCase):
             self.assertIn(("Head.loss", "dAct"), unbound)
             # Autocast casts the weights of Linear alone.
             self.assertEqual([row for row in unbound if row[1] == "dW"], [("words", "dW"), ("norm", "dW"), ("norm.bias", "dW")])
-            self.assertIn("bind no loss scale, since they stay in FP32 under autocast: Head.loss dAct, words dW", str(inside))
+            self.assertIn("bind no loss scale, since they stay in FP32 under autocast: those of losses, and of what autocast computes in FP32 "
+                          "before them (Head.loss dAct), and those of parameters that autocast casts for no op (words dW, norm dW, norm.bias dW).",
+                          " ".join(str(inside).split()))
             self.assertEqual(inside.keep_fp32, outside.keep_fp32)
 
     def test_a_run_in_bfloat16_is_judged_as_one_in_float32(self):
@@ -96,19 +99,33 @@ class Bound(CliCase):
             self.assertTrue(w.layers["head", "dAct"].binds)
             self.assertTrue(w.layers["head", "dW"].binds)
 
+    def test_the_output_of_a_product_binds_a_scale_also_where_a_run_has_it_in_float32(self):
+        torch.manual_seed(0)
+        half, head = torch.nn.Linear(4, 4).to(torch.bfloat16), torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+        model = Calls(lambda self, x: self.head(self.narrow(x).float()), narrow=half, head=head)
+        for shape in ((2, 4), (2, 2, 4)):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                model(torch.randn(shape, dtype=torch.bfloat16)).square().mean().backward()
+                optimizer.step()
+            self.assertEqual([key for key, of in w.layers.items() if of.binds is False], [])
+
     def test_a_scalar_binds_a_scale_in_float16_alone(self):
         scalar = torch.ones((), requires_grad=True)
         for dtype, binds in ((torch.float32, False), (torch.bfloat16, False), (torch.float16, True)):
             loss = scalar.to(dtype)
-            self.assertEqual(StepBound().output_binds(origin_of(loss), torch.ones((), dtype=dtype)), binds)
+            self.assertEqual(StepBound().output_binds(origin_of(loss, torch.nn.Identity()), torch.ones((), dtype=dtype)), binds)
 
     def test_a_gradient_that_is_zero_but_for_rounding_is_no_reason_for_fp32(self):
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.BatchNorm1d(128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        optimizer, alerts = torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9), []
         with binade.torch.watch(model, optimizer, every=1) as w:
+            w.alerts(role=("dW", "update", "state"), call=alerts.append)
             torch.nn.functional.cross_entropy(model(torch.randn(64, 64)), torch.randint(0, 10, (64,))).backward()
             optimizer.step()
+        self.assertEqual((alerts, w.left_by_rounding()), ([], {"0.bias"}))
+        self.assertNotIn("0.bias.momentum_buffer", {row["layer"] for row in w.advise().to_dict()["states"]})
         advice = w.advise()
         bias = w.summary("0.bias", "dW")
         self.assertLess(bias.largest, 2.0**-25)  # what is to be saved would need a scale beyond that of the others
@@ -129,20 +146,38 @@ class Bound(CliCase):
         for clip in (None, 1e-3):
             torch.manual_seed(0)
             model = Model().to(torch.bfloat16)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-9), []
             with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
                 logits = model(torch.randn(64, 8).to(torch.bfloat16))
                 torch.nn.functional.cross_entropy(logits.float(), torch.randint(0, 5, (64,))).backward()
                 if clip:
                     torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
                 optimizer.step()
             advice = w.advise()
+            self.assertEqual({"before.bias", "early.bias"} & {alert.layer for alert in alerts}, {"early.bias"})
+            lost = {row["layer"] for row in advice.to_dict()["lost_updates"]}
+            self.assertEqual({"before.bias", "early.bias"} & lost, {"early.bias"})
             self.assertLess(w.summary("early.bias", "dW").largest, 2**-9 * w.summary("head", "dW").largest)
             self.assertEqual(advice.to_dict()["residues"], [{"layer": "before.bias", "role": "dW"}])
             self.assertIn("leaves where a sum is zero, and that ask for no loss scale: before.bias dW.", " ".join(str(advice).split()))
             self.assertIn(" 3 gradients of what a narrow format never holds", advice.loss_scale["basis"])  # the norm's, too
             held = asked_to_be_held(w.layers, {key: w.summary(*key) for key in w.layers}, w.residues())
             self.assertEqual([layer in held for layer in (("early.bias", "dW"), ("before.bias", "dW"))], [True, False])
+
+    def test_the_bias_of_an_attentions_keys_is_rounding_whether_its_outputs_are_seen_or_not(self):
+        for dtype in (torch.float32, torch.bfloat16):
+            torch.manual_seed(0)
+            attention = torch.nn.MultiheadAttention(16, 2, batch_first=True).to(dtype)
+            model = Calls(lambda self, x: self.attn(x, x, x, need_weights=False)[0], attn=attention)
+            optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-3), []
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
+                model(torch.randn(8, 6, 16).to(dtype)).float().square().sum().mul(1e-3).backward()
+                optimizer.step()
+            self.assertEqual(w.left_by_rounding(), {"attn.k.bias"})
+            self.assertNotIn("attn.k.bias", {alert.layer for alert in alerts})
+            self.assertIn("attn.k", {alert.layer for alert in alerts})
 
     def test_how_large_rounding_may_be_follows_from_the_format_of_the_terms(self):
         def counted(*values):
@@ -224,8 +259,10 @@ class Untrained(CliCase):
         layers, zeros, negative, underflow, text = self.untrained(
             torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), linear(8, 2)))
         self.assertEqual((layers, zeros, negative, underflow), ({"0": 4, "2": 4}, ["1"], ["0"], []))
-        self.assertIn("no gradient reached 0, 2; it was nothing but zeros in all 4 counted steps. All outputs of 1 were zero. "
-                      "All outputs of 0 were negative, of which a ReLU makes zeros: it is dead", text)
+        self.assertIn("no gradient reached 0; it was nothing but zeros in all 4 counted steps. Layers that do not learn: the gradients of "
+                      "the weights of 2 were nothing but zeros in all 4 counted steps, while gradients reached their outputs. All that 2 "
+                      "got was zero, so that its gradient is. All outputs of 1 were zero. All outputs of 0 were negative, of which a "
+                      "ReLU makes zeros: it is dead", text)
         # Of a function no output is seen; and behind the last layer nothing is left that changes.
         layers, zeros, negative, _, _ = self.untrained(
             Calls(lambda self, x: torch.relu(self.b(torch.tanh(self.a(x)))), a=linear(), b=linear(8, 2, bias=-9)), every=2)
@@ -240,6 +277,78 @@ class Untrained(CliCase):
         self.assertEqual((layers, negative), ({"0": 4}, []))
         self.assertNotIn("ReLU", text)
         self.assertIn("Whether that is meant is not known", text)
+
+    def test_a_layer_that_gets_zeros_is_told_from_one_that_no_gradient_reaches(self):
+        for function, reached, unfed, told in (
+                (lambda self, x: self.b(self.a(x * 0)), ["a"], ["a"], "All that a got was zero, so that its gradient is."),
+                (lambda self, x: self.b(self.a(torch.cat([x * 0, x[:1]]))), [], [], ""),
+                (lambda self, x: self.b(self.a(x)[:, :4] * 0 + x), [], [], "no gradient reached a;")):
+            of, text = advised(Calls(function, a=linear(), b=torch.nn.Linear(8 if reached or not told else 4, 2)))
+            self.assertEqual((of["untrained"]["reached"], of["untrained"]["unfed"]), (reached, unfed))
+            self.assertIn(told, text)
+            self.assertNotIn("Why is not known", text)
+
+    def test_gradients_that_the_loop_takes_away_are_told_by_its_order_alone(self):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ELU(), torch.nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with self.assertWarns(RuntimeWarning), binade.torch.watch(model, optimizer, every=1) as w:
+            for _ in range(3):
+                model(torch.ones(3, 4)).square().sum().backward()
+                optimizer.zero_grad(set_to_none=False)
+                optimizer.step()
+        text = " ".join(str(w.advise()).split())
+        self.assertEqual(w.advise().to_dict()["untrained"]["order"], 0)
+        self.assertIn("the gradients of the weights of 0, 2 were nothing but zeros in all 3 counted steps, while gradients reached their "
+                      "outputs. They were taken away before the optimizer stepped: see the order of calls, step 0.", text)
+        for wrong in ("no gradient reached", "is not known: a saturated", "Why is not known"):
+            self.assertNotIn(wrong, text)
+
+    def test_layers_that_are_frozen_or_held_by_no_optimizer_are_no_illness(self):
+        for freeze, other, held, told in ((True, False, True, False), (False, False, False, True), (True, False, False, False),
+                                          (False, True, False, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+            model[0].weight.grad, model[0].bias.grad = torch.zeros(8, 4), torch.zeros(8)
+            model[0].requires_grad_(not freeze)
+            optimizer = torch.optim.SGD(model.parameters() if held else model[2].parameters(), lr=0.1)
+            beside = torch.optim.SGD(model[0].parameters(), lr=0.1) if other else None
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    model(torch.ones(3, 4)).square().sum().backward()
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=False)
+            of = w.advise().to_dict()["untrained"]
+            self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
+            self.assertEqual("Trained by no optimizer that was seen: 0, 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
+
+    def test_a_frozen_layer_that_holds_gradients_of_before_is_none_that_does_not_learn(self):
+        for frozen, found in ((False, ["1"]), (True, [])):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    model[1].requires_grad_(not frozen)
+                    model(torch.ones(3, 4)).square().sum().backward()
+                    model[1].weight.grad, model[1].bias.grad = torch.zeros(2, 8), torch.zeros(2)
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=False)
+            self.assertEqual([row["layer"] for row in w.advise().to_dict()["untrained"]["layers"]], found)
+
+    def test_master_copies_that_are_watched_are_how_a_model_is_trained(self):
+        model = torch.nn.Linear(4, 2).bfloat16()
+        masters = torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])
+        optimizer = torch.optim.SGD(masters.parameters(), lr=0.1)
+        with binade.torch.watch({"model": model, "master": masters}, optimizer, every=1) as w:
+            for _ in range(2):
+                model(torch.ones(3, 4).bfloat16()).sum().backward()
+                for copied, p in zip(masters, model.parameters()):
+                    copied.grad, p.grad = p.grad.float(), None
+                optimizer.step()
+                for copied, p in zip(masters, model.parameters()):
+                    p.data.copy_(copied)
+        self.assertEqual(w.advise().to_dict()["untrained"]["unheld"], [])
 
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),
@@ -328,6 +437,77 @@ class Underflow(CliCase):
                 ("bfloat16", {"scale": 1e-7, "dtype": torch.bfloat16}), ("float32", {"scale": 1e-7, "dtype": torch.float32})):
             with self.subTest(name):
                 self.assertEqual(self.reasons(**options), [])
+
+    def gradients(self, values, dtype="F16", scale=None, largest=2.0**-8, beside="F16"):
+        """The advice on a run of one step, as a dict and as text: fc's gradient has the values and as many zeros, head's the largest."""
+        def counted(x):
+            return binade.RangeSummary(formats=[]).add(torch.tensor(x, dtype=torch.double).numpy())
+
+        run = Run(1, [Window(0, 0, 1, scale, {("fc", "dAct"): counted([0.0] * len(values) + values), ("head", "dAct"): counted([largest])})],
+                  {("fc", "dAct"): Layer(dtype, (2 * len(values),)), ("head", "dAct"): Layer(beside, (1,))})
+        advice = run.advise()
+        return advice.to_dict(), " ".join(str(advice).split())
+
+    def test_gradients_at_the_floor_of_their_dtype_ask_for_a_larger_scale(self):
+        low = [2.0**-24, 2.0**-23, 3 * 2.0**-24]
+        of, text = self.gradients(low)
+        self.assertEqual([(row["layer"], row["role"], row["format"], row["zeros"]) for row in of["died"]], [("fc", "dAct", "binary16", 0.5)])
+        self.assertIn("Gradients underflow in FP16, without a loss scale that is known here: 50.0 % of their values are zero", text)
+        self.assertIn("of fc dAct. Use a larger loss scale: 2^22 fits without overflow.", text)
+        self.assertIn("Loss scale for FP16: 2^22, at most 2^22.", text)
+        self.assertIn("Which layers need FP32 is not known where FP16 may have made zeros: fc.", text)
+        self.assertIn("watch one in FP32, or one with a loss scale, such as 2^22.", text)
+        self.assertIn("dAct underflow: fc", text)
+        self.assertEqual(of["keep_fp32"], [])
+        of, text = self.gradients([x / 2**10 for x in low], scale=2.0**10)
+        self.assertIn("Gradients underflow in FP16, at the loss scale 2^10: ", text)
+        self.assertIn("or one with a larger loss scale than 2^10, such as 2^22.", text)
+        # Where no larger one fits, the layer is to be kept in FP32.
+        for used in (19, 22):
+            of, text = self.gradients([x / 2**used for x in low], scale=2.0**used)
+            self.assertIn("No loss scale that is larger by 4 binades fits: keep these layers in FP32.", text)
+            self.assertIn("underflow", [reason["what"] for row in of["keep_fp32"] if row["layer"] == "fc" for reason in row["reasons"]])
+        self.assertEqual([row["format"] for row in self.gradients([2.0**-133], dtype="BF16")[0]["died"]], ["bfloat16"])
+        # FP32 of which no value is below FP16's smallest was cast, if something beside it is FP16.
+        for values, beside, found in ((low * 30, "F16", ["fc"]), (low * 30, "F32", []), (low, "F16", []),
+                                      ([*low * 30, 2.0**-25], "F16", [])):
+            of, _ = self.gradients(values, dtype="F32", beside=beside)
+            self.assertEqual([row["layer"] for row in of["died"]], found)
+
+    def test_zeros_beside_gradients_far_above_the_floor_are_no_sign(self):
+        for values, options in (([2.0**-15, 2.0**-14, 2.0**-24], {}), ([2.0**-24], {"scale": 2.0**16}), ([2.0**-24], {"dtype": "BF16"}),
+                                ([2.0**-24], {"dtype": "F32"})):
+            of, text = self.gradients(values, **options)
+            self.assertEqual(of["died"], [])
+            for words in ("underflow", "have died", "Watch a run in FP32", "not known where", "at most"):
+                self.assertNotIn(words, text.replace("at most of", "").replace("lost l2 at most", ""))
+            self.assertIn("No layer needs FP32 for its range.", text)
+        # Enough of it to matter, but not most: no layer is named.
+        of, text = self.gradients([2.0**-18] + [2.0**-20] * 3)
+        self.assertEqual((of["died"], of["loss_scale"]["at_floor"]), ([], 1))
+        self.assertIn("Watch a run in FP32, or one with a loss scale, such as 2^22, to know what they need.", text)
+
+    def test_the_verdict_on_a_run_that_broke_is_of_the_finite_values_alone(self):
+        one = binade.RangeSummary(formats=[]).add(torch.ones(4, dtype=torch.double).numpy())
+        skipped = NonFinite(0, "fc", "dW", {"nan": 0, "inf": 1}, [], skipped=True)
+        for events, told in (([skipped], False), ([skipped, NonFinite(2, "fc", "act", {"nan": 1, "inf": 0}, [])], True)):
+            run = Run(1, [Window(0, 2, 3, 8.0, {("fc", "act"): one})], {("fc", "act"): Layer("F32", (4,))}, nonfinite=events)
+            for text in (str(run.advise()), str(run.report())):
+                self.assertEqual("of the finite values alone. The run was not finite in step 2:" in " ".join(text.split()), told)
+            self.assertEqual(run.first_nonfinite(), skipped)
+
+    def test_states_are_advised_of_by_one_rule(self):
+        small = binade.RangeSummary(formats=[]).add((2.0 ** torch.linspace(-60, -26, 99, dtype=torch.double)).numpy())
+        run = Run(1, [Window(0, 0, 1, None, {("fc.exp_avg_sq", "state"): small})], {("fc.exp_avg_sq", "state"): Layer("F32", (99,))})
+        text = " ".join(str(run.advise()).split())
+        self.assertIn("Nor is whether a state, which sums small parts over many steps, takes them in so few bits; in binary32 it does.", text)
+        self.assertNotIn("Keep the optimizer's states", text)
+
+    def test_what_is_all_zero_in_float16_is_told(self):
+        zeros = binade.RangeSummary(formats=[]).add(torch.zeros(4, dtype=torch.double).numpy())
+        advice = Run(1, [Window(0, 0, 1, 8.0, {("fc", "dW"): zeros})], {("fc", "dW"): Layer("F16", (4,))}).advise()
+        self.assertIn("100 % of their values are zero", " ".join(str(advice).split()))
+        self.assertIn("with a larger loss scale than 2^3, to know", " ".join(str(advice).split()))
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ class Documents(CliCase):
         of = watched(model=model, x=torch.ones(3, 4).double(), lr=0.0).advise().to_dict()
         self.assertIn(("0", "act", "all zero", None),
                       [(row["layer"], row["role"], row["status"], row["format"]) for row in of["formats"]])
-        half = binade.RangeSummary(formats=[]).add(torch.tensor([0.0, 0.0, 0.0, 1.0]).numpy())
+        half = binade.RangeSummary(formats=[]).add(torch.tensor([0.0, 0.0, 0.0, 2.0**-22]).numpy())
         run = Run(1, [Window(0, 0, 1, None, {("fc", "dW"): half})], {("fc", "dW"): Layer("F16", (4,))})
         advice = run.advise()
         self.assertEqual(advice.to_dict()["already_zero"], 0.75)
@@ -242,6 +242,33 @@ class Documents(CliCase):
         self.assertEqual(rows[0]["to_zero"], 4 / 32)
         self.assertEqual(w.layers["0", "act"].dtype, "BF16")
         self.assertIn("Autocast ran 2 layers in bfloat16: 0, 1", str(w.advise()))
+
+    def test_autocast_is_told_of_modules_whose_weights_have_other_names(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.words, self.attend, self.norm, self.head = (torch.nn.Embedding(9, 4), torch.nn.MultiheadAttention(4, 2),
+                                                                 torch.nn.LayerNorm(4), torch.nn.Linear(4, 9, bias=False))
+                self.head.weight = self.words.weight
+                with torch.no_grad():
+                    self.words.weight[0] = 1e-42
+
+            def forward(self, x):
+                x = self.words(x)
+                return self.head(self.norm(self.attend(x, x, x)[0].float()))
+
+        for model, names in ((Model(), ["attend", "head"]), (torch.nn.Sequential(torch.nn.Linear(4, 2)), ["0"])):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    out = model(torch.ones(3, 2, dtype=torch.long) if len(names) > 1 else torch.ones(3, 4))
+                out.float().square().sum().backward()
+                optimizer.step()
+            rows = w.advise().to_dict()["autocast"]
+            self.assertEqual([row["layer"] for row in rows], names)
+            self.assertIn(f"Autocast ran {len(names)} layer{'s' * (len(names) > 1)} in bfloat16: {', '.join(names)}.",
+                          " ".join(str(w.advise()).split()))
+            self.assertEqual(rows[-1]["to_zero"], 1 / 9 if len(names) > 1 else 0)
 
     def test_errors_are_those_of_unscaled_gradients(self):
         """Whatever the loss scale, which changes here from step to step, and nothing underflows."""

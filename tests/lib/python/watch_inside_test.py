@@ -168,19 +168,148 @@ class InsideOfModules(CliCase):
         w = self.of(torch.nn.Linear(8, 8), Root(), torch.nn.Linear(8, 2), steps=2)
         found = w.first_nonfinite()
         self.assertEqual((found.step, found.layer, found.op, found.phase, found.arose), (0, "1", "sqrt", "backward", True))
-        self.assertIn("32 Inf in the gradient of sqrt inside of 1, backward; it got gradient ", found.text)
-        self.assertIn("1", w.advise().keep_fp32)
+        self.assertRegex(found.text, r"32 Inf in the gradient of sqrt inside of 1 \(\S+\), backward; it got gradient .*; its operand "
+                                     "holds 32 zeros, where the slope of sqrt is infinite")
+        self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
+        found = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.sqrt(x.abs() * 1e-30 * 1e-15)), steps=1).first_nonfinite()
+        self.assertIn("the gradient of sqrt inside of 1", found.text)
+
+    def check_no_format(self, w, layer, op, cure):
+        advice = w.advise()
+        (row,) = advice.to_dict()["no_format"]
+        self.assertEqual(row["layer"], layer)
+        self.assertRegex(row["text"], rf"\b{op}\b")
+        self.assertIn(cure, row["cure"])
+        self.assertEqual(advice.keep_fp32, [])
+        self.assertIn("No format helps these", str(advice))
+        self.assertNotIn("ill inside", {row["status"] for row in advice.to_dict()["formats"]})
+
+    def test_what_is_infinite_or_undefined_by_its_mathematics_asks_for_no_format(self):
+        none, mask = torch.zeros(4, 8).bool(), torch.full((4, 8), -math.inf)
+        for op, name, found, cure in (
+                (lambda x: x / (x * 0), "div", "its divisor holds 32 zeros", "add an eps to the divisor"),
+                (lambda x: (x * 0) / (x * 0), "div", "its divisor holds 32 zeros", "add an eps to the divisor"),
+                (lambda x: x / torch.zeros(()), "div", "its divisor holds 1 zero", "add an eps to the divisor"),
+                (lambda x: (x * 0).rsqrt(), "rsqrt", "its operand holds 32 zeros", "an eps inside of the root"),
+                (lambda x: (x * 0) ** -0.5, "pow", "its base holds 32 zeros", "an eps to the base"),
+                (lambda x: (x * 0).log() * 0, "log", "its operand holds 32 zeros", "an eps inside of the logarithm"),
+                (lambda x: (x * 0).log_(), "log", "its operand held 32 values at which it is infinite", "an eps inside"),
+                (lambda x: (x * 0 - 1).log1p(), "log1p", "its operand holds 32 values of -1", "an eps inside of the logarithm"),
+                (lambda x: (x * 0 - 2).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "bound its operand"),
+                (lambda x: (x * 0 + 1.5).acos(), "acos", "its operand holds 32 values outside of its domain", "within -1 and 1"),
+                (lambda x: x + x[none].mean(), "mean", "it is taken over no element", "pass over such batches"),
+                (lambda x: x[:, :1].std(1, keepdim=True), "std", "it is taken over too few elements", "pass over such batches"),
+                (lambda x: x.masked_fill(~none, -math.inf).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
+                (lambda x: (x + mask).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
+                (lambda x: x + mask * 0, "mul", "Inf was in what the layer got", "look at the data"),
+                (lambda x: x.masked_fill(~none, -math.inf) * 0, "mul", "Inf of a constant came to 0·Inf", "a large finite number")):
+            with self.subTest(name=name):
+                w = self.of(torch.nn.Linear(8, 8), Op(op), steps=1)
+                self.assertIn(f"; {found}", w.first_nonfinite().text)
+                self.check_no_format(w, "1", name, cure)
+        # A slope that is infinite behind a condition.
+        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.where(x * 0 > 0, (x * 0).log(), x)), torch.nn.Linear(8, 2), steps=1)
+        self.assertIn("; its operand holds 32 zeros, where the slope of log is infinite", w.first_nonfinite().text)
+        self.check_no_format(w, "1", "log", "replace these values before it")
+
+    def test_what_no_loss_scale_cures_is_told_of_steps_that_the_scaler_skips(self):
+        with self.assertWarnsRegex(RuntimeWarning, "nothing was trained"):
+            w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0).sqrt() + x), torch.nn.Linear(8, 2), scaler=CpuScaler(), steps=3)
+        self.assertTrue(all(found.skipped for found in w.nonfinite()))
+        self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
+
+    def test_inf_of_a_weight_is_that_of_the_step_before(self):
+        def ruin(step):
+            if step == 2:
+                model[0].weight.data[0, :2] = math.inf
+
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 2))
+        w = watched(model=model, before=ruin, x=random_batch(4, 8), steps=3, every=1, lr=0.0)
+        self.assertEqual((w.nonfinite()[0].step, w.nonfinite()[0].phase, w.nonfinite()[0].layer), (1, "step", "0"))
+        self.assertEqual(w.advise().to_dict()["no_format"], [])
+
+    def test_what_became_zero_by_rounding_is_cured_by_another_format(self):
+        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2), steps=1)
+        self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["1"]))
+        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0)), torch.nn.Linear(8, 2), steps=1)
+        self.assertIn("FP32 helps only where float16 has made the value", w.advise().to_dict()["no_format"][0]["cure"])
+        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 1e30) / (x * 1e-30)), torch.nn.Linear(8, 2), steps=1)
+        self.assertEqual((w.first_nonfinite().op, w.advise().to_dict()["no_format"], w.advise().keep_fp32), ("div", [], ["1"]))
+
+    def test_an_overflow_that_an_op_after_it_hides_is_told_with_what_became_of_it(self):
+        def filled(x):
+            x.masked_fill_(x.isinf(), 2.0)
+            return x
+
+        def put(x):
+            x[~torch.isfinite(x)] = 3.0
+            return x
+
+        for hide, op, became in (
+                (lambda x: x.clamp(-1e4, 1e4), "clamp", "10000"), (lambda x: x.clamp_(-1e4, 1e4), "clamp", "10000"),
+                (torch.nan_to_num, "nan_to_num", "3.40282e+38"),
+                (lambda x: x.nan_to_num_(posinf=7.0, neginf=7.0), "nan_to_num", "7"), (torch.nn.functional.relu6, "hardtanh", "6"),
+                (lambda x: torch.minimum(x.abs(), torch.full((), 9.0)), "minimum", "9"),
+                (lambda x: x.masked_fill(x.isinf(), 1.5), "masked_fill", "1.5"), (filled, "masked_fill", "2"),
+                (lambda x: torch.where(torch.isfinite(x), x, torch.zeros_like(x)), "where", "0"),
+                (put, "(index_put|masked_fill)", "3")):
+            with self.subTest(op=op, became=became):
+                w = self.of(torch.nn.Linear(8, 8), Op(lambda x: hide(x * 1e30 * 1e30)), torch.nn.Tanh(), torch.nn.Linear(8, 2),
+                            lr=0.0, steps=3)
+                found = w.first_nonfinite()
+                self.assertEqual((found.step, found.layer, found.op, found.hidden, len(w.nonfinite())), (0, "1", "mul", True, 3))
+                self.assertRegex(found.text, rf"; {op} at \S+watch_inside_test.py:\d+ then made {became.replace('+', '.')} of it$")
+                advice = w.advise()
+                self.assertIn("So it was in 2 more of the steps that were looked into, up to step 2.", " ".join(str(advice).split()))
+                self.assertNotIn("tells of no training", str(advice))
+                self.assertEqual(advice.keep_fp32, ["1"])
+                self.assertEqual([row["status"] for row in advice.to_dict()["formats"] if row["layer"] == "1"][0], "ill inside")
+
+    def test_an_overflow_that_comes_out_of_its_layer_and_is_clamped_by_another(self):
+        for every, steps in ((1, [0, 1, 2, 3, 4, 5, 6]), (50, [6])):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Sequential(Multiplied()), Op(lambda x: x.clamp(-10, 10)),
+                                        torch.nn.Linear(8, 2))
+
+            def change(step):
+                model[1][0].factor = 1e38 if step > 4 or every == 1 else 1.0
+
+            w = watched(steps=7, before=change, model=model, x=random_batch(4, 8, scale=1e3), every=every, lr=0.0)
+            self.assertEqual([found.step for found in w.nonfinite()], steps)
+            self.assertEqual({(found.layer, found.op, found.hidden) for found in w.nonfinite()}, {("1.0", "mul", True)})
+            self.assertIn("1.0", w.advise().keep_fp32)
+            self.assertEqual(w.meant_infinities(), set())
+            self.assertEqual([note for note in w.notes if "gave Inf" in note],
+                             ["1.0 gave Inf in step 5: an overflow that an op after it hid"] * (every == 50))
+
+    def test_a_cause_inside_of_several_layers_or_steps_is_one_line(self):
+        lines = [line for line in str(self.of(torch.nn.Linear(8, 8), Norm(), Norm(), Multiplied(), torch.nn.Linear(8, 2),
+                                              x=random_batch(4, 8, scale=1e25), every=1, lr=0.0).advise()).splitlines()]
+        told = " ".join(" ".join(lines).split())
+        self.assertEqual(told.count("inside: mul"), 1)
+        self.assertRegex(told, r"1: inside: mul at \S+ gives 32 Inf, gone after rsqrt \(the most of 6 steps\)")
+        w = self.of(Norm(), Op(lambda x: x * 0 + 1e25), Norm(), torch.nn.Linear(8, 2), x=random_batch(4, 8, scale=1e25), every=1, lr=0.0)
+        self.assertRegex(" ".join(str(w.advise()).split()), r"in 2 layers \(0, 2\): inside: mul at \S+ gives 32 Inf, gone after rsqrt "
+                                                            r"\(the most of 6 steps\); most in 0")
+        self.assertEqual({row["layer"] for row in w.advise().to_dict()["keep_fp32"] for reason in row["reasons"]
+                          if reason["what"] == "inside"}, {"0", "2"})
 
     def test_what_is_meant_is_no_finding(self):
         future = torch.ones(4, 4).triu(1).bool()
         masks = [lambda s: s.masked_fill(future, -math.inf), lambda s: s + torch.zeros(4, 4).masked_fill(future, -math.inf),
                  lambda s: torch.where(future, torch.full_like(s, -math.inf), s),
-                 lambda s: s * 0 + torch.where(future, torch.finfo(s.dtype).min, s) * 4]  # overflows as masks of the least number do
+                 lambda s: s * 0 + torch.where(future, torch.finfo(s.dtype).min, s) * 4,  # overflows as masks of the least number do
+                 lambda s: torch.maximum(s + 2 * torch.where(future, torch.finfo(s.dtype).min, 0.0), torch.full((), -1e34))]
         for mask in masks:
             self.check_healthy(self.of(Attention(mask), Norm(), torch.nn.Linear(8, 2)))
         self.check_healthy(self.of(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.LayerNorm(8),
                                    Halved(lambda x: torch.where(x > 0, x.float().clamp(min=0).log(), x * 0)),
                                    torch.nn.Linear(8, 2)))
+        for op in (lambda x: (x * 1e3).exp().clamp(max=10).detach() + x,
+                   lambda x: (x * 1e30).div(x * 1e-30).clamp(-1, 1).detach() + x,
+                   lambda x: torch.where(x.abs() < 99, x, x.detach() * 1e38 * 5), lambda x: torch.where(x * 1e3 > 20, x, (x * 1e3).exp().log1p()).detach() + x,
+                   lambda x: (1 / (x * 0).abs()).clamp(max=1).detach() + x, lambda x: torch.nan_to_num((x * 0) / (x * 0)).detach() + x):
+            self.check_healthy(self.of(torch.nn.Linear(8, 8), Op(op), torch.nn.Linear(8, 2), lr=0.0))
 
     def check_healthy(self, w):
         self.assertEqual(w.nonfinite(), [])
@@ -203,7 +332,7 @@ class InsideOfModules(CliCase):
                 scaler.scale(model(torch.ones(3, 4)).sum()).backward()
                 scaler.step(optimizer)
                 scaler.update()
-        self.assertIn("The scaler skipped 20 steps whose gradients were not finite, of 40, 10 of them long after it had begun",
+        self.assertIn("The scaler skipped 20 of 40 steps, whose gradients were not finite, 10 of them long after it had begun",
                       " ".join(str(w.advise()).split()))
 
     def test_a_loss_inside_of_the_model_that_is_infinite_is_never_passed_over(self):

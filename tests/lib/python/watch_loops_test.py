@@ -12,6 +12,8 @@ try:
     import torch
     from torch import nn
     from torch.utils.checkpoint import checkpoint
+
+    import binade.torch
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -333,6 +335,23 @@ class Gradients(CliCase):
 
         dump, _ = judge(self, train)
         self.assertEqual((dump.arrays[0, "emb", "dW"].size, dump.arrays[1, "emb", "dW"].size), (3 * 4, 3 * 4))
+
+    def test_sparse_gradients_of_several_layers_in_one_parameter_are_told_apart(self):
+        torch.manual_seed(0)
+        model, x = nn.MultiheadAttention(6, 2), torch.randn(5, 1, 6)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for to_sparse in (lambda g: g.to_sparse(), lambda g: g.to_sparse(1)):
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                optimizer.zero_grad()
+                model(x, x, x)[0].square().sum().backward()
+                dense = model.in_proj_weight.grad.clone()
+                model.in_proj_weight.grad = to_sparse(model.in_proj_weight.grad)
+                optimizer.step()
+            for layer, rows in zip("qkv", dense.split(6)):
+                nonzero = int(torch.count_nonzero(rows))
+                summary = w.summary(layer, "dW")
+                self.assertEqual((summary.nonzero, summary.largest), (nonzero, float(rows.abs().max())))
+            self.assertEqual([note.partition(" of M")[0] for note in w.notes], ["not counted: zeros of the gradients"])
 
 
 if __name__ == "__main__":

@@ -81,10 +81,12 @@ class Loops(CliCase):
         model = torch.nn.Linear(4, 2).bfloat16()
         masters = [p.detach().float() for p in model.parameters()]
         optimizer = torch.optim.SGD(masters, lr=0.1)
-        for named, told in ((model, True), ({"model": model, "master": torch.nn.ParameterList(map(torch.nn.Parameter, masters))}, False)):
+        both = {"model": model, "master": torch.nn.ParameterList(map(torch.nn.Parameter, masters))}
+        for named, told, given in ((model, True, [optimizer]), (model, True, []), (both, False, [optimizer])):
             if not told:
                 optimizer = torch.optim.SGD(named["master"].parameters(), lr=0.1)
-            with binade.torch.watch(named, optimizer, scaler=None, every=1) as w:
+                given = [optimizer]
+            with binade.torch.watch(named, *given, scaler=None, every=1) as w:
                 for _ in range(3):
                     model.zero_grad()
                     model(torch.ones(3, 4).bfloat16()).float().sum().backward()
@@ -93,7 +95,7 @@ class Loops(CliCase):
                             copy.grad = p.grad.float()
                     optimizer.step()
             self.assertEqual(len(w.windows), 3)
-            self.assertEqual([note.startswith("SGD holds none of the model's parameters, but tensors of FP32") for note in w.notes], [True] * told)
+            self.assertEqual(sum(note.startswith("SGD holds none of the model's parameters, but tensors of FP32") for note in w.notes), told)
 
     def test_what_cannot_be_counted_ends_no_training(self):
         def scale():
@@ -286,6 +288,16 @@ class Gaps(CliCase):
         self.assertIn("not counted: weights, updates and states of 1 (1 of 2 layers, 33.3 % of the parameters), complex numbers", notes)
         self.assertIn("not counted: gradients of 1 (1 of 2 layers, 33.3 % of the parameters), complex numbers", notes)
         self.assertIn("not counted: outputs and their gradients of 1, complex numbers", notes)
+
+    def test_advice_begins_with_what_was_not_counted_where_that_is_much(self):
+        for width, told in ((2, True), (1, False)):
+            model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, width, bias=False, dtype=torch.complex64))
+            model[0] = model[0] if told else torch.nn.Linear(4, 4 * 4)
+            w = self.of(model, call=lambda x: model[1](model[0](x)[:, :4].to(torch.complex64)))
+            text = " ".join(str(w.advise()).split())
+            self.assertEqual(text.startswith("What follows is of a part of the model alone. Not counted: "), told)
+            self.assertEqual("weights, updates and states of 1 (1 of 2 layers, 28.6 % of the parameters), complex numbers" in text, told)
+            self.assertIn("No layer needs FP32 for its range" + (", as far as it was counted." if told else "."), text)
 
     def test_states_of_torchao_are_dequantized_by_their_own_method(self):
         codes = torch.arange(-16, 16, dtype=torch.int8).reshape(8, 4)

@@ -2,7 +2,10 @@
 #
 # The order of a loop's calls: healthy loops yield nothing, ill ones are named, and no bit of a run changes; and the scalers that
 # a loop makes while it is watched. SKIP without torch. watch_order_test.py BINADE
+import itertools
+import math
 import sys
+import types
 import warnings
 
 try:
@@ -11,6 +14,7 @@ try:
     from torch.nn.utils import clip_grad_norm_
 
     import binade.torch
+    from binade.torch._attaching import scaler_kinds
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -137,17 +141,18 @@ class OrderOfCalls(CliCase):
                 ("zero_grad backward clip step update", "clip_before_unscale", 0, both),
                 ("zero_grad backward clip_value unscale_ step update", "clip_before_unscale", 0, both),
                 ("zero_grad backward unscale_:0 clip step update", "clip_before_unscale", 0, both[1:]),
-                ("zero_grad backward step clip update", "clip_after_step", 1, both),
+                ("zero_grad backward step clip update", "clip_after_step", 0, both),
                 ("zero_grad backward step", "missing_update", 1, both[:1]),
                 ("zero_grad backward unscale_ unscale_ step update", "double_unscale", 0, both[:1]),
-                ("zero_grad backward step unscale_ update", "unscale_after_step", 1, both[:1]),
-                ("zero_grad backward step step update", "double_step", 1, both[:1]),
+                ("zero_grad backward step unscale_ update", "unscale_after_step", 0, both[:1]),
+                ("zero_grad backward step step update", "double_step", 0, both[:1]),
                 ("backward zero_grad step update", "step_without_backward", 0, both[:1]),
-                ("backward step zero_grad unscale_ update", "unscale_after_step", 1, both[:1]),
+                ("backward step zero_grad unscale_ update", "unscale_after_step", 0, both[:1]),
                 ("scale zero_grad unscale_ step update", "unscale_without_backward", 0, both),
                 ("zero_grad backward update", "update_without_step", 0, ("the loop",)),
                 ("zero_grad backward unscale_ backward step update", "backward_after_unscale", 0, both),
                 ("zero_grad backward step:0 update step:1", "unscale_after_update", 0, both[1:]),
+                ("zero_grad backward unscale_ clip update step update", "update_after_unscale", 0, both),
                 ("zero_grad backward step:0 update backward step:1 update", "backward_over_update", 0, both[1:]),
                 ("backward step update", "backward_without_zero_grad", 1, both),
                 ("zero_grad scale plain_backward step update", "backward_without_scale", 0, both),
@@ -169,6 +174,53 @@ class OrderOfCalls(CliCase):
                     self.assertEqual([row["mistake"] for row in advice.to_dict()["mistakes"]], [one.mistake for one in w.mistakes])
                     self.assertIn(found[0].text, " ".join(str(advice).split()))
                     self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
+
+    def test_a_mistake_is_a_sentence_about_who_makes_it(self):
+        for words in ("zero_grad backward step", "zero_grad backward step:0 update step:1", "zero_grad backward unscale_ update step update",
+                      "zero_grad backward step update scale step"):
+            for one in Loop(True).run(words).mistakes:
+                self.assertRegex(one.text, r"^(begins|divides|clips|steps|adds|unscales|updates|runs) ")
+
+    def test_clipping_under_another_name_is_seen(self):
+        own = sys.modules[__name__]
+        own.clip, before = clip_grad_norm_, torch.nn.utils.clip_grad_norm_
+        raising = type("Raising", (types.ModuleType,), {"__dict__": property(lambda self: 1 / 0)})
+        sys.modules["raising"] = raising("raising")
+        try:
+            loop = Loop(True)
+            loop.clip = lambda: clip(loop.model.parameters(), 1.0)
+            self.assertEqual({one.mistake for one in loop.run("zero_grad backward clip step update").mistakes}, {"clip_before_unscale"})
+            self.assertIs(own.clip, before)
+        finally:
+            del own.clip, sys.modules["raising"]
+
+    def test_watches_that_overlap_leave_what_they_found(self):
+        before = torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_
+        kind = binade.torch.LossScaler
+        for order in itertools.permutations("ABC"):
+            loop = Loop(True)
+            classes = {(one, name): vars(one)[name] for one in scaler_kinds() for name in ("scale", "step") if name in vars(one)}
+            watches = {name: binade.torch.watch(loop.model, loop.optimizers) for name in "ABC"}
+            for w in watches.values():
+                w.start()
+            module = types.ModuleType("late")  # imported while watching
+            module.late = nn.utils.clip_grad_norm_
+            sys.modules["late"] = module
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for name in order:
+                    loop.scaler = kind(init_scale=2.0**12)  # each watch that is left finds it
+                    for word in "zero_grad backward clip step update".split():
+                        loop.call(word)
+                    watches[name].stop()
+            with self.subTest(order):
+                self.assertEqual([len(watches[name].mistakes) for name in order], [2, 2, 2])
+                self.assertEqual([watches[name].windows[-1].last for name in order], [0, 0, 0])
+                self.assertEqual((torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_, module.late), (*before, before[1]))
+                self.assertEqual({key: vars(key[0])[key[1]] for key in classes}, classes)
+                self.assertFalse({"zero_grad", "step"} & vars(loop.optimizers[0]).keys())
+                self.assertFalse({"scale", "step", "unscale_", "update"} & vars(loop.scaler).keys())
+            del sys.modules["late"]
 
     def test_mistakes_without_a_scaler_are_named(self):
         for words, mistake in (("plain_backward plain_step", "backward_without_zero_grad"),
@@ -260,6 +312,58 @@ class Scalers(CliCase):
                 for one in (text, " ".join(w.notes), " ".join(str(w.report()).split())):
                     self.assertIn(words, one)
                 self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
+
+    def gan(self, skips, steps, each=1, plain=""):
+        """Watches a generator and a discriminator, which steps so often in a step, with one scaler. skips(step, name): whose gradients
+        overflow. plain: which of the two steps without the scaler. Returns the Watch."""
+        torch.manual_seed(0)
+        nets = {"D": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1)), "G": nn.Linear(3, 3)}
+        optimizers = {name: torch.optim.SGD(net.parameters(), lr=0.01) for name, net in nets.items()}
+        scaler = binade.torch.LossScaler(init_scale=2.0**8)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch({f"net{name}": net for name, net in nets.items()}, list(optimizers.values()), scaler=scaler) as w:
+                for step in range(steps):
+                    for name in "D" * each + "G":
+                        optimizers[name].zero_grad()
+                        loss = nets["D"](nets["G"](torch.randn(2, 3))).mean()
+                        if name == plain:
+                            loss.backward()
+                            optimizers[name].step()
+                            continue
+                        scaler.scale(loss).backward()
+                        if skips(step, name):
+                            next(nets[name].parameters()).grad.fill_(math.inf)
+                        scaler.step(optimizers[name])
+                        scaler.update()
+                    w.step()
+        return w
+
+    def test_of_several_optimizers_it_is_told_whose_steps_are_skipped(self):
+        w = self.gan(lambda step, name: name == "D", 10)
+        told = ("the scaler skipped all 10 steps of SGD over netD.*, none of the 10 steps of SGD over netG, at loss scales from 2^-1 to "
+                "2^8: nothing of netD.* was trained, and each skipped step lowered the scale of the others, too")
+        self.assertIn(told, w.notes)
+        self.assertEqual(w.advise().to_dict()["not_finite"], {
+            "finite": True, "dead": True, "skipped": 10, "scale": None, "lines": [f"T{told[1:]}."]})
+        self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
+        self.assertTrue(any(note.endswith(": nothing of netD.* was trained") for note in self.gan(
+            lambda step, name: name == "D", 3, plain="G").notes))
+        w = self.gan(lambda step, name: name == "D" and step < 2, 10)
+        self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
+            "The scaler skipped 2 of 10 steps, whose gradients were not finite (2 of the 10 steps of SGD over netD.*, none of the 10 steps of "
+            "SGD over netG), as it does while it looks for its scale."])
+        w = self.gan(lambda step, name: name == "D" and step > 2, 30)
+        self.assertIn("those from 3 to 29 in a row, which trained nothing of netD.*:", w.advise().to_dict()["not_finite"]["lines"][0])
+        w = self.gan(lambda step, name: step < 2, 5)
+        self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
+            "The scaler skipped 2 of 5 steps, whose gradients were not finite, as it does while it looks for its scale."])
+        self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step"), w.first_nonfinite())
+        self.assertEqual(self.gan(lambda step, name: False, 3).advise().to_dict()["not_finite"]["lines"], [])
+
+    def test_each_of_an_optimizers_steps_within_a_step_is_counted(self):
+        self.assertIn("The scaler skipped all 6 steps of SGD over netD.*, none of the 3 steps of SGD over netG", " ".join(
+            self.gan(lambda step, name: name == "D", 3, each=2).advise().to_dict()["not_finite"]["lines"]))
 
     def test_new_scalers_that_skip_some_steps_are_told_and_others_are_not(self):
         text = " ".join(str(self.run_with(lambda step: 1e38 if step % 2 == 0 else 1.0).advise()).split())

@@ -12,7 +12,10 @@ except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
 
+from binade.torch._eps import note_lost_eps
+from binade.torch._ill import eps_text
 from binade.torch._lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from binade.torch._names import Part
 from cli_case import CliCase, main
 from watch_runs import train
 
@@ -39,6 +42,11 @@ def lossy(dtype, make, steps=12, every=1, model=None, before=lambda step, model,
 def sums(w, *keys):
     rows = w.advise().to_dict()["lost_updates"]
     return tuple(sum(row[key] for row in rows) for key in keys)
+
+
+# States as torch's optimizers make them, in their order.
+STATES = {torch.optim.Adam: ("exp_avg", "exp_avg_sq", "max_exp_avg_sq"), torch.optim.RMSprop: ("square_avg", "momentum_buffer", "grad_avg"),
+          torch.optim.Adagrad: ("sum",), torch.optim.Adadelta: ("square_avg", "acc_delta"), torch.optim.Adamax: ("exp_avg", "exp_inf")}
 
 
 class Foreign(torch.optim.Optimizer):
@@ -166,12 +174,53 @@ class LostUpdates(CliCase):
             decay_asked, decay_lost = sums(w, "decay_asked", "decay_lost")
             self.assertEqual(decay_lost, decay_asked)
             self.assertIn("Weight decay is lost: 100 %", str(w.advise()))
+            self.assertRegex(" ".join(str(w.advise()).split()), r"of these weights\. Keep .* in FP32 .*, round stochastically .* less often")
             self.assertNotIn("Updates are lost", str(w.advise()))
         # What is added to the gradient is by itself where that is zero.
         model = torch.nn.Embedding(32, 4)
         model.forward = lambda x: torch.nn.functional.embedding(torch.arange(3), model.weight)
         w, _ = lossy(torch.bfloat16, lambda p: torch.optim.SGD(p, lr=1e-3, weight_decay=0.1), model=model)
         self.assertEqual(sums(w, "decay_asked", "decay_lost"), (12 * 29 * 4, 12 * 29 * 4))
+
+    def test_gradients_are_those_before_a_step_that_writes_to_them(self):
+        model = torch.nn.Embedding(32, 4)
+        model.forward = lambda x: torch.nn.functional.embedding(torch.arange(3), model.weight)
+        for foreach in (False, True):
+            w, _ = lossy(torch.float32, lambda p: torch.optim.Adam(p, lr=1e-3, weight_decay=0.1, foreach=foreach), model=model)
+            self.assertEqual(sums(w, "asked", "decay_asked"), (12 * 3 * 4, 12 * 29 * 4))
+
+        class Centralized(Foreign):
+            def step(self):
+                for p in self.param_groups[0]["params"]:
+                    p.grad.zero_()
+
+        w, _ = lossy(torch.float32, lambda p: Centralized(p, 1e-3), model=model)
+        self.assertEqual(sums(w, "asked", "lost"), (12 * 3 * 4, 12 * 3 * 4))
+
+    def test_a_centered_second_moment_that_rounding_makes_negative_has_a_size(self):
+        of = {"centered": True, "momentum": 0, "eps": 1e-8, "weight_decay": 0}
+        state = {"square_avg": torch.tensor([0.25], dtype=torch.bfloat16), "grad_avg": torch.tensor([0.502], dtype=torch.bfloat16)}
+        u = wanted(torch.optim.RMSprop, 1.0, of, torch.ones(1), torch.tensor([1.0]).double(), Picked(state, torch.Tensor.double))
+        self.assertEqual(u.tolist(), [1 / 1e-8])
+
+    def test_the_advice_on_eps_fits_the_optimizer(self):
+        for kind, options, of, eps, beside in (
+                (torch.optim.Adam, {}, "exp_avg_sq", "1e-04", "the gradients whose squares are lost"),
+                (torch.optim.Adam, {"amsgrad": True}, "exp_avg_sq", "1e-04", "the gradients whose squares are lost"),
+                (torch.optim.RMSprop, {}, "square_avg", "1e-04", "the gradients whose squares are lost"),
+                (torch.optim.RMSprop, {"centered": True}, "square_avg", "1e-04", "the gradients whose squares are lost"),
+                (torch.optim.Adagrad, {}, "sum", "1e-04", "the gradients whose squares are lost"),
+                (torch.optim.Adadelta, {}, "square_avg", "1e-06", "the squares of gradients"),
+                (torch.optim.Adamax, {}, "exp_inf", "1e-06", "gradients that are zero")):
+            with self.subTest(kind.__name__, **options):
+                p = torch.nn.Parameter(torch.ones(4).half())
+                optimizer = kind([p], eps=1e-10, **options)
+                optimizer.state[p] = {"step": torch.tensor(1.0)} | {key: torch.zeros(4).half() for key in STATES[kind]}
+                rows = []
+                note_lost_eps(optimizer, {id(p): [Part("fc")]}, rows, {})
+                self.assertEqual(rows[0]["of"], of)
+                (line,) = eps_text(rows)
+                self.assertIn(f"in FP32, or give an eps that stands beside {beside}, such as {eps} (it is not 0 from 6e-08 on)", line)
 
     def test_what_known_optimizers_want_is_what_they_subtract(self):
         cases = [(torch.optim.SGD, {}), (torch.optim.SGD, {"momentum": 0.9}), (torch.optim.SGD, {"momentum": 0.9, "dampening": 0.5}),

@@ -384,6 +384,17 @@ TEST_CASE("what is lost of values that are far apart is a number of its own") {
   CHECK(at_one({1e300, 3e300}, bfloat16).l2 == 0);
 }
 
+TEST_CASE(
+    "the first value that becomes zero or overflows is a loss, and the one beside it is none") {
+  const auto one = [](double x) {
+    return *losses(summary_of(std::vector<double>{x}), binary16, 0);
+  };
+  CHECK(one(0x1p-25).l1 == 1);
+  CHECK(one(std::nextafter(0x1p-25, 1)).l1 == 0);
+  CHECK(one(65520).clipped_l1 == 16.0 / 65520);
+  CHECK(one(std::nextafter(65520, 0)).clipped_l1 == 0);
+}
+
 TEST_CASE("a target of 0 is lossless, however small the loss") {
   for (const double small : {1e-30, 1e-25}) {
     const RangeSummary s = summary_of(std::vector<double>{1e-5, small});

@@ -40,7 +40,7 @@ TEST_CASE(
         const RangeSummary exact = summary_of(values, {column});
         const RangeSummary counts = summary_of(values, {});
         const auto sqnr = sqnr_db(exact, 0);
-        const RoundingNoise noise = rounding_noise(counts, row.format, scale);
+        const RoundingNoise noise = RoundingNoises(counts).at(row.format, scale);
         INFO(row.name << " at 2^" << scale << ", " << values[0]);
         CHECK(noise.sqnr_db == doctest::Approx(sqnr.value()).epsilon(0.02));
         CHECK(std::abs(noise.sqnr_db - *sqnr) < 0.5);
@@ -50,7 +50,7 @@ TEST_CASE(
             doctest::Approx(4000.0 * static_cast<double>(fates(counts, row.format, scale).to_zero) /
                             static_cast<double>(counts.nonzero())));
         if (*headroom(counts, row.format) < scale) continue;
-        const RoundingNoise summed = rounding_noise(exact, row.format, scale);
+        const RoundingNoise summed = RoundingNoises(exact).at(row.format, scale);
         CHECK(summed.sqnr_db == doctest::Approx(*sqnr).epsilon(1e-9));
         CHECK_FALSE(summed.estimated);
       }
@@ -61,23 +61,24 @@ TEST_CASE(
 TEST_CASE(
     "noise follows exactly from one magnitude, and from errors that were summed at another scale") {
   const auto same = summary_of(std::vector<float>{0.7F, -0.7F}, {});
-  const RoundingNoise noise = rounding_noise(same, e4m3, 3);
+  const RoundingNoise noise = RoundingNoises(same).at(e4m3, 3);
   CHECK_FALSE(noise.estimated);  // 0.7·8 = 5.6 becomes 5.5
   CHECK(noise.sqnr_db == doctest::Approx(20 * std::log10(5.6 / 0.1)).epsilon(1e-6));
-  CHECK(rounding_noise(summary_of(std::vector<float>{0.75F}, {}), e4m3, 0).sqnr_db ==
-        std::numeric_limits<double>::infinity());
+  const auto exact = summary_of(std::vector<float>{0.75F}, {});
+  CHECK(RoundingNoises(exact).at(e4m3, 0).sqnr_db == std::numeric_limits<double>::infinity());
   const std::vector<float> near{1.1F, 1.3F, 1.7F};
   const auto at_one = summary_of(near, {{e4m3, 0}});
-  CHECK_FALSE(rounding_noise(at_one, e4m3, 5).estimated);
-  CHECK(rounding_noise(at_one, e4m3, 5).sqnr_db ==
+  CHECK_FALSE(RoundingNoises(at_one).at(e4m3, 5).estimated);
+  CHECK(RoundingNoises(at_one).at(e4m3, 5).sqnr_db ==
         doctest::Approx(sqnr_db(summary_of(near, {{e4m3, 5}}), 0).value()));
-  CHECK(rounding_noise(at_one, e4m3, -9).estimated);  // subnormal there
-  CHECK(rounding_noise(at_one, e5m2, 0).estimated);
+  CHECK(RoundingNoises(at_one).at(e4m3, -9).estimated);  // subnormal there
+  CHECK(RoundingNoises(at_one).at(e5m2, 0).estimated);
 }
 
 TEST_CASE("noise of values at both ends of binary64 is finite") {
   const std::vector<double> far{0x1.23456p1000, 0x1.4p-1000};
-  const RoundingNoise noise = rounding_noise(summary_of(far, {}), bfloat16, -1000);
+  const auto counts = summary_of(far, {});
+  const RoundingNoise noise = RoundingNoises(counts).at(bfloat16, -1000);
   CHECK(std::isfinite(noise.sqnr_db));
   CHECK(noise.to_zero == 0.5);
 }

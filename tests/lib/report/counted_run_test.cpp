@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "lib/report/report.h"
+#include "lib/report/text.h"
 #include "tests/lib/io/files.h"
 #include "tests/lib/report/counted.h"
 
@@ -137,6 +138,61 @@ TEST_CASE("what no run can be is refused in a line") {
             "has a shape that no tensor has"));
   CHECK(has(refused([](auto& run) { run.updates[1].layer = run.updates[0].layer; }),
             "is there twice"));
+}
+
+/// A run of one step, in which b's gradient has these values, beside one of half precision that is large.
+Report report_beside(const std::vector<float>& values, const char* dtype,
+                     std::optional<double> used = {}, TensorRole role = TensorRole::d_act) {
+  MadeRun made;
+  made.run.watched.windows = {{0, 0, 1, used}};
+  made.add(0, "a", TensorRole::d_weight, {0x1p-3F, 0x1p-4F});
+  made.run.tensors.back().dtype = *find_dtype("F16");
+  made.add(0, "b", role, values);
+  made.run.tensors.back().dtype = *find_dtype(dtype);
+  return report_on(made);
+}
+LossScale scale_beside(const std::vector<float>& values, const char* dtype,
+                       std::optional<double> used = {}, TensorRole role = TensorRole::d_act) {
+  return report_beside(values, dtype, used, role).loss_scale;
+}
+
+TEST_CASE("gradients at the floor of half precision leave open which scales are too small") {
+  const std::vector<float> ill{0, 0, 0x1p-24F, -0x1p-24F, 0x1.8p-23F, 0x1p-22F};
+  const LossScale found = scale_beside(ill, "F16");
+  CHECK(found.at_floor.tensors == 1);
+  CHECK(found.at_floor.first == "step000000/b/dAct");
+  CHECK(found.interval->max_log2 == 17);  // what is largest is seen
+  CHECK(has(found.reason, "From which scale on too little is lost is not known: 1 gradient "));
+  CHECK(!has(found.reason, "no tensor loses"));
+  const NarrowestFormats verdict = report_beside(ill, "F16").verdict;
+  CHECK(has(verdict_sentences(verdict, {}, true)[1],
+            " 1 of 1 lies at the smallest subnormals of the format that held it: "));
+  CHECK(has(report_text(report_beside(ill, "F16"), {}), "?…2^36 "));
+  CHECK(!has(report_text(report_beside({0, 0x1p-15F}, "F16"), {}), "?…"));
+  // Zeros alone are no sign, as of a ReLU; nor is a floor that no value was lost below.
+  for (const std::vector<float>& healthy :
+       {std::vector<float>{0, 0, 0, 0, 0x1p-15F, 0x1p-16F, 0x1p-24F},
+        std::vector<float>{0x1p-24F, 0x1p-23F}}) {
+    CHECK(scale_beside(healthy, "F16").at_floor.tensors == 0);
+    CHECK(has(scale_beside(healthy, "F16").reason, "no tensor loses"));
+  }
+  // What is divided by the loss scale has a floor that is as much lower.
+  CHECK(scale_beside({0, 0x1p-24F}, "F16", 1024.0).at_floor.tensors == 0);
+  CHECK(scale_beside({0, 0x1p-34F}, "F16", 1024.0).at_floor.tensors == 1);
+  CHECK(scale_beside({0, 0x1p-132F}, "BF16").at_floor.tensors == 1);
+  CHECK(scale_beside({0, 0x1p-24F}, "BF16").at_floor.tensors == 0);
+  // Of a weight's gradient as little as rounding leaves is not asked.
+  CHECK(scale_beside(ill, "F16", {}, TensorRole::d_weight).at_floor.tensors == 0);
+}
+
+TEST_CASE("gradients in FP32 that were FP16 are told by their smallest value") {
+  std::vector<float> cast(100, 0x1p-23F);
+  cast[0] = 0;
+  CHECK(scale_beside(cast, "F32").at_floor.tensors == 1);
+  cast[1] = 0x1p-26F;  // FP16 has no such value
+  CHECK(scale_beside(cast, "F32").at_floor.tensors == 0);
+  CHECK(scale_beside({0, 0x1p-23F}, "F32").at_floor.tensors == 0);  // too few to tell
+  CHECK(scale_beside({0, 0x1p-23F}, "F64").at_floor.tensors == 0);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "lib/report/text.h"
+#include "tests/lib/report/counted.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::verdict_test {
@@ -115,6 +116,52 @@ TEST_CASE("the verdict stands at the head of the text, with its targets and what
     CHECK(said.find(part) != std::string::npos);
   }
   CHECK(verdict_sentences(read({{"z", {0, 0}}}).verdict, {}, false).empty());
+}
+
+std::string said(const Report& report) {
+  std::string out;
+  for (const std::string& one : verdict_sentences(report.verdict, {}, true)) out += one + "\n";
+  return out;
+}
+
+TEST_CASE("the verdict on a run that was not finite says what it is worth") {
+  MadeRun made;
+  made.run.watched.windows = {{.first = 0, .last = 0}, {.first = 1, .last = 1}};
+  for (const std::uint64_t step : {0U, 1U}) {
+    const float x = step == 0 ? 1.0F : NAN;
+    made.add(step, "fc", TensorRole::act, {1, x});
+    made.add(step, "fc", TensorRole::weight, {x, x});
+    made.add(step, "fc", TensorRole::update, {NAN});
+  }
+  const auto read_made = [&made] {
+    return read_report(inputs_of(std::make_shared<const CountedRun>(made.run),
+                                 std::make_shared<const std::vector<RangeSummary>>(made.summaries),
+                                 ReportOptions{}));
+  };
+  CHECK(said(read_made()).find("alone") == std::string::npos);
+  made.run.watched.first_nonfinite =
+      parse_first_nonfinite(R"({"text":"x","step":1,"phase":"backward","skipped":true})");
+  CHECK(said(read_made()).find("alone") == std::string::npos);
+  made.run.watched.first_nonfinite =
+      parse_first_nonfinite(R"({"text":"x","step":1,"phase":"forward","skipped":true})");
+  const Report report = read_made();
+  CHECK(report.verdict.broke_at == 1);
+  CHECK(
+      said(report).find("of the finite values alone. The run was not finite in step 1: this is no "
+                        "answer for a run that trains") != std::string::npos);
+  // The weight has nothing finite in step 1, and the update in no step.
+  CHECK(role(report, "weight").not_finite == 1);
+  CHECK(role(report, "weight").tensors == 1);
+  CHECK(said(report).find("update: no verdict, since no finite value") != std::string::npos);
+  made.add(1, "other", TensorRole::act, {NAN});
+  CHECK(role(read_made(), "act").nothing_finite == 1);
+  CHECK(said(read_made()).find("2 of 2 hold NaN or Inf") != std::string::npos);
+}
+
+TEST_CASE("whether a state takes its updates is not known, and said where there are states") {
+  constexpr const char* words = "whether a state, which sums small parts";
+  CHECK(said(read({{"w.weight.exp_avg", {5}}})).find(words) != std::string::npos);
+  CHECK(said(read({{"w.weight", {5}}})).find(words) == std::string::npos);
 }
 
 TEST_CASE("the table of formats adds no norms of different roles") {

@@ -10,14 +10,16 @@ import textwrap
 from .. import _binade
 from .._documents import Document, page, table
 from ._alerts import GRADIENTS, log2_of
+from ._bound import unbound_text
 from ._dead import untrained, untrained_text
-from ._ill import eps_text, ill_of, none_kept, with_inside
+from ._gaps import uncounted_text
+from ._ill import eps_text, ill_of, none_kept
 from ._lost_updates import lost_rows, lost_text
 from ._order import order_text
-from ._residues import drowns, residues_text
-from ._underflow import HALVES, with_underflow
+from ._residues import belongs, drowns, residues_text
+from ._told import ill_ranges, no_format, no_format_text, together, with_inside
+from ._underflow import HALVES, died, died_text, with_died, with_underflow
 
-MOST_ZEROS = 0.9  # a share of zeros among gradients of FP16 above which they are told of first: ReLUs and dropout make fewer
 SHOWN = 12  # layers of a list in the text
 
 
@@ -31,15 +33,22 @@ class Advice(Document):
                   overflow the run comes there; used_log2: log2 of the last scale in use, or None
     formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
                   the values; s_min_log2 and s_max_log2, between which a scale for this layer must lie; text; and status: "ok",
-                  "all zero", "no finite value", "not finite" of what held Inf or NaN, or "ill inside" where an
-                  op inside did or made zero what is not
+                  "all zero", "no finite value", "not finite" of what held Inf or NaN, "underflow" of what is in `died` and of gradients of
+                  weights that follow from it, or
+                  "ill inside" where an op inside did or made zero what is not
+    uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
-                  steps trained nothing; skipped: steps that a scaler skipped; lines: all that in words
-    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; zeros: layers
-                  whose outputs were; negative: those of `layers` whose outputs were all negative, as before a dead ReLU;
-                  underflow: layers of which FP16 may have made the zeros
+                  steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; lines: all that in words
+    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; reached: those
+                  whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
+                  loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
+                  `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
+                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all
+    died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
+                  the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
                   and those in which an op overflowed, made NaN or made zero what is not, with reasons
+    no_format     what no format helps, as 0/0 or the slope of a root at zero: layer, text, and cure, what to do instead
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
@@ -87,14 +96,18 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
     at = scale["recommended_log2"] or 0
     left = run.residues()
+    dead = died(run, layers, left)
     of = {
         "verdict": report["verdict"],
         "loss_scale": scale,
-        "formats": formats_of(merged, options, run),
+        "formats": formats_of(merged, options, run, dead),
+        "uncounted": uncounted_text(run),
         "not_finite": ill_of(run, merged),
         "untrained": untrained(run, layers, merged),
-        "keep_fp32": with_inside(with_underflow(
-            kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), run),
+        "died": dead,
+        "keep_fp32": with_inside(with_died(with_underflow(
+            kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), dead, scale), run),
+        "no_format": no_format(run),
         "eps": run._eps,
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
@@ -108,9 +121,13 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
 
 
-def formats_of(merged, options, run):
-    """Returns a row for each layer and role; what held Inf that is not meant, or NaN, and what was ill inside has no format."""
-    ill = {key: "ill inside" for key in merged if key[1] == "act" and key[0] in run._inside}
+def formats_of(merged, options, run, dead):
+    """Returns a row for each layer and role; what held Inf that is not meant, or NaN, what was ill inside, and gradients of which most
+    died, the rows `dead`, have no format."""
+    ill = {(row["layer"], row["role"]): "underflow" for row in dead}
+    ill |= {(layer, role): "underflow" for layer, role in merged
+            if role == "dW" and (layer.removesuffix(".bias"), "dAct") in ill}
+    ill |= {key: "ill inside" for key in merged if key[1] == "act" and key[0] in ill_ranges(run)}
     ill |= {key: "not finite" for key, x in merged.items() if x.nan or x.inf and key not in run.meant_infinities()}
     named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
     rows = _binade.report(named, **options).to_dict()["tensors"] if named else []
@@ -147,24 +164,27 @@ def kept(merged, scale_log2, target):
 
 
 def casts(layers, merged):
-    """Returns what the weight of each layer loses when it is cast, for layers whose output has 16 bits and whose
-    weight has more."""
+    """Returns what the weights of each layer lose when they are cast, for layers whose output has 16 bits and whose weights have
+    more."""
     out = []
     for (layer, role), of in layers.items():
-        weight = layers.get((layer, "weight"))
-        if role != "act" or weight is None or of.dtype not in HALVES or weight.dtype == of.dtype:
+        if role != "act" or of.dtype not in HALVES:
             continue
-        summary, format = merged[layer, "weight"], HALVES[of.dtype]
-        fate = summary.becomes(format)
+        weights = [key for key in ((name, "weight") for name in of.weights or (layer,)) if key in layers and layers[key].dtype != of.dtype]
+        if not weights:
+            continue
+        first, *others = (merged[key] for key in weights)
+        format = HALVES[of.dtype]
+        fate = sum(others, copy.copy(first)).becomes(format)
         share = {key: fate[key]["of_nonzero"] for key in ("to_zero", "subnormal", "overflow")}
-        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": weight.dtype, "format": format, **share})
+        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": layers[weights[0]].dtype, "format": format, **share})
     return out
 
 
 def states(run, layers):
-    out = []
+    out, left = [], run.left_by_rounding()
     for layer, role in layers:
-        if role == "state":
+        if role == "state" and not belongs(layer, role, lambda: left):
             fate = run.summary(layer, role).becomes("binary16")
             out.append({"layer": layer, "lost_l2": fate["lost_l2"], "overflow": fate["overflow"]["count"]})
     return out
@@ -184,23 +204,14 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
-           *lost_text(of["lost_updates"], listed), *of["verdict"]["text"],
+    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
+           *died_text(of["died"], of["already_zero"], scale, listed), *lost_text(of["lost_updates"], listed), *of["verdict"]["text"],
            f"{scale_head(scale)} {scale['reason']}"]
-    if of["unbound"]:
-        out.append("Gradients that bind no loss scale, since they stay in FP32 under autocast: "
-                   f"{listed([' '.join(row.values()) for row in of['unbound']])}.")
+    out += unbound_text(of["unbound"], listed)
     out += residues_text(of["residues"], listed)
     if any(row["mistake"] == "step_with_scaled_gradients" for row in of["mistakes"]):
         out.append("Gradients of weights were counted as the optimizer got them, multiplied by the loss scale: scales of dW are too "
                    "small by as much.")
-    if of["already_zero"] is not None:
-        told = (f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what has died among "
-                "them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what they need.")
-        if of["already_zero"] < MOST_ZEROS:
-            out.append(told)
-        else:
-            out.insert(0, f"Gradients have died. {told} From which loss scale on too little is lost is not known.")
     if scale["used_log2"] is not None:
         out.append(f"In use at the end: 2^{scale['used_log2']}.")
     if of["not_finite"]["scale"] is not None:
@@ -213,14 +224,11 @@ def text_of(of):
     out.append("Narrowest of e4m3, e5m2, binary16, bfloat16 whose range serves, with a scale of its own:")
     for (role, what), names in sorted(by_format.items()):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
-    out += kept_text(of["keep_fp32"]) or [none_kept(of["not_finite"], of["untrained"]["underflow"])]
+    out += kept_text(of["keep_fp32"]) or [none_kept(
+        of["not_finite"], of["uncounted"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
+    out += no_format_text(of["no_format"])
     out += eps_text(of["eps"])
     out += autocast_text(of["autocast"])
-    ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3),
-                 key=lambda row: -(row["lost_l2"] or 0))
-    if ill:
-        out.append(f"Keep the optimizer's states in FP32: {len(ill)} of {len(of['states'])} lose more than 0.1 % of their norm "
-                   f"in FP16, {ill[0]['layer']} {_binade._percent(ill[0]['lost_l2'] or 0)}.")
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
         out.append("to_dict() names all of them.")
     return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)
@@ -230,6 +238,7 @@ def text_of(of):
 def kept_text(rows):
     if not rows:
         return []
+    rows = together(rows)
     more = len(rows) - SHOWN
     return (["Keep in FP32, or scale apart:"]
             + [f"  {row['layer']}: " + "; ".join(reason["text"] for reason in row["reasons"]) for row in rows[:SHOWN]]
@@ -242,10 +251,10 @@ def autocast_text(rows):
         by_format.setdefault(row["format"], []).append(row)
     for format, of in by_format.items():
         worst = max(of, key=lambda row: (row["to_zero"], row["subnormal"]))
-        lost = "None of their weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
-            f"Of their weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
+        lost = "None of the weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
+            f"Of the weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
             f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
-        out.append(f"Autocast ran {len(of)} layers in {format}: {listed([row['layer'] for row in of])}. {lost}")
+        out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {format}: {listed([row['layer'] for row in of])}. {lost}")
     return out
 
 
@@ -263,4 +272,6 @@ def scale_words(scale):
     if best is None:
         return scale["status"]
     low, high = scale["s_min_log2"], scale["s_max_log2"]
-    return f"2^{best} ({scale['status']})" if low > high else f"2^{best}, from 2^{low} to 2^{high}"
+    if low > high:
+        return f"2^{best} ({scale['status']})"
+    return f"2^{best}, at most 2^{high}" if scale["at_floor"] else f"2^{best}, from 2^{low} to 2^{high}"

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is reported while a run goes on: alerts, and windows for TensorBoard."""
 import dataclasses
+import functools
 import math
 
 from ._lost_updates import FORMATS, is_lost
 from ._nonfinite import scale_text
+from ._residues import belongs, left_by_rounding
 
 GRADIENTS = ("dAct", "dW")
 ROLES = ("act", "dAct", "weight", "dW", "update", "state")
@@ -60,21 +62,26 @@ class AlertRule:
     call: object
     lost: "float | None" = None
 
-    def look_at_updates(self, window, layers):
+    def look_at_updates(self, window, layers, left):
         for layer, x in window.updates.items() if self.lost is not None else ():
             for what, lost, asked in (("gradient", x.lost, x.asked), ("weight decay", x.decay_lost, x.decay_asked)):
-                if is_lost(lost, asked, self.lost):
+                if is_lost(lost, asked, self.lost) and layer not in left():
                     format = FORMATS[layers[layer, "update"].dtype]
                     self.call(LostUpdates(window.first, layer, "update", lost / asked, format, window.loss_scale, what))
 
     def look(self, window, layers):
         """Calls the caller's function with each Alert of a watched step. layers: {(layer, role): Layer}."""
-        self.look_at_updates(window, layers)
+        @functools.cache
+        def left():
+            there = {key: layers[key] for key in window.summaries if key in layers}
+            return left_by_rounding(there, lambda *key: window.summaries[key])
+
+        self.look_at_updates(window, layers, left)
         for (layer, role), summary in window.summaries.items():
             if role not in self.roles or not summary.nonzero:
                 continue
             dead = summary.becomes(self.format, scale_of(role, window.loss_scale))["to_zero"]["of_nonzero"]
-            if dead > self.share:
+            if dead > self.share and not belongs(layer, role, left):
                 self.call(Alert(window.first, layer, role, dead, self.format, window.loss_scale))
 
 

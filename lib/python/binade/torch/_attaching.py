@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attaches hooks to the optimizers and scalers of a training loop, and removes them again."""
-import functools
 import gc
 import sys
-import types
 
 import torch
 
@@ -50,43 +48,23 @@ def living_optimizers(parameters):
     return [x for x in found if id(x) not in inner]
 
 
-def wrap(owner, name, around):
-    """Makes owner.name(…) call around(the function that was there, …). Returns a function that undoes this, or None if it
-    cannot be done.
+def optimizers_of_copies(parameters):
+    """Returns the optimizers in the process that hold FP32 tensors of just the shapes that the parameters of fewer bytes have, as of
+    master copies made by hand."""
+    narrow = sorted(tuple(p.shape) for p in parameters if isinstance(p, torch.nn.Parameter) and p.element_size() < 4)
+    found = []
+    for x in living(torch.optim.Optimizer) if narrow else ():
+        held = [p for group in x.param_groups for p in group["params"]]
+        if all(p.dtype == torch.float32 for p in held) and sorted(tuple(p.shape) for p in held) == narrow:
+            found.append(x)
+    return found
 
-    A copy of the owner has the wrapper, too, but calls the function directly.
-    """
-    inner = getattr(owner, name, None)
-    if not callable(inner) or not hasattr(owner, "__dict__"):
-        return None
-    before = owner.__dict__.get(name)
-    function = getattr(inner, "__func__", None)
-    arounds = [around]
 
-    @functools.wraps(function or inner)
-    def method(self, *args, **kwargs):
-        if self is not owner and function is not None:
-            return function(self, *args, **kwargs)
-        if self is not owner or not arounds:
-            return inner(*args, **kwargs)
-        return arounds[0](inner, *args, **kwargs)
-
-    bound = types.MethodType(method, owner)  # torch.optim.lr_scheduler takes __self__ and __func__ of what it wraps
-    try:
-        setattr(owner, name, bound)
-    except AttributeError:
-        return None
-
-    def undo():
-        arounds.clear()
-        if owner.__dict__.get(name) is not bound:
-            return  # somebody wrapped it again: it only passes on from now on
-        if before is None:
-            del owner.__dict__[name]
-        else:
-            owner.__dict__[name] = before
-
-    return undo
+def copies_note(optimizer):
+    """Returns the note on an optimizer of master copies."""
+    return (f"{type(optimizer).__name__} holds none of the model's parameters, but tensors of FP32 of their shapes, as of master copies "
+            "made by hand: weights, their gradients, updates and states are not counted. To have them counted, "
+            'watch({"model": model, "master": torch.nn.ParameterList(copies)}, optimizer)')
 
 
 def passes_by():

@@ -17,10 +17,13 @@ TAKES_AS_IS = {f"{op}Backward0" for op in (
 ARITHMETIC = {f"{op}Backward0" for op in ("Mul", "Add", "Sub", "Div")}
 
 
-def origin_of(x):
-    """Returns what there is to know of an output before its gradient comes: (whether it is a scalar that is not
-    FP16, its node's name)."""
-    return x.dim() == 0 and x.dtype != torch.float16, type(x.grad_fn).__name__
+def origin_of(x, module):
+    """Returns what there is to know of an output of a module before its gradient comes: (whether it is a scalar that is not
+    FP16, its node's name, the ids of the parameters of more than one axis of a module that
+    calls no other)."""
+    own = () if module._modules else module._parameters.values()
+    weights = [id(parameter) for parameter in own if parameter is not None and parameter.dim() > 1]
+    return x.dim() == 0 and x.dtype != torch.float16, type(x.grad_fn).__name__, weights
 
 
 def parameters_as_is(outputs):
@@ -46,6 +49,15 @@ def parameters_as_is(outputs):
     return found
 
 
+def unbound_text(rows, listed):
+    """Returns a line about gradients that bind no loss scale, and why. rows: dicts with layer and role; listed(names): some names
+    in words."""
+    why = {"dAct": "of losses, and of what autocast computes in FP32 before them", "dW": "of parameters that autocast casts for no op"}
+    parts = {role: [f"{row['layer']} {role}" for row in rows if row["role"] == role] for role in why}
+    told = [f"those {why[role]} ({listed(names)})" for role, names in parts.items() if names]
+    return [f"Gradients that bind no loss scale, since they stay in FP32 under autocast: {', and '.join(told)}."] if told else []
+
+
 class Bound:
     """Which gradients of one step bind a loss scale.
 
@@ -64,12 +76,14 @@ class Bound:
 
     def output_binds(self, origin, gradient):
         """Returns whether an output's gradient binds a scale. Gradients come in the order of the backward pass: what is before
-        all that binds is FP32 from the loss on, or would be, unless something that is not seen had it in a narrow dtype."""
-        scalar, node = origin
+        all that binds is FP32 from the loss on, or would be, unless something that is not seen had it in a narrow dtype. What a
+        weight is multiplied for that autocast casts is narrow under it, also where a run has it in FP32."""
+        scalar, node, weights = origin
         gradient = gradient.detach()
         if scalar:
             return False
-        if not self._begun and gradient.dtype != torch.float16:
+        is_product = any(not self.as_is.get(key, False) for key in weights)
+        if not self._begun and gradient.dtype != torch.float16 and not is_product:
             ends = node in ENDS or (self.narrow is not None and node != CAST and
                                     not torch.equal(gradient, gradient.to(self.narrow).to(gradient.dtype)))
             if ends:

@@ -11,12 +11,13 @@ import torch
 from .._documents import Document
 from ._bits import difference, has_bits, value_hash
 from ._explain import explanations
+from ._gaps import listed
 from ._given import Given, alike, differences, values_text
 from ._lowered import is_product
 from ._names import tensors_in
 from ._opaque import opaque_in
 from ._recorder import Recorder, again, copied, known_storages, random_states, unmade_texts
-from ._variance_text import comparison_text, difference_text
+from ._variance_text import comparison_text, output_text
 
 CANDIDATES = 8  # values of each side that may be each other's
 MOST_AXES = 5  # a tensor with more axes is only compared in their own order
@@ -28,8 +29,9 @@ class Comparison(Document):
     The keys of the dict are:
 
     equal    whether all results have the same bits; None if all that were seen have, and some cannot be looked into
-    results  a dict for each tensor that the functions return: elements, different, ulps, largest, and why, if they are not alike;
-             and one with why if they return other numbers or texts beside them
+    results  a dict for each tensor or array that the functions return: output, its place, such as '[1]["logits"]', elements,
+             different, ulps, largest, and why, if they are not alike; and one with why if they return other numbers or texts
+             beside them
     first    None, or a dict of the first two ops that differ: shape, elements, different, ulps, largest, and a and b, the ops. Each
              op has op, module, site, inputs, outputs and dtypes; through: the ops between common values and it; foreign_inputs:
              which of its inputs were neither computed nor found in the other run; orders, as in Invariance; and orders_of: the
@@ -71,7 +73,8 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     if they come from the same common values, have as many elements, and are the nearest to each other; the first such pair, in
     the order of fn_a, is reported with its ops. Weights that are packed differently are passed over. If the ops are products,
     the orders that explain them are told. The functions may differ inside and still return the same bits, because rounding hides
-    the difference: .equal is about what they return. Numbers and texts that they return are compared, too, and None is passed over.
+    the difference: .equal is about what they return. Arrays, numbers and texts that they return are compared, too, also inside of
+    lists, dicts, dataclasses, DataFrames and objects, and None is passed over; what cannot be looked into is named by its place.
 
     Returns a Comparison. Raises ValueError, in one line, if neither function returns a tensor or a number.
 
@@ -155,7 +158,7 @@ class Side:
             recorder.unmade.clear()
             return recorder
         rows = [row for row in differences(self.called[-1], given, ("the call", "the recorded run")) if not alike([row])]
-        self.recorded = "; ".join(row.get("why") or difference_text(row) for row in rows)
+        self.recorded = "; ".join(map(output_text, rows))
         return recorder
 
     def _before(self, index, args, kwargs):
@@ -194,9 +197,12 @@ class Side:
         if self.draws or self._random:
             by = f" ({', '.join(filter(None, self.draws))})" if self.draws else ""
             out.append(f"{key} draws random numbers{by}")
+        if self.given.foreign:
+            out.append(f"{key} gives what is no tensor: {listed(self.given.foreign)}; it is compared, but the ops of other libraries that made "
+                       "it are not seen")
         steady = differences(*self.called, ("the first call", "the second"))
         if not alike(steady):
-            told = "; ".join(row.get("why") or difference_text(row) for row in steady if not alike([row]))
+            told = "; ".join(output_text(row) for row in steady if not alike([row]))
             out.append(f"{key} does not give the same in two equal calls ({told})")
         return out
 

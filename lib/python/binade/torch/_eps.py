@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An optimizer's eps that is zero in the dtype in which it is added to a divisor."""
+import math
+
 import torch
 
 from ._tensors import FLOATING, local
@@ -15,12 +17,27 @@ def is_lost(eps, dtype):
     return torch.tensor(eps, dtype=torch.float64).to(dtype).item() == 0
 
 
+# States that are divided by, as torch's optimizers name them: whether eps is added to the root of a state, which holds squares, or
+# beside the state itself.
+DIVISORS = {"exp_avg_sq": True, "square_avg": True, "sum": True, "exp_inf": False}
+
+
 def second_moment(state, parameter):
-    """Returns (name, dtype) of the state that is divided by: the last one of the parameter's shape, or where it has none the
-    parameter's own dtype; None where its states have other shapes, and nobody knows."""
+    """Returns (name, dtype) of the state that is divided by: a known one, or the last one of the parameter's shape; None where its states
+    have other shapes, and nobody knows."""
     alike = [(key, x.dtype) for key, x in state.items() if isinstance(x, torch.Tensor) and x.shape == parameter.shape
              and x.dtype in FLOATING and key not in ("step", "momentum_buffer", "max_exp_avg_sq")]
-    return alike[-1] if alike else None
+    return next((one for one in alike if one[0] in DIVISORS), alike[-1] if alike else None)
+
+
+def serving_eps(optimizer, state, dtype):
+    """Returns (an eps that serves in a dtype, beside what it stands)."""
+    least = math.log10(least_of(dtype))
+    if isinstance(optimizer, torch.optim.Adadelta):
+        return 10.0 ** (math.ceil(least) + 1), "beside the squares of gradients"
+    if not DIVISORS.get(state, True):
+        return 10.0 ** (math.ceil(least) + 1), "beside gradients that are zero"
+    return 10.0 ** math.floor(least / 2), "beside the gradients whose squares are lost"
 
 
 def lost_eps(optimizer, parameters):
@@ -46,7 +63,9 @@ def note_lost_eps(optimizer, parts, rows, causes):
         layers = [part.layer for one in ids for part in parts[one]]
         row = next((row for row in rows if (row["optimizer"], row["eps"], row["of"]) == (name, eps, state)), None)
         if row is None:
-            row = {"optimizer": name, "eps": eps, "dtype": FLOATING[dtype], "of": state, "least": least_of(dtype), "layers": []}
+            serving, beside = serving_eps(optimizer, state, dtype)
+            row = {"optimizer": name, "eps": eps, "dtype": FLOATING[dtype], "of": state, "least": least_of(dtype), "serving": serving,
+                   "beside": beside, "layers": []}
             rows.append(row)
         row["layers"] += [layer for layer in layers if layer not in row["layers"]]
         causes.update((layer, f"{name}'s eps {eps:g} is 0 in {FLOATING[dtype]}, the dtype of {state}") for layer in layers)

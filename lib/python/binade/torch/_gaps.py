@@ -29,15 +29,19 @@ def listed(names):
 
 
 class Gaps:
-    """What is not counted so far. names: the Names of the models. notes: a list of texts, in which there is one for each kind."""
+    """What is not counted so far. names: the Names of the models. notes: a list of texts, in which there is one for each kind.
+    shares: a dict {note: share of the parameters' elements} to fill."""
 
-    def __init__(self, names, notes):
-        self._names, self._notes = names, notes
+    def __init__(self, names, notes, shares):
+        self._names, self._notes, self._shares = names, notes, shares
         self._found, self._lines = {}, {}  # (kind, why): {id: (name, elements)}, and the note that tells of it
         self._called = set()  # ids of modules that gave something with gradients
 
     def called(self, module):
         self._called.add(id(module))
+
+    def was_called(self, module):
+        return id(module) in self._called
 
     def parameter(self, parameter, kind, why):
         """Enters that what belongs to a parameter is not counted: its values, gradients or states."""
@@ -76,4 +80,15 @@ class Gaps:
             self._notes[self._notes.index(before)] = line
         else:
             self._notes.append(line)
+        self._shares.pop(before, None)
+        self._shares[line] = elements / max(1, whole)
         self._lines[key] = line
+
+
+MOST_UNCOUNTED = 0.1  # a share of the parameters from which on conclusions are doubtful
+
+
+def uncounted_text(run):
+    """Returns a line about what of the model is not counted, if it is enough to doubt what is said of the rest."""
+    lines = [note.removeprefix("not counted: ") for note in run.notes if run._uncounted.get(note, 0) >= MOST_UNCOUNTED]
+    return [f"What follows is of a part of the model alone. Not counted: {'; '.join(lines)}."] if lines else []

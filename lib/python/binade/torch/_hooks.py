@@ -39,12 +39,13 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     def __init__(self, names, plan, first, layers, notes, mistakes, ended, tell, drop):
         self._names, self._plan, self._layers, self._notes, self._mistakes = names, plan, layers, notes, mistakes
         self._ended, self._tell_of, self._drop = ended, tell, drop
-        self.gaps = Gaps(names, notes)
+        self.gaps = Gaps(names, notes, plan.uncounted)
         self._myself = weakref.ref(self)
         self._undo = []  # functions that take hooks away
         self._own = set()  # ids of modules that have a hook of their own
         self._optimizers = []  # optimizers that must step before the step is over
         self._stepped = set()  # ids of those that have stepped
+        self._optimizer_texts = {}  # id of an optimizer: what the advice calls it
         self._found = False  # whether the optimizers were found, not given
         self._searches = 0  # how often optimizers are still to be looked for
         self._is_in_step = False  # whether an optimizer's step runs, before torch 2.0
@@ -90,10 +91,11 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             why = f"{', '.join(missing)} did not step" if missing else "no optimizer was found"
             self.note(f"after {step.passes} forward passes step {step.number} was not over: {why}; name the optimizers that "
                       "step, or call w.step()", warn=True)
-        if self._plan.skips.all:
+        if self._plan.skips.all or self._plan.skips.starved:
             self.note(self._plan.skips.text, warn=True)
         if well:
             self._order.ends()
+            self.see_unheld()
         step.remove_hooks()
         self._give_up_all()
         for undo in reversed(self._undo):
@@ -120,12 +122,9 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             step.window.loss_scale = self._loss_scale()
             self.gaps.step_is_over(step.window.summaries)
         harmless = step.harmless_event()
-        if harmless is not None:
-            self._plan.harmless.add(harmless.layer)
-            self._drop(harmless)
-            self.note(f"{harmless.layer} gave Inf in step {step.number} and nothing after it was ill: its Inf is passed over")
+        is_passed_over = harmless is not None and self._pass_over(step, harmless)
         self._count_skips(step)
-        self._see_inside(step, harmless is not None)
+        self._see_inside(step, is_passed_over)
         self._most_passes = max(self._most_passes, step.passes)
         self._begin_step(step.number + 1)
         self._ended(step)
@@ -190,10 +189,12 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             if not is_block and type(out) is torch.Tensor and out.is_cpu:
                 step.outputs.add(name, out, (module, args))
                 if out.requires_grad:
-                    self._hang_on(out, name, False)
+                    self._hang_on(module, out, name, False)
                     if step.nodes is not None:
                         step.nodes.claim(name, args, out)
                 return
+        if step.counted and with_grad and module._parameters:
+            self._plan.learning.got(name, args)
         inputs = functools.partial(inputs_of, module, args)
         if step.counted and with_grad and id(module) in self._names.roots:
             step.bound.see_outputs(x for _, x in tensors_in(out))
@@ -210,6 +211,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             if x.dtype in NARROW:
                 step.bound.narrow = x.dtype
             summary = step.count(layer, "act", values, placement_of(x)) if step.counted and with_grad else None
+            if summary is not None and layer == name:
+                self._layers[layer, "act"].weights = self._names.weights_of(module)
             if self._plan.nonfinite:
                 if not waits or values.device.type != "cpu":
                     step.look_at(layer, "act", values, summary, inputs)
@@ -218,12 +221,12 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
                 else:
                     step.outputs.add(layer, values, (module, args))
             if with_grad and x.requires_grad:
-                self._hang_on(x, layer, is_block)
+                self._hang_on(module, x, layer, is_block)
                 if step.nodes is not None:
                     step.nodes.claim(name, args, x)
 
-    def _hang_on(self, x, layer, is_block):
-        hook = functools.partial(on_gradient, self._myself, layer, is_block, origin_of(x))
+    def _hang_on(self, module, x, layer, is_block):
+        hook = functools.partial(on_gradient, self._myself, layer, is_block, origin_of(x, module) if self._step.counted else None)
         if x.is_leaf:
             self._step.handles.append(x.register_hook(hook))
         elif TENSOR_HOOKS:

@@ -8,21 +8,22 @@ import dataclasses
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ._exact import Exact, exact_of, exact_of_infinity, slope_of
 from ._names import tensors_in
 from ._recorder import UNWRITTEN, calling, storage_of
+from ._replaced import REPLACES, is_mask, replaced
 from ._tensors import PLAIN, described, local
+from ._told import Told
 
 # Where modes cannot leave compiled functions alone, what torch.compile has made would run uncompiled inside of one.
 CAN_LOOK = not hasattr(torch, "compile") or hasattr(TorchDispatchMode, "ignore_compile_internals")
 # What these give of Inf is its limit, or another value was wanted in its place.
 ENDS = frozenset(
     "softmax log_softmax safe_softmax masked_softmax logsumexp exp expm1 exp2 sigmoid log_sigmoid_forward tanh erf atan "
-    "softplus elu celu hardtanh hardsigmoid relu threshold clamp clamp_min clamp_max maximum minimum max min amax amin "
-    "aminmax sort topk kthvalue where masked_fill masked_select nan_to_num index index_select index_put index_fill gather "
-    "take scatter embedding copy fill zero sign heaviside max_pool2d_with_indices max_pool3d_with_indices "
-    "nll_loss_forward nll_loss2d_forward zeros_like ones_like full_like rand_like randn_like new_zeros new_ones new_full "
-    "bernoulli normal uniform".split())
-POLES = {"log": 0, "log2": 0, "log10": 0, "log1p": 0, "logit": 0, "reciprocal": 0, "rsqrt": 0, "pow": 0, "div": 1}  # of which input
+    "softplus elu celu hardsigmoid relu threshold max min amax amin aminmax sort topk kthvalue masked_select index "
+    "index_select index_fill gather take scatter embedding copy fill zero sign heaviside max_pool2d_with_indices "
+    "max_pool3d_with_indices nll_loss_forward nll_loss2d_forward zeros_like ones_like full_like rand_like randn_like "
+    "new_zeros new_ones new_full bernoulli normal uniform".split())
 PRODUCTS = frozenset(("mul", "square", "pow"))
 FLOORS = frozenset(("add", "clamp", "clamp_min", "maximum"))
 LOST = 1e-3  # share of the L2 norm of a product that may become zero
@@ -31,7 +32,8 @@ LOST = 1e-3  # share of the L2 norm of a product that may become zero
 @dataclasses.dataclass
 class Origin:
     """Where Inf or NaN arose. kind: "overflow"; "pole", exactly infinite; "NaN"; "meant", a constant; "given", by what the op got.
-    found, inputs: as of a NonFinite. cause: the Origin of the Inf that became NaN here."""
+    found, inputs: as of a NonFinite. cause: the Origin of the Inf that became NaN here. exact: the Exact of what no format helps, or
+    None. phase: of the pass in which it arose."""
 
     kind: str
     op: str
@@ -40,7 +42,11 @@ class Origin:
     found: dict
     inputs: list
     cause: "Origin | None" = None
+    exact: "Exact | None" = None
+    phase: str = "forward"
+    is_mask: bool = False  # whether it is the least number of a mask that overflowed
     vanished: str = ""  # the op after which all was finite
+    became: str = ""  # what that op put in its place, as text; "" if it computed with it
 
     @property
     def is_wrong(self):
@@ -61,12 +67,23 @@ class Origin:
         return self.op + (f" at {self.site}" if self.site else "")
 
     @property
-    def text(self):
-        """What happened inside of the layer, as text."""
+    def end(self):
+        """Where it vanished, as text; "" if it did not."""
+        return (f"{self.vanished} then made {self.became} of it" if self.became else
+                f"{self.vanished} then gave finite numbers, and it was gone" if self.vanished else "")
+
+    @property
+    def told(self):
+        """(What it is, as text without counts; the Told of this step)."""
         first = self.first
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", first.found["inf"]), ("NaN", first.found["nan"])) if n)
+        kinds = " and ".join(name for name, n in (("Inf", first.found["inf"]), ("NaN", first.found["nan"])) if n)
         then = f", NaN after {self.op}" if first is not self else ""
-        return f"{first.place} gives {what}{then}" + (f", gone after {self.vanished}" if self.vanished else "")
+        end = f", of which {self.vanished} made {self.became}" if self.became else f", gone after {self.vanished}" if self.vanished else ""
+        place = f"the gradient of {first.place} holds" if self.phase == "backward" else f"{first.place} gives"
+        why = f"; {self.exact.why}" if self.exact is not None else ""
+        return (f"{place} {kinds}{then}, {self.vanished}, {self.exact is None}",
+                Told(f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=self.exact.cure if self.exact is not None else ""))
 
 
 class Looking(TorchDispatchMode):
@@ -97,12 +114,13 @@ class Inside:
 
     def __init__(self, counter, modules, note):
         self._counter, self._modules, self._note = counter, modules, note
-        self._ill = {}  # storage: Origin
+        self._ill = {}  # storage: Origin, and how many of the values it had were not finite
         self._kinds = {}  # op: (its name, whether it gives a view)
         self._mode = None
         self.vanished = {}  # (layer, op): Origin
-        self.zeroed = {}  # (layer, op): text
-        self.floors = {}  # (layer, op): text, of an eps that is zero
+        self.zeroed = {}  # (layer, op): (what it is, Told)
+        self.floors = {}  # (layer, op): the same of an eps that is zero
+        self.slopes = {}  # (layer, op): (how many elements have an infinite slope, text of them, dtype, site)
 
     def open(self):
         """Begins to look at ops."""
@@ -118,15 +136,19 @@ class Inside:
     def origin_of(self, x):
         """Returns the Origin of what a tensor holds; None if none was seen."""
         x = local(x)
-        return None if x is None else self._ill.get(storage_of(x))
+        return None if x is None else self._ill.get(storage_of(x), (None, 0))[0]
 
-    def texts(self):
-        """Yields (layer, text) of what counts against the range of a layer."""
+    def told(self):
+        """Yields (layer, what it is, Told) of what counts against the range of a layer."""
         for (layer, _), origin in self.vanished.items():
-            yield layer, origin.text
-        for told in (self.zeroed, self.floors):
-            for (layer, _), words in told.items():
-                yield layer, words
+            yield layer, *origin.told
+        for found in (self.zeroed, self.floors):
+            for (layer, _), told in found.items():
+                yield layer, *told
+
+    def rounds_to_zero(self, layer):
+        """Whether rounding has made zeros in a layer, of products or of an eps."""
+        return any(name == layer for found in (self.zeroed, self.floors) for name, _ in found)
 
     def after(self, func, args, kwargs, out):
         try:
@@ -147,17 +169,22 @@ class Inside:
             return
         got = (args, kwargs)
         given = [x for _, x in tensors_in(got) if type(x) in PLAIN and local(x) is not None]
-        sources = [(x, self._ill[storage_of(x)]) for x in given if storage_of(x) in self._ill] if self._ill else []
+        sources = [(x, *self._ill[storage_of(x)]) for x in given if storage_of(x) in self._ill] if self._ill else []
         ill = [] if is_unwritten else [x for x in results if not self._counter.finite(x)]
         if ill:
             origin = self._origin(name, ill[0], got, given, sources)
         for x in results:
             if any(x is y for y in ill):
-                self._ill[storage_of(x)] = origin
+                summary = self._counter.count(x)
+                self._ill[storage_of(x)] = origin, summary.nan + summary.inf
             else:
                 self._ill.pop(storage_of(x), None)
-        if sources and not ill and not is_unwritten and name not in ENDS and "attention" not in name:
-            self._see_vanished(name, sources)
+        if sources and not ill and not is_unwritten:
+            if name in REPLACES:
+                self._see_replaced(name, args, kwargs, sources, results[0])
+            elif name not in ENDS and "attention" not in name:
+                self._see_vanished(name, sources)
+        self._see_slope(name, args, results[0])
         if results[0].dtype in (torch.float16, torch.bfloat16):
             if name in FLOORS:
                 self._see_floor(name, args, kwargs, results[0])
@@ -172,7 +199,7 @@ class Inside:
     def _origin(self, name, x, got, given, sources):
         summary = self._counter.count(x)
         makes_nan = summary.nan > 0
-        before = next((of for _, of in sources if of.found["nan"]), sources[0][1] if sources else None)
+        before = next((of for _, of, _ in sources if of.found["nan"]), sources[0][1] if sources else None)
         if before is not None and (before.found["nan"] or not makes_nan):
             return before
         bad = [y for y in given if y is not x and not self._counter.finite(y)]
@@ -180,16 +207,40 @@ class Inside:
         found = {"nan": summary.nan, "inf": summary.inf}
         others = [y for y in given if y is not x]
         rows = described(self._counter, {"input": others[0] if len(others) == 1 else others}, x.data_ptr())
-        if before is None and bad and (any(bool(y.isnan().any()) for y in bad) or not makes_nan):
+        if before is None and bad and (any(bool(y.isnan().any()) for y in bad) or not makes_nan or holds(calling()[1][:1], bad)):
             return Origin("given", name, layer, site, found, rows)
-        if makes_nan:
-            return Origin("NaN", name, layer, site, found, rows, before)
-        if any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
+        rewritten = bool(got[0]) and isinstance(got[0][0], torch.Tensor) and storage_of(got[0][0]) == storage_of(x)
+        if before is not None:
+            cause = before.first
+            exact = cause.exact if cause.arose and not cause.is_mask else exact_of_infinity(
+                name, sources[0][0], cause.kind == "given")
+            return Origin("NaN", name, layer, site, found, rows, before, exact)
+        if not makes_nan and any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
             return Origin("meant", name, layer, site, found, rows)
-        return Origin("pole" if is_pole(name, got[0], x) else "overflow", name, layer, site, found, rows)
+        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, got[0], x, rewritten)
+        kind = "NaN" if makes_nan else "pole" if exact is not None else "overflow"
+        return Origin(kind, name, layer, site, found, rows, None, None if self.rounds_to_zero(layer) else exact,
+                      is_mask=kind == "overflow" and is_mask(x, given))
+
+    def _see_slope(self, name, args, out):
+        rewritten = bool(args) and isinstance(args[0], torch.Tensor) and storage_of(args[0]) == storage_of(out)
+        slope = slope_of(name, args, out, rewritten)
+        if slope is not None:
+            layer, site = self._where()
+            if not self.rounds_to_zero(layer) and slope[0] > self.slopes.get((layer, name), (0,))[0]:
+                self.slopes[layer, name] = *slope, out.dtype, site
+
+    def _see_replaced(self, name, args, kwargs, sources, out):
+        for x, origin, many in sources:
+            became = replaced(name, args, kwargs, x, many, out, origin.first.op) if (
+                origin.first.kind == "overflow" and not origin.first.is_mask) else None
+            if became is not None:
+                _, site = self._where()
+                self.vanished.setdefault((origin.first.layer, origin.first.op), dataclasses.replace(
+                    origin, vanished=name + (f" at {site}" if site else ""), became=became))
 
     def _see_vanished(self, name, sources):
-        for x, origin in sources:
+        for x, origin, _ in sources:
             if origin.is_wrong and not self._counter.finite(x):
                 self.vanished.setdefault((origin.first.layer, origin.first.op), dataclasses.replace(origin, vanished=name))
 
@@ -200,8 +251,9 @@ class Inside:
         if not isinstance(floor, float) or not floor or torch.tensor(floor).to(out.dtype).item():
             return
         layer, site = self._where()
-        self.floors.setdefault((layer, name), f"{floor:g} is 0 in {str(out.dtype).removeprefix('torch.')}, where {name}"
-                               + (f" at {site}" if site else "") + " has it as eps")
+        text = (f"{floor:g} is 0 in {str(out.dtype).removeprefix('torch.')}, where {name}" + (f" at {site}" if site else "")
+                + " has it as eps")
+        self.floors.setdefault((layer, name), (text, Told(text, 0)))
 
     def _see_zeroed(self, name, args, given, out):
         if any(storage_of(x) == storage_of(out) for x in given):
@@ -220,8 +272,15 @@ class Inside:
         many = int((gone != 0).sum())
         if many and float(gone.double().norm()) > LOST * float(exact.double().norm()):
             layer, site = self._where()
-            self.zeroed.setdefault((layer, name), f"{name}{f' at {site}' if site else ''} makes {many:,} of {out.numel():,} "
-                                   "values zero that are not")
+            place = f"{name}{f' at {site}' if site else ''} makes"
+            self.zeroed.setdefault((layer, name), (f"{place} values zero that are not", Told(
+                f"{place} {many:,} of {out.numel():,} values zero that are not", many)))
+
+
+def holds(modules, tensors):
+    """Whether one of some tensors is a parameter of modules."""
+    own = {storage_of(x) for module in modules for x in map(local, module.parameters(recurse=False)) if x is not None}
+    return any(storage_of(x) in own for x in tensors)
 
 
 def numbers_in(x):
@@ -236,15 +295,3 @@ def numbers_in(x):
             yield from numbers_in(one)
     elif isinstance(x, dict):
         yield from numbers_in(list(x.values()))
-
-
-def is_pole(name, args, out):
-    """Whether every Inf that an op gave is exact: log(0), 1/0."""
-    if name not in POLES or len(args) <= POLES[name]:
-        return False
-    x = args[POLES[name]]
-    if name == "pow" and not (isinstance(args[1], int | float) and args[1] < 0):
-        return False
-    if not isinstance(x, torch.Tensor):
-        return x == 0
-    return not bool((out.isinf() & (x != (-1 if name == "log1p" else 0))).any())

@@ -13,10 +13,12 @@ from ._nonfinite import NonFinite
 from ._optimizer_hooks import watching
 from ._step import inputs_of
 from ._tensors import local
+from ._told import tell
 
 MOST_MORE = 4  # steps that are looked into because the one before was ill
 HOOKS = torch.nn.modules.module
 LOSS = torch.nn.modules.loss._Loss
+PASSED_OVER = " and nothing after it was ill: its Inf is passed over"
 ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
 
 
@@ -52,7 +54,7 @@ class InsideHooks:
         if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
             if step.inside is None:
                 step.inside = Inside(self._plan.counter, self._names.modules, self.note)
-                step.nodes = Nodes(self._plan.counter)
+                step.nodes = Nodes(self._plan.counter, step.inside)
             step.inside.open()
 
     def _end_forward(self, module, args, out):
@@ -75,15 +77,36 @@ class InsideHooks:
             if x is not None and x.device.type == "cpu":
                 self._step.look_at_loss(name, x, inputs)
 
-    def _keep_texts(self, inside):
-        for layer, text in inside.texts():
-            self._plan.inside.setdefault(layer, {})[text] = None
+    def _is_hidden(self, step, event):
+        return step.inside is not None and (event.layer, event.op) in step.inside.vanished
+
+    def _pass_over(self, step, event):
+        """Passes over an output that held Inf in a step in which nothing else was ill, unless an op after it hid an overflow. Returns
+        whether it did."""
+        if self._is_hidden(step, event):
+            event.come_from(step.inside.vanished[event.layer, event.op])
+            return False
+        self._drop(event)
+        if event.layer not in self._plan.inside:
+            self._plan.harmless.add(event.layer)
+            self.note(f"{event.layer} gave Inf in step {event.step}{PASSED_OVER}")
+        return True
+
+    def _take_back(self, layer):
+        """Sees that the Inf of a layer, which may have been passed over, was an overflow."""
+        self._plan.harmless.discard(layer)
+        for at, note in enumerate(self._notes):
+            if note.startswith(f"{layer} gave Inf in step ") and note.endswith(PASSED_OVER):
+                self._notes[at] = note.removesuffix(PASSED_OVER) + ": an overflow that an op after it hid"
 
     def _see_inside(self, step, harmless):
         """Tells, at the end of a step, of what was seen inside of modules. harmless: whether the event of the step was dropped."""
         event, gone = None if harmless else step.event, None
         if step.inside is not None:
-            self._keep_texts(step.inside)
+            for layer, cause, told in step.inside.told():
+                tell(self._plan.inside, layer, cause, told)
+            for layer, _ in step.inside.vanished:
+                self._take_back(layer)
             gone = next(iter(step.inside.vanished.values()), None)
             if gone is not None and (event is None or event.phase != "forward"):
                 later, event = event, NonFinite(step.number, gone.layer, "act", {}, [])
@@ -94,10 +117,10 @@ class InsideHooks:
                 self._tell(event)
             else:
                 gone = None
-        if event is not None and event.op is not None and event.arose and gone is None and not (
-                event.skipped and event.phase == "backward"):
-            words = event.text.partition(": ")[2].partition("; it got")[0]
-            self._plan.inside.setdefault(event.layer, {})[words] = None
+        if event is not None and event.origin is not None and event.arose and not self._is_hidden(step, event) and (
+                event.cure or not (event.skipped and event.phase == "backward")):
+            tell(self._plan.inside, event.layer, *event.origin.told)
         unknown = event is not None and event.op is None and event.role != "weight" and self._more > 0
+        unknown = unknown or (harmless and step.inside is None and self._more > 0)
         self._more -= unknown
         self._looks_next = unknown

@@ -17,6 +17,8 @@ SIZES = 32  # of lost updates beside an ulp: at least an ulp, then by binades be
 ILL = 0.5  # a layer that loses more than this share of its updates is named
 ADVICE = dict.fromkeys(("binary16", "bfloat16"), "Keep a copy of these weights in FP32 (master weights), round stochastically or "
                        "with compensation (Kahan), or raise the learning rate.")
+DECAY_ADVICE = ("Keep a copy of these weights in FP32 (master weights), round stochastically or with compensation, or let them decay "
+                "more and less often: n times as much in each n-th step, until that is more than half an ulp.")
 FORMATS = {"F16": "binary16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 
 
@@ -83,7 +85,8 @@ def adagrad(w, g, s, of):
 def rmsprop(w, g, s, of):
     if of["momentum"]:
         return s["momentum_buffer"]
-    squares = s["square_avg"] - s["grad_avg"]**2 if of["centered"] else s["square_avg"]
+    # Of rounded states the difference may be below 0. Torch then makes NaN of the weight, which is no update that is lost.
+    squares = (s["square_avg"] - s["grad_avg"]**2).clamp(min=0) if of["centered"] else s["square_avg"]
     return decayed(w, g, of) / (squares.sqrt() + of["eps"])
 
 
@@ -99,6 +102,12 @@ def known_as(optimizer):
     """Returns the class of torch.optim whose step an optimizer has, where it is known what that wants; else None."""
     step = inspect.unwrap(type(optimizer).step)  # torch wraps it
     return next((kind for kind in RULES if isinstance(optimizer, kind) and inspect.unwrap(kind.step) is step), None)
+
+
+def may_write_gradients(optimizer, of):
+    """Returns whether a step with a parameter group may write to gradients: torch before 2.0 adds the weight decay to them in place where
+    it works on lists (foreach), and nobody knows of an optimizer that is not known."""
+    return bool(of.get("foreach")) or known_as(optimizer) is None
 
 
 def is_decoupled(kind, of):
@@ -134,10 +143,12 @@ class Held:
 
 
 @torch.no_grad()
-def held(optimizer, of, parameter, part, old, new):
-    """Returns the Held of a step. of: the parameter's group. old, new: the values of a Part before and after the step."""
+def held(optimizer, of, parameter, part, old, new, gradient=None):
+    """Returns the Held of a step. of: the parameter's group. old, new: the values of a Part before and after the step. gradient: that of
+    the parameter before the step, if it was kept; else its .grad."""
     update = old - new if old.element_size() > 2 else old.float() - new.float()
-    gradient = None if parameter.grad is None else parameter.grad.detach()
+    gradient = parameter.grad if gradient is None else gradient
+    gradient = None if gradient is None else gradient.detach()
     if gradient is not None and gradient.layout is torch.sparse_coo:
         gradient = gradient.to_dense()
     gradient = None if gradient is None else local(gradient)
@@ -201,10 +212,10 @@ def lost_rows(run):
     for window in run.windows:
         for layer, counts in window.updates.items():
             merged[layer] = merged[layer] + counts if layer in merged else counts
-    out = []
+    out, left = [], run.left_by_rounding()
     for (layer, role), of in run.of_one_scale().items():
         counts = merged.get(layer)
-        if role == "update" and counts is not None and (counts.asked or counts.decay_asked or counts.idle):
+        if role == "update" and counts is not None and layer not in left and (counts.asked or counts.decay_asked or counts.idle):
             out.append({"layer": layer, "dtype": of.dtype} | {key: getattr(counts, key) for key in (
                 "asked", "lost", "unknown", "median_log2_of_ulp", "decay_asked", "decay_lost", "idle")})
     return out
@@ -227,7 +238,7 @@ def lost_text(rows, listed):
             lost, asked = (sum(row[key] for row in still) for key in ("decay_lost", "decay_asked"))
             out.append(f"Weight decay is lost: {_binade._percent(lost / asked)} of what it was to change by itself stays as it "
                        f"was in {format}: {listed([row['layer'] for row in still])}. Learning rate times weight decay is below "
-                       "half an ulp of these weights.")
+                       f"half an ulp of these weights. {DECAY_ADVICE}")
     idle = [row for row in rows if row["idle"] and not row["asked"]]
     if idle:
         out.append(f"At a learning rate of 0 nothing was wanted of {listed([row['layer'] for row in idle])}, and nothing is lost.")

@@ -85,6 +85,7 @@ class Names:
         self.within_compiled = set()  # ids of modules inside of what runs compiled
         self.never_called = set()  # ids of modules that only hold parameters, which others use
         self._layers = set()
+        self._weights = {}  # id of a module: what weights_of() gives
         self.roots = {id(unwrapped(model)) for model in models.values()}
         for prefix, model in models.items():
             self._walk(model, prefix, prefix or type(unwrapped(model)).__name__)
@@ -127,6 +128,15 @@ class Names:
         if id(module) not in self.within_compiled:
             self.compiled.append(shown)
             self.within_compiled.update(map(id, module.modules()))
+
+    def weights_of(self, module):
+        """Returns the names of the layers whose weights of more than one axis a module takes itself: its own, and those of children
+        of which no call is seen. Empty for a module that calls others."""
+        if id(module) not in self._weights:
+            calls = any(name != "parametrizations" and id(child) not in self.never_called for name, child in module.named_children())
+            taken = [] if calls else [x for x in module.parameters() if x.dim() > 1]
+            self._weights[id(module)] = tuple(dict.fromkeys(part.layer for x in taken for part in self.parts.get(id(x), ())))
+        return self._weights[id(module)]
 
     @property
     def compiled_share(self):

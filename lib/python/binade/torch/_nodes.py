@@ -6,16 +6,18 @@ import weakref
 
 import torch
 
+from ._exact import slope_exact
 from ._inside import Origin
 from ._names import tensors_in
 from ._tensors import described, local
 
 
 class Nodes:
-    """The nodes of the graph of one step. origin: the Origin of the first Inf or NaN that arose in one of them, or None."""
+    """The nodes of the graph of one step. origin: the Origin of the first Inf or NaN that arose in one of them, or None. inside: the
+    Inside of the step."""
 
-    def __init__(self, counter):
-        self._counter, self._nodes = counter, {}
+    def __init__(self, counter, inside):
+        self._counter, self._inside, self._nodes = counter, inside, {}
         self.origin = None
 
     def claim(self, layer, args, x):
@@ -45,8 +47,10 @@ class Nodes:
         if ill is None or not all(map(self._counter.finite, given)):
             return
         summary = self._counter.count(ill)
-        self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, "", {"nan": summary.nan, "inf": summary.inf},
-                             described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0))
+        many, text, dtype, site = self._inside.slopes.get((layer, op), (0, "", None, ""))
+        exact = slope_exact(op, text, dtype) if many and (summary.nan + summary.inf <= many or op == "div") else None
+        self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, site, {"nan": summary.nan, "inf": summary.inf},
+                             described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward")
 
 
 def values_of(x):

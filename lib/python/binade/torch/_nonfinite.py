@@ -38,7 +38,9 @@ class NonFinite:
     loss_scale: loss scale of the step. skipped: whether a GradScaler skipped the step, as is usual while it looks for its scale.
     op: the op inside of the layer that gave Inf or NaN, and site its file and line; None where the layer was not looked into, or
     what it gives is what the op gave. after: the op that made NaN of its Inf, or that gave nothing but finite numbers for it, in
-    words. cause: what else is known of the cause, as text.
+    words. cause: what else is known of the cause, as text. hidden: whether an op after it gave finite numbers, so that the run goes
+    on. cure: what to do about it where no format helps, else "". skipped_of: the optimizers whose steps were skipped, as text; ""
+    of all.
     """
 
     step: int
@@ -53,6 +55,10 @@ class NonFinite:
     site: str = ""
     after: str = ""
     cause: str = ""
+    skipped_of: str = ""
+    hidden: bool = False
+    cure: str = ""
+    origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):
         """Names the op inside of a layer where it arose. origin: an Origin."""
@@ -63,8 +69,10 @@ class NonFinite:
         self.op, self.site, self.layer = first.op, first.site, first.layer or self.layer
         self.found, self.inputs = first.found, named  # a layer that is one op names what the op got
         self.arose = not any(x["nan"] or (x["inf"] and first.kind != "NaN") for x in first.inputs)
-        self.after = (f"{origin.vanished} then gave finite numbers, and it was gone" if origin.vanished
-                      else f"{origin.place} made NaN of it" if first is not origin else "")
+        self.after = origin.end or (f"{origin.place} made NaN of it" if first is not origin else "")
+        self.hidden, self.origin = bool(origin.vanished), origin
+        if origin.exact is not None:
+            self.cause, self.cure = origin.exact.why, origin.exact.cure
 
     @property
     def phase(self):
@@ -90,7 +98,7 @@ class NonFinite:
         if self.arose is False:
             line += "; it was there before"
         if self.skipped:
-            line += "; the scaler skipped the step"
+            line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
         return line
 
     def to_dict(self):

@@ -10,13 +10,16 @@ import functools
 import torch
 
 from .. import _binade
-from ._attaching import living_optimizers, outer_of, takes_closure, wrap
+from ._attaching import copies_note, living_optimizers, optimizers_of_copies, outer_of, takes_closure
+from ._dead import unheld
 from ._eps import note_lost_eps
 from ._gaps import why_uncounted
-from ._lost_updates import held, known_as
+from ._lost_updates import held, known_as, may_write_gradients
 from ._run import SCALED, add_to
+from ._skips import optimizer_text
 from ._states import values_of
 from ._tensors import FLOATING, in_one_piece, local, placement_of
+from ._wrapping import wrap
 
 SEARCHES = 20  # for optimizers, where none is found
 
@@ -37,6 +40,20 @@ def watching(method):
 def held_by(optimizer):
     """Returns the ids of an optimizer's parameters."""
     return {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+
+
+def stored_in(part, x):
+    """Returns the values that a sparse tensor of a parameter's shape stores in a Part of it."""
+    x = x.detach().coalesce()
+    if part.rows is None:
+        return x.values()
+    row = x.indices()[0]
+    return x.values()[(row >= part.rows.start) & (row < part.rows.stop)]
+
+
+def groups_of(optimizer):
+    """Returns {id of a parameter: its group}."""
+    return {id(parameter): group for group in optimizer.param_groups for parameter in group["params"]}
 
 
 class OptimizerHooks:
@@ -71,10 +88,24 @@ class OptimizerHooks:
         """Looks for optimizers in the process that hold the models' parameters; repeated as long as there are none."""
         self._found = True
         found = living_optimizers(self._names.parts)
+        if not found:
+            found = optimizers_of_copies(self._names.held)
+            for one in found:
+                self.note(copies_note(one))
         self._searches = 0 if found else SEARCHES if not self._searches else self._searches - 1
         if found:
             self.note(f"{', '.join(type(one).__name__ for one in found)} {'were' if len(found) > 1 else 'was'} found")
             self.attach_optimizers(found)
+
+    @watching
+    def see_unheld(self):
+        """Looks for parameters that no optimizer holds; for optimizers that are not watched only where the watched ones leave some."""
+        names, learning = self._names, self._plan.learning
+        learning.unheld.clear()
+        if self._optimizers and unheld(names, self._optimizers, self.gaps.was_called):
+            there = [*self._optimizers, *living_optimizers(names.parts)]
+            learning.unheld.update(unheld(names, there, self.gaps.was_called))
+            learning.share = sum(learning.unheld.values()) / max(1, sum(names.sizes.values()))
 
     def _wrap(self, owner, name, around):
         undo = wrap(owner, name, around)
@@ -109,8 +140,11 @@ class OptimizerHooks:
                 if x is None and gradient is not None and id(parameter) in of and self._step.counted:
                     self.gaps.parameter(parameter, "gradients", why_uncounted(gradient))
                 if x is not None:
+                    is_sparse = gradient.layout is torch.sparse_coo
+                    if is_sparse and self._step.counted:
+                        self.gaps.parameter(parameter, "zeros of the gradients", "which are sparse and do not store them")
                     for part in of[id(parameter)]:
-                        yield part.layer, part.of(x), parameter
+                        yield part.layer, stored_in(part, gradient) if is_sparse else part.of(x), parameter
 
     def _unscale(self, inner, optimizer, *args, **kwargs):
         self._see_scaled(optimizer)
@@ -137,6 +171,8 @@ class OptimizerHooks:
             summary = step.count_gradient(layer, "dW", x, left, placement_of(parameter)) if counted else None
             if counted:
                 self._layers[layer, "dW"].bind(step.bound.parameter_binds(parameter))
+                frozen = self._plan.learning.frozen
+                frozen[layer] = frozen.get(layer, True) and not parameter.requires_grad
             if self._plan.nonfinite:
                 step.look_at(layer, "dW", x, summary)
 
@@ -151,19 +187,32 @@ class OptimizerHooks:
         """Sees a step that a scaler skipped."""
         self._step.skipped.add(id(optimizer))
         self._see_weights(optimizer)
-        if self._step.event is not None:
-            self._step.event.skipped = True
+        event = self._step.event
+        if event is not None:
+            event.skipped = True
+            if len(self._optimizers) > 1:
+                event.skipped_of = " and ".join(dict.fromkeys(filter(None, (event.skipped_of, self._steps_of(optimizer).optimizer))))
 
     def _scaler_step(self, inner, optimizer, *args, **kwargs):
-        step = self._step
         self._loss_scale()
+        is_watched = any(one is optimizer for one in self._optimizers)
+        of = self._steps_of(optimizer) if is_watched else None
+        before = 0
+        if is_watched:
+            of.by_scaler, before = True, of.steps
         out = inner(optimizer, *args, **kwargs)
-        # Where the optimizer stepped, this may be the next step already.
-        if step is self._step and id(optimizer) not in step.ended and any(one is optimizer for one in self._optimizers):
+        if is_watched and of.steps == before:
             self._see_weight_gradients(optimizer)
             self._see_skipped(optimizer)
-            self._done(optimizer)
+            self._done(optimizer, True)
         return out
+
+    def _steps_of(self, optimizer):
+        """Returns the Steps of an optimizer that is watched."""
+        name = self._optimizer_texts.get(id(optimizer))
+        if name is None:
+            name = self._optimizer_texts[id(optimizer)] = optimizer_text(optimizer, self._names.parts)
+        return self._plan.skips.of(name)
 
     def _optimizer_step(self, optimizer, inner, *args, **kwargs):
         if self._is_in_step:
@@ -177,7 +226,7 @@ class OptimizerHooks:
         finally:
             self._is_in_step = False
         self._see_after(optimizer, args, kwargs)
-        self._done(optimizer)
+        self._done(optimizer, id(optimizer) in self._step.left_out)
         return out
 
     def _before_step(self, optimizer, args, kwargs):
@@ -188,7 +237,7 @@ class OptimizerHooks:
         outer = outer_of(self._optimizers)
         if outer is None:
             self._see_after(optimizer, args, kwargs)
-            self._done(optimizer)
+            self._done(optimizer, id(optimizer) in self._step.left_out)
         elif outer is not optimizer:
             self._see_states(optimizer)
 
@@ -202,14 +251,19 @@ class OptimizerHooks:
         step.gradients.drop()
         step.outputs.drop()
         # A fused optimizer is told whether to leave the step out.
+        step.left_out.discard(id(optimizer))
         found = getattr(optimizer, "found_inf", None)
         if found is not None and float(found) > 0:
             step.left_out.add(id(optimizer))
             return
         self._see_weights(optimizer)
         if step.counted:
+            groups = groups_of(optimizer)
             for parameter, values, _ in self._parameters(optimizer):
                 step.copies[id(parameter)] = in_one_piece(values).detach().clone()
+                written = may_write_gradients(optimizer, groups[id(parameter)]) and not takes_closure(args, kwargs)
+                if written and parameter.grad is not None:
+                    step.gradient_copies[id(parameter)] = parameter.grad.detach().clone()
 
     @watching
     def _see_after(self, optimizer, args, kwargs):
@@ -223,11 +277,12 @@ class OptimizerHooks:
         if not step.counted:
             return
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
-        groups = {id(parameter): group for group in optimizer.param_groups for parameter in group["params"]}
+        groups = groups_of(optimizer)
         for parameter, values, parts in self._parameters(optimizer):
             before = step.copies.pop(id(parameter), None)
             if before is not None and before.element_size() > 1:
                 self._count_update(optimizer, groups[id(parameter)], parameter, parts, before, in_one_piece(values).detach())
+            step.gradient_copies.pop(id(parameter), None)
         self._see_states(optimizer)
 
     def _inputs_of_step(self, optimizer, parameter):
@@ -242,7 +297,8 @@ class OptimizerHooks:
             summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if self._plan.nonfinite and (summary.nan or summary.inf):
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
-            kept, counts = held(optimizer, group, parameter, part, old, new), _binade._UpdateCounts()
+            kept = held(optimizer, group, parameter, part, old, new, self._step.gradient_copies.get(id(parameter)))
+            counts = _binade._UpdateCounts()
             counts.add_held(**kept.counts)
             if kept.counts.get("unknown") and known_as(optimizer) is None:
                 self.note(f"{type(optimizer).__name__}: what it wants is not known, so updates that change no weight have no size")
@@ -269,8 +325,9 @@ class OptimizerHooks:
                 for layer, own in named:
                     self._step.count(f"{layer}.{key}", "state", own, placement_of(state))
 
-    def _done(self, optimizer):
+    def _done(self, optimizer, is_skipped):
         step = self._step
+        self._steps_of(optimizer).add(is_skipped, step.loss_scale)
         step.is_empty = False
         again = id(optimizer) in step.ended
         step.ended.add(id(optimizer))

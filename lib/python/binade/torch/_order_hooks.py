@@ -1,32 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sees the calls of a training loop whose order matters: of optimizers, of scalers, of backward passes and of clipping."""
 import functools
-import sys
-import types
 
 import torch
 
-from ._attaching import is_compiling, unwrapped_optimizer
+from ._attaching import unwrapped_optimizer
 from ._optimizer_hooks import watching
 from ._order import Mistake, Order
+from ._wrapping import replace
 
 # torch's functions that clip gradients, by name: the name of the limit, which comes after the parameters.
 CLIPPING = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value", "clip_grads_with_norm_": "max_norm"}
 
-
-def replace(name, function, instead):
-    """Puts another function in the place of one, in all modules that have it under its name. Returns a function that undoes this."""
-    places = [vars(module) for module in list(sys.modules.values())
-              if isinstance(module, types.ModuleType) and vars(module).get(name) is function]
-    for place in places:
-        place[name] = instead
-
-    def undo():
-        for place in places:
-            if place.get(name) is instead:
-                place[name] = function
-
-    return undo
+AFTER_STEP = frozenset({"clip_after_step", "unscale_after_step", "double_step"})  # belong to the step that ended, before a forward pass
 
 
 class OrderHooks:
@@ -37,20 +23,12 @@ class OrderHooks:
 
     def attach_order(self):
         """Sees backward passes and clipping, wherever they are called from Python."""
-        self._replace("backward", torch.autograd.backward, self._order_of_backward)
-        for name in CLIPPING:
+        arounds = {torch.autograd.backward: self._order_of_backward}
+        for name, limit in CLIPPING.items():
             function = getattr(torch.nn.utils, name, None)
             if function is not None:
-                self._replace(name, function, functools.partial(self._order_of_clipping, CLIPPING[name]))
-
-    def _replace(self, name, function, around):
-        arounds = [around]
-
-        @functools.wraps(function)
-        def instead(*args, **kwargs):
-            return function(*args, **kwargs) if is_compiling() or not arounds else arounds[0](function, *args, **kwargs)
-
-        self._undo += [replace(name, function, instead), arounds.clear]
+                arounds[function] = functools.partial(self._order_of_clipping, limit)
+        self._undo.append(replace(arounds))
 
     def attach_order_to_scaler(self, scaler):
         self._order.add_scaler(scaler)
@@ -67,7 +45,8 @@ class OrderHooks:
         what(*args)
 
     def _tell_order(self, optimizer, mistake, text, warning):
-        found = Mistake(self.number, optimizer, mistake, text, warning)
+        of_last = mistake in AFTER_STEP and self._step.is_empty and self._most_passes > 0
+        found = Mistake(self.number - of_last, optimizer, mistake, text, warning)
         self._mistakes.append(found)
         self.note(str(found), warn=True)
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Merges the runs of several processes into the bytes that one process with all their tensors would have."""
+import dataclasses
+
 from .. import _binade
 from ._run import Run, Window
+from ._told import tell
 
 
 def gathered(x, group):
@@ -59,12 +62,15 @@ def reduced(run, group, replicated):
                    _binade._UpdateCounts.from_bytes)))
     layers = {}
     notes, found, mistakes = [], [], []
-    inside, meant = {}, set()
-    for rank, (of, told, events, wrong, ill, harmless) in enumerate(
-            gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant), group)):
-        for layer, texts in ill.items():
-            inside.setdefault(layer, {}).update(texts)
+    inside, meant, uncounted, learning = {}, set(), {}, dataclasses.replace(run._learning)
+    for rank, (of, told, events, wrong, ill, harmless, shares, seen) in enumerate(
+            gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant, run._uncounted, run._learning), group)):
+        for layer, causes in ill.items():
+            for cause, one in causes.items():
+                tell(inside, layer, cause, one)
         meant |= harmless
+        uncounted |= shares
+        learning.add(seen)
         for key, layer in of.items():
             if key in layers:
                 layers[key].see(layer)
@@ -76,5 +82,5 @@ def reduced(run, group, replicated):
     found.sort(key=lambda row: row[:2])
     out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
     out._inside, out._meant, out._eps, out._skips = inside, meant, run._eps, run._skips
-    out._unusable_scale = run._unusable_scale
+    out._unusable_scale, out._uncounted, out._learning = run._unusable_scale, uncounted, learning
     return out

@@ -9,6 +9,8 @@ terms' norm. Those of more than 64 rounding errors are taken for gradients, sinc
 """
 import math
 
+from .. import _binade
+
 # log2 of a format's rounding error, half its unit roundoff, which is about the root of its mean square over that of the values; FP32's
 # residues are below the share that a report takes as zero.
 ERROR = {"BF16": -9, "F16": -12}
@@ -30,19 +32,42 @@ def residues(layers, summary):
     layers: {(layer, role): Layer}. summary(layer, role): of the whole run. A sum is compared with its terms as the sums of other biases
     are, since what changes the gradients of weights alone, as clipping does, makes all of them smaller.
     """
+    # Keys of torch.nn.MultiheadAttention, whose outputs are not seen: shifting all of them by a bias changes no softmax.
+    keys = {key: (key[0].removesuffix("k.bias") + "v.bias", "dW") for key in layers if key[1] == "dW" and key[0].endswith(".k.bias")
+            and (key[0].removesuffix(".bias"), "dAct") not in layers and layers[key].dtype in ERROR}
+    out = {key for key, of in keys.items() if of in layers
+           and norm_log2([summary(*key)]) <= norm_log2([summary(*of)]) + ERROR[layers[key].dtype] + MOST_ERRORS}
     terms = {key: (key[0].removesuffix(".bias"), "dAct") for key in layers if key[1] == "dW" and key[0].endswith(".bias")}
     terms = {key: of for key, of in terms.items() if of in layers}
     if not any(layers[of].dtype in ERROR for of in terms.values()):
-        return set()
+        return out
     norms = {key: norm_log2([summary(*key)]) for key in terms}
     ratios = {key: norms[key] - norm_log2([summary(*of)]) for key, of in terms.items() if norms[key] > -math.inf}
     if not ratios:
-        return set()
+        return out
     usual = min(0.0, sorted(ratios.values())[3 * len(ratios) // 4])
     whole = norm_log2([summary(*key) for key in layers if key[1] == "dW"])
     errors = {key: ERROR.get(layers[terms[key]].dtype, -math.inf) for key in ratios}
-    return {key for key, ratio in ratios.items()
-            if ratio <= usual + errors[key] + MOST_ERRORS and norms[key] <= whole + errors[key]}
+    return out | {key for key, ratio in ratios.items() if ratio <= usual + errors[key] + MOST_ERRORS and norms[key] <= whole + errors[key]}
+
+
+def left_by_rounding(layers, summary):
+    """Returns the layers of biases whose gradients are no more than rounding leaves of zero in any format, or too small a share of the
+    norm of all to matter: what becomes of these is no finding. Arguments as for residues()."""
+    keys = [key for key in layers if key[1] == "dW"]
+    if not keys:
+        return set()
+    total = summary(*keys[0])
+    for key in keys[1:]:
+        total = total + summary(*key)
+    out = {layer for layer, _ in residues(layers, summary)}
+    return out | {layer for layer, role in keys if layer.endswith(".bias") and _binade._is_negligible(summary(layer, role), total)}
+
+
+def belongs(layer, role, biases):
+    """Returns whether a gradient, update or state is that of one of the biases that biases() returns, as of left_by_rounding()."""
+    owner = layer.rpartition(".")[0] if role == "state" else layer
+    return role in ("dW", "update", "state") and owner.endswith(".bias") and owner in biases()
 
 
 def drowns(bias, lost, output):

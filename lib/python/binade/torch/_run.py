@@ -8,9 +8,10 @@ import re
 from .. import _binade
 from .._documents import page, table, text
 from ._advice import advice_of
+from ._dead import Learning
 from ._nonfinite import scale_text
-from ._residues import residues
-from ._scaler_hooks import Skips
+from ._residues import left_by_rounding, residues
+from ._skips import Skips
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
 
@@ -85,13 +86,14 @@ class Layer:
 
     dtype: safetensors' name, of several dtypes that of the widest. shape: None if it is not always the same. placement: "sharded" or
     "replicated" for DTensors. binds: of gradients, whether they bind a loss scale, as what stays in FP32 under autocast does not;
-    None if that is not known.
+    None if that is not known. weights: of outputs, the names of the layers whose weights the module takes.
     """
 
     dtype: str
     shape: "tuple | None"
     placement: str = ""
     binds: "bool | None" = None
+    weights: tuple = ()
 
     def bind(self, binds):
         """Says of some of the tensors whether they bind a loss scale; one that does is enough."""
@@ -116,11 +118,13 @@ class Run:
         self._layers = layers
         self.notes = list(notes)
         self._nonfinite = list(nonfinite)
-        self._inside = {}  # layer: what was seen inside of it, texts as keys
+        self._inside = {}  # layer: what was seen inside of it, {cause: Told}
         self._meant = set()  # layers whose Inf is meant
         self._unusable_scale = []  # the last loss scale, if it is no number above 0
+        self._uncounted = {}  # notes on what is not counted: the share of the parameters' elements
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (_eps.py)
         self._skips = Skips()
+        self._learning = Learning()  # what was seen around the gradients
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 
     @property
@@ -205,6 +209,13 @@ class Run:
         """The (layer, role) of the gradients that rounding may have left of zero, as a set."""
         return residues(self.of_one_scale(), self.summary)
 
+    def left_by_rounding(self):
+        """The layers of the biases whose gradients are no more than rounding leaves of zero, or too small to matter, as a set."""
+        merged = {}
+        for window in self._windows:
+            add_to(merged, {key: x for key, x in window.summaries.items() if key[1] in ("dAct", "dW")})
+        return left_by_rounding(self.of_one_scale(), lambda *key: merged[key])
+
     def _counted(self):
         if not self._windows:
             raise ValueError(f"no watched step is over; steps 0, {self.every}, {2 * self.every} … are watched"
@@ -222,6 +233,7 @@ class Run:
                             of.binds is not False and (layer, role) not in left)
             for layer, counts in window.updates.items():
                 out.add_update(window.first, layer, counts)
-        first = self.first_nonfinite()
+        told = [event for event in self._nonfinite if not event.skipped or event.phase == "forward"] or self._nonfinite
+        first = told[0] if told else None
         out.set_about(self.every, self.notes, json.dumps(first.to_dict()) if first else None)
         return out

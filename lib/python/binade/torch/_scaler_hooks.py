@@ -3,63 +3,16 @@
 
     scale() of an unknown scaler, or its step() of a watched optimizer ─▶ hooks are attached to it; the call runs through them
 """
-import dataclasses
 import functools
 
 from ._attaching import is_compiling, scaler_kinds, unwrapped_optimizer
-from ._nonfinite import scale_text
+from ._wrapping import Arounds, arounds_of
 
 MOST_SCALERS = 16  # found while watching that keep their hooks; one that had to give them up is found again
-TURNS = 3  # scalers, used one after the other, from which on a loop makes them anew; two may belong to two models
-
-
-@dataclasses.dataclass
-class Skips:
-    """The steps of a run that scalers skipped.
-
-    steps: how many are over. skipped: those in which no optimizer stepped, since a scaler left them all out. scales: the loss
-    scales of these, as a dict {scale: steps}. scalers: how many were used. last: the id of the last one. alternate: whether one was
-    used again after another, as those of several models are.
-    """
-
-    steps: int = 0
-    skipped: int = 0
-    scales: dict = dataclasses.field(default_factory=dict)
-    scalers: int = 0
-    last: "int | None" = None
-    alternate: bool = False
-
-    def uses(self, scaler, is_new):
-        """Takes the id of the scaler of a step. is_new: whether it was not used before."""
-        self.scalers += is_new
-        self.alternate = self.alternate or not (is_new or scaler == self.last)
-        self.last = scaler
-
-    @property
-    def all(self):
-        """Whether every step was skipped."""
-        return self.steps > 0 and self.skipped == self.steps
-
-    @property
-    def text(self):
-        """What was skipped, as text; empty unless every step was, or new scalers skip steps again and again."""
-        renewed = not self.alternate and (self.scalers >= TURNS or (self.all and self.scalers > 1))
-        if not self.skipped or not (self.all or renewed):
-            return ""
-        line = f"the scaler skipped {'every one' if self.all else f'{self.skipped:,}'} of {self.steps:,} steps"
-        if self.scales:
-            low, high = map(scale_text, (min(self.scales), max(self.scales)))
-            line += f", at loss scale {low}" if low == high else f", at loss scales from {low} to {high}"
-        if self.all:
-            line += ": nothing was trained"
-        if renewed:
-            line += (f"; {self.scalers:,} GradScalers took turns, and a new GradScaler begins at its init_scale again: make one "
-                     "before the loop and keep it")
-        return line
 
 
 class ScalerHooks:
-    """The part of Hooks that finds scalers while the loop runs. Of watches within each other, the inner one finds them."""
+    """The part of Hooks that finds scalers while the loop runs."""
 
     def find_scalers(self, by_scale):
         """Attaches hooks to enabled GradScalers as they are called. by_scale: at the first scale(), else at a step() of an
@@ -70,22 +23,27 @@ class ScalerHooks:
                     self._see_calls(kind, name)
 
     def _see_calls(self, kind, name):
-        function, hooks = vars(kind)[name], [self]
+        function = vars(kind)[name]
+        shared = arounds_of(function, kind)
+        if shared is not None:
+            self._undo.append(shared.add(self))
+            return
 
         @functools.wraps(function)
         def instead(scaler, *args, **kwargs):
             outermost = getattr(type(scaler), name, None) is instead  # not called by a derived class's own
-            if hooks and outermost and not is_compiling() and hooks[0].finds(scaler, name, [*args, *kwargs.values()]):
+            if outermost and not is_compiling() and any([one.finds(scaler, name, [*args, *kwargs.values()]) for one in hooks.functions]):
                 return getattr(scaler, name)(*args, **kwargs)
             return function(scaler, *args, **kwargs)
 
-        def undo():
-            hooks.clear()
+        def restore():
             if vars(kind)[name] is instead:
                 setattr(kind, name, function)
 
+        hooks = Arounds(kind, function, restore)
+        hooks.stand_in(instead)
         setattr(kind, name, instead)
-        self._undo.append(undo)
+        self._undo.append(hooks.add(self))
 
     def finds(self, scaler, name, args):
         """Returns whether hooks were attached to a scaler because of this call."""
@@ -124,6 +82,8 @@ class ScalerHooks:
             skips.uses(id(scaler), id(scaler) not in self._used_scalers)
             self._used_scalers.add(id(scaler))
         if step.skipped and step.skipped >= step.ended:
+            if step.event is not None:
+                step.event.skipped_of = ""  # of all
             skips.skipped += 1
             if step.loss_scale is not None:
                 skips.scales[step.loss_scale] = skips.scales.get(step.loss_scale, 0) + 1

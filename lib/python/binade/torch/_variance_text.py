@@ -39,6 +39,12 @@ def difference_text(of):
     return line
 
 
+def output_text(of):
+    """Returns text of how one output of two functions differs."""
+    place = f"output {of['output']}: " if of.get("output") else ""
+    return place + (of.get("why") or difference_text(of))
+
+
 def order_text(of):
     """Returns text of one of the explanations."""
     return f"{explained_text(of)}; {of['conclusion']}" if of["by"] else of["conclusion"]
@@ -154,7 +160,7 @@ def comparison_text(of):
     if of["equal"]:
         out = ["What both give has the same bits."]
     elif differing:
-        out = ["What both give differs: " + "; ".join(x.get("why") or difference_text(x) for x in differing) + "."]
+        out = ["What both give differs: " + "; ".join(map(output_text, differing)) + "."]
     else:
         out = ["Not known whether both give the same: all that was seen has the same bits."]
     out += [f"Of what {key.upper()} gives is not seen: {'; '.join(of[key]['unseen'])}." for key in "ab" if of[key]["unseen"]]

@@ -9,7 +9,8 @@ import weakref
 import torch
 
 from .. import _binade
-from ._attaching import living_scalers, unwrapped_optimizer
+from ._attaching import copies_note, living_scalers, unwrapped_optimizer
+from ._dead import Learning
 from ._gaps import listed
 from ._hooks import Hooks
 from ._lost_updates import ILL
@@ -18,7 +19,7 @@ from ._nonfinite import MOST
 from ._optimizer_hooks import held_by
 from ._ranks import reduced
 from ._run import SCALED, Run, Windows
-from ._scaler_hooks import Skips
+from ._skips import Skips
 from ._alerts import GRADIENTS, ROLES, AlertRule, write_window
 from ._tensors import Counter
 
@@ -36,10 +37,12 @@ class Plan:
     nonfinite: bool  # looks for Inf and NaN in every step
     ruined: set = dataclasses.field(default_factory=set)  # parameters of which was told that a step made them ill
     harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
-    inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, texts as keys
+    inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, {cause: Told}
     unusable_scale: list = dataclasses.field(default_factory=list)  # the loss scale of the last step, if it is no number above 0
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
     skips: Skips = dataclasses.field(default_factory=Skips)
+    uncounted: dict = dataclasses.field(default_factory=dict)  # notes on what is not counted: the share of the parameters
+    learning: Learning = dataclasses.field(default_factory=Learning)
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
@@ -127,8 +130,8 @@ class Watch(Run):
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
-                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips,
-                          unusable_scale=self._unusable_scale)
+                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips, learning=self._learning,
+                          unusable_scale=self._unusable_scale, uncounted=self._uncounted)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
@@ -158,8 +161,10 @@ class Watch(Run):
                                     self._drop)
         if names.compiled:
             runs, their = ("runs", "its") if len(names.compiled) == 1 else ("run", "their")
-            hooks.note(f"{listed(names.compiled)} {runs} compiled: {their} parameters ({100 * names.compiled_share:.3g} % of all) are "
-                       f"counted, {their} activations are not")
+            note = (f"{listed(names.compiled)} {runs} compiled: {their} parameters ({100 * names.compiled_share:.3g} % of all) are "
+                    f"counted, {their} activations are not")
+            hooks.note(note)
+            self._uncounted[note] = names.compiled_share
         for name in names.replicated:
             hooks.note(f"{name} runs as copies of its modules, one for each GPU, whose activations are not counted")
         try:
@@ -191,9 +196,7 @@ class Watch(Run):
                 narrow = {tuple(x.shape) for module in self._models.values() for x in module.parameters() if x.element_size() < 4}
                 if not all(tuple(x.shape) in narrow and x.dtype == torch.float32 for group in one.param_groups for x in group["params"]):
                     raise ValueError(f"optimizer: {type(one).__name__} holds none of the model's parameters")
-                self.notes.append(f"{type(one).__name__} holds none of the model's parameters, but tensors of FP32 of their shapes, as of "
-                                  "master copies made by hand: weights, their gradients, updates and states are not counted. To have them "
-                                  'counted, watch({"model": model, "master": torch.nn.ParameterList(copies)}, optimizer)')
+                self.notes.append(copies_note(one))
 
     def stop(self):
         """Removes all hooks and keeps what was counted. A step that is not over does not count."""
