@@ -12,7 +12,7 @@ except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
 
-from binade.torch._lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
 from cli_case import CliCase, main
 from watch_runs import train
 
