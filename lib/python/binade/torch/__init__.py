@@ -23,9 +23,10 @@ Scaling     LossScaler
 >>> w.summaries()[0, "0", "dW"].values
 32
 """
+from ._tensor_cores import tensor_cores
 from .check.account import Account
 from .products.quantize import Quantized, quantize
-from .products.tensor_cores import TensorCores, tensor_cores
+from .products.tensor_cores import TensorCores
 from .scaling.loss_scaler import LossScaler
 from .variance.compare import Comparison, compare
 from .variance.invariance import Invariance, invariance

@@ -7,7 +7,7 @@ import os
 
 from ... import __version__, _binade
 from ..._documents import Document
-from .explain import explained_text, model_of_words
+from .explained import explained_text, model_of_words
 from .page import page_of
 
 SCHEMA = "binade.torch_check/1"

@@ -11,6 +11,7 @@ from ..observe.bits import differing
 from ..products.lowered import lowered
 from ..products.products import FORMATS
 from ..products.tensor_cores import TensorCores
+from .explained import evenly, validated
 
 SAMPLED = 48  # elements that an identification looks at
 FEWEST = 16  # at least so many of them, filled up with elements that do not differ
@@ -23,12 +24,6 @@ NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate",
 def arguments(model):
     """Returns the arguments of a GemmModel beside its instruction and architecture."""
     return {given.arg: ast.literal_eval(given.value) for given in ast.parse(repr(model), mode="eval").body.keywords}
-
-
-def model_of_words(words):
-    model = _binade.GemmModel.__new__(_binade.GemmModel)
-    model.__setstate__(words)
-    return model
 
 
 def sums_model(model):
@@ -60,10 +55,6 @@ def ways(device, arch):
     return found[::-1] if isinstance(_get_current_dispatch_mode(), TensorCores) else found
 
 
-def validated(model, a, b, d, c):
-    return _binade.validate(a, b, d, c, model=model, show=4)
-
-
 def contradiction(model, low):
     """Returns the first (product, row, column) whose bits a model does not give; None if it gives all."""
     for batch in range(len(low.a)):
@@ -71,11 +62,6 @@ def contradiction(model, low):
         if not found.equal:
             return batch, found.differences[0]["row"], found.differences[0]["column"]
     return None
-
-
-def evenly(x, most):
-    """Returns at most so many rows of x, evenly spread from the first to the last."""
-    return x if len(x) <= most else x[torch.linspace(0, len(x) - 1, most).long()]
 
 
 def sampled(different):
@@ -176,9 +162,3 @@ def explanations(name, args, kwargs, results, arch):
         return out
     except (ValueError, TypeError) as error:
         return str(error)
-
-
-def explained_text(x):
-    """Returns text of what explains a product, from Explaining's dict: the order, how K runs, and the options of `binade gemm`."""
-    over = f", K over {x['k_runs_over']}" if x["k_runs_over"] else ""
-    return f"{x['order']}{over} ({x['by'].replace('--instruction ', '')})"

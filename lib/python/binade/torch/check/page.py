@@ -6,7 +6,7 @@ import string
 
 from ... import __version__
 from ..._documents import text
-from .explain import explained_text
+from .explained import explained_text
 
 FOLDER = os.path.dirname(__file__)
 TITLE = "Which products are explained"

@@ -11,7 +11,7 @@ import struct
 import torch
 
 from ... import _binade
-from .explain import evenly, validated
+from .explained import evenly, validated
 
 SIDE = 6  # rows and columns
 LARGEST = 1 << 20  # bytes of a recording's operands, about

@@ -2,7 +2,7 @@
 """Writes the texts of Invariance and Comparison."""
 import collections
 
-from ..check.explain import explained_text
+from ..check.explained import explained_text
 
 SHOWN = 12  # ops of a list
 COLUMNS = ("same", "variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops")
