@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Enforces which folders may include which: the rooms, the floors inside lib, and where third parties' headers may be
-# included. Every include of a header of ours is written from the project's root and exists. The rules are the tables
-# below. The functions that judge the tree also judge a table of snippets that are wrong on purpose, so a rule that
-# stopped working is noticed.
+# included. Every include of a header of ours is written from the project's root and exists. So do Python's imports in
+# the package: its folders stand on floors, too, and no circle is among its modules. The rules are the tables below. The
+# functions that judge the tree also judge a table of snippets that are wrong on purpose, so a rule that stopped working
+# is noticed.
 
+import ast
+import pathlib
 import re
 import sys
 
@@ -54,6 +57,23 @@ MAY_INCLUDE = {
     "experiments": ["emulate", "lib"],
     "tests": ["emulate", "lib", "cuda", "experiments"],
 }
+
+# The folders of the Python package in the same way: folder → those whose modules its own may import besides each other.
+PACKAGE = "lib/python/binade"
+OBSERVE = [PACKAGE, f"{PACKAGE}/torch/observe"]
+PRODUCTS = OBSERVE + [f"{PACKAGE}/torch/products"]
+CHECK = PRODUCTS + [f"{PACKAGE}/torch/check"]
+MAY_IMPORT = {
+    PACKAGE: [],
+    f"{PACKAGE}/torch/observe": [PACKAGE],
+    f"{PACKAGE}/torch/watch": OBSERVE,
+    f"{PACKAGE}/torch/scaling": OBSERVE,
+    f"{PACKAGE}/torch/products": OBSERVE,
+    f"{PACKAGE}/torch/check": PRODUCTS,
+    f"{PACKAGE}/torch/variance": CHECK,
+    f"{PACKAGE}/torch": CHECK + [f"{PACKAGE}/torch/{folder}" for folder in ("variance", "watch", "scaling")],
+}
+EXTENSION = f"{PACKAGE}/_binade"  # written in C++; it imports no module of Python's
 
 # Third party, by how its includes begin → where it may be included, and in files of which names.
 THIRD_PARTIES = [
@@ -157,6 +177,72 @@ def judge(path, text, exists):
     return complaints, count
 
 
+def module_of(name, exists):
+    """The file of a module or package, named by its path without an ending; None if there is none."""
+    return next((path for path in (f"{name}.py", f"{name}/__init__.py") if exists(path)), None)
+
+
+def imports_of(path, text, exists):
+    """(line, words, file) of each module of the package that a file of it imports, wherever in the file; None as the file where
+    there is no such module. That a module is imported after the packages around it is left out: it takes nothing from them."""
+    def file_of(name, line, words):
+        return line, words, EXTENSION if name == EXTENSION else module_of(name, exists)
+
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            for name in [x.name for x in node.names if x.name.split(".")[0] == "binade"]:
+                yield file_of("lib/python/" + name.replace(".", "/"), node.lineno, name)
+        elif isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").split(".")[0] == "binade"):
+            above = pathlib.PurePosixPath(path).parts[:-node.level] if node.level else ("lib", "python")
+            base, words = "/".join([*above, *(node.module or "").split(".")]).rstrip("/"), "." * node.level + (node.module or "")
+            for name in [f"{base}/{x.name}" for x in node.names]:
+                is_module = name == EXTENSION or module_of(name, exists)
+                yield file_of(name if is_module else base, node.lineno, words)
+
+
+def judge_python(path, text, exists):
+    """The complaints about one file's imports, and the files that it imports."""
+    place = str(pathlib.PurePosixPath(path).parent)
+    if place not in MAY_IMPORT:
+        return [f"{path}: Python outside the package's floors"], set()
+    complaints, files = [], set()
+    for line, words, file in imports_of(path, text, exists):
+        if file is None or not is_inside(file, PACKAGE):
+            complaints.append(f"{path}:{line}: imports {words}, which is no module of the package")
+        elif str(pathlib.PurePosixPath(file).parent) not in [place, *MAY_IMPORT[place]]:
+            below = ", ".join(MAY_IMPORT[place]) or "itself"
+            complaints.append(f"{path}:{line}: imports {words}: {place} may import only {below}")
+        else:
+            files.add(file)
+    return complaints, files
+
+
+def circles(imported):
+    """The complaints about circles. imported: for each file the files that it imports, also inside of functions."""
+    complaints, done = [], set()
+
+    def visit(path, above):
+        if path in above:
+            complaints.append("a circle of imports: " + " → ".join([*above[above.index(path):], path]))
+        elif path not in done:
+            for target in sorted(imported.get(path, ())):
+                visit(target, [*above, path])
+            done.add(path)
+
+    for path in sorted(imported):
+        visit(path, [])
+    return complaints
+
+
+def judge_package(texts, exists):
+    """The complaints about all files of the package, {path: text}, and how many imports they have."""
+    complaints, imported = [], {}
+    for path, text in texts.items():
+        found, imported[path] = judge_python(path, text, exists)
+        complaints += found
+    return complaints + circles(imported), sum(map(len, imported.values()))
+
+
 # Each must be rejected …
 WRONG = [
     ("emulate/a.h", '#include "lib/text/error.h"'),
@@ -208,6 +294,34 @@ RIGHT = [
     ("emulate/leading_zeros.h", "return std::countl_zero(x);"),
     ("emulate/a.h", "// std::countl_zero for the host"),
 ]
+# The same of the package's modules, told by their paths in it.
+WRONG_MODULES = [
+    {"torch/observe/a.py": "from ..watch.b import x", "torch/watch/b.py": ""},
+    {"torch/observe/a.py": "def f():\n    from ..watch import b", "torch/watch/b.py": ""},
+    {"torch/watch/a.py": "from ..products.b import x", "torch/products/b.py": ""},
+    {"torch/scaling/a.py": "import binade.torch.watch.b", "torch/watch/b.py": ""},
+    {"torch/products/a.py": "from binade.torch.check.b import x", "torch/check/b.py": ""},
+    {"torch/products/a.py": "from binade.torch.check import b", "torch/check/b.py": ""},
+    {"torch/check/a.py": "from ..variance.b import x", "torch/variance/b.py": ""},
+    {"torch/check/a.py": "from .._factory import x", "torch/_factory.py": ""},
+    {"torch/watch/a.py": "from .. import watch", "torch/__init__.py": ""},
+    {"_a.py": "from .torch.watch.b import x", "torch/watch/b.py": ""},
+    {"torch/watch/a.py": "from .absent import x"},
+    {"torch/watch/a.py": "from .....cli import x"},
+    {"torch/helping/a.py": "import math"},
+    {"torch/watch/a.py": "from .b import x", "torch/watch/b.py": "from .a import y"},
+    {"torch/watch/a.py": "from . import b", "torch/watch/b.py": "def f():\n    from binade.torch.watch.a import y"},
+    {"_a.py": "from ._b import x", "_b.py": "from ._c import x", "_c.py": "def f():\n    import binade._a"},
+    {"torch/watch/a.py": "from .a import x"},
+]
+RIGHT_MODULES = [
+    {"torch/watch/a.py": "import torch.nn\nfrom ... import _binade\nfrom ..observe.b import x\nfrom .c import y",
+     "torch/watch/c.py": "from ..observe import b", "torch/observe/b.py": "from ..._d import x", "_d.py": "from . import _binade"},
+    {"torch/__init__.py": "from ._factory import x\nfrom .watch.a import watch", "torch/watch/a.py": "import math",
+     "torch/_factory.py": "from .check.b import x", "torch/check/b.py": "from ..products.c import x", "torch/products/c.py": ""},
+    {"torch/variance/a.py": "from ..check import b\nfrom ... import __version__", "torch/check/b.py": "", "__init__.py": ""},
+    {"torch/watch/a.py": "from .b import x\nfrom .c import x", "torch/watch/b.py": "from .c import x", "torch/watch/c.py": ""},
+]
 SAMPLE_FILES = {"lib/text/error.h", "lib/io/npy.h", "lib/parallel/for.h", "lib/range/summary.h", "lib/report/page.h",
                 "lib/cli/main.h", "experiments/list.h", "cuda/device.h", "lib/device/device.h", "emulate/format.h",
                 "tests/oracle.h"}
@@ -222,6 +336,14 @@ def main():
         complaints += [f"the rules reject what is right: {found}"
                        for found in judge(path, text, SAMPLE_FILES.__contains__)[0]]
 
+    for wrong, samples in ((True, WRONG_MODULES), (False, RIGHT_MODULES)):
+        for sample in samples:
+            texts = {f"{PACKAGE}/{path}": text for path, text in sample.items()}
+            found, _ = judge_package(texts, texts.__contains__)
+            if wrong and not found:
+                complaints.append(f"the rules accept what is wrong: {sample}")
+            complaints += [] if wrong else [f"the rules reject what is right: {one}" for one in found]
+
     files = [path for path in map(str, all_files()) if path.endswith(CODE)]
     includes = 0
     for path in files:
@@ -230,9 +352,15 @@ def main():
         includes += count
     if len(files) < 50 or includes < 200:
         complaints.append(f"only {len(files)} files with {includes} includes were read: is this the project's root?")
+    modules = {path: text_of(path) for path in map(str, all_files()) if is_inside(path, PACKAGE) and path.endswith(".py")}
+    found, imports = judge_package(modules, modules.__contains__)
+    complaints += found
+    if len(modules) < 50 or imports < 100:
+        complaints.append(f"only {len(modules)} modules with {imports} imports were read: is this the project's root?")
 
     print(*complaints, sep="\n")
-    print(f"{includes} includes in {len(files)} files, {len(WRONG)} wrong and {len(RIGHT)} right snippets")
+    print(f"{includes} includes in {len(files)} files, {imports} imports in {len(modules)} modules; {len(WRONG + WRONG_MODULES)} wrong "
+          f"and {len(RIGHT + RIGHT_MODULES)} right snippets")
     return 1 if complaints else 0
 
 

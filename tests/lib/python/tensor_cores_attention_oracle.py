@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of one head, computed one value after another in NumPy, as binade.torch._attention defines it."""
+"""Attention of one head, computed one value after another in NumPy, as binade.torch.products.attention defines it."""
 
 import math
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Attention made of products, as binade.torch._attention defines it: compared bit for bit with NumPy, one value after another,
+# Attention made of products, as binade.torch.products.attention defines it: compared bit for bit with NumPy, one value after another,
 # within a derived bound with the definition in float64, and in shapes and layouts with torch's own op. SKIP without torch.
 # tensor_cores_attention_test.py BINADE
 import math
@@ -10,7 +10,7 @@ import unittest
 try:
     import torch
 
-    from binade.torch import _attention
+    from binade.torch.products import attention as attention_products
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -53,10 +53,10 @@ def computed(multiply, q, k, v, grad_out, causal=False, mask=None, scale=None, l
     if low:
         def product(a, b):
             return multiply(a, b).to(a.dtype)
-        return (*_attention.low_precision_forward(product, q, k, v, **given),
-                *_attention.low_precision_backward(product, grad_out, q, k, v, **given))
-    out, lse = _attention.flash_forward(multiply, q, k, v, **given)
-    return out, lse, *_attention.flash_backward(multiply, grad_out, q, k, v, out, lse, **given)
+        return (*attention_products.low_precision_forward(product, q, k, v, **given),
+                *attention_products.low_precision_backward(product, grad_out, q, k, v, **given))
+    out, lse = attention_products.flash_forward(multiply, q, k, v, **given)
+    return out, lse, *attention_products.flash_backward(multiply, grad_out, q, k, v, out, lse, **given)
 
 
 def expected(q, k, v, grad_out, causal=False, mask=None, scale=None, low=False):
@@ -230,8 +230,8 @@ class Values(CliCase):
     def test_dropout_is_refused_in_a_line(self):
         q, k, v, do = inputs(torch.float16, 3, 5, 4)
         given = {"dropout_p": 0.5, "is_causal": False, "attn_mask": None, "scale": None}
-        for call in (lambda: _attention.flash_forward(chain, q, k, v, **given),
-                     lambda: _attention.flash_backward(chain, do, q, k, v, q, q[..., 0].float(), **given)):
+        for call in (lambda: attention_products.flash_forward(chain, q, k, v, **given),
+                     lambda: attention_products.flash_backward(chain, do, q, k, v, q, q[..., 0].float(), **given)):
             with self.assertRaisesRegex(NotImplementedError, r"\Aattention with dropout_p=0.5: [^\n]+\Z"):
                 call()
 

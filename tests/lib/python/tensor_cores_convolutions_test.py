@@ -11,7 +11,7 @@ try:
     import torch
 
     import binade.torch
-    from binade.torch import _depthwise
+    from binade.torch.products import depthwise
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -250,7 +250,7 @@ class Convolutions(TensorCoresCase):
             for dtype in (torch.float16, torch.bfloat16, torch.float32):
                 stride, dilation = (list(words) + [[1]] * 2)[:2]
                 x, w = torch.empty(image, dtype=dtype), torch.empty(weight, dtype=dtype)
-                self.assertEqual(_depthwise.is_atens(x, w, stride, dilation, False, x.shape[1]),
+                self.assertEqual(depthwise.is_atens(x, w, stride, dilation, False, x.shape[1]),
                                  not (cudnn and dtype == torch.float16), (image, weight, words, dtype))
 
     @each(("sm_80",), TYPES[:2])

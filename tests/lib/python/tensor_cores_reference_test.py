@@ -13,7 +13,7 @@ try:
     import torch
 
     import binade.torch
-    from binade.torch import _attention
+    from binade.torch.products import attention as attention_products
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -185,8 +185,8 @@ class Reference(TensorCoresCase):
         if not hasattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu"):
             self.skipTest("this torch has no fused attention for the CPU")
         q, k, v = (numbers(i, 1, 1, 5, 6, dtype=torch.float16) / 2**12 for i in range(3))
-        for attention, function, dtype in (("flash", _attention.flash_forward, torch.float32),
-                                           ("low_precision", _attention.low_precision_forward, torch.float16)):
+        for attention, function, dtype in (("flash", attention_products.flash_forward, torch.float32),
+                                           ("low_precision", attention_products.low_precision_forward, torch.float16)):
             def multiply(a, b):
                 return torch.stack([torch.from_numpy(exact(x, y, dtype)) for x, y in zip(a, b)]).to(dtype)
             wanted, _ = function(multiply, q, k, v, dropout_p=0.0, is_causal=False, attn_mask=None, scale=None)

@@ -9,7 +9,7 @@ try:
     import torch
 
     import binade.torch
-    from binade.torch import _attention
+    from binade.torch.products import attention as attention_products
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -87,7 +87,7 @@ class Refusals(TensorCoresCase):
             self.assertEqual({one.op for one in mode.covered()}, ops)
         how = {"dropout_p": 0.0, "is_causal": False, "attn_mask": None, "scale": None}
         with binade.torch.tensor_cores("sm_80"):
-            self.assertTrue(torch.equal(out, _attention.low_precision_forward(torch.bmm, q, q, q, **how)[0]))
+            self.assertTrue(torch.equal(out, attention_products.low_precision_forward(torch.bmm, q, q, q, **how)[0]))
             self.assertFalse(torch.equal(out, F.scaled_dot_product_attention(q, q, q)))
         self.assertLess((out - F.scaled_dot_product_attention(q, q, q)).abs().max(), 2**-8)
 

@@ -134,7 +134,7 @@ class Opaque(CliCase):
 
     def test_a_function_that_gives_something_else_when_it_is_recorded(self):
         def fn(x):
-            return x if binade.torch._recorder.open_here.__dict__.get("recorders") else x + 1
+            return x if binade.torch.observe.recorder.open_here.__dict__.get("recorders") else x + 1
 
         of = binade.torch.compare(lambda x: x * 1, fn, self.x)
         self.assertFalse(of.equal)
@@ -142,7 +142,7 @@ class Opaque(CliCase):
         self.assertRegex(str(of), "Where they part is not seen, since B did not give it while ops were recorded")
 
         def fails(x):
-            if binade.torch._recorder.open_here.__dict__.get("recorders"):
+            if binade.torch.observe.recorder.open_here.__dict__.get("recorders"):
                 raise KeyError("none")
             return x * 1
 

@@ -215,7 +215,7 @@ class Invariance(CliCase):
         self.assertEqual(json.loads(of.to_json()), of.to_dict())
 
     def test_an_opaque_function_is_judged_by_what_it_gives_when_it_is_called(self):
-        recorded = lambda: bool(binade.torch._recorder.open_here.__dict__.get("recorders"))  # noqa: E731
+        recorded = lambda: bool(binade.torch.observe.recorder.open_here.__dict__.get("recorders"))  # noqa: E731
         for called, seen in ((True, False), (False, True), (False, False)):  # planted where it is called, or where ops are seen
             of = found(lambda x: summed(x, (seen if recorded() else called) and len(x) > 2), self.x)
             self.assertEqual((of.variant, of.first is not None), (called or seen, seen))

@@ -14,12 +14,12 @@ except ImportError as error:
     sys.exit(77)
 
 from binade.torch import Run, Window
-from binade.torch._advice import asked_to_be_held
-from binade.torch._bound import Bound as StepBound
-from binade.torch._bound import origin_of
-from binade.torch._nonfinite import NonFinite
-from binade.torch._residues import residues
-from binade.torch._run import Layer
+from binade.torch.watch.advice import asked_to_be_held
+from binade.torch.watch.bound import Bound as StepBound
+from binade.torch.watch.bound import origin_of
+from binade.torch.watch.nonfinite import NonFinite
+from binade.torch.watch.residues import residues
+from binade.torch.watch.run import Layer
 from cli_case import CliCase, main
 from watch_runs import watched
 

@@ -21,7 +21,7 @@ except ImportError as error:
 
 import readmes
 from binade.torch import Run, Window
-from binade.torch._run import Layer
+from binade.torch.watch.run import Layer
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
 from watch_runs import new_net, train, watched
@@ -287,8 +287,8 @@ class Documents(CliCase):
     def test_examples(self):
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
         said = []
-        for found in [binade.torch] + [importlib.import_module("binade.torch." + m.name)
-                                       for m in pkgutil.iter_modules(binade.torch.__path__)]:
+        for found in [binade.torch] + [importlib.import_module(m.name)
+                                       for m in pkgutil.walk_packages(binade.torch.__path__, "binade.torch.")]:
             for test in doctest.DocTestFinder(exclude_empty=False).find(found):
                 runner.run(test, out=said.append)
         self.assertGreater(runner.tries, 5)

@@ -7,7 +7,7 @@ import sys
 
 try:
     import torch
-    from binade.torch._held import MOST, Held
+    from binade.torch.watch.held import MOST, Held
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)

@@ -14,7 +14,7 @@ try:
     from torch.nn.utils import clip_grad_norm_
 
     import binade.torch
-    from binade.torch._attaching import scaler_kinds
+    from binade.torch.observe.attaching import scaler_kinds
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)

@@ -12,10 +12,10 @@ except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
 
-from binade.torch._eps import note_lost_eps
-from binade.torch._ill import eps_text
-from binade.torch._lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
-from binade.torch._names import Part
+from binade.torch.watch.eps import note_lost_eps
+from binade.torch.watch.ill import eps_text
+from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from binade.torch.observe.names import Part
 from cli_case import CliCase, main
 from watch_runs import train
 

@@ -23,17 +23,18 @@ Scaling     LossScaler
 >>> w.summaries()[0, "0", "dW"].values
 32
 """
-from ._advice import Advice
-from ._check_account import Account
-from ._compare import Comparison, compare
-from ._invariance import Invariance, invariance
-from ._loss_scaler import LossScaler
-from ._nonfinite import NonFinite
-from ._quantize import Quantized, quantize
-from ._run import Run, Window
-from ._alerts import Alert
-from ._tensor_cores import TensorCores, tensor_cores
-from ._watch import Watch, watch
+from ._tensor_cores import tensor_cores
+from .check.account import Account
+from .products.quantize import Quantized, quantize
+from .products.tensor_cores import TensorCores
+from .scaling.loss_scaler import LossScaler
+from .variance.compare import Comparison, compare
+from .variance.invariance import Invariance, invariance
+from .watch.advice import Advice
+from .watch.alerts import Alert
+from .watch.nonfinite import NonFinite
+from .watch.run import Run, Window
+from .watch.watch import Watch, watch  # so the function stands before the folder of its name
 
 __all__ = [
     "Account", "Advice", "Alert", "Comparison", "Invariance", "LossScaler", "NonFinite", "Quantized", "Run", "TensorCores",

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every framework's loss scales, in place of GradScaler."""

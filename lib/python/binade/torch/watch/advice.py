@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a watched run suggests: a loss scale, a format for each layer, layers to keep in FP32, and what autocast's casts lose."""
+import copy
+import dataclasses
+import html
+import json
+import re
+import textwrap
+
+from ... import _binade
+from ..._documents import Document, page, table
+from .alerts import GRADIENTS, log2_of
+from .bound import unbound_text
+from .dead import untrained, untrained_text
+from .gaps import uncounted_text
+from .ill import eps_text, ill_of, none_kept
+from .lost_updates import lost_rows, lost_text
+from .order import order_text
+from .residues import belongs, drowns, residues_text
+from .told import ill_ranges, no_format, no_format_text, together, with_inside
+from .underflow import HALVES, died, died_text, with_died, with_underflow
+
+SHOWN = 12  # layers of a list in the text
+
+
+class Advice(Document):
+    """Advice that follows from a watched run; Run.advise() makes it. str() is text for people, to_dict() for programs.
+
+    The keys of the dict are:
+
+    verdict       as in a report's JSON: by role, the narrowest format that keeps range and precision, and what holds it back
+    loss_scale    as in a report's JSON: the format, the interval, which tensors set its ends, the recommended scale, how near to
+                  overflow the run comes there; used_log2: log2 of the last scale in use, or None
+    formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
+                  the values; s_min_log2 and s_max_log2, between which a scale for this layer must lie; text; and status: "ok",
+                  "all zero", "no finite value", "not finite" of what held Inf or NaN, "underflow" of what is in `died` and of gradients of
+                  weights that follow from it, or
+                  "ill inside" where an op inside did or made zero what is not
+    uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
+    not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
+                  steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; lines: all that in words
+    untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; reached: those
+                  whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
+                  loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
+                  `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
+                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all
+    died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
+                  the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
+    keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
+                  and those in which an op overflowed, made NaN or made zero what is not, with reasons
+    no_format     what no format helps, as 0/0 or the slope of a root at zero: layer, text, and cure, what to do instead
+    eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
+    unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
+                  they bind no loss scale
+    residues      a dict for each layer and role of gradients that are no more than rounding in their own format leaves of zero, as
+                  of a bias before a BatchNorm: they bind no loss scale either
+    autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
+    states        what binary16 would lose of each state of the optimizer, unscaled
+    lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON
+    mistakes      what is wrong with the order of the loop's calls: step, optimizer, mistake, text, and warning: it may be meant
+    already_zero  the share of zeros in gradients that the run had in FP16, since what had become zero before is not seen
+    """
+
+    @property
+    def loss_scale(self):
+        return self.to_dict()["loss_scale"]
+
+    @property
+    def recommended_scale(self):
+        """The recommended loss scale as a number; None if there is none."""
+        best = self.loss_scale["recommended_log2"]
+        return None if best is None else 2.0**best
+
+    @property
+    def keep_fp32(self):
+        """The names of the layers to keep in FP32, as a list."""
+        return [row["layer"] for row in self.to_dict()["keep_fp32"]]
+
+    def _repr_html_(self):
+        of = self.to_dict()
+        rows = [[row["layer"], row["role"], row["format"] or "none", row["text"]] for row in of["formats"]]
+        return page("".join(f"<p>{line}</p>" for line in map(html.escape, self._text.strip().split("\n\n"))),
+                    table(["layer", "role", "format", "its scales"], rows, "Narrowest format"))
+
+
+def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary16", target_sqnr=20.0, target_weight_sqnr=30.0):
+    """Returns the Advice of a Run. format: that of the gradients."""
+    options = {"headroom": headroom, "target_loss": target_loss, "target_sqnr": target_sqnr,
+               "target_weight_sqnr": target_weight_sqnr, "prefer": prefer}
+    report = run.report(formats=[format], **options).to_dict()
+    layers = run.of_one_scale()
+    keys = [key for key in layers if key[1] not in ("update", "state")]
+    merged = {key: run.summary(*key) for key in keys}
+    scale = dict(report["loss_scale"])
+    used = [window.loss_scale for window in run.windows if window.loss_scale is not None]
+    scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
+    at = scale["recommended_log2"] or 0
+    left = run.residues()
+    dead = died(run, layers, left)
+    of = {
+        "verdict": report["verdict"],
+        "loss_scale": scale,
+        "formats": formats_of(merged, options, run, dead),
+        "uncounted": uncounted_text(run),
+        "not_finite": ill_of(run, merged),
+        "untrained": untrained(run, layers, merged),
+        "died": dead,
+        "keep_fp32": with_inside(with_died(with_underflow(
+            kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), dead, scale), run),
+        "no_format": no_format(run),
+        "eps": run._eps,
+        "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
+                    if role in GRADIENTS and one.binds is False],
+        "residues": [{"layer": layer, "role": role} for layer, role in layers if (layer, role) in left],
+        "autocast": casts(layers, merged),
+        "states": states(run, layers),
+        "already_zero": already_zero(layers, merged),
+        "lost_updates": lost_rows(run),
+        "mistakes": [dataclasses.asdict(mistake) for mistake in run.mistakes],
+    }
+    return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
+
+
+def formats_of(merged, options, run, dead):
+    """Returns a row for each layer and role; what held Inf that is not meant, or NaN, what was ill inside, and gradients of which most
+    died, the rows `dead`, have no format."""
+    ill = {(row["layer"], row["role"]): "underflow" for row in dead}
+    ill |= {(layer, role): "underflow" for layer, role in merged
+            if role == "dW" and (layer.removesuffix(".bias"), "dAct") in ill}
+    ill |= {key: "ill inside" for key in merged if key[1] == "act" and key[0] in ill_ranges(run)}
+    ill |= {key: "not finite" for key, x in merged.items() if x.nan or x.inf and key not in run.meant_infinities()}
+    named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
+    rows = _binade.report(named, **options).to_dict()["tensors"] if named else []
+    return [{"layer": layer, "role": role, "status": row["status"], **row["advice"],
+             **({"status": ill[layer, role], "format": None} if (layer, role) in ill else {})} for (layer, role), row in zip(merged, rows)]
+
+
+def asked_to_be_held(layers, merged, left):
+    """Returns the summaries without those of gradients that are FP32 in any case, and without gradients of weights that rounding
+    may have left of zero: those in `left`, and those whose share of the norm of all is as small, as the report judges it."""
+    held = {key: summary for key, summary in merged.items() if layers[key].binds is not False and key not in left}
+    weights = [summary for (_, role), summary in held.items() if role == "dW"]
+    total = sum(weights[1:], copy.copy(weights[0])) if weights else None
+    return {(layer, role): summary for (layer, role), summary in held.items()
+            if role != "dW" or not _binade._is_negligible(summary, total)}
+
+
+def kept(merged, scale_log2, target):
+    """Returns the layers that lose too much in binary16, with their gradients at the loss scale and everything else unscaled.
+    What a bias loses below the rounding of the output that it is added to harms nothing."""
+    reasons = {}
+    for (layer, role), summary in merged.items():
+        if not summary.nonzero:
+            continue
+        fate = summary.becomes("binary16", scale_log2 if role in GRADIENTS else 0)
+        output = merged.get((layer.removesuffix(".bias"), "act")) if role == "weight" and layer.endswith(".bias") else None
+        loses = fate["lost_l2"] > target and (output is None or not drowns(summary, fate["lost_l2"], output))
+        for key, bad, words in (("overflow", fate["overflow"]["count"] > 0, f"{fate['overflow']['count']:,} values overflow"),
+                                ("lost_l2", loses,
+                                 f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
+            if bad:
+                reasons.setdefault(layer, []).append({"role": role, "what": key, "text": f"{role}: {words}"})
+    return [{"layer": layer, "reasons": rows} for layer, rows in reasons.items()]
+
+
+def casts(layers, merged):
+    """Returns what the weights of each layer lose when they are cast, for layers whose output has 16 bits and whose weights have
+    more."""
+    out = []
+    for (layer, role), of in layers.items():
+        if role != "act" or of.dtype not in HALVES:
+            continue
+        weights = [key for key in ((name, "weight") for name in of.weights or (layer,)) if key in layers and layers[key].dtype != of.dtype]
+        if not weights:
+            continue
+        first, *others = (merged[key] for key in weights)
+        format = HALVES[of.dtype]
+        fate = sum(others, copy.copy(first)).becomes(format)
+        share = {key: fate[key]["of_nonzero"] for key in ("to_zero", "subnormal", "overflow")}
+        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": layers[weights[0]].dtype, "format": format, **share})
+    return out
+
+
+def states(run, layers):
+    out, left = [], run.left_by_rounding()
+    for layer, role in layers:
+        if role == "state" and not belongs(layer, role, lambda: left):
+            fate = run.summary(layer, role).becomes("binary16")
+            out.append({"layer": layer, "lost_l2": fate["lost_l2"], "overflow": fate["overflow"]["count"]})
+    return out
+
+
+def already_zero(layers, merged):
+    """Returns the share of zeros in all gradients of FP16 together; None without any."""
+    halves = [merged[key] for key in merged if key[1] in GRADIENTS and layers[key].dtype == "F16"]
+    values = sum(summary.values for summary in halves)
+    return sum(summary.zeros for summary in halves) / values if values else None
+
+
+def listed(words):
+    more = len(words) - SHOWN
+    return ", ".join(words[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def text_of(of):
+    scale = of["loss_scale"]
+    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
+           *died_text(of["died"], of["already_zero"], scale, listed), *lost_text(of["lost_updates"], listed), *of["verdict"]["text"],
+           f"{scale_head(scale)} {scale['reason']}"]
+    out += unbound_text(of["unbound"], listed)
+    out += residues_text(of["residues"], listed)
+    if any(row["mistake"] == "step_with_scaled_gradients" for row in of["mistakes"]):
+        out.append("Gradients of weights were counted as the optimizer got them, multiplied by the loss scale: scales of dW are too "
+                   "small by as much.")
+    if scale["used_log2"] is not None:
+        out.append(f"In use at the end: 2^{scale['used_log2']}.")
+    if of["not_finite"]["scale"] is not None:
+        out.append(f"The loss scale in use at the end is {of['not_finite']['scale']}: nothing that it multiplies can be divided again.")
+    by_format, by_role = {}, {}
+    for row in of["formats"]:
+        what = row["status"] if row["status"] != "ok" else row["format"] or "none of these"
+        by_format.setdefault((row["role"], what), []).append(row["layer"])
+        by_role[row["role"]] = by_role.get(row["role"], 0) + 1
+    out.append("Narrowest of e4m3, e5m2, binary16, bfloat16 whose range serves, with a scale of its own:")
+    for (role, what), names in sorted(by_format.items()):
+        out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
+    out += kept_text(of["keep_fp32"]) or [none_kept(
+        of["not_finite"], of["uncounted"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
+    out += no_format_text(of["no_format"])
+    out += eps_text(of["eps"])
+    out += autocast_text(of["autocast"])
+    if any(re.search(r" and \d+ (layers )?more", line) for line in out):
+        out.append("to_dict() names all of them.")
+    return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)
+                     for line in out) + "\n"
+
+
+def kept_text(rows):
+    if not rows:
+        return []
+    rows = together(rows)
+    more = len(rows) - SHOWN
+    return (["Keep in FP32, or scale apart:"]
+            + [f"  {row['layer']}: " + "; ".join(reason["text"] for reason in row["reasons"]) for row in rows[:SHOWN]]
+            + ([f"  and {more} layers more"] if more > 0 else []))
+
+
+def autocast_text(rows):
+    out, by_format = [], {}
+    for row in rows:
+        by_format.setdefault(row["format"], []).append(row)
+    for format, of in by_format.items():
+        worst = max(of, key=lambda row: (row["to_zero"], row["subnormal"]))
+        lost = "None of the weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
+            f"Of the weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
+            f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
+        out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {format}: {listed([row['layer'] for row in of])}. {lost}")
+    return out
+
+
+def scale_head(scale):
+    """Names the format and its scale."""
+    name = {"binary16": "FP16"}.get(scale["format"], scale["format"])
+    if scale["own_scales"]:
+        return (f"{name} is used with a scale of each tensor's own, not with one loss scale: {scale['tensors_served']} of "
+                f"{scale['tensors']} gradients have one that serves. One for all: {scale_words(scale)}.")
+    return f"Loss scale for {name}: {scale_words(scale)}."
+
+
+def scale_words(scale):
+    best = scale["recommended_log2"]
+    if best is None:
+        return scale["status"]
+    low, high = scale["s_min_log2"], scale["s_max_log2"]
+    if low > high:
+        return f"2^{best} ({scale['status']})"
+    return f"2^{best}, at most 2^{high}" if scale["at_floor"] else f"2^{best}, from 2^{low} to 2^{high}"

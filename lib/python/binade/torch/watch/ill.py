@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What advice says first of a run that was not finite, and of what was seen inside of its layers."""
+from .alerts import GRADIENTS
+
+STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
+
+OFTEN = 10  # one step in so many, long after the first, is more than the search for a scale skips
+
+
+def runs_in_a_row(steps):
+    """Returns the first of the steps at the end of an ascending list that follow one another."""
+    first = steps[-1]
+    for step in reversed(steps[:-1]):
+        if step != first - 1:
+            break
+        first = step
+    return first
+
+
+def ill_of(run, merged):
+    """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end, or nothing of an optimizer; skipped,
+    how many steps a scaler skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; lines, all
+    that as text.
+
+    merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none.
+    """
+    events = sorted(run.nonfinite(), key=lambda event: event.step)
+    ill = [event for event in events if not event.skipped or event.phase == "forward"]
+    skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
+    lines, dead = [], False
+    of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
+    if ill:
+        lines.append(f"The run was not finite: {ill[0].text}.")
+        hidden = [event for event in ill if event.hidden]
+        plain = [event for event in ill if not event.hidden]
+        if ill[0].hidden and len(hidden) > 1:
+            lines.append(f"So it was in {len(hidden) - 1:,} more of the steps that were looked into, up to step {hidden[-1].step}.")
+        if ill[0].hidden and plain:
+            lines.append(f"First of what was not hidden: {plain[0].text}.")
+        steps = sorted({event.step for event in events if plain and not event.hidden and event.step >= plain[0].step})
+        dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
+        if dead:
+            lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted{of_some} from then on tells of no training.")
+    else:
+        scaled = any(window.loss_scale is not None for window in run.windows)
+        rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (
+            summary.inf and (layer, role) not in run.meant_infinities())]
+        rows = [row for row in rows if not (scaled and row[1] in GRADIENTS)]
+        if rows:
+            layer, role, summary = rows[0]
+            what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", summary.inf), ("NaN", summary.nan)) if n)
+            lines.append(f"The run was not finite: {what} in {role} of {layer}"
+                         + (f", and in {len(rows) - 1:,} others" if len(rows) > 1 else "") + ".")
+    finite = not lines
+    first = runs_in_a_row(skipped) if skipped else 0
+    stuck = bool(skipped) and skipped[-1] - first >= STREAK
+    late = [step for step in skipped if step - skipped[0] >= STREAK]
+    total = max(run._skips.steps, run.windows[-1].last + 1 if run.windows else 0)
+    if run._skips.text:
+        lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
+        dead = dead or run._skips.all or bool(run._skips.starved)
+    elif skipped:
+        whose = f" ({run._skips.split})" if run._skips.split else ""
+        lines.append(f"The scaler skipped {len(skipped)} of {total} steps, whose gradients were not finite{whose}, " + (
+            f"those from {first} to {skipped[-1]} in a row, which trained nothing{of_some}: a smaller loss scale does not cure them."
+            if stuck else f"{len(late)} of them long after it had begun: it grows its scale too soon (growth_interval), or the "
+            "largest gradients of some steps lie far above those of others." if len(late) * OFTEN > total else
+            "as it does while it looks for its scale."))
+    elif run._skips.split:
+        lines.append(f"The scaler skipped {run._skips.split}.")
+    dead = dead or stuck
+    scale = str(run._unusable_scale[0]) if run._unusable_scale else None
+    return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "lines": lines}
+
+
+def none_kept(of, uncounted, underflow):
+    """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. uncounted: what uncounted_text()
+    gives. underflow: layers of which FP16 may have made zeros."""
+    if underflow:
+        more = len(underflow) - 12
+        return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(underflow[:12])}"
+                + (f" and {more} more" if more > 0 else "") + ".")
+    if of["finite"] and not of["dead"]:
+        return "No layer needs FP32 for its range" + (", as far as it was counted." if uncounted else ".")
+    return "Which layers need FP32 is not known of a run that was not finite."
+
+
+def eps_text(rows):
+    """Returns lines about what an optimizer adds to a divisor and is zero."""
+    return [f"{row['optimizer']}'s eps {row['eps']:g} is 0 in {row['dtype']}, the dtype of {row['of']}: where that is zero, the step "
+            f"divides by zero. Keep the weights and their states in FP32, or give an eps that stands {row['beside']}, such as "
+            f"{row['serving']:.0e} (it is not 0 from {row['least']:.0e} on). It is so for "
+            f"{len(row['layers'])} parameter{'s' * (len(row['layers']) > 1)}: {', '.join(row['layers'][:12])}"
+            + (f" and {len(row['layers']) - 12} more" if len(row["layers"]) > 12 else "") + "." for row in rows]

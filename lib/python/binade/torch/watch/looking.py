@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of Hooks that looks inside of modules: in which steps, and what becomes of what is seen there."""
+import functools
+import inspect
+import weakref
+
+import torch
+
+from ..observe.attaching import passes_by, repeats
+from ..observe.tensors import local
+from .inside import CAN_LOOK, Inside
+from .nodes import Nodes
+from .nonfinite import NonFinite
+from .optimizer_hooks import watching
+from .step import inputs_of
+from .told import tell
+
+MOST_MORE = 4  # steps that are looked into because the one before was ill
+HOOKS = torch.nn.modules.module
+LOSS = torch.nn.modules.loss._Loss
+PASSED_OVER = " and nothing after it was ill: its Inf is passed over"
+ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
+
+
+class InsideHooks:
+    """Looks at the ops of counted steps, of steps 1, 2, 4, 8 …, and of the step after a finding whose op is not known."""
+
+    def attach_inside(self):
+        self._outer, self._looks_next, self._more = None, False, MOST_MORE
+        names = self._names
+        if not self._plan.nonfinite or names.replicated:
+            return
+        if names.compiled or not CAN_LOOK:
+            self.note("what runs compiled is not looked into: of Inf and NaN the layer is known, not the op inside of it")
+            return
+        # Before torch 2.1 a module whose forward raises calls no hook: what is open is closed by the next one.
+        always = {"always_call": True} if "always_call" in ALWAYS else {}
+        self._undo.append(HOOKS.register_module_forward_pre_hook(self._begin_forward).remove)
+        self._undo.append(HOOKS.register_module_forward_hook(self._end_forward, **always).remove)
+        self._undo.append(self._close)
+
+    def _begin_forward(self, module, args):
+        if self._outer is not None or passes_by():
+            return
+        if id(module) not in self._names.modules and not isinstance(module, LOSS):
+            return
+        if torch.is_grad_enabled() and not repeats():
+            self._open(module)
+
+    @watching
+    def _open(self, module):
+        step = self._step
+        self._outer = weakref.ref(module)
+        if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
+            if step.inside is None:
+                step.inside = Inside(self._plan.counter, self._names.modules, self.note)
+                step.nodes = Nodes(self._plan.counter, step.inside)
+            step.inside.open()
+
+    def _end_forward(self, module, args, out):
+        if self._outer is not None and self._outer() is module:
+            self._close()
+            if isinstance(module, LOSS) and id(module) not in self._names.modules:
+                self._see_loss(type(module).__name__, out, functools.partial(inputs_of, module, args))
+
+    def _close(self):
+        self._outer = None
+        if self._step.inside is not None:
+            self._step.inside.close()
+            self._step.nodes.forget()
+
+    @watching
+    def _see_loss(self, name, loss, inputs=dict):
+        """Looks at a loss of one element, forward: its Inf is never meant."""
+        if self._plan.nonfinite and isinstance(loss, torch.Tensor) and loss.numel() == 1 and torch.is_grad_enabled():
+            x = local(loss)
+            if x is not None and x.device.type == "cpu":
+                self._step.look_at_loss(name, x, inputs)
+
+    def _is_hidden(self, step, event):
+        return step.inside is not None and (event.layer, event.op) in step.inside.vanished
+
+    def _pass_over(self, step, event):
+        """Passes over an output that held Inf in a step in which nothing else was ill, unless an op after it hid an overflow. Returns
+        whether it did."""
+        if self._is_hidden(step, event):
+            event.come_from(step.inside.vanished[event.layer, event.op])
+            return False
+        self._drop(event)
+        if event.layer not in self._plan.inside:
+            self._plan.harmless.add(event.layer)
+            self.note(f"{event.layer} gave Inf in step {event.step}{PASSED_OVER}")
+        return True
+
+    def _take_back(self, layer):
+        """Sees that the Inf of a layer, which may have been passed over, was an overflow."""
+        self._plan.harmless.discard(layer)
+        for at, note in enumerate(self._notes):
+            if note.startswith(f"{layer} gave Inf in step ") and note.endswith(PASSED_OVER):
+                self._notes[at] = note.removesuffix(PASSED_OVER) + ": an overflow that an op after it hid"
+
+    def _see_inside(self, step, harmless):
+        """Tells, at the end of a step, of what was seen inside of modules. harmless: whether the event of the step was dropped."""
+        event, gone = None if harmless else step.event, None
+        if step.inside is not None:
+            for layer, cause, told in step.inside.told():
+                tell(self._plan.inside, layer, cause, told)
+            for layer, _ in step.inside.vanished:
+                self._take_back(layer)
+            gone = next(iter(step.inside.vanished.values()), None)
+            if gone is not None and (event is None or event.phase != "forward"):
+                later, event = event, NonFinite(step.number, gone.layer, "act", {}, [])
+                event.come_from(gone)
+                if later is not None:  # of a step what came first is told
+                    self._drop(later)
+                    event.skipped = later.skipped
+                self._tell(event)
+            else:
+                gone = None
+        if event is not None and event.origin is not None and event.arose and not self._is_hidden(step, event) and (
+                event.cure or not (event.skipped and event.phase == "backward")):
+            tell(self._plan.inside, event.layer, *event.origin.told)
+        unknown = event is not None and event.op is None and event.role != "weight" and self._more > 0
+        unknown = unknown or (harmless and step.inside is None and self._more > 0)
+        self._more -= unknown
+        self._looks_next = unknown

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at the nodes of autograd's graph in a backward pass: the first that makes Inf or NaN of finite gradients."""
+import functools
+import re
+import weakref
+
+import torch
+
+from ..observe.names import tensors_in
+from ..observe.tensors import described, local
+from .exact import slope_exact
+from .inside import Origin
+
+
+class Nodes:
+    """The nodes of the graph of one step. origin: the Origin of the first Inf or NaN that arose in one of them, or None. inside: the
+    Inside of the step."""
+
+    def __init__(self, counter, inside):
+        self._counter, self._inside, self._nodes = counter, inside, {}
+        self.origin = None
+
+    def claim(self, layer, args, x):
+        """Hangs a hook on the nodes between what a layer got and an output of it, but those of the layers inside of it, which were
+        claimed before."""
+        begin = {id(y.grad_fn) for _, y in tensors_in(args) if y.grad_fn is not None}
+        waiting = [x.grad_fn]
+        while waiting:
+            node = waiting.pop()
+            if node is None or id(node) in self._nodes or id(node) in begin or not node.next_functions:
+                continue
+            self._nodes[id(node)] = node
+            op = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
+            op = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower()
+            node.register_hook(functools.partial(on_gradients, weakref.ref(self), layer, op))
+            waiting += [before for before, _ in node.next_functions]
+
+    def forget(self):
+        """Lets go of the graph."""
+        self._nodes = {}
+
+    def see(self, layer, op, after, before):
+        if self.origin is not None:
+            return
+        ill = next((x for x in map(values_of, after) if x is not None and not self._counter.finite(x)), None)
+        given = [x for x in map(values_of, before) if x is not None]
+        if ill is None or not all(map(self._counter.finite, given)):
+            return
+        summary = self._counter.count(ill)
+        many, text, dtype, site = self._inside.slopes.get((layer, op), (0, "", None, ""))
+        exact = slope_exact(op, text, dtype) if many and (summary.nan + summary.inf <= many or op == "div") else None
+        self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, site, {"nan": summary.nan, "inf": summary.inf},
+                             described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward")
+
+
+def values_of(x):
+    return local(x) if isinstance(x, torch.Tensor) else None
+
+
+def on_gradients(nodes, layer, op, after, before):
+    """Sees what a node made of the gradients that it got; the graph may outlive the object that looks."""
+    mine = nodes()
+    if mine is not None:
+        mine.see(layer, op, after, before)

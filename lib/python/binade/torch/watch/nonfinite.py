@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The class NonFinite: the first tensor of a step that holds Inf or NaN, and the inputs of the op that made it."""
+import dataclasses
+import math
+
+PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
+PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
+          "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
+MOST = 100  # steps that are told of
+ZERO_MATTERS = frozenset("div reciprocal rsqrt log log2 log10 log1p pow".split())  # ops that give Inf or NaN where they get zero
+
+
+def scale_text(x):
+    """Returns a scale as text: "2^16" for a power of two, else its digits."""
+    fraction, exponent = math.frexp(x)
+    return f"2^{exponent - 1}" if fraction == 0.5 else f"{x:g}"
+
+
+def magnitudes(x, zeros=False):
+    """Returns the magnitudes of a row of NonFinite.inputs in words. zeros: whether zeros may be the cause and are told."""
+    if x["smallest"] is None:
+        words = "all zero" if not x["nan"] and not x["inf"] else "nothing finite but zero"
+    else:
+        words = f"{x['smallest']:.4g} … {x['largest']:.4g}"
+    told = [("zeros", "zero" if x.get("zeros") == 1 else "zeros")] if zeros and x["smallest"] is not None else []
+    return words + "".join(f", {x[key]:,} {name}" for key, name in (*told, ("inf", "Inf"), ("nan", "NaN")) if x.get(key))
+
+
+@dataclasses.dataclass
+class NonFinite:
+    """The first tensor of a step that held Inf or NaN.
+
+    step: number of the step. layer: name of the layer. role: "act", "dAct", "dW" or "weight". phase: "forward", "backward" or
+    "step". found: {"nan": n, "inf": n}, how many there were; empty if the tensor lay on a GPU, whose findings are read when the
+    step is over. inputs: a dict for each tensor that the op got, with name, dtype, values, zeros, nan, inf, smallest and largest
+    (magnitudes). arose: whether all inputs were finite, so that Inf or NaN arose in this op; None if that is not known.
+    loss_scale: loss scale of the step. skipped: whether a GradScaler skipped the step, as is usual while it looks for its scale.
+    op: the op inside of the layer that gave Inf or NaN, and site its file and line; None where the layer was not looked into, or
+    what it gives is what the op gave. after: the op that made NaN of its Inf, or that gave nothing but finite numbers for it, in
+    words. cause: what else is known of the cause, as text. hidden: whether an op after it gave finite numbers, so that the run goes
+    on. cure: what to do about it where no format helps, else "". skipped_of: the optimizers whose steps were skipped, as text; ""
+    of all.
+    """
+
+    step: int
+    layer: str
+    role: str
+    found: dict
+    inputs: list
+    arose: "bool | None" = None
+    loss_scale: "float | None" = None
+    skipped: bool = False
+    op: "str | None" = None
+    site: str = ""
+    after: str = ""
+    cause: str = ""
+    skipped_of: str = ""
+    hidden: bool = False
+    cure: str = ""
+    origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
+
+    def come_from(self, origin):
+        """Names the op inside of a layer where it arose. origin: an Origin."""
+        first = origin.first
+        is_whole = first is origin and first.layer == self.layer and not origin.vanished
+        named = self.inputs if is_whole and sorted(x["values"] for x in self.inputs) == sorted(
+            x["values"] for x in first.inputs) else first.inputs
+        self.op, self.site, self.layer = first.op, first.site, first.layer or self.layer
+        self.found, self.inputs = first.found, named  # a layer that is one op names what the op got
+        self.arose = not any(x["nan"] or (x["inf"] and first.kind != "NaN") for x in first.inputs)
+        self.after = origin.end or (f"{origin.place} made NaN of it" if first is not origin else "")
+        self.hidden, self.origin = bool(origin.vanished), origin
+        if origin.exact is not None:
+            self.cause, self.cure = origin.exact.why, origin.exact.cure
+
+    @property
+    def phase(self):
+        return PHASES[self.role]
+
+    @property
+    def text(self):
+        """What was found, as text of one line."""
+        what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
+        place = PLACES[self.role].format(self.layer)
+        if self.op is not None:
+            place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, {self.phase}"
+            if self.phase == "backward":
+                place = f"the gradient of {place}"
+        line = f"step {self.step}: {what or 'Inf or NaN'} in {place}"
+        if self.loss_scale is not None and self.phase == "backward":
+            line += f", at loss scale {scale_text(self.loss_scale)}"
+        if self.inputs:
+            zeros = self.phase == "step" or self.op in ZERO_MATTERS
+            line += "; it got " + ", ".join(f"{x['name']} {magnitudes(x, zeros)}" for x in self.inputs)
+        for more in filter(None, (self.after, self.cause)):
+            line += f"; {more}"
+        if self.arose is False:
+            line += "; it was there before"
+        if self.skipped:
+            line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
+        return line
+
+    def to_dict(self):
+        """Returns what was found as a dict, as in the report's JSON."""
+        told = {"found": self.found or None, "arose": self.arose}
+        return {"text": self.text, "step": self.step, "layer": self.layer, "role": self.role, "phase": self.phase,
+                **{key: x for key, x in told.items() if x is not None},
+                "loss_scale": self.loss_scale, "skipped": self.skipped,
+                "inputs": [{key: y for key, y in x.items() if key != "zeros"} for x in self.inputs]}
+
+    def __str__(self):
+        return self.text

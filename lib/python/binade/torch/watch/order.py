@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of the calls in a training loop: what binade's order checker (lib/amp) says of them, held against the gradients there are.
+
+    zero_grad ─▶ scale ─▶ backward ─▶ unscale_ ─▶ clip ─▶ step ─▶ update
+
+A call that cannot be seen is no mistake: gradients may be set, and taken away, by hand.
+"""
+import dataclasses
+import math
+import weakref
+
+import torch
+
+from ... import _binade
+from ..observe.attaching import scaler_kinds
+from .held import version_of
+from .nonfinite import scale_text
+
+FIXED = "static", "none"  # policies of LossScaler whose scale never changes
+TURNS_WITHOUT_UPDATE = 3  # of a scaler, which two models may share in one iteration
+LEAST_SCALED_LIMIT = 32, 0.01  # a limit above both, the second a share of the loss scale, is meant for scaled gradients
+
+
+@dataclasses.dataclass(frozen=True)
+class Mistake:
+    """A mistake in the order of a loop's calls, at its first time.
+
+    step: the number of the step. optimizer: its class. mistake: a name, such as "clip_before_unscale". text: what is wrong, why it
+    matters and what to do, in one line. warning: it may be meant.
+    """
+
+    step: int
+    optimizer: str
+    mistake: str
+    text: str
+    warning: bool
+
+    def __str__(self):
+        return f"order of calls, step {self.step}: {self.optimizer} {self.text}"
+
+
+def gradients_of(optimizer):
+    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+
+
+def has_gradient(optimizer):
+    """Returns whether a gradient of the optimizer's parameters may not be zero."""
+    return any(type(x) is not torch.Tensor or x.layout is not torch.strided or bool(torch.count_nonzero(x))
+               for x in gradients_of(optimizer))
+
+
+def state_of_gradients(optimizer):
+    """Returns what differs once gradients are written to or others are set."""
+    return [(id(x), version_of(x)) for x in gradients_of(optimizer)]
+
+
+class Left:
+    """The gradients that an optimizer's parameters have, to know later whether somebody wrote to them."""
+
+    def __init__(self, optimizer):
+        self._state = state_of_gradients(optimizer)
+        plain = [x for x in gradients_of(optimizer) if type(x) is torch.Tensor and x.layout is torch.strided]
+        self._smallest = min(plain, key=torch.Tensor.numel, default=torch.empty(0))
+        self._values = self._used = self._smallest.detach().clone()
+        self._differs = False
+
+    def is_used_by(self, optimizer):
+        """Notes what the gradients are. Their values, which alone tell of writing by way of .data, are compared where that matters,
+        since a GPU would be waited for."""
+        self._differs = self._differs or self._state != state_of_gradients(optimizer)
+        self._used = self._smallest.detach().clone()
+
+    def differed(self):
+        """Returns whether the gradients differed when they were used."""
+        return self._differs or not torch.equal(self._used.nan_to_num(), self._values.nan_to_num())
+
+
+@dataclasses.dataclass
+class Use:
+    """What a loop has done with a scaler. losses: how many it scaled, in how many turns, each ended by a step or by clearing gradients.
+    scale: the scale at first. updated: whether update() was called."""
+
+    scale: float
+    losses: int = 0
+    turns: int = 0
+    last_turn: int = -1
+    updated: bool = False
+
+    def scaled(self, losses, turn):
+        self.losses += losses
+        self.turns += turn != self.last_turn
+        self.last_turn = turn
+
+
+class Order:
+    """What a loop has called so far. tell(optimizer's name, mistake, text, warning) is called once for each kind and optimizer.
+
+    Each scaler has a checker of its own, to which losses that it has not multiplied are plain ones; None has that of loops, and of
+    optimizers, without a scaler.
+    """
+
+    def __init__(self, tell):
+        self._tell = tell
+        self._checkers = {None: _binade._OrderChecker()}
+        self._scalers, self._optimizers = {}, []
+        self._reached = set()  # keys of the scalers whose losses the backward pass has reached
+        self._lazy = set()  # keys of scalers that gave losses which cannot be looked at
+        self._depth = 0  # of backward passes inside of each other
+        self._in_step = False  # a scaler's step runs
+        self._used = set()  # numbers of optimizers that a scaler unscaled or stepped since its update
+        self._to_clear = set()  # numbers of optimizers that stepped with the gradients that they have
+        self._stepped_with = {}  # number of an optimizer: the state of its gradients when it stepped last
+        self._others = False  # a scaler was called with an optimizer that is not watched
+        self._turn = 0  # grows as gradients are stepped with or cleared
+        self._uses = {}  # key of a scaler: its Use
+        self._left = {}  # number of an optimizer: its gradients after the last backward pass and each clipping since, as Lefts
+        self._told = set()
+
+    def add_optimizer(self, optimizer):
+        if self._number(optimizer) is None:
+            self._optimizers.append(optimizer)
+
+    def add_scaler(self, scaler):
+        self._scalers[id(scaler)] = scaler
+        self._checkers[id(scaler)] = _binade._OrderChecker()
+        if isinstance(scaler, tuple(scaler_kinds())) and getattr(scaler, "policy", "torch").partition(":")[0] not in FIXED:
+            self._uses[id(scaler)] = Use(float(scaler.get_scale()))
+
+    def remove_scaler(self, scaler):
+        key = id(scaler)
+        self._end_use(key)
+        for of in (self._scalers, self._checkers):
+            of.pop(key, None)
+        self._reached.discard(key)
+        self._lazy.discard(key)
+
+    def ends(self):
+        """Tells what can be said once the loop is over."""
+        for key in list(self._uses):
+            self._end_use(key)
+
+    def _end_use(self, key):
+        use = self._uses.pop(key, None)
+        if use is None or use.updated or use.turns < TURNS_WITHOUT_UPDATE or any("missing_update" in of for of in self._told):
+            return
+        if float(self._scalers[key].get_scale()) == use.scale:
+            self._told.add(("missing_update", 0))
+            self._tell(self._name(0), "missing_update", "never called update(), though scale() of the scaler was used for "
+                       f"{use.losses:,} losses: the scale stays at {scale_text(use.scale)}, whatever overflows; call the scaler's "
+                       "unscale_, step and update() in each step, or multiply by a plain number if a fixed scale is meant", False)
+
+    def _number(self, optimizer):
+        return next((n for n, one in enumerate(self._optimizers, 1) if one is optimizer), None)
+
+    def _on(self, keys, event, number=0, limit=None):
+        for key in keys:
+            for mistake, warning, text in self._checkers[key].on(event, number):
+                if (mistake, number) not in self._told and self._is_so(mistake, key, number, limit):
+                    self._told.add((mistake, number))
+                    self._tell(self._name(number), mistake, text, warning)
+
+    def _name(self, number):
+        if not number:
+            return "the loop"
+        name = type(self._optimizers[number - 1]).__name__
+        return f"{name} (optimizer {number})" if len(self._optimizers) > 1 else name
+
+    def _is_so(self, mistake, key, number, limit):
+        """Returns whether a mistake is one beside the gradients that there are."""
+        if mistake in ("step_without_backward", "unscale_without_backward"):
+            return not has_gradient(self._optimizers[number - 1])
+        if mistake == "double_step":
+            return self._stepped_with.get(number) == state_of_gradients(self._optimizers[number - 1])
+        if mistake == "backward_without_zero_grad":  # another tensor was set in place of the one that was stepped with
+            before = dict(self._stepped_with.get(number, ()))
+            return any(version > before.get(key, version) for key, version in state_of_gradients(self._optimizers[number - 1]))
+        if mistake == "update_without_step":
+            return not self._others
+        if mistake in ("clip_before_unscale", "step_with_scaled_gradients") and self._is_written(number):
+            return False  # perhaps divided by the scale
+        if mistake == "clip_before_unscale":
+            scale, (least, share) = float(self._scalers[key].get_scale()), LEAST_SCALED_LIMIT
+            return scale != 1 and (limit is None or limit < max(least, share * scale))
+        return True
+
+    def _is_written(self, number):
+        """Returns whether an optimizer's gradients were written to, or set, by no call that was seen since the last backward pass."""
+        return any(left.differed() for left in self._left.get(number, ()))
+
+    def gradients_are_used(self):
+        """Clipping or a plain step follows."""
+        for number, lefts in () if self._in_step else self._left.items():
+            lefts[-1].is_used_by(self._optimizers[number - 1])
+
+    def _leave_gradients(self):
+        for number, one in enumerate(self._optimizers if self._scalers else (), 1):
+            self._left.setdefault(number, []).append(Left(one))
+
+    def zeroed(self, optimizer):
+        self._turn += 1
+        number = self._number(optimizer)
+        self._to_clear.discard(number)
+        self._on(self._checkers, "zero_grad", number)
+
+    def backward_begins(self):
+        self._depth += 1
+        if self._depth == 1:
+            self._reached = set(self._lazy)
+            for number in list(self._to_clear):  # perhaps by hand
+                if not has_gradient(self._optimizers[number - 1]):
+                    self.zeroed(self._optimizers[number - 1])
+
+    def backward_ends(self, well):
+        self._depth -= 1
+        if self._depth == 0 and well:
+            for key in self._checkers:
+                self._on([key], "backward" if key in self._reached else "plain_backward")
+            self._left = {}
+            self._leave_gradients()
+
+    def scaled(self, scaler, losses):
+        key = id(scaler)
+        self._on([key], "forward")
+        if key in self._uses:
+            self._uses[key].scaled(len(losses) if isinstance(losses, list | tuple) else 1, self._turn)
+        reached = weakref.WeakMethod(self._reach)
+        for loss in losses if isinstance(losses, list | tuple) else [losses]:
+            if not isinstance(loss, torch.Tensor):
+                self._lazy.add(key)
+            elif loss.grad_fn is not None:
+                loss.register_hook(lambda _: call_if_there(reached, key))
+
+    def _reach(self, key):
+        self._reached.add(key)
+
+    def unscaled(self, scaler, optimizer):
+        if not self._in_step:
+            self._by_scaler(scaler, "unscale", optimizer)
+
+    def step_begins(self, scaler, optimizer):
+        self._by_scaler(scaler, "step", optimizer)
+        self._in_step = True
+
+    def step_ends(self, optimizer):
+        self._in_step = False
+        number = self._number(optimizer)
+        if number is not None:
+            self._has_stepped(number)
+
+    def _by_scaler(self, scaler, event, optimizer):
+        number = self._number(optimizer)
+        if number is None:
+            self._others = True
+            return
+        self._used.add(number)
+        self._on([id(scaler)], event, number)
+
+    def _has_stepped(self, number):
+        self._turn += 1
+        self._to_clear.add(number)
+        self._stepped_with[number] = state_of_gradients(self._optimizers[number - 1])
+
+    def plainly_stepped(self, optimizer):
+        number = self._number(optimizer)
+        if number is not None and not self._in_step:
+            self._on(self._checkers, "plain_step", number)
+            self._has_stepped(number)
+
+    def clipped(self, parameters, limit):
+        """parameters: those whose gradients were clipped. limit: the number that they were clipped at; None if it is not known."""
+        self._leave_gradients()
+        if limit is not None and math.isinf(limit):
+            return  # to know the norm
+        clipped = {id(p) for p in parameters}
+        for number, optimizer in enumerate(self._optimizers, 1):
+            if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
+                self._on(self._checkers, "clip", number, limit)
+
+    def updated(self, scaler, sets):
+        """sets: whether the loop gave the scale, which wants no check of gradients."""
+        self._others = self._others or sets
+        for number, optimizer in enumerate(self._optimizers, 1):
+            if number not in self._used and not has_gradient(optimizer):
+                self._on([id(scaler)], "zero_grad", number)  # the backward passes so far did not reach it
+        self._on([id(scaler)], "update")
+        if id(scaler) in self._uses:
+            self._uses[id(scaler)].updated = True
+        self._used, self._others = set(), False
+
+
+def call_if_there(method, argument):
+    bound = method()
+    if bound is not None:
+        bound(argument)
+
+
+def order_text(mistakes):
+    """Returns lines about mistakes, given as dicts."""
+    return [f"Order of calls, step {row['step']}: {row['optimizer']} {row['text']}." for row in mistakes]

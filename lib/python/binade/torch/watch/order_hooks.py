@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sees the calls of a training loop whose order matters: of optimizers, of scalers, of backward passes and of clipping."""
+import functools
+
+import torch
+
+from ..observe.attaching import unwrapped_optimizer
+from ..observe.wrapping import replace
+from .optimizer_hooks import watching
+from .order import Mistake, Order
+
+# torch's functions that clip gradients, by name: the name of the limit, which comes after the parameters.
+CLIPPING = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value", "clip_grads_with_norm_": "max_norm"}
+
+AFTER_STEP = frozenset({"clip_after_step", "unscale_after_step", "double_step"})  # belong to the step that ended, before a forward pass
+
+
+class OrderHooks:
+    """The part of Hooks that sees the order of calls, and tells mistakes in it."""
+
+    def _begin_order(self):
+        self._order = Order(self._tell_order)
+
+    def attach_order(self):
+        """Sees backward passes and clipping, wherever they are called from Python."""
+        arounds = {torch.autograd.backward: self._order_of_backward}
+        for name, limit in CLIPPING.items():
+            function = getattr(torch.nn.utils, name, None)
+            if function is not None:
+                arounds[function] = functools.partial(self._order_of_clipping, limit)
+        self._undo.append(replace(arounds))
+
+    def attach_order_to_scaler(self, scaler):
+        self._order.add_scaler(scaler)
+        for name, around in (("scale", self._order_of_scale), ("unscale_", self._order_of_unscale),
+                             ("step", self._order_of_step), ("update", self._order_of_update)):
+            self._wrap(scaler, name, functools.partial(around, scaler))
+
+    def attach_order_to_optimizer(self, optimizer):
+        self._order.add_optimizer(optimizer)
+        self._wrap(optimizer, "zero_grad", functools.partial(self._order_of_zero_grad, optimizer))
+
+    @watching
+    def _saw(self, what, *args):
+        what(*args)
+
+    def _tell_order(self, optimizer, mistake, text, warning):
+        of_last = mistake in AFTER_STEP and self._step.is_empty and self._most_passes > 0
+        found = Mistake(self.number - of_last, optimizer, mistake, text, warning)
+        self._mistakes.append(found)
+        self.note(str(found), warn=True)
+
+    def _order_of_backward(self, inner, *args, **kwargs):
+        self._saw(self._order.backward_begins)
+        well = False
+        try:
+            out = inner(*args, **kwargs)
+            well = True
+        finally:
+            self._saw(self._order.backward_ends, well)
+        return out
+
+    def _order_of_clipping(self, limit, inner, parameters, *args, **kwargs):
+        seen = [parameters] if isinstance(parameters, torch.Tensor) else []
+        if isinstance(parameters, list | tuple):
+            seen = parameters
+        elif not seen:  # what can be gone through once is listed as it goes
+            parameters = listing(parameters, seen)
+        self._saw(self._order.gradients_are_used)
+        out = inner(parameters, *args, **kwargs)
+        at = kwargs.get(limit, args[0] if args else None)
+        self._saw(lambda: self._order.clipped(seen, None if at is None else float(at)))
+        return out
+
+    def _order_of_zero_grad(self, optimizer, inner, *args, **kwargs):
+        out = inner(*args, **kwargs)
+        self._saw(self._order.zeroed, optimizer)
+        return out
+
+    def _order_of_scale(self, scaler, inner, *args, **kwargs):
+        out = inner(*args, **kwargs)
+        self._saw(self._order.scaled, scaler, out)
+        return out
+
+    def _order_of_unscale(self, scaler, inner, optimizer, *args, **kwargs):
+        self._saw(self._order.unscaled, scaler, unwrapped_optimizer(optimizer))
+        return inner(optimizer, *args, **kwargs)
+
+    def _order_of_step(self, scaler, inner, optimizer, *args, **kwargs):
+        self._saw(self._order.step_begins, scaler, unwrapped_optimizer(optimizer))
+        try:
+            return inner(optimizer, *args, **kwargs)
+        finally:
+            self._saw(self._order.step_ends, unwrapped_optimizer(optimizer))
+
+    def _order_of_update(self, scaler, inner, *args, **kwargs):
+        self._saw(self._order.updated, scaler, (*args, *kwargs.values(), None)[0] is not None)
+        return inner(*args, **kwargs)
+
+
+def listing(parameters, seen):
+    """Yields the parameters, and lists them in `seen`."""
+    for parameter in parameters:
+        seen.append(parameter)
+        yield parameter

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Merges the runs of several processes into the bytes that one process with all their tensors would have."""
+import dataclasses
+
+from ... import _binade
+from .run import Run, Window
+from .told import tell
+
+
+def gathered(x, group):
+    """Returns x of every rank, in the order of ranks."""
+    import torch.distributed as dist
+
+    out = [None] * dist.get_world_size(group)
+    dist.all_gather_object(out, x, group=group)
+    return out
+
+
+def packed(summaries):
+    return {key: summary.to_bytes() for key, summary in summaries.items()}
+
+
+def must_agree(all_of, what):
+    for rank, one in enumerate(all_of):
+        if one != all_of[0]:
+            raise ValueError(f"rank {rank} has other {what} than rank 0: {one} and {all_of[0]}; watch the same steps on "
+                             "every rank")
+
+
+def merged(all_bytes, replicated, where, read):
+    """Returns one dict of those of all ranks.
+
+    replicated(key): True if every rank must have the same, which counts once; None if only the bytes tell whether they have."""
+    out = {}
+    for key in dict.fromkeys(key for one in all_bytes for key in one):
+        there = [one.get(key) for one in all_bytes]
+        same = all(x == there[0] for x in there)
+        once = replicated(key)
+        if once and not same:
+            rank = next(rank for rank, x in enumerate(there) if x != there[0])
+            raise ValueError(f"{where}: {' '.join(key) if isinstance(key, tuple) else key} of rank {rank} is not that of rank 0, "
+                             "but DistributedDataParallel keeps them alike: the ranks have drifted apart")
+        counted = there[:1] if once or (once is None and same) else there
+        sums = [read(x) for x in counted if x is not None]
+        for more in sums[1:]:
+            sums[0] = sums[0] + more
+        out[key] = sums[0]
+    return out
+
+
+def reduced(run, group, replicated):
+    """Returns the Run of all ranks, the same on each. Raises ValueError if they watched different steps, or replicas differ."""
+    windows = []
+    must_agree(gathered((run.every, [(w.first, w.last, w.steps) for w in run.windows]), group), "windows")
+    for window in run.windows:  # one after the other: memory for one window of every rank
+        sums = gathered((packed(window.summaries), packed(window.updates)), group)
+        where = f"step {window.first}"
+        windows.append(Window(
+            window.first, window.last, window.steps, window.loss_scale,
+            merged([one[0] for one in sums], replicated, where, _binade.RangeSummary.from_bytes),
+            merged([one[1] for one in sums], lambda layer: replicated((layer, "update")), where,
+                   _binade._UpdateCounts.from_bytes)))
+    layers = {}
+    notes, found, mistakes = [], [], []
+    inside, meant, uncounted, learning = {}, set(), {}, dataclasses.replace(run._learning)
+    for rank, (of, told, events, wrong, ill, harmless, shares, seen) in enumerate(
+            gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant, run._uncounted, run._learning), group)):
+        for layer, causes in ill.items():
+            for cause, one in causes.items():
+                tell(inside, layer, cause, one)
+        meant |= harmless
+        uncounted |= shares
+        learning.add(seen)
+        for key, layer in of.items():
+            if key in layers:
+                layers[key].see(layer)
+            else:
+                layers[key] = layer
+        notes += [note for note in told if note not in notes]
+        mistakes += [mistake for mistake in wrong if mistake not in mistakes]
+        found += [(event.step, rank, event) for event in events]
+    found.sort(key=lambda row: row[:2])
+    out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
+    out._inside, out._meant, out._eps, out._skips = inside, meant, run._eps, run._skips
+    out._unusable_scale, out._uncounted, out._learning = run._unusable_scale, uncounted, learning
+    return out

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds scalers that a loop makes while it is watched, and counts the steps that scalers skip.
+
+    scale() of an unknown scaler, or its step() of a watched optimizer ─▶ hooks are attached to it; the call runs through them
+"""
+import functools
+
+from ..observe.attaching import is_compiling, scaler_kinds, unwrapped_optimizer
+from ..observe.wrapping import Arounds, arounds_of
+
+MOST_SCALERS = 16  # found while watching that keep their hooks; one that had to give them up is found again
+
+
+class ScalerHooks:
+    """The part of Hooks that finds scalers while the loop runs."""
+
+    def find_scalers(self, by_scale):
+        """Attaches hooks to enabled GradScalers as they are called. by_scale: at the first scale(), else at a step() of an
+        optimizer that is watched."""
+        for kind in scaler_kinds():
+            for name in ("scale", "step") if by_scale else ("step",):
+                if name in vars(kind):
+                    self._see_calls(kind, name)
+
+    def _see_calls(self, kind, name):
+        function = vars(kind)[name]
+        shared = arounds_of(function, kind)
+        if shared is not None:
+            self._undo.append(shared.add(self))
+            return
+
+        @functools.wraps(function)
+        def instead(scaler, *args, **kwargs):
+            outermost = getattr(type(scaler), name, None) is instead  # not called by a derived class's own
+            if outermost and not is_compiling() and any([one.finds(scaler, name, [*args, *kwargs.values()]) for one in hooks.functions]):
+                return getattr(scaler, name)(*args, **kwargs)
+            return function(scaler, *args, **kwargs)
+
+        def restore():
+            if vars(kind)[name] is instead:
+                setattr(kind, name, function)
+
+        hooks = Arounds(kind, function, restore)
+        hooks.stand_in(instead)
+        setattr(kind, name, instead)
+        self._undo.append(hooks.add(self))
+
+    def finds(self, scaler, name, args):
+        """Returns whether hooks were attached to a scaler because of this call."""
+        if id(scaler) in self._known_scalers or not scaler.is_enabled():
+            return False
+        if name == "step" and not (args and any(one is unwrapped_optimizer(args[0]) for one in self._optimizers)):
+            return False
+        if len(self._found_scalers) == MOST_SCALERS:
+            self._give_up(next(iter(self._found_scalers)))
+        before = len(self._undo)
+        if not self.attach_scaler(scaler):
+            return False
+        self._found_scalers[id(scaler)] = scaler, self._undo[before:]
+        del self._undo[before:]
+        if name == "step":
+            self._step.scaler, self._step.scale_is_known = scaler, False
+        self.note("a GradScaler was found while watching; the loss scale is that of the one whose scale() was called last")
+        return True
+
+    def _give_up(self, key):
+        scaler, undo = self._found_scalers.pop(key)
+        for one in reversed(undo):
+            one()
+        self._known_scalers.discard(key)
+        self._used_scalers.discard(key)
+        self._order.remove_scaler(scaler)
+
+    def _give_up_all(self):
+        for key in list(self._found_scalers):
+            self._give_up(key)
+
+    def _count_skips(self, step):
+        skips, scaler = self._plan.skips, step.scaler
+        skips.steps += 1
+        if scaler is not None:
+            skips.uses(id(scaler), id(scaler) not in self._used_scalers)
+            self._used_scalers.add(id(scaler))
+        if step.skipped and step.skipped >= step.ended:
+            if step.event is not None:
+                step.event.skipped_of = ""  # of all
+            skips.skipped += 1
+            if step.loss_scale is not None:
+                skips.scales[step.loss_scale] = skips.scales.get(step.loss_scale, 0) + 1

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a run that scalers skipped: of which optimizers, at which loss scales, and what that says of the run."""
+import dataclasses
+import os
+
+from ..observe.names import listed
+from .nonfinite import scale_text
+
+TURNS = 3  # scalers, used one after the other, from which on a loop makes them anew; two may belong to two models
+OVER = " over "  # in the text of an optimizer
+
+
+@dataclasses.dataclass
+class Steps:
+    """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
+    last. scales: the loss scales at which they were. by_scaler: whether a scaler's step was called with it."""
+
+    optimizer: str
+    steps: int = 0
+    skipped: int = 0
+    in_a_row: int = 0
+    scales: set = dataclasses.field(default_factory=set)
+    by_scaler: bool = False
+
+    def add(self, is_skipped, scale):
+        self.steps += 1
+        self.skipped += is_skipped
+        self.in_a_row = self.in_a_row + 1 if is_skipped else 0
+        if is_skipped and scale is not None:
+            self.scales.add(scale)
+
+    @property
+    def layers(self):
+        return self.optimizer.partition(OVER)[2]
+
+    @property
+    def share(self):
+        """How many steps were skipped, as text."""
+        if self.steps == 1:
+            return "the only step" if self.skipped else "not the only step"
+        if self.skipped == self.steps:
+            return f"all {self.steps:,} steps"
+        return f"{f'{self.skipped:,}' if self.skipped else 'none'} of the {self.steps:,} steps"
+
+
+@dataclasses.dataclass
+class Skips:
+    """The steps of a run that scalers skipped.
+
+    steps: how many are over. skipped: those in which no optimizer stepped, since a scaler left them all out. scales: the loss
+    scales of these, as a dict {scale: steps}. scalers: how many were used. last: the id of the last one. alternate: whether one was
+    used again after another, as those of several models are. optimizers: the Steps of each, by its text.
+    """
+
+    steps: int = 0
+    skipped: int = 0
+    scales: dict = dataclasses.field(default_factory=dict)
+    scalers: int = 0
+    last: "int | None" = None
+    alternate: bool = False
+    optimizers: dict = dataclasses.field(default_factory=dict)
+
+    def of(self, optimizer):
+        """Returns the Steps of an optimizer, which is given as text."""
+        return self.optimizers.setdefault(optimizer, Steps(optimizer))
+
+    def uses(self, scaler, is_new):
+        """Takes the id of the scaler of a step. is_new: whether it was not used before."""
+        self.scalers += is_new
+        self.alternate = self.alternate or not (is_new or scaler == self.last)
+        self.last = scaler
+
+    @property
+    def all(self):
+        """Whether every step was skipped."""
+        return self.steps > 0 and self.skipped == self.steps
+
+    @property
+    def starved(self):
+        """The Steps of the optimizers that a scaler never let step, while it let others; a list."""
+        out = [one for one in self.optimizers.values() if one.skipped and one.skipped == one.steps]
+        return out if len(out) < len(self.optimizers) else []
+
+    @property
+    def stuck(self):
+        """The Steps of the optimizers whose last step was skipped, where that of another one was not; a list."""
+        out = [one for one in self.optimizers.values() if one.in_a_row]
+        return out if len(out) < len(self.optimizers) else []
+
+    @property
+    def split(self):
+        """Whose steps were skipped, as text; empty of one optimizer, and where each had as large a share of them."""
+        if len({one.skipped * other.steps - one.steps * other.skipped for one in self.optimizers.values()
+                for other in self.optimizers.values()}) < 2:
+            return ""
+        rows = sorted(self.optimizers.values(), key=lambda one: -one.skipped / max(1, one.steps))
+        return ", ".join(f"{one.share} of {one.optimizer}" for one in rows)
+
+    @property
+    def text(self):
+        """What was skipped, as text; empty unless every step was, or every one of an optimizer, or new scalers skip steps again and
+        again."""
+        renewed = not self.alternate and (self.scalers >= TURNS or (self.all and self.scalers > 1))
+        starved = self.starved
+        if not starved and (not self.skipped or not (self.all or renewed)):
+            return ""
+        if starved:
+            line = f"the scaler skipped {self.split}"
+        else:
+            line = f"the scaler skipped {'every one' if self.all else f'{self.skipped:,}'} of {self.steps:,} steps"
+        scales = {scale for one in starved for scale in one.scales} or self.scales
+        if scales:
+            low, high = map(scale_text, (min(scales), max(scales)))
+            line += f", at loss scale {low}" if low == high else f", at loss scales from {low} to {high}"
+        if self.all:
+            line += ": nothing was trained"
+        elif starved:
+            line += f": nothing of {' and '.join(one.layers for one in starved)} was trained"
+            shared = self.scalers == 1 and any(one.by_scaler for one in self.optimizers.values() if one not in starved)
+            line += ", and each skipped step lowered the scale of the others, too" if shared and len(scales) > 1 else ""
+        if renewed:
+            line += (f"; {self.scalers:,} GradScalers took turns, and a new GradScaler begins at its init_scale again: make one "
+                     "before the loop and keep it")
+        return line
+
+
+def optimizer_text(optimizer, parts):
+    """Returns the class of an optimizer and what it holds, as "SGD over netD.*". parts: {id of a parameter: its Parts}."""
+    held = (part.layer for group in optimizer.param_groups for parameter in group["params"] for part in parts.get(id(parameter), ()))
+    layers = dict.fromkeys(held)
+    common = os.path.commonprefix([layer.split(".") for layer in layers])
+    stems = [".".join(common)] if common else list(dict.fromkeys(layer.partition(".")[0] for layer in layers))
+    return f"{type(optimizer).__name__}{OVER}{listed([stem if stem in layers else f'{stem}.*' for stem in stems])}"
