@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the names in the program's tables as one JSON object: name of the table, list of its names in its order. What
-// structure/write_tables.py puts into files comes from here, and what tests in Python loop over.
+// Prints the program's tables as one JSON object: name of the table, list of its names in its order, or of its rows as objects.
+// What structure/write_tables.py puts into files comes from here, and what tests in Python loop over.
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "emulate/attributes.h"
 #include "emulate/codec.h"
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"
+#include "lib/cli/command.h"
 #include "lib/study/workloads.h"
 #include "lib/train/memory.h"
 #include "lib/train/optimizers.h"
@@ -23,17 +25,25 @@ const char* between = "{";
 template <class Rows, class Chosen>
 void print(const char* table, const Rows& rows, const Chosen& chosen) {
   std::printf("%s\"%s\": [", between, table);
-  between = "],\n ";
+  between = ",\n ";
   const char* comma = "";
   for (const auto& row : rows) {
     if (!chosen(row)) continue;
     std::printf("%s\"%s\"", comma, std::string(row.name).c_str());
     comma = ", ";
   }
+  std::fputs("]", stdout);
 }
 template <class Rows>
 void print(const char* table, const Rows& rows) {
   print(table, rows, [](const auto&) { return true; });
+}
+
+/// Prints a table whose rows are objects.
+void print_rows(const char* table, const nlohmann::ordered_json& rows) {
+  std::printf("%s\"%s\": ", between, table);
+  between = ",\n ";
+  std::fputs(rows.dump().c_str(), stdout);
 }
 
 /// Any text in the place of a name.
@@ -61,5 +71,12 @@ int main() {
     midpoints += max_bits(row.format, false) >> row.format.padding_bits;
   }
   print("midpoints", std::array{TextRow{std::to_string(midpoints)}});
-  std::puts("]}");
+  nlohmann::ordered_json of_commands;
+  for (const Command* command : commands) {
+    of_commands.push_back({{"command", "`binade " + std::string(command->name) + "`"},
+                           {"what it does", command->summary},
+                           {"tour", command->tour}});
+  }
+  print_rows("commands", of_commands);
+  std::puts("}");
 }

@@ -17,7 +17,6 @@ from readmes import ROOT, block_of, readmes_with
 COMMAND = re.compile(r"\$ (.*[|;] )?binade ")
 # A README, the pattern of its table's rows, a command that lists the same things, and the pattern of its lines.
 TABLES = [
-    ("README.md", r"^\| `binade (\w+)` \|", "binade --help", r"^  ([a-z]\w+)  "),
     ("experiments/README.md", r"^\|.*\| `binade experiment run (\w+)` \|", "binade experiment list", r"^(\w+)$"),
 ]
 

@@ -287,6 +287,6 @@ const Command arith_command{
     "Computes an operation exactly on every element of its operands, rounds each result once to a "
     "format, and writes the results to a file. Prints how many results became zero, subnormal or "
     "infinite, were invalid or inexact.",
-    &define_arith};
+    &define_arith, "[arithmetic](emulate/README.md#an-operation-on-whole-arrays)"};
 
 }  // namespace binade

@@ -146,6 +146,6 @@ const Command identify_command{"identify", "find the models that explain a kerne
                                "Searches for the models (instruction, order of the sum, epilogue) "
                                "that give every bit of what a kernel of matrix products gave, and "
                                "prints them, the simplest first, as options of `binade gemm`.",
-                               &define_identify};
+                               &define_identify, "[identify](lib/identify/README.md)"};
 
 }  // namespace binade

@@ -295,6 +295,6 @@ const Command quantize_command{
     "Rounds every floating-point value of a file to a format and writes the results to another "
     "file. Prints for each tensor how many values became zero, subnormal or infinite, were "
     "saturated or inexact.",
-    &define_quantize};
+    &define_quantize, "[arithmetic](emulate/README.md#a-whole-file-onto-a-grid)"};
 
 }  // namespace binade

@@ -239,6 +239,6 @@ const Command report_command{
     "Counts which values of tensors become zero, subnormal or infinite in FP16, BF16, TF32 and "
     "FP8, and how much of each tensor's norm is lost; from the gradients it chooses the loss scale "
     "with which FP16 loses least. Prints tables, and writes a page, JSON or CSV.",
-    &define_report};
+    &define_report, "[report](lib/report/README.md)"};
 
 }  // namespace binade

@@ -211,6 +211,6 @@ const Command train_command{
     "Trains a small network whose products are computed bit for bit as Tensor Cores compute them, "
     "with the format, casts, loss scale and optimizer of the settings. Prints losses, skipped "
     "steps, lost updates and the accuracy on test data.",
-    &define_train};
+    &define_train, "[train](lib/train/README.md)"};
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Lists in files that no compiler reads are written from the program's tables:   write_tables.py PRINT_TABLES [--update]
-# PRINT_TABLES (print_tables.cpp) prints the names of every table. A list stands
+# PRINT_TABLES (print_tables.cpp) prints the names of every table, or its rows as objects. A list stands
 #
 #   in Markdown  between <!-- table NAME FORM --> and <!-- end -->
 #   in JSON      as "enum" behind "$comment": "table NAME"; what stands in NAME's place may add to the names: "table NAME, null"
@@ -22,6 +22,12 @@ NUMBERS = "no one two three four five six seven eight nine ten eleven twelve thi
           "eighteen nineteen twenty".split()
 
 
+def rows(objects):
+    """A table in Markdown, on lines of its own: the keys of the objects are the heads of its columns."""
+    lines = [list(objects[0]), ["---"] * len(objects[0]), *(row.values() for row in objects)]
+    return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines).replace("| --- ", "|---").replace("--- |", "---|")
+
+
 def and_last(words):
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
@@ -31,6 +37,7 @@ FORMS = {
     "and": and_last,
     "code": lambda names: ", ".join(f"`{name}`" for name in names),
     "grouped": lambda names: f"{int(names[0]):,}".replace(",", " "),
+    "rows": rows,
     "number": lambda names: NUMBERS[len(names)] if len(names) < len(NUMBERS) else str(len(names)),
 }
 MARKDOWN = re.compile(r"(<!-- table (\w+) (\w+) -->)(.*?)(<!-- end -->)", re.DOTALL)
@@ -44,18 +51,20 @@ def written(path, text, tables):
     def table(name):
         if name not in tables:
             complaints.append(f"{path}: there is no table {name}; print_tables.cpp prints {', '.join(tables)}")
-        return tables.get(name, ["?"])
+        return tables.get(name)
 
     def markdown(match):
         head, name, form, _, end = match.groups()
         if form not in FORMS:
             complaints.append(f"{path}: there is no form {form}; choose of {', '.join(FORMS)}")
             return match.group(0)
-        return head + FORMS[form](table(name)) + end
+        found = table(name)
+        return head + FORMS[form](found) + end if found else match.group(0)
 
     def enum(match):
         head, name, null, _ = match.groups()
-        return head + json.dumps(table(name) + ([None] if null else []))
+        found = table(name)
+        return head + json.dumps(found + ([None] if null else [])) if found else match.group(0)
 
     text = MARKDOWN.sub(markdown, text) if path.endswith(".md") else JSON.sub(enum, text)
     return text, complaints
