@@ -7,12 +7,14 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "emulate/attributes.h"
 #include "emulate/codec.h"
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"
 #include "lib/cli/command.h"
+#include "lib/io/file_format.h"
 #include "lib/study/workloads.h"
 #include "lib/train/memory.h"
 #include "lib/train/optimizers.h"
@@ -78,5 +80,8 @@ int main() {
                            {"tour", command->tour}});
   }
   print_rows("commands", of_commands);
+  std::vector<TextRow> of_files;
+  for (const FileFormat* format : file_formats()) of_files.push_back({std::string(format->files)});
+  print("file_formats", of_files);
   std::puts("}");
 }

@@ -77,7 +77,7 @@ void define_identify(App app, int& status) {
         .allow_extra_args(false);
   };
   file("--a", files.a,
-       std::string(matrix_a_help) +
+       matrix_a_help() +
            ". With several runs of the kernel this option and those below are repeated, once for "
            "each run")
       .required();

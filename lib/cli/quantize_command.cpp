@@ -17,6 +17,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/suggestions.h"
 #include "lib/format/format_spec.h"
+#include "lib/io/file_format.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/safetensors.h"
@@ -243,7 +244,7 @@ void define_quantize(App app, int& status) {
   app.add_option("IN", a->in,
                  fmt::format("file of the tensors: {}, as `binade report` reads, or - for standard "
                              "input",
-                             single_file_formats))
+                             single_file_formats()))
       .suggest_files()
       .required();
   app.add_option("OUT", a->out,
