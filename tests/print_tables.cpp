@@ -15,6 +15,7 @@
 #include "lib/amp/loss_scaler.h"
 #include "lib/cli/command.h"
 #include "lib/io/file_format.h"
+#include "lib/report/figure_table.h"
 #include "lib/study/workloads.h"
 #include "lib/train/memory.h"
 #include "lib/train/optimizers.h"
@@ -46,6 +47,25 @@ void print_rows(const char* table, const nlohmann::ordered_json& rows) {
   std::printf("%s\"%s\": ", between, table);
   between = ",\n ";
   std::fputs(rows.dump().c_str(), stdout);
+}
+
+/// Returns what the JSON schema says of a figure.
+nlohmann::ordered_json schema_of(const binade::FigureRow& row) {
+  using binade::FigureKind;
+  const auto of_scales = [](const char* what) -> nlohmann::ordered_json {
+    return {{"type", "object"},
+            {"propertyNames", {{"pattern", "^-?[0-9]+$"}}},
+            {"additionalProperties", {{"$ref", what}}}};
+  };
+  nlohmann::ordered_json out{{"description", row.description}};
+  switch (row.kind) {
+    case FigureKind::count: out["$ref"] = "#/$defs/counted_share"; break;
+    case FigureKind::part: out["$ref"] = "#/$defs/share_or_null"; break;
+    case FigureKind::binades: out["$ref"] = "#/$defs/integer_or_null"; break;
+    case FigureKind::decibels: out.update(of_scales("#/$defs/number_or_null")); break;
+    case FigureKind::sum: out.update(of_scales("#/$defs/exact_sum")); break;
+  }
+  return out;
 }
 
 /// Any text in the place of a name.
@@ -80,6 +100,15 @@ int main() {
                            {"tour", command->tour}});
   }
   print_rows("commands", of_commands);
+  nlohmann::ordered_json of_figures, of_schema;
+  for (const FigureRow& row : figure_rows()) {
+    of_figures.push_back({{"row or column", row.title != nullptr ? row.title : row.key},
+                          {"what it says", row.meaning}});
+    of_schema.push_back(
+        {{"name", row.key}, {"required", !row.of_binary16}, {"schema", schema_of(row)}});
+  }
+  print_rows("format_figures", of_figures);
+  print_rows("figure_schemas", of_schema);
   std::vector<TextRow> of_files;
   for (const FileFormat* format : file_formats()) of_files.push_back({std::string(format->files)});
   print("file_formats", of_files);

@@ -20,7 +20,7 @@ struct FileFormat {
   std::string_view files;  ///< what lists of everything call its files: ".npy", "torch.save's .pt"
   /// What its contents are, and what it is called among formats of single files; empty if the tensors lie in several files.
   std::string_view contents, single;
-  /// Returns whether a file with these first bytes, at most 4096, is one.
+  /// Whether a file with these first bytes, at most 4096, is one.
   bool (*begins)(std::span<const std::byte> bytes);
   /// Reads and checks the directory of the tensors alone. `path` is what the caller named, `file` the file whose beginning was
   /// looked at. Throws Error if the file is malformed.

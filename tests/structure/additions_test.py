@@ -129,17 +129,9 @@ KINDS = [
         ("experiments/README.md", r"^\|.*`binade experiment run NAME` \|"),
         ("experiments/README.md", r"^### NAME$"),
     ]),
-    Kind("Add a report column", "figure of a format", "lib/json.schema.json",
-         r'"format_figures": \{(.*?)\n    \},', r'^        "(?!squared_error|rne_zero)(\w+)": \{', [
-             ("lib/report/json.cpp", r'\bout\["NAME"\]'),
-             ("lib/report/csv.cpp", r'"NAME"'),
+    Kind("Add a report column", "figure of a format", "lib/report/figure_table.cpp", r" all_figures = (.*?)\n\}\);",
+         r'\{"(\w+)",\s+FigureKind', [
              ("tests/lib/python/ranges_test.py", r'def check_format\((?:(?!\n    def )[\s\S])*"NAME"'),
-             ("tests/lib/cli/csv_cli_test.py", r'\["formats", "\w+", "NAME"'),
-             ("tests/lib/report/json_test.cpp", r'\["NAME"\]'),
-         ]),
-    Kind("Add a report column", "row of the text", "lib/report/text.cpp", r" format_rows = (.*?)\n\}\);",
-         r'^    \{"(.+?)(?:  .*| of .*)?",$', [
-             ("lib/report/README.md", r"^\| [^|]*\bNAME\b[^|]* \|"),
          ]),
     Kind("Add a report column", "column of the page that sorts", "lib/report/page/table_columns.js",
          r"columns_of_table = \[(.*?)\n\];", r"\{id: '(?!histogram)(\w+)'", [

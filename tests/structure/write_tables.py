@@ -5,6 +5,8 @@
 #
 #   in Markdown  between <!-- table NAME FORM --> and <!-- end -->
 #   in JSON      as "enum" behind "$comment": "table NAME"; what stands in NAME's place may add to the names: "table NAME, null"
+#                or as "required" and "properties" behind "$comment": "properties NAME", if the rows are objects with the members
+#                name, required and schema
 #
 # where FORM is one of FORMS. Without --update the script complains of each list that is not what its table says, which is the
 # test of the suite structure; ./dev tables brings all of them up to date.
@@ -41,6 +43,7 @@ FORMS = {
     "number": lambda names: NUMBERS[len(names)] if len(names) < len(NUMBERS) else str(len(names)),
 }
 MARKDOWN = re.compile(r"(<!-- table (\w+) (\w+) -->)(.*?)(<!-- end -->)", re.DOTALL)
+PROPERTIES = re.compile(r'(\n *)  ("\$comment": "properties (\w+)")(.*?)(?=\1\})', re.DOTALL)
 JSON = re.compile(r'("\$comment": "table (\w+)(, null)?", "enum": )(\[[^\]]*\])')
 
 
@@ -66,7 +69,17 @@ def written(path, text, tables):
         found = table(name)
         return head + json.dumps(found + ([None] if null else [])) if found else match.group(0)
 
-    text = MARKDOWN.sub(markdown, text) if path.endswith(".md") else JSON.sub(enum, text)
+    def properties(match):
+        end, head, name, _ = match.groups()
+        found = table(name)
+        if not found:
+            return match.group(0)
+        line = end + "  "
+        required = json.dumps([row["name"] for row in found if row["required"]])
+        members = ",".join(f'{line}  "{row["name"]}": {json.dumps(row["schema"], ensure_ascii=False)}' for row in found)
+        return f'{line}{head},{line}"required": {required},{line}"properties": {{{members}{line}}}'
+
+    text = MARKDOWN.sub(markdown, text) if path.endswith(".md") else PROPERTIES.sub(properties, JSON.sub(enum, text))
     return text, complaints
 
 
@@ -79,7 +92,7 @@ def main():
             continue
         text = text_of(path) or ""
         right, wrong = written(path, text, tables)
-        lists += len(MARKDOWN.findall(text)) + len(JSON.findall(text))
+        lists += sum(len(pattern.findall(text)) for pattern in (MARKDOWN, JSON, PROPERTIES))
         complaints += wrong
         if right != text:
             if update:
