@@ -86,7 +86,7 @@ int main() {
   print("other_scalers", loss_scale_policies(), is_other);
   print("optimizers", optimizers());
   print("optimizer_moments", optimizer_moments());
-  print("workloads", workload_rows);
+  print("workloads", workload_rows());
   std::uint64_t midpoints = 0;  // as experiments/boundary_atlas.cpp tries them
   for (const NamedFormat& row : formats) {
     if (row.format.bits() > 16 || !row.format.has_zero) continue;

@@ -113,7 +113,7 @@ std::string settings_text() {
     text += fmt::format("  {:<24} {}\n", key, what);
   };
   line("workload", "the network and its data; each has defaults of [optimizer, lr, batch]:");
-  for (const WorkloadRow& row : workload_rows) {
+  for (const WorkloadRow& row : workload_rows()) {
     text += fmt::format("    {:<23}{} [{}, {:g}, {}]\n", row.name, row.what, row.optimizer, row.lr,
                         row.batch);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of figures.
+// The table of figures: how each is computed, and the words of the text, the schema and the README for it.
 #include "lib/report/figure_table.h"
 
 #include <algorithm>

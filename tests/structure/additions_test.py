@@ -112,15 +112,6 @@ KINDS = [
         ("lib/train/networks.cpp", r"^template Model<double> NAME\("),
         ("tests/lib/train/model_test.cpp", r"\bNAME<"),
     ]),
-    Kind("Add a layer", "network of a workload", "lib/study/workloads.h", r"enum class WorkloadNetwork [^{]*\{(.*?)\}", r"(\w+)", [
-        ("lib/study/workloads.cpp", r"(?:case WorkloadNetwork::NAME:[\s\S]*?){2}"),
-    ]),
-    Kind("Add a layer", "data set", "lib/study/workloads.h", r"enum class WorkloadData [^{]*\{(.*?)\}", r"(\w+)", [
-        ("lib/study/workloads.cpp", r"(?:case WorkloadData::NAME:[\s\S]*?){2}"),
-    ]),
-    Kind("Add a layer", "workload", "lib/study/workloads.h", r" workload_rows = (.*?)\n\}\);", r'\{"(\w+)", WorkloadData::', [
-        ("tests/lib/study/workloads_test.cpp", r'^ +\{"NAME", "'),
-    ]),
     Kind("Add an experiment", "experiment", "experiments/*.cpp", r"(.*)", r"^const Experiment (\w+)\{", [
         ("experiments/experiments.h", r"^extern const Experiment NAME;"),
         ("experiments/NAME.cpp", r"^const Experiment NAME\{"),
