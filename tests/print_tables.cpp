@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the names in the program's tables as one JSON object: name of the table, list of its names in its order. What
-// structure/write_tables.py puts into files comes from here, and what tests in Python loop over.
-#include <array>
+// Prints the program's tables as one JSON object: name of the table, list of its names in its order, or of its rows as objects.
+// What structure/write_tables.py puts into files comes from here, and what tests in Python loop over.
 #include <cstdint>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "emulate/attributes.h"
 #include "emulate/codec.h"
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"
+#include "lib/cli/command.h"
+#include "lib/io/file_format.h"
+#include "lib/report/figure_table.h"
 #include "lib/study/experiment.h"
 #include "lib/study/workloads.h"
 #include "lib/train/memory.h"
@@ -20,72 +22,100 @@
 
 namespace {
 
-const char* between = "{";
+using Json = nlohmann::ordered_json;
 
-/// The text as the cell of a Markdown table, with the bar before it.
-std::string cell(std::string_view text) {
-  std::string out = "| ";
-  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
-  return out + " ";
-}
-
-/// The text as a JSON string.
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
-/// Prints a table: the members `name` of those of its rows that `chosen` chooses.
+/// Returns the members `name` of those of a table's rows that `chosen` chooses.
 template <class Rows, class Chosen>
-void print(const char* table, const Rows& rows, const Chosen& chosen) {
-  std::printf("%s\"%s\": [", between, table);
-  between = "],\n ";
-  const char* comma = "";
+Json names(const Rows& rows, const Chosen& chosen) {
+  Json out = Json::array();
   for (const auto& row : rows) {
-    if (!chosen(row)) continue;
-    std::printf("%s%s", comma, json_string(row.name).c_str());
-    comma = ", ";
+    if (chosen(row)) out.push_back(std::string(row.name));
   }
+  return out;
 }
 template <class Rows>
-void print(const char* table, const Rows& rows) {
-  print(table, rows, [](const auto&) { return true; });
+Json names(const Rows& rows) {
+  return names(rows, [](const auto&) { return true; });
 }
 
-/// Any text in the place of a name.
-struct TextRow {
-  std::string name;
-};
+/// Returns what the JSON schema says of a figure.
+Json schema_of(const binade::FigureRow& row) {
+  using binade::FigureKind;
+  const auto of_scales = [](const char* what) -> Json {
+    return {{"type", "object"},
+            {"propertyNames", {{"pattern", "^-?[0-9]+$"}}},
+            {"additionalProperties", {{"$ref", what}}}};
+  };
+  Json out{{"description", row.description}};
+  switch (row.kind) {
+    case FigureKind::count: out["$ref"] = "#/$defs/counted_share"; break;
+    case FigureKind::part: out["$ref"] = "#/$defs/share_or_null"; break;
+    case FigureKind::binades: out["$ref"] = "#/$defs/integer_or_null"; break;
+    case FigureKind::decibels: out.update(of_scales("#/$defs/number_or_null")); break;
+    case FigureKind::sum: out.update(of_scales("#/$defs/exact_sum")); break;
+  }
+  return out;
+}
+
+/// The commands, as README.md shows them.
+Json commands_table() {
+  Json out;
+  for (const binade::Command* command : binade::commands) {
+    out.push_back({{"command", "`binade " + std::string(command->name) + "`"},
+                   {"what it does", command->summary},
+                   {"tour", command->tour}});
+  }
+  return out;
+}
+
+/// The experiments, as experiments/README.md shows them.
+Json experiments_table() {
+  Json out;
+  for (const binade::Experiment& x : binade::experiments()) {
+    out.push_back({{"question", x.question},
+                   {"command", "`binade experiment run " + std::string(x.name) + "`"},
+                   {"measured", x.answer}});
+  }
+  return out;
+}
+
+/// How many midpoints between neighbouring positive numbers of formats experiments/boundary_atlas.cpp tries.
+std::uint64_t midpoints() {
+  std::uint64_t out = 0;
+  for (const binade::NamedFormat& row : binade::formats) {
+    if (row.format.bits() > 16 || !row.format.has_zero) continue;
+    out += binade::max_bits(row.format, false) >> row.format.padding_bits;
+  }
+  return out;
+}
 
 }  // namespace
 
 int main() {
   using namespace binade;
-  print("formats", formats);
-  print("roundings", roundings);
   const auto changes = [](const LossScalePolicy& x) { return x.growth_rule != GrowthRule::never; };
   const auto is_other = [&](const LossScalePolicy& x) { return changes(x) && x.name != "torch"; };
-  print("loss_scalers", loss_scale_policies());
-  print("changing_scalers", loss_scale_policies(), changes);
-  print("other_scalers", loss_scale_policies(), is_other);
-  print("optimizers", optimizers());
-  print("optimizer_moments", optimizer_moments());
-  print("workloads", workload_rows);
-  std::vector<TextRow> questions{{"| question | command | measured |"}, {"|---|---|---|"}};
-  for (const Experiment& x : experiments()) {
-    questions.push_back(
-        {cell(x.question) + "| `binade experiment run " + x.name + "` " + cell(x.answer) + "|"});
+  Json figures, schemas, files;
+  for (const FigureRow& row : figure_rows()) {
+    figures.push_back({{"row or column", row.title != nullptr ? row.title : row.key},
+                       {"what it says", row.meaning}});
+    schemas.push_back(
+        {{"name", row.key}, {"required", !row.of_binary16}, {"schema", schema_of(row)}});
   }
-  print("experiments", questions);
-  std::uint64_t midpoints = 0;  // as experiments/boundary_atlas.cpp tries them
-  for (const NamedFormat& row : formats) {
-    if (row.format.bits() > 16 || !row.format.has_zero) continue;
-    midpoints += max_bits(row.format, false) >> row.format.padding_bits;
-  }
-  print("midpoints", std::array{TextRow{std::to_string(midpoints)}});
-  std::puts("]}");
+  for (const FileFormat* format : file_formats()) files.push_back(std::string(format->files));
+  const Json tables{{"formats", names(formats)},
+                    {"roundings", names(roundings)},
+                    {"loss_scalers", names(loss_scale_policies())},
+                    {"changing_scalers", names(loss_scale_policies(), changes)},
+                    {"other_scalers", names(loss_scale_policies(), is_other)},
+                    {"optimizers", names(optimizers())},
+                    {"optimizer_moments", names(optimizer_moments())},
+                    {"workloads", names(workload_rows())},
+                    {"midpoints", Json::array({std::to_string(midpoints())})},
+                    {"commands", commands_table()},
+                    {"experiments", experiments_table()},
+                    {"format_figures", figures},
+                    {"figure_schemas", schemas},
+                    {"file_formats", files}};
+  std::puts(tables.dump(1).c_str());
 }

@@ -90,6 +90,6 @@ const Command advise_command{
     "weights, gradients and moments of the optimizer, and for each layer "
     "whether the sizes of its three products fill the Tensor Core "
     "instructions of an architecture.",
-    &define_advise};
+    &define_advise, "[train](lib/train/README.md#what-does-it-take-in-memory)"};
 
 }  // namespace binade

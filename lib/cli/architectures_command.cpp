@@ -97,6 +97,6 @@ const Command architectures_command{
     "Lists the Tensor Core instructions that binade emulates, by architecture: types and sizes, "
     "how each sums its products, and how it is known (by hardware, machine code or a paper, or "
     "still open). A legend below the table explains its columns.",
-    &define_architectures};
+    &define_architectures, "[products](lib/gemm/README.md#which-instructions-are-emulated)"};
 
 }  // namespace binade

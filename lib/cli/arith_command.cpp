@@ -20,6 +20,7 @@
 #include "lib/format/format_spec.h"
 #include "lib/gemm/files.h"
 #include "lib/io/chunk_reader.h"
+#include "lib/io/file_format.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
@@ -237,7 +238,7 @@ void define_arith(App app, int&) {
   app.add_option(
          "FILES", a->files,
          "files of as many operands as OP has, then the file of the result. An operand is a " +
-             std::string(single_file_formats) +
+             single_file_formats() +
              " .pt file, written FILE:NAME if the file holds several arrays, or - for standard "
              "input. Operands have any floating-point dtype and one shape; a tensor of one element "
              "is used for every element. OUT is .npy or .safetensors, and holds values as F32 if "
@@ -287,6 +288,6 @@ const Command arith_command{
     "Computes an operation exactly on every element of its operands, rounds each result once to a "
     "format, and writes the results to a file. Prints how many results became zero, subnormal or "
     "infinite, were invalid or inexact.",
-    &define_arith};
+    &define_arith, "[arithmetic](emulate/README.md#an-operation-on-whole-arrays)"};
 
 }  // namespace binade

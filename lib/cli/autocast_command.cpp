@@ -66,10 +66,10 @@ void define_autocast(App app, int&) {
 
 }  // namespace
 
-const Command autocast_command{"autocast",
-                               "tell in which dtype an op runs under autocast, by which rule",
-                               "Prints for each op in which dtype PyTorch's autocast or Apex runs "
-                               "it, by which rule, and in which source file that rule stands.",
-                               &define_autocast};
+const Command autocast_command{
+    "autocast", "tell in which dtype an op runs under autocast, by which rule",
+    "Prints for each op in which dtype PyTorch's autocast or Apex runs "
+    "it, by which rule, and in which source file that rule stands.",
+    &define_autocast, "[train](lib/train/README.md#in-which-dtype-does-an-op-run)"};
 
 }  // namespace binade

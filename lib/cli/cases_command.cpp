@@ -98,6 +98,6 @@ const Command cases_command{
     "Writes test cases of a function to standard output, in the form of Berkeley TestFloat, with "
     "the results and flags that binade gives: first those whose results are hard to round or lie "
     "at the ends of the range, then random ones.",
-    &define_cases};
+    &define_cases, "[arithmetic](emulate/README.md#is-your-arithmetic-unit-right)"};
 
 }  // namespace binade

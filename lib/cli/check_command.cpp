@@ -101,6 +101,6 @@ const Command check_command{
     "Reads test cases of a function from standard input, in the form of Berkeley TestFloat, and "
     "compares the results and flags in them with binade's. Prints the number of cases that differ, "
     "and explains the first of them.",
-    &define_check};
+    &define_check, "[arithmetic](emulate/README.md#is-your-arithmetic-unit-right)"};
 
 }  // namespace binade

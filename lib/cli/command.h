@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of the program as rows of a table: each file in this folder whose name ends in _command.cpp defines one
-// row, and program.cpp lists them.
+// The commands of the program as rows of a table. lib/meson.build lists their names; NAME_command.cpp in this folder defines
+// the row of NAME.
 #pragma once
+
+#include <array>
 
 #include "lib/cli/parser.h"
 
@@ -21,28 +23,19 @@ struct Command {
   const char* summary;  ///< a phrase for the list of commands in `binade --help`
   const char* about;    ///< whole sentences, with which the command's own --help begins
   void (*define)(App app, int& status);
+  const char*
+      tour;  ///< where the command is shown at work: a link in Markdown, as README.md has it
 };
 
-extern const Command report_command;
-extern const Command merge_command;
-extern const Command formats_command;
-extern const Command show_command;
-extern const Command quantize_command;
-extern const Command arith_command;
-extern const Command check_command;
-extern const Command cases_command;
-extern const Command architectures_command;
-extern const Command gemm_command;
-extern const Command identify_command;
-extern const Command validate_command;
-extern const Command explain_command;
-extern const Command experiment_command;
-extern const Command train_command;
-extern const Command sweep_command;
-extern const Command device_command;
-extern const Command record_command;
-extern const Command advise_command;
-extern const Command autocast_command;
-extern const Command completion_command;
+#define BINADE_DECLARED(name) extern const Command name##_command;
+BINADE_COMMANDS(BINADE_DECLARED)
+#undef BINADE_DECLARED
+
+/// The table, in the order of `binade --help`.
+inline constexpr std::array commands{
+#define BINADE_ROW(name) &name##_command,
+    BINADE_COMMANDS(BINADE_ROW)
+#undef BINADE_ROW
+};
 
 }  // namespace binade

@@ -64,6 +64,6 @@ const Command completion_command{
     "completion", "print completions for bash, zsh or fish, or the manual page",
     "Prints a script with which bash, zsh or fish completes binade's commands, options and their "
     "values, or the manual page binade(1). All are made from the commands that this program has.",
-    define_completion};
+    define_completion, "[completion](lib/cli/README.md#completions-and-the-manual-page)"};
 
 }  // namespace binade

@@ -144,6 +144,6 @@ const Command device_command{
     "device", "show this machine's GPU, and compare its instructions with the emulator",
     "Prints which GPU this machine has, or why none can be used. With options it compares what the "
     "GPU computes with the emulator, bit for bit, and measures its speed.",
-    &define_device};
+    &define_device, "[GPU](cuda/README.md)"};
 
 }  // namespace binade

@@ -212,6 +212,6 @@ const Command experiment_command{
     "Lists and runs experiments on reduced precision. Each asks a question, such as which binades "
     "of the gradients matter to a training, measures figures, and compares them with what is "
     "expected.",
-    &define_experiment};
+    &define_experiment, "[experiments](experiments/README.md)"};
 
 }  // namespace binade

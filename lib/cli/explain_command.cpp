@@ -160,6 +160,6 @@ const Command explain_command{"explain",
                               "explain one sum step by step: what was cut, by which rule",
                               "Explains one sum of a Tensor Core step by step: which bits of which "
                               "term were cut, by which rule, and what error that made.",
-                              &define_explain};
+                              &define_explain, "[explain](lib/explain/README.md)"};
 
 }  // namespace binade

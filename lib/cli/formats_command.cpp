@@ -61,6 +61,6 @@ const Command formats_command{
     "formats", "list formats: range, thresholds, special values",
     "Prints a table of floating-point formats: their bits, precision and range, the thresholds at "
     "which values become zero or overflow, and their special values.",
-    define_formats};
+    define_formats, "[formats](emulate/README.md#where-a-format-ends)"};
 
 }  // namespace binade

@@ -132,6 +132,6 @@ const Command gemm_command{
     "Computes D = alpha·A·B + beta·C + bias, every bit as a kernel does that uses the named "
     "instruction in the given order, and writes D to a file. It can also write an account of what "
     "each rule of the Tensor Core lost.",
-    &define_gemm};
+    &define_gemm, "[products](lib/gemm/README.md#is-my-whole-product-right)"};
 
 }  // namespace binade

@@ -6,11 +6,17 @@
 #include "lib/cli/rule_options.h"
 #include "lib/cli/suggestions.h"
 #include "lib/instruction/instruction_name.h"
+#include "lib/io/file_format.h"
 
 namespace binade {
 
+std::string matrix_a_help() {
+  return "file of the matrix A, of shape (M, K): " + single_file_formats(".npy") +
+         " .pt, written FILE:NAME if the file holds several arrays";
+}
+
 void add_gemm_options(App app, GemmOptions& o) {
-  app.add_option("A", o.files.a, matrix_a_help).suggest_files().required();
+  app.add_option("A", o.files.a, matrix_a_help()).suggest_files().required();
   app.add_option("B", o.files.b, "file of the matrix B, of shape (K, N)")
       .suggest_files()
       .required();

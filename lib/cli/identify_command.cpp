@@ -77,7 +77,7 @@ void define_identify(App app, int& status) {
         .allow_extra_args(false);
   };
   file("--a", files.a,
-       std::string(matrix_a_help) +
+       matrix_a_help() +
            ". With several runs of the kernel this option and those below are repeated, once for "
            "each run")
       .required();
@@ -146,6 +146,6 @@ const Command identify_command{"identify", "find the models that explain a kerne
                                "Searches for the models (instruction, order of the sum, epilogue) "
                                "that give every bit of what a kernel of matrix products gave, and "
                                "prints them, the simplest first, as options of `binade gemm`.",
-                               &define_identify};
+                               &define_identify, "[identify](lib/identify/README.md)"};
 
 }  // namespace binade

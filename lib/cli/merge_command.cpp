@@ -71,6 +71,6 @@ const Command merge_command{
     "merge", "make one report of the parts that binade report --part wrote",
     "Merges the parts of a report that several processes have counted, each with `binade report "
     "--part`, into the report on all of their tensors.",
-    &define_merge};
+    &define_merge, "[report](lib/report/README.md#several-machines)"};
 
 }  // namespace binade

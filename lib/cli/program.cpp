@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -49,11 +48,10 @@ constexpr const char* statuses_and_environment =
 
 /// Throws Error if the first argument is no command, with the name that is spelled nearest. CLI11 itself would say that a
 /// command is missing.
-void check_first_word(int argc, const char* const* argv,
-                      std::span<const binade::Command* const> commands) {
+void check_first_word(int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string_view> names;
-  for (const binade::Command* command : commands) names.emplace_back(command->name);
+  for (const binade::Command* command : binade::commands) names.emplace_back(command->name);
   if (std::ranges::find(names, argv[1]) != names.end()) return;
   throw binade::Error("no command '" + binade::printable(argv[1]) + "'" +
                       binade::did_you_mean(argv[1], names) + "; there are " +
@@ -91,24 +89,16 @@ int end_with(const std::exception& error, std::string_view what_to_do) {
 /// run_program() as long as there is memory. Throws std::bad_alloc, also from handlers of others.
 int run_within_memory(int argc, const char* const* argv,
                       const std::function<void()>& on_exception) {
-  const std::array commands{
-      &binade::report_command,   &binade::merge_command,      &binade::formats_command,
-      &binade::show_command,     &binade::quantize_command,   &binade::arith_command,
-      &binade::check_command,    &binade::cases_command,      &binade::architectures_command,
-      &binade::gemm_command,     &binade::validate_command,   &binade::explain_command,
-      &binade::identify_command, &binade::experiment_command, &binade::train_command,
-      &binade::sweep_command,    &binade::autocast_command,   &binade::advise_command,
-      &binade::device_command,   &binade::record_command,     &binade::completion_command};
   const bool output_was_closed = fill_standard_streams();
   int status = 0;
   try {
     const binade::Program program(description, "binade", binade::version);
-    for (const binade::Command* command : commands) {
+    for (const binade::Command* command : binade::commands) {
       command->define(program.add_subcommand(command->name, command->summary, command->about),
                       status);
     }
     program.footer(statuses_and_environment);
-    check_first_word(argc, argv, commands);
+    check_first_word(argc, argv);
     program.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush()) {
       throw std::system_error(errno, std::generic_category(), "cannot write to standard output");

@@ -17,6 +17,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/suggestions.h"
 #include "lib/format/format_spec.h"
+#include "lib/io/file_format.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/safetensors.h"
@@ -243,7 +244,7 @@ void define_quantize(App app, int& status) {
   app.add_option("IN", a->in,
                  fmt::format("file of the tensors: {}, as `binade report` reads, or - for standard "
                              "input",
-                             single_file_formats))
+                             single_file_formats()))
       .suggest_files()
       .required();
   app.add_option("OUT", a->out,
@@ -295,6 +296,6 @@ const Command quantize_command{
     "Rounds every floating-point value of a file to a format and writes the results to another "
     "file. Prints for each tensor how many values became zero, subnormal or infinite, were "
     "saturated or inexact.",
-    &define_quantize};
+    &define_quantize, "[arithmetic](emulate/README.md#a-whole-file-onto-a-grid)"};
 
 }  // namespace binade

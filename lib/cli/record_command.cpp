@@ -280,6 +280,6 @@ const Command record_command{"record", "record what the GPU's instructions give"
                              "and writes what they give to "
                              "files, a file for each instruction; files of Tensor Core "
                              "instructions hold the operands, too. Prints a line for each file.",
-                             &define_record};
+                             &define_record, "[GPU](cuda/README.md)"};
 
 }  // namespace binade

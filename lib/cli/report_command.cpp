@@ -16,6 +16,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/report_outputs.h"
 #include "lib/cli/suggestions.h"
+#include "lib/io/file_format.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/tensor_file.h"
 #include "lib/report/diff.h"
@@ -122,9 +123,8 @@ int compare(const ReportArguments& arguments) {
 void define_report(App app, int& status) {
   const auto a = std::make_shared<ReportArguments>();
   app.add_option("FILE", a->inputs,
-                 "files of tensors: .safetensors, .npy, .npz, torch.save's .pt, a sharded model's "
-                 ".index.json, a folder of torch.distributed.checkpoint, or a watched run's "
-                 ".binade; globs of them; or - for standard input")
+                 "files of tensors: " + files_of_tensors() +
+                     ", or a watched run's .binade; globs of them; or - for standard input")
       .suggest_files()
       .required();
   add_report_outputs(app, a->outputs);
@@ -242,6 +242,6 @@ const Command report_command{
     "Counts which values of tensors become zero, subnormal or infinite in FP16, BF16, TF32 and "
     "FP8, and how much of each tensor's norm is lost; from the gradients it chooses the loss scale "
     "with which FP16 loses least. Prints tables, and writes a page, JSON or CSV.",
-    &define_report};
+    &define_report, "[report](lib/report/README.md)"};
 
 }  // namespace binade

@@ -96,6 +96,6 @@ const Command show_command{
     "show", "show values in a format: bits, fields, neighbours, and what rounding did",
     "Shows values in a format: the bits and fields of the encoding, its exact value, the "
     "neighbours, and, if the value had to be rounded, what that changed.",
-    define_show};
+    define_show, "[explain](lib/explain/README.md#why-did-this-value-become-that)"};
 
 }  // namespace binade

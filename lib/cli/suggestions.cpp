@@ -88,7 +88,7 @@ std::vector<std::string> device_type_words() {
 
 std::vector<std::string> setting_words() {
   const std::pair<std::string_view, std::vector<std::string_view>> named[]{
-      {"workload", names_of(workload_rows)},
+      {"workload", names_of(workload_rows())},
       {"level", names_of(opt_levels())},
       {"format", names_of(training_formats)},
       {"attention", names_of(attentions)},

@@ -149,6 +149,6 @@ const Command sweep_command{
     "sweep", "train with every combination of settings; an interrupted sweep goes on",
     "Trains a network once for every combination of the settings in a grid, writes a "
     "line of results for each run, and prints them as a table.",
-    &define_sweep};
+    &define_sweep, "[train](lib/train/README.md#many-trainings)"};
 
 }  // namespace binade

@@ -113,7 +113,7 @@ std::string settings_text() {
     text += fmt::format("  {:<24} {}\n", key, what);
   };
   line("workload", "the network and its data; each has defaults of [optimizer, lr, batch]:");
-  for (const WorkloadRow& row : workload_rows) {
+  for (const WorkloadRow& row : workload_rows()) {
     text += fmt::format("    {:<23}{} [{}, {:g}, {}]\n", row.name, row.what, row.optimizer, row.lr,
                         row.batch);
   }
@@ -211,6 +211,6 @@ const Command train_command{
     "Trains a small network whose products are computed bit for bit as Tensor Cores compute them, "
     "with the format, casts, loss scale and optimizer of the settings. Prints losses, skipped "
     "steps, lost updates and the accuracy on test data.",
-    &define_train};
+    &define_train, "[train](lib/train/README.md)"};
 
 }  // namespace binade

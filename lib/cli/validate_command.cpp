@@ -333,6 +333,6 @@ const Command validate_command{
     "Compares what Tensor Cores gave with what the emulator gives, bit for bit: recordings "
     "(--replay), this machine's GPU (--device), or with one of the commands below arrays in files. "
     "Prints how many rows are equal, and shows the first that differ.",
-    &define_validate};
+    &define_validate, "[products](lib/gemm/README.md)"};
 
 }  // namespace binade

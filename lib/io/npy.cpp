@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "lib/io/file_format.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -83,9 +84,10 @@ void swap_bytes(std::span<std::byte> data, const Dtype& dtype) {
   }
 }
 
-std::unique_ptr<TensorFile> open_npy(std::shared_ptr<const InputFile> file,
-                                     const OpenOptions& options) {
-  return std::make_unique<NpyFile>(std::move(file), options);
-}
+extern const FileFormat npy_format{".npy", ".npy", ".npy", starts_as_npy,
+                                   [](const std::string&, std::shared_ptr<const InputFile> file,
+                                      const OpenOptions& options) -> std::unique_ptr<TensorFile> {
+                                     return std::make_unique<NpyFile>(std::move(file), options);
+                                   }};
 
 }  // namespace binade

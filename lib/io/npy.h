@@ -47,7 +47,4 @@ TensorInfo npy_info(std::string name, const NpyHeader& header);
 /// Turns big-endian elements into little-endian ones. A complex element is swapped as two numbers.
 void swap_bytes(std::span<std::byte> data, const Dtype& dtype);
 
-std::unique_ptr<TensorFile> open_npy(std::shared_ptr<const InputFile> file,
-                                     const OpenOptions& options);
-
 }  // namespace binade

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/io/file_format.h"
 #include "lib/io/npy.h"
 #include "lib/io/zip.h"
 #include "lib/text/error.h"
@@ -13,7 +14,7 @@
 namespace binade {
 namespace {
 
-constexpr std::string_view extension = ".npy";
+constexpr std::string_view npy_extension = ".npy";
 
 class NpzFile : public TensorFile {
  public:
@@ -24,7 +25,7 @@ class NpzFile : public TensorFile {
     for (ZipMember& member : zip_directory(*file_)) {
       if (member.name.ends_with('/') && member.size == 0) continue;
       const std::string quoted = "member '" + printable(member.name) + "'";
-      if (!member.name.ends_with(extension)) {
+      if (!member.name.ends_with(npy_extension)) {
         throw error_at(path, quoted + " is no .npy", member.header,
                        "save tensors with numpy.savez or safetensors");
       }
@@ -76,7 +77,7 @@ class NpzFile : public TensorFile {
                          " bytes of data, the archive " + std::to_string(member.size - size),
                      size, "export the file again");
     }
-    std::string tensor = member.name.substr(0, member.name.size() - extension.size());
+    std::string tensor = member.name.substr(0, member.name.size() - npy_extension.size());
     tensors_.push_back(npy_info(std::move(tensor), headers_.back()));
     members_.push_back(std::move(member));
   }
@@ -87,9 +88,12 @@ class NpzFile : public TensorFile {
 
 }  // namespace
 
-std::unique_ptr<TensorFile> open_npz(std::shared_ptr<const InputFile> file,
-                                     const OpenOptions& options) {
-  return std::make_unique<NpzFile>(std::move(file), options);
-}
+/// Each tensor is named as its member, without ".npy". It is an Error if a member (other than an
+/// empty folder) is no .npy or has another size than its header says, or if two have the same name.
+extern const FileFormat npz_format{".npz", ".npz", ".npz", starts_as_npz,
+                                   [](const std::string&, std::shared_ptr<const InputFile> file,
+                                      const OpenOptions& options) -> std::unique_ptr<TensorFile> {
+                                     return std::make_unique<NpzFile>(std::move(file), options);
+                                   }};
 
 }  // namespace binade

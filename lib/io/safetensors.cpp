@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/io/file_format.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -277,5 +278,14 @@ bool starts_as_safetensors(std::span<const std::byte> bytes) {
 std::unique_ptr<SafetensorsFile> open_safetensors(std::shared_ptr<const InputFile> file) {
   return std::make_unique<StreamedSafetensors>(std::move(file));
 }
+
+extern const FileFormat safetensors_format{
+    ".safetensors",
+    ".safetensors",
+    ".safetensors",
+    starts_as_safetensors,
+    [](const std::string&, std::shared_ptr<const InputFile> file, const OpenOptions&)
+        -> std::unique_ptr<TensorFile> { return open_safetensors(std::move(file)); },
+    true};
 
 }  // namespace binade

@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "lib/io/file_format.h"
+#include "lib/io/safetensors.h"
+#include "lib/io/torch_file.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -109,10 +112,17 @@ FileOfTensor read_index(const InputFile& file) {
   return std::move(handler.file_of);
 }
 
+/// Opens a file that an index names, in one of the two formats that sharded models have.
+std::unique_ptr<TensorFile> open_shard(const std::string& path) {
+  auto file = std::make_shared<const InputFile>(path);
+  const auto held = file->hold();
+  if (starts_as_torch(beginning_of(*file))) return open_torch_file(std::move(file));
+  return open_safetensors(std::move(file));
+}
+
 class ShardedModel : public TensorFile {
  public:
-  ShardedModel(const std::string& path, std::shared_ptr<const InputFile> file,
-               const std::function<std::unique_ptr<TensorFile>(const std::string&)>& open_shard)
+  ShardedModel(const std::string& path, std::shared_ptr<const InputFile> file)
       : TensorFile(std::move(file)) {
     const FileOfTensor file_of = read_index(*file_);
     std::set<std::string> names;
@@ -177,14 +187,30 @@ class ShardedModel : public TensorFile {
   std::vector<std::pair<const TensorFile*, std::size_t>> places_;
 };
 
-}  // namespace
-
+/// Returns whether the bytes begin as a JSON object, with "{" after any white space.
 bool starts_as_json(std::span<const std::byte> bytes) {
   const auto first = std::ranges::find_if(bytes, [](std::byte byte) {
     return std::string_view(" \t\r\n").find(std::to_integer<char>(byte)) == std::string_view::npos;
   });
   return first != bytes.end() && std::to_integer<char>(*first) == '{';
 }
+
+/// Opens all shards as one file. Throws Error unless index and shards agree on every tensor, and if
+/// `path` is standard input, which has no files beside it.
+std::unique_ptr<TensorFile> open_sharded_model(const std::string& path,
+                                               std::shared_ptr<const InputFile> index,
+                                               const OpenOptions&) {
+  if (is_standard_input(path)) {
+    throw error_in(index->path(), "JSON: an index names files beside it",
+                   "name the index instead of piping it in");
+  }
+  return std::make_unique<ShardedModel>(path, std::move(index));
+}
+
+}  // namespace
+
+extern const FileFormat sharded_model_format{"a sharded model's .index.json", "", "",
+                                             starts_as_json, open_sharded_model};
 
 std::string path_beside(const std::string& file, std::string_view name) {
   namespace fs = std::filesystem;
@@ -197,16 +223,6 @@ std::string path_beside(const std::string& file, std::string_view name) {
                    "save it again");
   }
   return (fs::path(file).parent_path() / path).string();
-}
-
-std::unique_ptr<TensorFile> open_sharded_model(
-    const std::string& path, std::shared_ptr<const InputFile> index,
-    const std::function<std::unique_ptr<TensorFile>(const std::string&)>& open_shard) {
-  if (is_standard_input(path)) {
-    throw error_in(index->path(), "JSON: an index names files beside it",
-                   "name the index instead of piping it in");
-  }
-  return std::make_unique<ShardedModel>(path, std::move(index), open_shard);
 }
 
 }  // namespace binade

@@ -11,13 +11,9 @@
 #include <string_view>
 
 #include "lib/io/array_file.h"
+#include "lib/io/file_format.h"
 #include "lib/io/file_pattern.h"
-#include "lib/io/npy.h"
-#include "lib/io/npz.h"
-#include "lib/io/safetensors.h"
-#include "lib/io/sharded_model.h"
 #include "lib/io/torch_checkpoint.h"
-#include "lib/io/torch_file.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
 
@@ -56,33 +52,12 @@ std::vector<std::string> matches(const std::string& pattern) {
   return names;
 }
 
-std::vector<std::byte> beginning_of(const InputFile& file) {
-  constexpr std::uint64_t most = 4096;
-  std::vector<std::byte> bytes(std::min(file.size(), most));
-  file.read(0, bytes);
-  return bytes;
-}
-
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 bool begins_with(std::span<const std::byte> bytes, std::string_view beginning) {
   return text_of(bytes).starts_with(beginning);
-}
-
-/// Returns whether the bytes begin an archive of torch.save: a .zip whose first member is
-/// NAME/data.pkl or another of its small members. The first member of a TorchScript archive, which
-/// is refused later, may be a storage.
-bool starts_as_torch(std::span<const std::byte> bytes) {
-  constexpr std::size_t name_length_at = 26, name_at = 30;  // APPNOTE.TXT 4.3.7
-  if (!begins_with(bytes, "PK\x03\x04") || bytes.size() <= name_at) return false;
-  const auto length = std::to_integer<std::size_t>(bytes[name_length_at]) |
-                      std::to_integer<std::size_t>(bytes[name_length_at + 1]) << 8;
-  const std::string_view name = text_of(bytes).substr(name_at, length);
-  constexpr std::string_view first[] = {"/data.pkl", "/data/0", "/version", "/byteorder",
-                                        "/.format_version"};
-  return std::ranges::any_of(first, [&](std::string_view end) { return name.ends_with(end); });
 }
 
 /// Returns whether the bytes begin with the number that torch.save wrote before 1.6, as a pickle,
@@ -105,15 +80,6 @@ Error bare_pickle_error(const std::string& name) {
           printable(to, longest_path) + "'); of a whole model its state_dict()");
 }
 
-/// Opens a file that an index names, in one of the two formats that sharded models have.
-std::unique_ptr<TensorFile> open_shard(const std::string& path) {
-  auto file = std::make_shared<const InputFile>(path);
-  const auto held = file->hold();
-  const std::vector<std::byte> bytes = beginning_of(*file);
-  if (starts_as_torch(bytes)) return open_torch_file(std::move(file));
-  return open_safetensors(std::move(file));
-}
-
 /// Opens the file with the reader that its first bytes ask for.
 std::unique_ptr<TensorFile> open_by_contents(const std::string& path,
                                              std::shared_ptr<const InputFile> file,
@@ -127,19 +93,21 @@ std::unique_ptr<TensorFile> open_by_contents(const std::string& path,
     throw error_in(name, "a run that was counted while it ran holds no elements",
                    "binade report tells of it");
   }
-  if (starts_as_npy(bytes)) return open_npy(std::move(file), options);
-  if (starts_as_torch(bytes)) return open_torch_file(std::move(file));
-  if (starts_as_npz(bytes)) return open_npz(std::move(file), options);
-  if (starts_as_safetensors(bytes)) return open_safetensors(std::move(file));
-  if (starts_as_torch_checkpoint(bytes)) return open_torch_checkpoint(path, std::move(file));
+  for (const FileFormat* format : file_formats()) {
+    if (format->begins(bytes)) return format->open(path, std::move(file), options);
+  }
   if (starts_as_bare_pickle(bytes, extension)) throw bare_pickle_error(name);
-  if (starts_as_json(bytes)) return open_sharded_model(path, std::move(file), open_shard);
-  if (extension == ".safetensors") return open_safetensors(std::move(file));
-  if (extension == ".npy" || extension == ".npz") {
+  for (const FileFormat* format : file_formats()) {
+    if (extension != format->files) continue;
+    if (format->is_opened_by_name) return format->open(path, std::move(file), options);
     throw error_at(name, "the contents are not " + extension, 0, "export the file again");
   }
-  throw error_in(name, "neither .safetensors nor .npy nor .npz nor torch.save's by its contents",
-                 "save tensors in one of these");
+  std::string none;
+  for (const FileFormat* format : file_formats()) {
+    if (format->contents.empty()) continue;
+    none += (none.empty() ? "neither " : " nor ") + std::string(format->contents);
+  }
+  throw error_in(name, none + " by its contents", "save tensors in one of these");
 }
 
 /// Calls `work`, which reads the files. If a file changed meanwhile, the Error says that instead of

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One interface to every file that holds tensors: .safetensors, .npy, .npz, archives of torch.save,
-// and tensors in several files (the index of a sharded model, a checkpoint of torch.distributed).
+// One interface to every file that holds tensors, of each format of file_format.h.
 // Opening reads and checks only the directory of the tensors; the data are streamed in one pass and
-// are never in memory as a whole. An Error is thrown if a file is written to meanwhile. A new format
-// of files is recognised in tensor_file.cpp (open_by_contents).
+// are never in memory as a whole. An Error is thrown if a file is written to meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -118,9 +116,6 @@ struct OpenOptions {
 inline constexpr std::string_view counted_run_name = "binade.run/";
 /// Returns whether the file begins with counted_run_name. Throws Error if it cannot be read.
 bool is_counted_run(const std::string& path);
-
-/// The formats of single files, for the help of commands; torch's are called .pt, .pth, .bin or .ckpt.
-inline constexpr std::string_view single_file_formats = ".safetensors, .npy, .npz or torch's";
 
 /// Opens a file, a folder of torch.distributed.checkpoint, or arrays in memory that go by that name
 /// (array_file.h). Its contents decide what kind of file it is; its name only chooses the message

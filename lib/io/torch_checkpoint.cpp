@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/io/file_format.h"
 #include "lib/io/sharded_model.h"
 #include "lib/io/torch_file.h"
 #include "lib/io/torch_pickle.h"
@@ -284,10 +285,13 @@ class CheckpointReader {
   std::vector<Record> used_;
 };
 
-}  // namespace
-
-std::unique_ptr<TensorFile> open_torch_checkpoint(const std::string& path,
-                                                  std::shared_ptr<const InputFile> metadata) {
+/// Opens the checkpoint; each tensor is put together from its chunks, and entries of bytes (objects
+/// that are no tensors) are skipped. `path` is what messages call the checkpoint: its folder or its
+/// .metadata. Throws Error if it or a file of chunks is malformed, unless the chunks of each tensor
+/// hold each element exactly once, and if `path` is standard input, which has no files beside it.
+std::unique_ptr<TensorFile> open_checkpoint(const std::string& path,
+                                            std::shared_ptr<const InputFile> metadata,
+                                            const OpenOptions&) {
   if (is_standard_input(path)) {
     throw error_in(metadata->path(), "the .metadata of a checkpoint, whose files lie beside it",
                    "name its folder instead of piping it in");
@@ -297,5 +301,10 @@ std::unique_ptr<TensorFile> open_torch_checkpoint(const std::string& path,
   return std::make_unique<StridedFile>(path, std::move(metadata), std::move(reader.tensors),
                                        std::move(reader.blocks));
 }
+
+}  // namespace
+
+extern const FileFormat torch_checkpoint_format{"a folder of torch.distributed.checkpoint", "", "",
+                                                starts_as_torch_checkpoint, open_checkpoint};
 
 }  // namespace binade

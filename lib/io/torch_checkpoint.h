@@ -8,12 +8,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
-#include <string>
 #include <string_view>
-
-#include "lib/io/tensor_file.h"
 
 namespace binade {
 
@@ -26,12 +22,5 @@ inline bool starts_as_torch_checkpoint(std::span<const std::byte> bytes) {
   const auto named = text.substr(0, 64).find("torch.distributed.checkpoint.metadata");
   return text.starts_with('\x80') && named != std::string_view::npos;
 }
-
-/// Opens the checkpoint; each tensor is put together from its chunks, and entries of bytes (objects
-/// that are no tensors) are skipped. `path` is what messages call the checkpoint: its folder or its
-/// .metadata. Throws Error if it or a file of chunks is malformed, unless the chunks of each tensor
-/// hold each element exactly once, and if `path` is standard input, which has no files beside it.
-std::unique_ptr<TensorFile> open_torch_checkpoint(const std::string& path,
-                                                  std::shared_ptr<const InputFile> metadata);
 
 }  // namespace binade

@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "lib/io/file_format.h"
 #include "lib/io/torch_pickle.h"
 #include "lib/io/zip.h"
 #include "lib/text/error.h"
@@ -207,5 +208,11 @@ std::unique_ptr<TensorFile> open_torch_file(std::shared_ptr<const InputFile> fil
   const std::string path = file->path();
   return std::make_unique<StridedFile>(path, std::move(file), std::move(infos), std::move(blocks));
 }
+
+extern const FileFormat torch_file_format{
+    "torch.save's .pt", "torch.save's", "torch's", starts_as_torch,
+    [](const std::string&, std::shared_ptr<const InputFile> file, const OpenOptions&) {
+      return open_torch_file(std::move(file));
+    }};
 
 }  // namespace binade

@@ -15,6 +15,7 @@
 
 #include "lib/device/chosen_device.h"
 #include "lib/io/array_file.h"
+#include "lib/io/file_format.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/keywords.h"
@@ -25,6 +26,7 @@
 #include "lib/report/named_tensors.h"
 #include "lib/report/write_report.h"
 #include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 #include "lib/text/percent.h"
 
 namespace binade::python {
@@ -228,15 +230,24 @@ nb::object table_of_report(const std::string& json) {
   return nb::make_tuple(columns, rows);
 }
 
-constexpr const char* report_docstring =
-    R"(Reports what becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
+std::string report_docstring() {
+  return R"(Reports what becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
 
-    source: a dict {name: array} or {name: RangeSummary}; a list of (name, array), such as list(model.named_parameters()); one
-        array; or a path, a glob or a list of them (.safetensors, .npy, .npz, torch.save's .pt, the index of a sharded model, a
-        folder of torch.distributed.checkpoint, a watched run's .binade). Arrays have any shape and floating dtype; arrays of
-        integers, truth values and complex numbers are named in the report and skipped, None is passed over. The name of a
-        tensor tells its role: "fc1.weight.grad" is a gradient, and only gradients set the loss scale (binade report --help).
-    headroom: how many binades a loss scale leaves free below overflow, 0 to 100.
+)" +
+         wrapped(
+             "    source: a dict {name: array} or {name: RangeSummary}; a list of (name, array), "
+             "such as "
+             "list(model.named_parameters()); one array; or a path, a glob or a list of them (" +
+                 files_of_tensors() +
+                 ", a watched run's .binade). Arrays have any shape and floating dtype; arrays of "
+                 "integers, truth "
+                 "values and complex numbers are named in the report and skipped, None is passed "
+                 "over. The name of a "
+                 "tensor tells its role: \"fc1.weight.grad\" is a gradient, and only gradients set "
+                 "the loss scale "
+                 "(binade report --help).",
+             8, 127) +
+         R"(    headroom: how many binades a loss scale leaves free below overflow, 0 to 100.
     target_loss: the largest share of a tensor's L2 norm that may become zero, from 0 to below 1.
     target_sqnr, target_weight_sqnr: the smallest signal-to-quantization-noise ratio, in dB from 0 to 300, that the narrowest
         format of a role must keep: in activations, gradients and updates, and in weights, states and the rest.
@@ -258,6 +269,7 @@ constexpr const char* report_docstring =
     >>> r.loss_scale["recommended_log2"]
     24
 )";
+}
 
 }  // namespace
 
@@ -297,7 +309,7 @@ void add_report(nb::module_& m) {
   m.def("report", &report_on, "source"_a, nb::kw_only(), "headroom"_a = 1, "target_loss"_a = 1e-3,
         "target_sqnr"_a = 20.0, "target_weight_sqnr"_a = 30.0, "prefer"_a = "margin",
         "formats"_a = nb::none(), "sqnr_scale"_a = 0, "dtype"_a = "", "role"_a = nb::none(),
-        "tensors"_a = 20, "device"_a = false, "emulated"_a = "", report_docstring);
+        "tensors"_a = 20, "device"_a = false, "emulated"_a = "", report_docstring().c_str());
   m.def(
       "loss_scale", &loss_scale, "source"_a, nb::kw_only(), "format"_a = "binary16",
       "headroom"_a = 1, "target_loss"_a = 1e-3, "prefer"_a = "margin", "dtype"_a = "",

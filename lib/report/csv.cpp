@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of columns: for each a name, a kind, and where its value is in a tensor's JSON. A new
-// figure of a format begins in format_report.h.
+// The table of columns: for each a name, a kind, and where its value is in a tensor's JSON. Those of
+// a format follow from figure_table.h.
 #include "lib/report/csv.h"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/report/figure_table.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -33,21 +34,26 @@ std::vector<SourcedColumn> columns_of_format(const std::string& f, const Json& s
     keys.insert(keys.begin(), {"formats", f});
     out.push_back({{f + "_" + name, kind}, std::move(keys)});
   };
-  const auto add_share = [&](const std::string& name) {
-    add(name + "_count", integer, {name, "count"});
-    add(name + "_share_of_values", number, {name, "of_values"});
-    add(name + "_share_of_nonzero", number, {name, "of_nonzero"});
-  };
-  for (const char* fate : {"to_zero", "subnormal", "overflow"}) add_share(fate);
-  add("lost_l1_share", number, {"lost_l1"});
-  add("lost_l2_share", number, {"lost_l2"});
-  add("clipped_l1_share", number, {"clipped_l1"});
-  for (const Json& scale : scales) {
-    const std::string key = scale.dump();
-    add(key == "0" ? "sqnr_db" : "sqnr_at_scale_log2_" + key + "_db", number, {"sqnr_db", key});
+  for (const FigureRow& row : figure_rows()) {
+    if (!row.in_csv || !has_figure(row, f)) continue;
+    const std::string key = row.key;
+    switch (row.kind) {
+      case FigureKind::count:
+        add(key + "_count", integer, {key, "count"});
+        add(key + "_share_of_values", number, {key, "of_values"});
+        add(key + "_share_of_nonzero", number, {key, "of_nonzero"});
+        break;
+      case FigureKind::part: add(key + "_share", number, {key}); break;
+      case FigureKind::binades: add(key + "_binades", integer, {key}); break;
+      case FigureKind::decibels:
+        for (const Json& scale : scales) {
+          const std::string at = scale.dump(), stem = key.substr(0, key.size() - 3);
+          add(at == "0" ? key : stem + "_at_scale_log2_" + at + "_db", number, {key, at});
+        }
+        break;
+      case FigureKind::sum: break;
+    }
   }
-  add("headroom_binades", integer, {"headroom"});
-  if (f == "binary16") add_share("band_27_24");
   return out;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a report says about any set of values, be it of a tensor, of a whole report or of a step of
-// a training: what the values become in each format, and which loss scale keeps them in range. A new
-// figure of a format is a member of FormatReport, which tensor_report.cpp computes; json.cpp, csv.cpp,
-// text.cpp and the page (page_data.cpp, page/table_columns.js) show it.
+// a training: what the values become in each format, and which loss scale keeps them in range.
+// figure_table.h has the figures of a format that reports tell.
 #pragma once
 
 #include <array>

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/report/figure_table.h"
 #include "lib/report/time_json.h"
 #include "lib/text/json_text.h"
 #include "lib/version.h"
@@ -74,30 +75,36 @@ Json binades_json(const RangeSummary& summary) {
   return out;
 }
 
-Json format_json(const FormatReport& f, const RangeSummary& summary, const ReportOptions& options) {
-  Json out = object_with_room(11);
-  out["to_zero"] = share_json(f.to_zero);
-  out["subnormal"] = share_json(f.subnormal);
-  out["overflow"] = share_json(f.overflow);
-  out["lost_l1"] = f.lost ? Json(f.lost->l1) : Json(nullptr);
-  out["lost_l2"] = f.lost ? Json(f.lost->l2) : Json(nullptr);
-  out["clipped_l1"] = f.lost ? Json(f.lost->clipped_l1) : Json(nullptr);
-  Json sqnr = Json::object();
-  Json errors = Json::object();
-  const Format format = *find_format(f.name);
-  for (std::size_t i = 0; i < options.scales_log2.size(); ++i) {
-    const int scale = options.scales_log2[i];
-    const auto column = std::ranges::find(summary.columns, ErrorColumn{format, scale});
-    const std::string key = std::to_string(scale);
-    sqnr[key] = maybe(f.sqnr_db[i]);
-    errors[key] = exact_json(
-        total_squared_error(summary, static_cast<std::size_t>(column - summary.columns.begin())));
+/// Returns an object with a member for each scale, by its exponent of two.
+template <class Values, class ToJson>
+Json by_scale(const Values& values, const ReportOptions& options, const ToJson& to_json) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    out[std::to_string(options.scales_log2[i])] = to_json(values[i]);
   }
-  out["sqnr_db"] = std::move(sqnr);
-  out["squared_error"] = std::move(errors);
-  out["headroom"] = maybe(f.headroom);
-  if (f.band_27_24) out["band_27_24"] = share_json(*f.band_27_24);
-  if (f.rne_zero) out["rne_zero"] = share_json(*f.rne_zero);
+  return out;
+}
+
+/// Writes figures of each kind.
+struct FigureJson {
+  const ReportOptions& options;
+  Json operator()(const Share& share) const { return share_json(share); }
+  Json operator()(const std::optional<double>& part) const { return maybe(part); }
+  Json operator()(const std::optional<int>& binades) const { return maybe(binades); }
+  Json operator()(const std::vector<std::optional<double>>& ratios) const {
+    return by_scale(ratios, options, maybe<double>);
+  }
+  Json operator()(const std::vector<ExactSum>& sums) const {
+    return by_scale(sums, options, exact_json);
+  }
+};
+
+Json format_json(const FormatReport& f, const RangeSummary& summary, const ReportOptions& options) {
+  Json out = object_with_room(figure_rows().size());
+  for (const FigureRow& row : figure_rows()) {
+    if (!has_figure(row, f.name)) continue;
+    out[row.key] = std::visit(FigureJson{options}, row.value({f, summary, options}));
+  }
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "lib/report/figure_table.h"
 #include "lib/report/histogram_text.h"
 #include "lib/report/time_text.h"
 #include "lib/text/error.h"
@@ -73,39 +74,24 @@ std::string head(const Report& report, const Paint& paint) {
                            magnitude(value_of(s.smallest)), magnitude(value_of(s.largest)));
 }
 
-using Cell = std::string (*)(const FormatReport&, std::size_t);
-
-/// A row of the format table: its label, and the text in the column of a format. Cells are given the number of scale 1 among
-/// the options' scales.
-struct FormatRow {
-  const char* label;
-  Cell cell;
+/// The text of figures of each kind in the column of a format.
+struct FigureCell {
+  const FigureInput& input;
+  std::string operator()(const Share& share) const { return percent(share.of_nonzero); }
+  std::string operator()(const std::optional<double>& part) const {
+    return part ? percent(*part) : "-";
+  }
+  std::string operator()(const std::optional<int>& binades) const {
+    return binades ? fmt::format("2^{}", *binades) : "-";
+  }
+  std::string operator()(const std::vector<std::optional<double>>& ratios) const {
+    const std::vector<int>& scales = input.options.scales_log2;
+    const auto at_one = static_cast<std::size_t>(std::ranges::find(scales, 0) - scales.begin());
+    if (!input.report.lost || at_one >= ratios.size()) return "-";
+    return ratios[at_one] ? fmt::format("{:.1f} dB", *ratios[at_one]) : "exact";
+  }
+  std::string operator()(const std::vector<ExactSum>&) const { return "-"; }
 };
-
-constexpr auto format_rows = std::to_array<FormatRow>({
-    {"to zero    of non-zero values",
-     [](const FormatReport& f, std::size_t) { return percent(f.to_zero.of_nonzero); }},
-    {"subnormal  of non-zero values",
-     [](const FormatReport& f, std::size_t) { return percent(f.subnormal.of_nonzero); }},
-    {"overflow   of non-zero values",
-     [](const FormatReport& f, std::size_t) { return percent(f.overflow.of_nonzero); }},
-    {"lost l1    of sum |x|",
-     [](const FormatReport& f, std::size_t) { return f.lost ? percent(f.lost->l1) : "-"; }},
-    {"lost l2    of sqrt(sum x²)",
-     [](const FormatReport& f, std::size_t) { return f.lost ? percent(f.lost->l2) : "-"; }},
-    {"clipped l1 of sum |x|",
-     [](const FormatReport& f, std::size_t) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
-    {"SQNR       overflow saturated",
-     [](const FormatReport& f, std::size_t at_one) {
-       return !f.lost || at_one >= f.sqnr_db.size() ? std::string("-")
-              : !f.sqnr_db[at_one]                  ? std::string("exact")
-                                                    : fmt::format("{:.1f} dB", *f.sqnr_db[at_one]);
-     }},
-    {"headroom to overflow",
-     [](const FormatReport& f, std::size_t) {
-       return f.headroom ? fmt::format("2^{}", *f.headroom) : std::string("-");
-     }},
-});
 
 /// What the table of formats is about: all tensors; where there are several roles, whose norms have no unit in common, the
 /// gradients, or else the first role.
@@ -124,15 +110,17 @@ TableSubject table_subject(const Report& report) {
 
 std::string format_table(const Report& report, const Paint& paint) {
   const TableSubject subject = table_subject(report);
-  const std::vector<int>& scales = report.options.scales_log2;
-  const auto at_one = static_cast<std::size_t>(std::ranges::find(scales, 0) - scales.begin());
   std::string out = "\n" + paint(bold, left_aligned(subject.title, 34));
   for (const FormatReport& f : subject.of.formats) out += fmt::format("{:>12}", f.name);
   out += "\n";
-  for (const FormatRow& row : format_rows) {
-    out += fmt::format("  {}", left_aligned(row.label, 32));
-    for (const FormatReport& f : subject.of.formats)
-      out += fmt::format("{:>12}", row.cell(f, at_one));
+  for (const FigureRow& row : figure_rows()) {
+    if (row.title == nullptr) continue;
+    const std::string of = row.of == nullptr ? "" : std::string(" ") + row.of;
+    out += "  " + left_aligned(left_aligned(row.title, 10) + of, 32);
+    for (const FormatReport& f : subject.of.formats) {
+      const FigureInput input{f, subject.of.summary, report.options};
+      out += fmt::format("{:>12}", std::visit(FigureCell{input}, row.value(input)));
+    }
     out += "\n";
   }
   for (const FormatReport& f : subject.of.formats) {

@@ -14,12 +14,12 @@
 namespace binade {
 
 SweepJob train_job(const std::string& data_folder) {
-  const auto sets = std::make_shared<std::map<WorkloadData, DataSet>>();
+  const auto sets = std::make_shared<std::map<const DataSource*, DataSet>>();
   const auto data_of = [sets, data_folder](const std::string& workload) -> const DataSet& {
-    const WorkloadData which = workload_row(workload).data;
+    const DataSource* which = workload_row(workload).data;
     auto known = sets->find(which);
     if (known == sets->end()) {
-      known = sets->emplace(which, read_data_set(which, data_folder)).first;
+      known = sets->emplace(which, which->read(data_folder)).first;
     }
     return known->second;
   };
@@ -30,7 +30,7 @@ SweepJob train_job(const std::string& data_folder) {
   };
   job.data = [sets] {
     std::map<std::string, std::uint64_t> digests;
-    for (const auto& [which, set] : *sets) digests.emplace(name_of(which), digest_of(set));
+    for (const auto& [which, set] : *sets) digests.emplace(which->name, digest_of(set));
     return digests;
   };
   job.run = [data_of](const nlohmann::json& settings,

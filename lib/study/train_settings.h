@@ -14,7 +14,7 @@
 namespace binade {
 
 /// Settings of a training. Its JSON has these keys, all optional but `workload`, with the table or the values in
-/// parentheses: workload (workload_rows); level (O0 … O3, native, half); format (training_formats); arch ("sm_90");
+/// parentheses: workload (workload_rows()); level (O0 … O3, native, half); format (training_formats); arch ("sm_90");
 /// accumulator (f32, f16, reference); promote_every; attention (attentions); autoswitch; autoswitch_underflow;
 /// autoswitch_mse; fprop, dgrad, wgrad (instructions by name); scaler (step_scaler_names) and its parameters
 /// (scaler_parameters); skip_overflow; loss_shift; optimizer (optimizers()); lr; momentum; weight_decay;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -18,6 +19,7 @@
 #include "lib/study/digits.h"
 #include "lib/study/fashion_mnist.h"
 #include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
@@ -154,59 +156,66 @@ void add_images(Fnv1a& hash, const Images& images) {
   add_numbers(hash, images.labels);
 }
 
-/// Returns whether the network takes an image as one row of pixels.
-bool takes_flat_images(WorkloadNetwork network) {
-  switch (network) {
-    case WorkloadNetwork::mlp:
-    case WorkloadNetwork::tanh_mlp: return true;
-    case WorkloadNetwork::cnn:
-    case WorkloadNetwork::transformer: break;
-  }
-  return false;
+std::string nothing() { return ""; }
+
+constexpr DataSource digits_data{
+    "digits", [](const std::string& data_folder) { return of_images(digits(data_folder)); },
+    nothing};
+constexpr DataSource fashion_data{
+    "fashion_mnist", [](const std::string&) { return of_images(fashion_mnist()); },
+    [] {
+      return std::string(has_fashion_mnist()
+                             ? ""
+                             : "Fashion-MNIST is not here (apt-get install dataset-fashion-mnist)");
+    }};
+constexpr DataSource licence_data{
+    "licence_text", [](const std::string&) { return of_text(long_enough(licence_text())); },
+    [] { return std::string(has_licence_text() ? "" : "there are no licence texts here"); }};
+
+/// Returns the makers of a network that a template of a type, of a seed and of a vocabulary gives.
+template <class Make>
+constexpr NetworkMaker maker_of(Make, bool takes_flat_images = false) {
+  return {[](std::uint64_t seed, std::size_t vocabulary) {
+            return Make{}.template operator()<float>(seed, vocabulary);
+          },
+          [](std::uint64_t seed, std::size_t vocabulary) {
+            return Make{}.template operator()<double>(seed, vocabulary);
+          },
+          takes_flat_images};
 }
 
-/// Returns the function that makes the network; only one for text needs the size of its vocabulary.
-template <std::floating_point T>
-std::function<Model<T>(std::uint64_t)> maker_of(WorkloadNetwork network, std::size_t vocabulary) {
-  switch (network) {
-    case WorkloadNetwork::mlp:
-      return [](std::uint64_t seed) { return make_mlp<T>(MlpShape{}, seed); };
-    case WorkloadNetwork::tanh_mlp:
-      return [](std::uint64_t seed) {
-        return make_mlp<T>(
-            {.widths = {64, 64, 64, 64, 64, 64, 64, 64, 10}, .activation = Activation::tanh}, seed);
-      };
-    case WorkloadNetwork::cnn:
-      return [](std::uint64_t seed) { return make_cnn<T>({.channels = {8, 16}}, seed); };
-    case WorkloadNetwork::transformer:
-      return [vocabulary](std::uint64_t seed) {
-        return make_transformer<T>(
-            {.vocabulary = vocabulary, .length = text_length, .width = 32, .heads = 2, .layers = 2},
-            seed);
-      };
-  }
-  return {};
-}
+constexpr auto all_workloads = std::to_array<WorkloadRow>({
+    {"digits_mlp", &digits_data,
+     maker_of(
+         []<class T>(std::uint64_t seed, std::size_t) { return make_mlp<T>(MlpShape{}, seed); },
+         true),
+     128, "sgd", 0.1, "MLP 64-128-128-10, ReLU, on the digits"},
+    {"digits_tanh8", &digits_data,
+     maker_of(
+         []<class T>(std::uint64_t seed, std::size_t) {
+           return make_mlp<T>(
+               {.widths = {64, 64, 64, 64, 64, 64, 64, 64, 10}, .activation = Activation::tanh},
+               seed);
+         },
+         true),
+     128, "sgd", 0.05, "MLP of eight layers of 64, tanh, on the digits"},
+    {"fashion_cnn", &fashion_data, maker_of([]<class T>(std::uint64_t seed, std::size_t) {
+       return make_cnn<T>({.channels = {8, 16}}, seed);
+     }),
+     64, "sgd", 0.05, "two convolutions (8, 16 channels) and batch norms, on Fashion-MNIST", false,
+     true},
+    {"char_transformer", &licence_data,
+     maker_of([]<class T>(std::uint64_t seed, std::size_t vocabulary) {
+       return make_transformer<T>(
+           {.vocabulary = vocabulary, .length = text_length, .width = 32, .heads = 2, .layers = 2},
+           seed);
+     }),
+     16, "adamw", 0.003, "two blocks of width 32, 32 characters, on the system's licences", true},
+});
 
 }  // namespace
 
-std::string_view name_of(WorkloadData data) {
-  switch (data) {
-    case WorkloadData::digits: return "digits";
-    case WorkloadData::fashion_mnist: return "fashion_mnist";
-    case WorkloadData::licence_text: return "licence_text";
-  }
-  return "";
-}
-
-DataSet read_data_set(WorkloadData data, const std::string& data_folder) {
-  switch (data) {
-    case WorkloadData::digits: return of_images(digits(data_folder));
-    case WorkloadData::fashion_mnist: return of_images(fashion_mnist());
-    case WorkloadData::licence_text: return of_text(long_enough(licence_text()));
-  }
-  return {};
-}
+std::span<const WorkloadRow> workload_rows() { return all_workloads; }
 
 std::uint64_t digest_of(const DataSet& data) {
   Fnv1a hash;
@@ -232,27 +241,13 @@ void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_row
                           printable(name), epoch_rows));
 }
 
-std::string missing_data(std::string_view name) {
-  switch (workload_row(name).data) {
-    case WorkloadData::digits: break;
-    case WorkloadData::fashion_mnist:
-      return has_fashion_mnist()
-                 ? ""
-                 : "Fashion-MNIST is not here (apt-get install dataset-fashion-mnist)";
-    case WorkloadData::licence_text:
-      return has_licence_text() ? "" : "there are no licence texts here";
-  }
-  return "";
-}
+std::string missing_data(std::string_view name) { return workload_row(name).data->missing(); }
 
 const WorkloadRow& workload_row(std::string_view name) {
-  const auto* row = std::ranges::find(workload_rows, name, &WorkloadRow::name);
-  if (row != workload_rows.end()) return *row;
-  std::string known;
-  for (const WorkloadRow& r : workload_rows) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", r.name);
-  }
-  throw Error(fmt::format("workload {}: there is none; choose of {}", printable(name), known));
+  const auto row = std::ranges::find(all_workloads, name, &WorkloadRow::name);
+  if (row != all_workloads.end()) return *row;
+  throw Error(fmt::format("workload {}: there is none; choose of {}", printable(name),
+                          listed(names_of(all_workloads))));
 }
 
 template <std::floating_point T>
@@ -262,17 +257,21 @@ Workload<T> workload(std::string_view name, const DataSet& data, std::size_t bat
   check_batch(row.name, batch, epoch_rows(data));
   Workload<T> out;
   if (data.images) {
-    give_images(out, data.images, batch, takes_flat_images(row.network));
+    give_images(out, data.images, batch, row.network.takes_flat_images);
   } else {
     give_texts(out, data.text, batch);
   }
-  out.make = maker_of<T>(row.network, data.text ? data.text->vocabulary.size() : 0);
+  out.make = [network = row.network,
+              vocabulary = data.text ? data.text->vocabulary.size() : 0](std::uint64_t seed) {
+    if constexpr (std::same_as<T, float>) return network.in_float(seed, vocabulary);
+    if constexpr (std::same_as<T, double>) return network.in_double(seed, vocabulary);
+  };
   return out;
 }
 
 template <std::floating_point T>
 Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch) {
-  return workload<T>(name, read_data_set(workload_row(name).data, data_folder), batch);
+  return workload<T>(name, workload_row(name).data->read(data_folder), batch);
 }
 
 template Workload<float> workload(std::string_view, const DataSet&, std::size_t);

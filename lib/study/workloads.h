@@ -3,10 +3,10 @@
 // The workloads that experiments and sweeps train, by name: networks on real data.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,13 +16,32 @@
 
 namespace binade {
 
-enum class WorkloadData : std::uint8_t { digits, fashion_mnist, licence_text };
-enum class WorkloadNetwork : std::uint8_t { mlp, tanh_mlp, cnn, transformer };
+/// A data set in memory, which any number of workloads may share: images or a text.
+struct DataSet {
+  std::shared_ptr<const ImageSplit> images;
+  std::shared_ptr<const Text> text;
+};
+
+/// A data set as it can be had.
+struct DataSource {
+  std::string_view name;
+  /// Throws Error if the data are missing, damaged or too few.
+  DataSet (*read)(const std::string& data_folder);
+  /// What this machine lacks of the data; empty if none are missing. Committed data are taken to be there.
+  std::string (*missing)();
+};
+
+/// Functions that make a network from a seed; `vocabulary` is the size of a text's, 0 for images.
+struct NetworkMaker {
+  Model<float> (*in_float)(std::uint64_t seed, std::size_t vocabulary);
+  Model<double> (*in_double)(std::uint64_t seed, std::size_t vocabulary);
+  bool takes_flat_images = false;  ///< an image as one row of pixels
+};
 
 struct WorkloadRow {
   std::string_view name;
-  WorkloadData data;
-  WorkloadNetwork network;
+  const DataSource* data;
+  NetworkMaker network;
   std::size_t batch;           ///< samples per step: images, or texts
   std::string_view optimizer;  ///< a name in optimizers(); its momentum, if it has one, is 0.9
   double lr;                   ///< a learning rate with which it trains well in binary32
@@ -30,35 +49,15 @@ struct WorkloadRow {
   bool attends = false;      ///< it has attention
   bool batch_norms = false;  ///< it has batch norms
 };
-inline constexpr auto workload_rows = std::to_array<WorkloadRow>({
-    {"digits_mlp", WorkloadData::digits, WorkloadNetwork::mlp, 128, "sgd", 0.1,
-     "MLP 64-128-128-10, ReLU, on the digits"},
-    {"digits_tanh8", WorkloadData::digits, WorkloadNetwork::tanh_mlp, 128, "sgd", 0.05,
-     "MLP of eight layers of 64, tanh, on the digits"},
-    {"fashion_cnn", WorkloadData::fashion_mnist, WorkloadNetwork::cnn, 64, "sgd", 0.05,
-     "two convolutions (8, 16 channels) and batch norms, on Fashion-MNIST", false, true},
-    {"char_transformer", WorkloadData::licence_text, WorkloadNetwork::transformer, 16, "adamw",
-     0.003, "two blocks of width 32, 32 characters, on the system's licences", true},
-});
+
+/// The table.
+std::span<const WorkloadRow> workload_rows();
 
 /// Returns the row of a workload. Throws Error, which lists the names, for an unknown name.
 const WorkloadRow& workload_row(std::string_view name);
 
-/// Says which data the workload needs that this machine lacks; empty if none are missing. Committed data are taken to
-/// be there. Throws Error for an unknown name.
+/// Says which data the workload needs that this machine lacks; empty if none are missing. Throws Error for an unknown name.
 std::string missing_data(std::string_view name);
-
-/// A data set in memory, which any number of workloads may share: images or a text.
-struct DataSet {
-  std::shared_ptr<const ImageSplit> images;
-  std::shared_ptr<const Text> text;
-};
-
-/// Returns the name of a data set, as in `digits`.
-std::string_view name_of(WorkloadData data);
-
-/// Reads a data set. Throws Error if the data are missing, damaged or too few.
-DataSet read_data_set(WorkloadData data, const std::string& data_folder);
 
 /// Returns a hash of all that a training can read of the data: of their contents, whatever the files are called.
 std::uint64_t digest_of(const DataSet& data);
@@ -76,7 +75,7 @@ void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_row
 template <std::floating_point T>
 Workload<T> workload(std::string_view name, const DataSet& data, std::size_t batch = 0);
 
-/// The same with the data that are read from the folder; throws Error as read_data_set does, too.
+/// The same with the data that are read from the folder; throws Error as DataSource::read does, too.
 template <std::floating_point T>
 Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch = 0);
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Lists in files that no compiler reads are written from the program's tables:   write_tables.py PRINT_TABLES [--update]
-# PRINT_TABLES (print_tables.cpp) prints the names of every table. A list stands
+# PRINT_TABLES (print_tables.cpp) prints the names of every table, or its rows as objects. A list stands
 #
 #   in Markdown  between <!-- table NAME FORM --> and <!-- end -->
 #   in JSON      as "enum" behind "$comment": "table NAME"; what stands in NAME's place may add to the names: "table NAME, null"
+#                or as "required" and "properties" behind "$comment": "properties NAME", if the rows are objects with the members
+#                name, required and schema
 #
 # where FORM is one of FORMS. Without --update the script complains of each list that is not what its table says, which is the
 # test of the suite structure; ./dev tables brings all of them up to date.
@@ -22,19 +24,26 @@ NUMBERS = "no one two three four five six seven eight nine ten eleven twelve thi
           "eighteen nineteen twenty".split()
 
 
+def rows(objects):
+    """A table in Markdown, on lines of its own: the keys of the objects are the heads of its columns."""
+    lines = [list(objects[0]), ["---"] * len(objects[0]), *([cell.replace("|", "\\|") for cell in row.values()] for row in objects)]
+    return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines).replace("| --- ", "|---").replace("--- |", "---|")
+
+
 def and_last(words):
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 FORMS = {
-    "lines": lambda lines: "\n" + "\n".join(lines) + "\n",
     "names": ", ".join,
     "and": and_last,
     "code": lambda names: ", ".join(f"`{name}`" for name in names),
     "grouped": lambda names: f"{int(names[0]):,}".replace(",", " "),
+    "rows": rows,
     "number": lambda names: NUMBERS[len(names)] if len(names) < len(NUMBERS) else str(len(names)),
 }
 MARKDOWN = re.compile(r"(<!-- table (\w+) (\w+) -->)(.*?)(<!-- end -->)", re.DOTALL)
+PROPERTIES = re.compile(r'(\n *)  ("\$comment": "properties (\w+)")(.*?)(?=\1\})', re.DOTALL)
 JSON = re.compile(r'("\$comment": "table (\w+)(, null)?", "enum": )(\[[^\]]*\])')
 
 
@@ -45,20 +54,32 @@ def written(path, text, tables):
     def table(name):
         if name not in tables:
             complaints.append(f"{path}: there is no table {name}; print_tables.cpp prints {', '.join(tables)}")
-        return tables.get(name, ["?"])
+        return tables.get(name)
 
     def markdown(match):
         head, name, form, _, end = match.groups()
         if form not in FORMS:
             complaints.append(f"{path}: there is no form {form}; choose of {', '.join(FORMS)}")
             return match.group(0)
-        return head + FORMS[form](table(name)) + end
+        found = table(name)
+        return head + FORMS[form](found) + end if found else match.group(0)
 
     def enum(match):
         head, name, null, _ = match.groups()
-        return head + json.dumps(table(name) + ([None] if null else []))
+        found = table(name)
+        return head + json.dumps(found + ([None] if null else [])) if found else match.group(0)
 
-    text = MARKDOWN.sub(markdown, text) if path.endswith(".md") else JSON.sub(enum, text)
+    def properties(match):
+        end, head, name, _ = match.groups()
+        found = table(name)
+        if not found:
+            return match.group(0)
+        line = end + "  "
+        required = json.dumps([row["name"] for row in found if row["required"]])
+        members = ",".join(f'{line}  "{row["name"]}": {json.dumps(row["schema"], ensure_ascii=False)}' for row in found)
+        return f'{line}{head},{line}"required": {required},{line}"properties": {{{members}{line}}}'
+
+    text = MARKDOWN.sub(markdown, text) if path.endswith(".md") else PROPERTIES.sub(properties, JSON.sub(enum, text))
     return text, complaints
 
 
@@ -71,7 +92,7 @@ def main():
             continue
         text = text_of(path) or ""
         right, wrong = written(path, text, tables)
-        lists += len(MARKDOWN.findall(text)) + len(JSON.findall(text))
+        lists += sum(len(pattern.findall(text)) for pattern in (MARKDOWN, JSON, PROPERTIES))
         complaints += wrong
         if right != text:
             if update:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The columns of the table of tensors: their heads, what they sort by, what they show. Columns that are `live` follow the
-// loss scale, the format and the denominator. A new figure of a format begins in lib/report/format_report.h.
+// loss scale, the format and the denominator.
 
 // A column sorts by value(tensor, live), null if there is none, and shows words(value, tensor, live), or the value
 // itself. `live` is what live_of() returns for the tensor in the current view.

@@ -4,8 +4,11 @@
 // promised bytes, never with a crash, another exception or unbounded memory.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 
+#include "lib/io/file_format.h"
 #include "tests/lib/io/pickles.h"
 
 namespace binade::hostile_test {
@@ -20,7 +23,7 @@ struct GoodFile {
   std::string bytes;
 };
 
-/// Good files of every kind that is a single file. A name begins with that of the reader: npz is open_npz.
+/// Good files of every format that is a single file.
 std::vector<GoodFile> good_files() {
   const std::string array = npy(dict(">f4", "(2, 3)", true), "abcdefghijklmnopqrstuvwx");
   const std::string bytes = npy(dict("|u1", "(3,)"), "xyz", 2);
@@ -60,6 +63,22 @@ TEST_CASE("the good files are good, and their contents decide what they are, not
       CAPTURE(name);
       CHECK(error_of_reading(folder.write(name, good.bytes)) == "");
     }
+  }
+}
+
+TEST_CASE("each format of single files has a good file, and no file begins as two formats do") {
+  std::set<const FileFormat*> seen;
+  for (const GoodFile& good : good_files()) {
+    CAPTURE(good.name);
+    const auto all = std::as_bytes(std::span(good.bytes));
+    const auto begins = [first = all.first(std::min<std::size_t>(all.size(), 4096))](
+                            const FileFormat* format) { return format->begins(first); };
+    CHECK(std::ranges::count_if(file_formats(), begins) == 1);
+    seen.insert(*std::ranges::find_if(file_formats(), begins));
+  }
+  for (const FileFormat* format : file_formats()) {
+    CAPTURE(format->files);
+    CHECK(seen.contains(format) == !format->single.empty());
   }
 }
 
