@@ -2,13 +2,16 @@
 //
 // Prints the names in the program's tables as one JSON object: name of the table, list of its names in its order. What
 // structure/write_tables.py puts into files comes from here, and what tests in Python loop over.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
+#include "emulate/architectures.h"
 #include "emulate/attributes.h"
 #include "emulate/codec.h"
+#include "emulate/fast/kernels.h"
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"
 #include "lib/study/workloads.h"
@@ -47,6 +50,12 @@ int main() {
   using namespace binade;
   print("formats", formats);
   print("roundings", roundings);
+  print("levels", levels);
+  std::array<TextRow, architectures.size()> targets;
+  std::ranges::transform(architectures, targets.begin(), [](const Architecture& on) {
+    return TextRow{"sm_" + std::to_string(on.sm)};
+  });
+  print("architectures", targets);
   const auto changes = [](const LossScalePolicy& x) { return x.growth_rule != GrowthRule::never; };
   const auto is_other = [&](const LossScalePolicy& x) { return changes(x) && x.name != "torch"; };
   print("loss_scalers", loss_scale_policies());
