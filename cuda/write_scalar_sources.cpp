@@ -46,7 +46,11 @@ std::string identifier(std::string name) {
 std::string guard(const ScalarInstruction& x) {
   const std::string least = "__CUDA_ARCH__ >= " + std::to_string(10 * x.target.sm);
   if (x.target.suffix == 'a') {
-    return "defined(__CUDA_ARCH_SPECIFIC__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)";
+    std::string any;
+    for (const int sm : arch_specific) {
+      any += (any.empty() ? "" : " || ") + ("__CUDA_ARCH__ == " + std::to_string(10 * sm));
+    }
+    return "defined(__CUDA_ARCH_SPECIFIC__) && (" + any + ")";
   }
   return x.target.suffix == 'f' ? "defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && " + least : least;
 }

@@ -52,9 +52,12 @@ constexpr Exact with_top_at(Exact x, int top) {
 /// Returns a zero with a sign.
 constexpr Exact zero_of(bool negative) { return {.kind = Kind::zero, .negative = negative}; }
 
-/// Returns whether a zero sum of operands with opposite signs is -0 (6.3).
+/// Returns whether a zero sum of operands with opposite signs is -0 (6.3): toward negative alone, in
+/// which negative numbers go up, and positive ones do not.
 constexpr bool zero_sum_is_negative(Rounding rounding) {
-  return rounding == Rounding::toward_negative;
+  constexpr RoundingRule::BySign never{Up::never, Up::never},
+      always{Up::above_zero, Up::above_zero};
+  return rule_of(rounding) == RoundingRule{never, always};
 }
 
 /// Returns the sum of two non-zero finite numbers of up to 106 significand bits. The larger

@@ -24,8 +24,7 @@ namespace binade {
 ///     to_odd             3       3       3      -3
 ///     stochastic         3: 1/4  3: 1/2  4: 1/2 -3: 1/4   (probability of the larger magnitude)
 ///
-/// What a direction does is written in project.h (rounds_up, overflows_to_max), and for arrays in fast/rounding.h and
-/// fast/quantize.h.
+/// What a direction does is written in rule_of.
 enum class Rounding : std::uint8_t {
   ties_to_even,     ///< PTX .rn; at precision 1 a tie takes the larger magnitude
   ties_to_away,     ///< PTX .rna
@@ -36,6 +35,47 @@ enum class Rounding : std::uint8_t {
   stochastic,       ///< PTX .rs; a magnitude whose discarded fraction of an ulp is f goes up with
                     ///< probability floor(f·2^n) / 2^n, n = Attributes::random_bits
 };
+
+/// How much must be cut off of a magnitude for its larger neighbour to be taken.
+enum class Up : std::uint8_t { never, above_half, from_half, above_zero, drawn };
+
+/// What a direction does to a positive and to a negative number, whose kept part is even or odd. All that is computed of a
+/// direction follows from it: roundings of single numbers and of arrays, what overflows give, and words.
+struct RoundingRule {
+  struct BySign {
+    Up even, odd;
+    friend constexpr bool operator==(const BySign&, const BySign&) = default;
+  };
+  BySign positive, negative;
+
+  constexpr const BySign& of(bool is_negative) const { return is_negative ? negative : positive; }
+  constexpr Up up(bool is_odd, bool is_negative) const {
+    return is_odd ? of(is_negative).odd : of(is_negative).even;
+  }
+  /// Returns whether the nearer of the two neighbours is taken.
+  constexpr bool is_to_nearest() const {
+    const auto at_half = [](Up up) { return up == Up::above_half || up == Up::from_half; };
+    return at_half(positive.even) && at_half(positive.odd) && at_half(negative.even) &&
+           at_half(negative.odd);
+  }
+  friend constexpr bool operator==(const RoundingRule&, const RoundingRule&) = default;
+};
+
+constexpr RoundingRule rule_of(Rounding rounding) {
+  const auto both = [](Up even, Up odd) { return RoundingRule{{even, odd}, {even, odd}}; };
+  switch (rounding) {
+    case Rounding::ties_to_even: return both(Up::above_half, Up::from_half);
+    case Rounding::ties_to_away: return both(Up::from_half, Up::from_half);
+    case Rounding::toward_zero: return both(Up::never, Up::never);
+    case Rounding::toward_positive:
+      return {{Up::above_zero, Up::above_zero}, {Up::never, Up::never}};
+    case Rounding::toward_negative:
+      return {{Up::never, Up::never}, {Up::above_zero, Up::above_zero}};
+    case Rounding::to_odd: return both(Up::above_zero, Up::never);
+    case Rounding::stochastic: return both(Up::drawn, Up::drawn);
+  }
+  return {};
+}
 
 /// What an infinity becomes (an infinite operand, a quotient by zero), and what an overflow becomes,
 /// unless its rounding gives the largest finite number: toward_zero and to_odd always do,

@@ -77,14 +77,12 @@ constexpr std::uint64_t discarded_fraction(const Cut& c, int drop, int n) {
 constexpr bool rounds_up(const Cut& c, int drop, bool odd, bool negative,
                          const Attributes& attributes, std::uint32_t random) {
   if (c.exact) return false;
-  switch (attributes.rounding) {
-    case Rounding::ties_to_even: return c.above_half || (c.exactly_half && odd);
-    case Rounding::ties_to_away: return c.above_half || c.exactly_half;
-    case Rounding::toward_zero: return false;
-    case Rounding::toward_positive: return !negative;
-    case Rounding::toward_negative: return negative;
-    case Rounding::to_odd: return !odd;
-    case Rounding::stochastic: {
+  switch (rule_of(attributes.rounding).up(odd, negative)) {
+    case Up::never: return false;
+    case Up::above_half: return c.above_half;
+    case Up::from_half: return c.above_half || c.exactly_half;
+    case Up::above_zero: return true;
+    case Up::drawn: {
       const int n = attributes.random_bits;
       const std::uint64_t one = std::uint64_t{1} << n;
       return discarded_fraction(c, drop, n) + (random & (one - 1)) >= one;
@@ -151,19 +149,11 @@ constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attri
   return out;
 }
 
-/// Returns whether an overflow gives the largest finite number (7.4): toward zero, and in the
-/// directed mode that points inward. To odd does so by our choice: it is the odd neighbour.
+/// Returns whether an overflow gives the largest finite number (7.4): where no number goes up from
+/// an odd one, which that number counts as in every format. So do toward zero, the directed mode
+/// that points inward, and to odd.
 constexpr bool overflows_to_max(Rounding rounding, bool negative) {
-  switch (rounding) {
-    case Rounding::toward_zero:
-    case Rounding::to_odd: return true;
-    case Rounding::toward_positive: return negative;
-    case Rounding::toward_negative: return !negative;
-    case Rounding::ties_to_even:
-    case Rounding::ties_to_away:
-    case Rounding::stochastic: break;
-  }
-  return false;
+  return rule_of(rounding).of(negative).odd == Up::never;
 }
 
 /// Returns whether a rounded number is beyond the largest finite number of the format.

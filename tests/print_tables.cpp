@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "emulate/architectures.h"
 #include "emulate/attributes.h"
 #include "emulate/codec.h"
+#include "emulate/fast/kernels.h"
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"
 #include "lib/cli/command.h"
@@ -95,7 +97,8 @@ int main() {
   using namespace binade;
   const auto changes = [](const LossScalePolicy& x) { return x.growth_rule != GrowthRule::never; };
   const auto is_other = [&](const LossScalePolicy& x) { return changes(x) && x.name != "torch"; };
-  Json figures, schemas, files;
+  Json figures, schemas, files, targets;
+  for (const Architecture& on : architectures) targets.push_back("sm_" + std::to_string(on.sm));
   for (const FigureRow& row : figure_rows()) {
     figures.push_back({{"row or column", row.title != nullptr ? row.title : row.key},
                        {"what it says", row.meaning}});
@@ -105,6 +108,8 @@ int main() {
   for (const FileFormat* format : file_formats()) files.push_back(std::string(format->files));
   const Json tables{{"formats", names(formats)},
                     {"roundings", names(roundings)},
+                    {"levels", names(levels)},
+                    {"architectures", targets},
                     {"loss_scalers", names(loss_scale_policies())},
                     {"changing_scalers", names(loss_scale_policies(), changes)},
                     {"other_scalers", names(loss_scale_policies(), is_other)},

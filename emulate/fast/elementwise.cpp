@@ -72,18 +72,11 @@ bool is_known(const Elementwise& how) {
   if (how.attributes.flush_operands) return false;
   const bool adds = how.operation == Operation::add || how.operation == Operation::subtract ||
                     how.operation == Operation::multiply_add;
-  switch (how.attributes.rounding) {
-    case Rounding::toward_negative: return !adds;  // x - x is -0 there
-    case Rounding::stochastic:
-      return selects(how.operation) ||
-             (how.to.precision <= 20 && (adds || how.operation == Operation::multiply));
-    case Rounding::ties_to_even:
-    case Rounding::ties_to_away:
-    case Rounding::toward_zero:
-    case Rounding::toward_positive:
-    case Rounding::to_odd: return true;
+  if (how.attributes.rounding == Rounding::stochastic) {
+    return selects(how.operation) ||
+           (how.to.precision <= 20 && (adds || how.operation == Operation::multiply));
   }
-  return false;
+  return !adds || !zero_sum_is_negative(how.attributes.rounding);
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ struct Door<level, entry, const ProductKernel*> {
 };
 
 template <auto entry, std::size_t... level>
-void open_doors(std::array<Kernels, level_names.size()>& tables, std::index_sequence<level...>) {
+void open_doors(std::array<Kernels, levels.size()>& tables, std::index_sequence<level...>) {
   const auto open = [&]<std::size_t at>() {
     if (own_kernels(static_cast<Level>(at)).*entry != nullptr) {
       tables[at].*entry = Door<static_cast<Level>(at), entry>::value;
@@ -139,10 +139,9 @@ void open_doors(std::array<Kernels, level_names.size()>& tables, std::index_sequ
 }
 
 template <std::size_t... name>
-std::array<Kernels, level_names.size()> doors(std::index_sequence<name...>) {
-  std::array<Kernels, level_names.size()> out;
-  (open_doors<std::get<name>(kernel_names).entry>(out,
-                                                  std::make_index_sequence<level_names.size()>{}),
+std::array<Kernels, levels.size()> doors(std::index_sequence<name...>) {
+  std::array<Kernels, levels.size()> out;
+  (open_doors<std::get<name>(kernel_names).entry>(out, std::make_index_sequence<levels.size()>{}),
    ...);
   return out;
 }
@@ -160,7 +159,7 @@ const Kernels& own_kernels(Level level) {
 }
 
 const Kernels& kernels(Level level) {
-  static const std::array<Kernels, level_names.size()> tables =
+  static const std::array<Kernels, levels.size()> tables =
       doors(std::make_index_sequence<std::tuple_size_v<decltype(kernel_names)>>{});
   return tables[static_cast<std::size_t>(level)];
 }

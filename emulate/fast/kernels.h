@@ -32,8 +32,23 @@ namespace binade {
 /// so that a compiler makes good vector code of them. `avx2` (with FMA) and `avx512` (F, BW, DQ, VL) need x86-64.
 enum class Level : std::uint8_t { reference, portable, avx2, avx512 };
 
-inline constexpr std::array<std::string_view, 4> level_names{"reference", "portable", "avx2",
-                                                             "avx512"};
+/// A row of the table of levels.
+struct NamedLevel {
+  std::string_view name;
+  Level level;
+};
+
+/// In ascending order: each level behind all whose instructions it contains.
+inline constexpr auto levels = std::to_array<NamedLevel>({
+    {"reference", Level::reference},
+    {"portable", Level::portable},
+    {"avx2", Level::avx2},
+    {"avx512", Level::avx512},
+});
+
+constexpr std::string_view level_name(Level level) {
+  return levels[static_cast<std::size_t>(level)].name;
+}
 
 /// From arrays of this many bytes of floats or doubles on, a kernel that does not write in place writes its results
 /// past the caches: they would not stay there, and a third of the memory traffic is saved.

@@ -63,19 +63,27 @@ constexpr std::uint32_t power_of_two_bits(int e) {
 /// What a rounding adds to the cut fraction of positive and of negative numbers, and QuantizePlan's `odd`.
 struct Increments {
   std::uint32_t positive, negative, odd;
+  bool known;  ///< an odd kept part asks for as much, or for one more, whatever the sign
 };
 
-constexpr Increments increments_of(Rounding rounding) {
-  switch (rounding) {
-    case Rounding::ties_to_even: return {0x7FFFFFFF, 0x7FFFFFFF, 1};
-    case Rounding::ties_to_away: return {0x80000000, 0x80000000, 0};
-    case Rounding::toward_zero: return {0, 0, 0};
-    case Rounding::toward_positive: return {0xFFFFFFFF, 0, 0};
-    case Rounding::toward_negative: return {0, 0xFFFFFFFF, 0};
-    case Rounding::to_odd: return {0xFFFFFFFF, 0xFFFFFFFF, 1};
-    case Rounding::stochastic: return {0, 0, 0};  // the random word
+constexpr std::uint32_t increment_of(Up up) {
+  switch (up) {
+    case Up::never: return 0;
+    case Up::above_half: return 0x7FFFFFFF;
+    case Up::from_half: return 0x80000000;
+    case Up::above_zero: return 0xFFFFFFFF;
+    case Up::drawn: break;  // the random word
   }
-  return {};
+  return 0;
+}
+
+constexpr Increments increments_of(Rounding rounding) {
+  const RoundingRule rule = rule_of(rounding);
+  const std::uint32_t positive = increment_of(rule.positive.even);
+  const std::uint32_t negative = increment_of(rule.negative.even);
+  const std::uint32_t odd = increment_of(rule.positive.odd) - positive;
+  const bool known = odd <= 1 && odd == increment_of(rule.negative.odd) - negative;
+  return {positive, negative, odd, known};
 }
 
 }  // namespace detail
@@ -84,9 +92,9 @@ constexpr QuantizePlan quantize_plan(const Quantizer& to) {
   const Format& f = to.format;
   const Attributes& attributes = to.attributes;
   QuantizePlan out{.to = to, .stochastic = attributes.rounding == Rounding::stochastic};
-  out.known = fits_in(f, binary32) && f.has_zero && f.emin() >= binary32.emin();
-  if (!out.known) return out;
   const detail::Increments add = detail::increments_of(attributes.rounding);
+  out.known = add.known && fits_in(f, binary32) && f.has_zero && f.emin() >= binary32.emin();
+  if (!out.known) return out;
   out.precision_drop = 24 - f.precision;
   out.quantum_drop = f.quantum_exponent() + 150;
   out.most_drop = out.stochastic ? 56 : 32;

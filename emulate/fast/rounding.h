@@ -14,8 +14,8 @@
 //     a                1.ffff xxxx xxxx · 2^e                drop = 8
 //     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M, to nearest even
 //
-// Other roundings then move S by its last bit, depending on a - r. Magnitudes above 2^(emax + 1) are replaced by it,
-// which overflows in every rounding.
+// Other roundings then move S by its last bit, depending on a - r, as their rule_of (emulate/attributes.h) says.
+// Magnitudes above 2^(emax + 1) are replaced by it, which overflows in every rounding.
 #pragma once
 
 #include <array>
@@ -23,6 +23,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "emulate/quantize.h"
 
@@ -138,29 +139,36 @@ void cut_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* random,
   const Bits below_half = half == 0 ? Bits{0} : half - 1;
   const Bits flushed_below = plan.flushed_below, sign = plan.sign;
   const int drop = plan.drop, random_bits = plan.random_bits;
+  constexpr RoundingRule rule = rule_of(rounding);
   for (std::size_t i = 0; i < n; ++i) {
     const Bits operand = x[i] & RoundingPlan<T>::magnitude_bits;
     const Bits a = operand < flushed_below ? Bits{0} : operand;
     const Bits negative = (x[i] & sign) != 0 ? ~Bits{0} : Bits{0};
     const Bits odd = a >> drop & 1;
-    Bits increment = 0;
-    switch (rounding) {
-      case Rounding::ties_to_even: increment = below_half + (half != 0 ? odd : Bits{0}); break;
-      case Rounding::ties_to_away: increment = half; break;
-      case Rounding::toward_zero: break;
-      case Rounding::toward_positive: increment = rest & ~negative; break;
-      case Rounding::toward_negative: increment = rest & negative; break;
-      case Rounding::to_odd: increment = odd != 0 ? Bits{0} : rest; break;
-      case Rounding::stochastic: {
-        // The word is aligned with the highest of the bits that are cut off; bits below the word cannot make a carry.
-        const std::uint32_t word = random[i] << (32 - random_bits);
-        increment = drop == 0     ? Bits{0}
-                    : drop < 32   ? static_cast<Bits>(word >> (32 - drop))
-                    : width == 32 ? static_cast<Bits>(word)
-                                  : static_cast<Bits>(word) << ((drop - 32) & (width - 1));
-        break;
+    const auto increment_of = [&](Up up) __attribute__((always_inline))->Bits {
+      switch (up) {
+        case Up::never: return 0;
+        case Up::above_half: return below_half;
+        case Up::from_half: return half;
+        case Up::above_zero: return rest;
+        case Up::drawn: break;
       }
-    }
+      // The word is aligned with the highest of the bits that are cut off; bits below the word cannot make a carry.
+      const std::uint32_t word = random[i] << (32 - random_bits);
+      return drop == 0     ? Bits{0}
+             : drop < 32   ? static_cast<Bits>(word >> (32 - drop))
+             : width == 32 ? static_cast<Bits>(word)
+                           : static_cast<Bits>(word) << ((drop - 32) & (width - 1));
+    };
+    const auto by_parity = [&](const RoundingRule::BySign& by) __attribute__((always_inline))
+                               ->Bits {
+      if (by.even == by.odd) return increment_of(by.even);
+      return odd != 0 ? increment_of(by.odd) : increment_of(by.even);
+    };
+    const Bits increment =
+        rule.positive == rule.negative
+            ? by_parity(rule.positive)
+            : (by_parity(rule.positive) & ~negative) | (by_parity(rule.negative) & negative);
     out[i] = (a + increment) & ~rest;
   }
 }
@@ -176,6 +184,8 @@ void carrier_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* rando
   const Bits sign = plan.sign;
   const Bits up_by = static_cast<Bits>(plan.drop) << fraction;
   const int random_bits = plan.random_bits;
+  constexpr RoundingRule rule = rule_of(rounding);
+  constexpr bool is_the_additions = rule == rule_of(Rounding::ties_to_even);
   for (std::size_t i = 0; i < n; ++i) {
     const Bits operand = x[i] & RoundingPlan<T>::magnitude_bits;
     const Bits kept = operand < flushed_below ? Bits{0} : operand;
@@ -186,7 +196,7 @@ void carrier_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* rando
     const T m = std::bit_cast<T>(m_bits);
     const T s = a + m;
     const T r = s - m;
-    if (rounding == Rounding::ties_to_even) {
+    if (is_the_additions) {
       out[i] = std::bit_cast<Bits>(r);
       continue;
     }
@@ -194,57 +204,60 @@ void carrier_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* rando
     const Bits up = r > a ? 1 : 0;
     const Bits down = r < a ? 1 : 0;
     const bool negative = (x[i] & sign) != 0;
-    Bits moved = s_bits;
-    switch (rounding) {
-      case Rounding::ties_to_even: break;
-      case Rounding::ties_to_away: {
-        const T ulp = std::bit_cast<T>(m_bits + 1) - m;
-        moved += 2 * (a - r) == ulp ? 1 : 0;
-        break;
-      }
-      case Rounding::toward_zero: moved -= up; break;
-      case Rounding::toward_positive: moved += negative ? Bits{0} - up : down; break;
-      case Rounding::toward_negative: moved += negative ? down : Bits{0} - up; break;
-      case Rounding::to_odd: moved += (s_bits & 1) != 0 ? Bits{0} : down - up; break;
-      case Rounding::stochastic: {
+    const auto moved_by = [&]<Up up_from>() __attribute__((always_inline))->Bits {
+      if constexpr (up_from == Up::never) {
+        return s_bits - up;
+      } else if constexpr (up_from == Up::above_zero) {
+        return s_bits + down;
+      } else if constexpr (up_from == Up::drawn) {
         // The fraction of an ulp in 32 bits, as 31 bits and one: vectors convert to signed integers.
-        moved -= up;
-        const T rest = a - (std::bit_cast<T>(moved) - m);
+        const Bits lower = s_bits - up;
+        const T rest = a - (std::bit_cast<T>(lower) - m);
         const T per_ulp =
             std::bit_cast<T>((static_cast<Bits>(2 * bias + 31 + fraction) << fraction) - m_bits);
         const T scaled = rest * per_ulp;
         const auto high = static_cast<std::int32_t>(scaled);
         const auto low = static_cast<std::int32_t>(2 * (scaled - static_cast<T>(high)));
         const auto f = static_cast<std::uint32_t>(high) * 2 + static_cast<std::uint32_t>(low);
-        moved += f > ~(random[i] << (32 - random_bits)) ? 1 : 0;
-        break;
+        return lower + (f > ~(random[i] << (32 - random_bits)) ? 1 : 0);
+      } else {  // at a tie S may be moved, which has gone to even
+        const T ulp = std::bit_cast<T>(m_bits + 1) - m;
+        const bool goes_up = up_from == Up::from_half;
+        const Bits step = 2 * (goes_up ? a - r : r - a) == ulp ? 1 : 0;
+        return goes_up ? s_bits + step : s_bits - step;
       }
+    };
+    const auto by_parity = [&]<RoundingRule::BySign by>() __attribute__((always_inline))->Bits {
+      if constexpr (by.even == by.odd) {
+        return moved_by.template operator()<by.even>();
+      } else if constexpr (by.even == Up::above_zero && by.odd == Up::never) {  // to odd
+        return s_bits + ((s_bits & 1) != 0 ? Bits{0} : down - up);
+      } else {
+        const bool is_odd = ((s_bits ^ up) & 1) != 0;  // the lower neighbour
+        return is_odd ? moved_by.template operator()<by.odd>()
+                      : moved_by.template operator()<by.even>();
+      }
+    };
+    Bits moved = by_parity.template operator()<rule.positive>();
+    if constexpr (rule.positive != rule.negative) {
+      moved = negative ? by_parity.template operator()<rule.negative>() : moved;
     }
     out[i] = std::bit_cast<Bits>(std::bit_cast<T>(moved) - m);
   }
 }
 
-template <std::floating_point T, Rounding rounding>
-constexpr RoundTile<T> round_tile_of(Family family) {
-  return family == Family::cut ? &cut_tile<T, rounding> : &carrier_tile<T, rounding>;
+template <std::floating_point T, std::size_t... i>
+constexpr RoundTile<T> round_tile(Family family, Rounding rounding, std::index_sequence<i...>) {
+  constexpr std::array<std::array<RoundTile<T>, 2>, sizeof...(i)> tiles{
+      {{&cut_tile<T, roundings[i].rounding>, &carrier_tile<T, roundings[i].rounding>}...}};
+  return tiles[static_cast<std::size_t>(rounding)][family == Family::cut ? 0 : 1];
 }
 
 }  // namespace detail
 
 template <std::floating_point T>
 constexpr RoundTile<T> round_tile(Family family, Rounding rounding) {
-  switch (rounding) {
-    case Rounding::ties_to_even: return detail::round_tile_of<T, Rounding::ties_to_even>(family);
-    case Rounding::ties_to_away: return detail::round_tile_of<T, Rounding::ties_to_away>(family);
-    case Rounding::toward_zero: return detail::round_tile_of<T, Rounding::toward_zero>(family);
-    case Rounding::toward_positive:
-      return detail::round_tile_of<T, Rounding::toward_positive>(family);
-    case Rounding::toward_negative:
-      return detail::round_tile_of<T, Rounding::toward_negative>(family);
-    case Rounding::to_odd: return detail::round_tile_of<T, Rounding::to_odd>(family);
-    case Rounding::stochastic: return detail::round_tile_of<T, Rounding::stochastic>(family);
-  }
-  return nullptr;
+  return detail::round_tile<T>(family, rounding, std::make_index_sequence<roundings.size()>());
 }
 
 }  // namespace binade::fast

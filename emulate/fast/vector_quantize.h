@@ -391,8 +391,8 @@ struct VectorQuantizer {
       case Rounding::toward_negative: return run_of<To, Rounding::toward_negative>(family, plain);
       case Rounding::to_odd: return run_of<To, Rounding::to_odd>(family, plain);
       case Rounding::stochastic: return run_of<To, Rounding::stochastic>(family, plain);
+      default: return nullptr;
     }
-    return nullptr;
   }
 
   /// Returns the function that does a quantizer; null where vectors do not know it.

@@ -3,14 +3,17 @@
 // Declares each attribute of an operation as an option of a command, with its help.
 #include "lib/cli/attribute_options.h"
 
+#include "emulate/attributes.h"
+#include "lib/text/spelling.h"
+
 namespace binade {
 
 void add_rounding(App app, AttributeOptions& options) {
   app.add_option(
          "-r,--rounding", options.rounding,
-         "how a value between two numbers of the format is rounded: ties_to_even, ties_to_away, "
-         "toward_zero, toward_positive, toward_negative, to_odd or stochastic. PTX's names (rn, "
-         "rz, …) and TestFloat's (near_even, minMag, …) are understood, too")
+         "how a value between two numbers of the format is rounded: " +
+             alternatives(names_of(roundings)) +
+             ". PTX's names (rn, rz, …) and TestFloat's (near_even, minMag, …) are understood, too")
       .suggest([] { return attribute_words().rounding; })
       .capture_default_str();
 }

@@ -18,6 +18,7 @@
 #include <system_error>
 #include <vector>
 
+#include "emulate/fast/kernels.h"
 #include "lib/cli/command.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
@@ -30,21 +31,23 @@ constexpr const char* description =
     "Cores compute, bit for bit. Start with `binade report GRADIENTS.safetensors -o report.html`; "
     "`binade COMMAND --help` explains a command.";
 
-constexpr const char* statuses_and_environment =
-    "Exit status (each command's help says what they mean for it):\n"
-    "  0   it did its work\n"
-    "  1   things that it compared differ\n"
-    "  2   an argument or a file cannot be used; a line on standard error says what, where and "
-    "what to do\n"
-    "  77  there is no GPU, or data are missing\n\n"
-    "Environment:\n"
-    "  BINADE_THREADS  number of threads (default: one for each processor)\n"
-    "  BINADE_ISA      the most that kernels may use: reference, portable, avx2 or avx512 "
-    "(default: "
-    "what the\n"
-    "                  machine has); results are the same\n"
-    "  BINADE_DATA     folder of the experiments' data\n"
-    "  NO_COLOR        if it is set, colours are switched off";
+std::string statuses_and_environment() {
+  return "Exit status (each command's help says what they mean for it):\n"
+         "  0   it did its work\n"
+         "  1   things that it compared differ\n"
+         "  2   an argument or a file cannot be used; a line on standard error says what, where "
+         "and "
+         "what to do\n"
+         "  77  there is no GPU, or data are missing\n\n"
+         "Environment:\n"
+         "  BINADE_THREADS  number of threads (default: one for each processor)\n"
+         "  BINADE_ISA      the most that kernels may use: " +
+         binade::alternatives(binade::names_of(binade::levels)) +
+         " (default: what the\n"
+         "                  machine has); results are the same\n"
+         "  BINADE_DATA     folder of the experiments' data\n"
+         "  NO_COLOR        if it is set, colours are switched off";
+}
 
 /// Throws Error if the first argument is no command, with the name that is spelled nearest. CLI11 itself would say that a
 /// command is missing.
@@ -97,7 +100,7 @@ int run_within_memory(int argc, const char* const* argv,
       command->define(program.add_subcommand(command->name, command->summary, command->about),
                       status);
     }
-    program.footer(statuses_and_environment);
+    program.footer(statuses_and_environment());
     check_first_word(argc, argv);
     program.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush()) {

@@ -41,7 +41,8 @@ struct Story {
     return (x.significand == 0 ? "" : sign()) + grid_text(x);
   }
   bool raised(Flags flag) const { return (out.flags & flag) != 0; }
-  std::string_view rule() const { return rounding_name(attributes.rounding); }
+  std::string_view name() const { return rounding_name(attributes.rounding); }
+  RoundingRule::BySign rule() const { return rule_of(attributes.rounding).of(negative); }
 };
 
 Placement placement_of(const Exact& x, const Decimal& magnitude, const Format& f) {
@@ -79,33 +80,21 @@ std::string draw_words(const Story& s, bool up) {
 /// Returns why a number between two neighbours, but not at the tie of a direction to nearest, was
 /// rounded to one of them, as if the range had no end.
 std::string rule_words(const Story& s, bool up) {
-  switch (s.attributes.rounding) {
-    case Rounding::ties_to_even:
-    case Rounding::ties_to_away: return side_words(s);
-    case Rounding::toward_zero:
-    case Rounding::toward_positive:
-    case Rounding::toward_negative: break;
-    case Rounding::to_odd: return "to_odd takes the odd significand";
-    case Rounding::stochastic: return draw_words(s, up);
-  }
-  return std::string(s.rule());
+  if (rule_of(s.attributes.rounding).is_to_nearest()) return side_words(s);
+  if (s.rule().even == Up::drawn) return draw_words(s, up);
+  if (s.rule().even == s.rule().odd) return std::string(s.name());
+  return fmt::format("{} takes the {} significand", s.name(),
+                     s.rule().odd == Up::never ? "odd" : "even");
 }
 
 /// Returns where a direction to nearest takes a tie; nothing for another direction, which has none.
 std::string_view tie_words(const Story& s) {
-  switch (s.attributes.rounding) {
-    case Rounding::ties_to_even: {
-      const bool both_odd = s.f.precision == 1 && s.place.lower.significand != 0;
-      return both_odd ? "to the larger" : "to even";
-    }
-    case Rounding::ties_to_away: return "away from zero";
-    case Rounding::toward_zero:
-    case Rounding::toward_positive:
-    case Rounding::toward_negative:
-    case Rounding::to_odd:
-    case Rounding::stochastic: break;
-  }
-  return "";
+  if (!rule_of(s.attributes.rounding).is_to_nearest()) return "";
+  const bool odd_goes_up = s.rule().odd == Up::from_half;
+  if (s.rule().even == s.rule().odd) return odd_goes_up ? "away from zero" : "toward zero";
+  const bool both_odd = s.f.precision == 1 && s.place.lower.significand != 0;
+  if (both_odd) return odd_goes_up ? "to the larger" : "to the smaller";
+  return odd_goes_up ? "to even" : "to odd";
 }
 
 /// Returns "rounded away 2.44140625e-05 (0.4 ulp)" if the magnitude shrank, else "rounded up by" or
@@ -146,24 +135,18 @@ std::string overflow_reason(const Story& s) {
     return fmt::format("{}, the tie {} {}", beyond(inclusive, overflow_tie(f)),
                        s.negative ? "below" : "above", end);
   };
-  switch (s.attributes.rounding) {
-    case Rounding::ties_to_even: return past_tie(overflows(overflow_tie(f), f));
-    case Rounding::ties_to_away: return past_tie(true);
-    case Rounding::toward_positive:
-    case Rounding::toward_negative:
-      if (!overflows_to_max(s.attributes.rounding, s.negative)) {
-        return fmt::format("past {}, {}", end, s.rule());
-      }
-      break;
-    case Rounding::to_odd:
-      if (f.max_significand() % 2 == 0) return "past " + end;
-      break;
-    case Rounding::stochastic:
+  switch (f.max_significand() % 2 != 0 ? s.rule().odd : s.rule().even) {
+    case Up::never: break;
+    case Up::above_half: return past_tie(false);
+    case Up::from_half: return past_tie(true);
+    case Up::above_zero:
+      return s.rule().even == s.rule().odd ? fmt::format("past {}, {}", end, s.name())
+                                           : "past " + end;
+    case Up::drawn:
       if (s.literal.magnitude < decimal_of(next)) {
         return fmt::format("past {}; {}", end, rule_words(s, true));
       }
       break;
-    case Rounding::toward_zero: break;
   }
   return fmt::format("{}, a whole ulp past {}", beyond(true, next), end);
 }
@@ -175,7 +158,7 @@ std::string overflow_result(const Story& s) {
   if (kind == Kind::nan) return fmt::format("; {} has no infinity", s.named.name);
   if (s.attributes.saturation == Saturation::finite) return "; saturated";
   if (overflows_to_max(s.attributes.rounding, s.negative)) {
-    return fmt::format("; {} delivers the largest finite", s.rule());
+    return fmt::format("; {} delivers the largest finite", s.name());
   }
   return fmt::format("; {} has neither infinity nor NaN, so the largest finite", s.named.name);
 }

@@ -26,19 +26,6 @@ Exact times(const Exact& a, const Exact& b) {
           .significand = a.significand * b.significand};
 }
 
-bool to_nearest(Rounding rounding) {
-  switch (rounding) {
-    case Rounding::ties_to_even:
-    case Rounding::ties_to_away: return true;
-    case Rounding::toward_zero:
-    case Rounding::toward_positive:
-    case Rounding::toward_negative:
-    case Rounding::to_odd:
-    case Rounding::stochastic: break;
-  }
-  return false;
-}
-
 /// Returns a bound on the error of rounding a number of at most this magnitude into a format: half a
 /// unit in the last place if to nearest, else one unit; to nearest and toward zero it is no more than
 /// the number itself. Above the format's largest exponent the unit keeps growing, because an infinity
@@ -46,7 +33,7 @@ bool to_nearest(Rounding rounding) {
 Upper rounding_error(const Upper& magnitude, const Format& f, Rounding rounding) {
   if (magnitude.is_zero()) return {};
   const int unit = std::max(magnitude.log2(), f.emin()) - f.fraction_bits();
-  const bool nearest = to_nearest(rounding);
+  const bool nearest = rule_of(rounding).is_to_nearest();
   const Upper error = Upper::power(nearest ? unit - 1 : unit);
   return nearest || rounding == Rounding::toward_zero ? std::min(error, magnitude) : error;
 }

@@ -5,6 +5,7 @@
 // wider than the machine's into scalar code.
 #include "lib/gemm/loss_lanes.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -41,11 +42,15 @@ BINADE_AVX512_END
 
 namespace binade::lanes {
 
+// A level without lanes of its own takes those of the level below.
 LaneRun lane_run(const Kernels& kernels) {
-  if (&kernels == &binade::kernels(Level::reference)) return nullptr;
+  const auto* const row = std::ranges::find_if(
+      levels, [&](const NamedLevel& x) { return &kernels == &binade::kernels(x.level); });
+  const Level level = row != levels.end() ? row->level : Level::portable;
+  if (level == Level::reference) return nullptr;
 #ifdef __x86_64__
-  if (&kernels == &binade::kernels(Level::avx512)) return Avx512::run;
-  if (&kernels == &binade::kernels(Level::avx2)) return Avx2::run;
+  if (level >= Level::avx512) return Avx512::run;
+  if (level >= Level::avx2) return Avx2::run;
 #endif
   return Portable::run;
 }

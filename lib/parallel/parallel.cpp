@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 #ifdef BINADE_HAVE_TBB
 #include <sys/resource.h>
@@ -65,18 +66,14 @@ std::size_t chosen_threads() {
 
 Level chosen_level() {
   const char* text = std::getenv("BINADE_ISA");
-  auto level = static_cast<Level>(level_names.size() - 1);
+  auto level = static_cast<Level>(levels.size() - 1);
   if (text != nullptr && *text != '\0') {
-    const auto* row = std::ranges::find(level_names, text);
-    if (row == level_names.end()) {
-      std::string known;
-      for (const std::string_view name : level_names) {
-        known += known.empty() ? "" : name == level_names.back() ? " or " : ", ";
-        known += name;
-      }
-      throw Error("BINADE_ISA=" + printable(text) + ": no such level; give " + known);
+    const auto* row = std::ranges::find(levels, text, &NamedLevel::name);
+    if (row == levels.end()) {
+      throw Error("BINADE_ISA=" + printable(text) + ": no such level; give " +
+                  alternatives(names_of(levels)));
     }
-    level = static_cast<Level>(row - level_names.begin());
+    level = row->level;
   }
   while (!machine_has(level)) level = static_cast<Level>(static_cast<int>(level) - 1);
   return level;
@@ -255,10 +252,10 @@ void poll() {
 void lose_threads() { alone = true; }
 
 bool machine_has(Level level) {
+#ifdef __x86_64__
   switch (level) {
     case Level::reference:
     case Level::portable: return true;
-#ifdef __x86_64__
     case Level::avx2:
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
              __builtin_cpu_supports("popcnt");
@@ -266,12 +263,9 @@ bool machine_has(Level level) {
       return machine_has(Level::avx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl");
-#else
-    case Level::avx2:
-    case Level::avx512: return false;
-#endif
   }
-  return false;
+#endif
+  return level <= Level::portable;
 }
 
 const Kernels& fastest_kernels() {

@@ -48,8 +48,7 @@ void lose_threads();
 /// Returns whether the machine has the instructions of a level's kernels.
 bool machine_has(Level level);
 
-/// Returns the kernels of the highest level that the machine has; BINADE_ISA (reference, portable, avx2, avx512) lowers
-/// it. Throws Error if BINADE_ISA is not one of these.
+/// Returns the kernels of the highest level that the machine has; BINADE_ISA, the name of a level, lowers it. Throws Error if BINADE_ISA is not one of these.
 const Kernels& fastest_kernels();
 
 /// Returns the kernels for single elements of products, for which a vector's other lanes would be empty: the portable

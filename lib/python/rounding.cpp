@@ -25,6 +25,7 @@
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
+#include "lib/text/spelling.h"
 
 namespace binade::python {
 namespace {
@@ -319,9 +320,7 @@ nb::object convert_by_ptx(std::string_view name, const nb::args& arrays) {
   return delivered(array, dtype, whole);
 }
 
-constexpr const char* rules_help = R"(
-    rounding: "ties_to_even", "ties_to_away", "toward_zero", "toward_positive", "toward_negative", "to_odd" or "stochastic"; PTX's
-        names ("rn", "rz", …) are understood, too.
+constexpr const char* rules_help = R"(; PTX's names ("rn", "rz", …) are understood, too.
     saturation: "none" (an overflow becomes infinity, or what the format has in its place) or "finite" (an overflow or an
         infinity becomes the largest finite number).
     nan: which NaN a result is: "quiet" (0x7E00 in binary16), "nvidia" (0x7FFF) or "propagate" (sign and payload of the operand).
@@ -335,7 +334,11 @@ constexpr const char* rules_help = R"(
 )";
 
 std::string with_rules(const char* text, const char* example) {
-  return std::string(text) + rules_help + "\n    >>> import numpy as np\n" + example;
+  std::vector<std::string> names = words_of_table(roundings);
+  for (std::string& name : names) name = '"' + name + '"';
+  const std::string known = alternatives(std::vector<std::string_view>(names.begin(), names.end()));
+  return std::string(text) + "\n    rounding: " + known + rules_help +
+         "\n    >>> import numpy as np\n" + example;
 }
 
 }  // namespace

@@ -68,10 +68,10 @@ void tell_context() {
   benchmark::AddCustomContext("compiler", "GCC " __VERSION__);
 #endif
   std::string levels;
-  for (std::size_t at = 0; at < level_names.size(); ++at) {
+  for (std::size_t at = 0; at < levels.size(); ++at) {
     const auto level = static_cast<Level>(at);
     if (!machine_has(level)) continue;
-    levels += (levels.empty() ? "" : " ") + std::string(level_names[at]);
+    levels += (levels.empty() ? "" : " ") + std::string(levels[at].name);
     if (&kernels(level) == &fastest_kernels()) break;
   }
   benchmark::AddCustomContext("levels", levels);

@@ -285,7 +285,7 @@ std::string arch_of(int sm) { return sm == 0 ? "chain" : "sm_" + std::to_string(
 void add_matmul() {
   for (const Product& row : products) {
     const std::string name = "gemm/" + arch_of(row.sm) + "/" + row.instruction + row.suffix + "/";
-    for (std::size_t at = 0; at < level_names.size(); ++at) {
+    for (std::size_t at = 0; at < levels.size(); ++at) {
       const auto level = static_cast<Level>(at);
       const Kernels& table = kernels(level);
       const bool by_vectors = level > Level::portable;
@@ -295,7 +295,7 @@ void add_matmul() {
       std::vector<Shape> shapes{whole};
       if (by_vectors) shapes.push_back(small);
       for (const Shape& shape : shapes) {
-        const std::string full = name + std::string(level_names[at]) + "/" + shape.name();
+        const std::string full = name + std::string(levels[at].name) + "/" + shape.name();
         add_benchmark(
             full, benchmark::kMillisecond,
             [&row, shape, &table](benchmark::State& state) { multiply(state, row, shape, table); });
@@ -307,10 +307,10 @@ void add_matmul() {
   for (const Hurt& hurt : hurts) {
     const std::string name =
         "gemm/" + arch_of(hurt.sm) + "/" + hurt.instruction + "+" + hurt.name + "/";
-    for (const Level level : {Level::avx2, Level::avx512}) {
+    for (const auto& [level_name, level] : levels) {
       const Kernels& table = kernels(level);
-      if (!machine_has(level)) continue;
-      const std::string full = name + std::string(level_names[static_cast<std::size_t>(level)]);
+      if (level <= Level::portable || !machine_has(level)) continue;
+      const std::string full = name + std::string(level_name);
       add_benchmark(full + "/" + middle.name(), benchmark::kMillisecond,
                     [&hurt, middle, &table](benchmark::State& state) {
                       multiply_hurt(state, hurt, middle, table);

@@ -46,10 +46,10 @@ struct ReadyLevel {
 template <class Entry>
 std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
   std::vector<ReadyLevel> out;
-  for (std::size_t at = 0; at < level_names.size(); ++at) {
+  for (std::size_t at = 0; at < levels.size(); ++at) {
     const Kernels& table = kernels(static_cast<Level>(at));
     if (out.empty() || table.*entry != out.back().kernels->*entry) {
-      out.push_back({std::string(level_names[at]), &table});
+      out.push_back({std::string(levels[at].name), &table});
     }
     if (&table == &fastest_kernels()) break;
   }

@@ -55,8 +55,8 @@ void train_in(benchmark::State& state, const std::string& name, const std::strin
 
 void add_training() {
   std::string level;
-  for (std::size_t at = 0; at < level_names.size(); ++at) {
-    if (&kernels(static_cast<Level>(at)) == &fastest_kernels()) level = level_names[at];
+  for (std::size_t at = 0; at < levels.size(); ++at) {
+    if (&kernels(static_cast<Level>(at)) == &fastest_kernels()) level = levels[at].name;
   }
   for (const char* name : {"digits_mlp", "fashion_cnn", "char_transformer"}) {
     for (const char* format : {"binary32", "binary16", "bfloat16", "tf32", "e4m3"}) {

@@ -20,7 +20,6 @@ NARROW = FP8 | {"e3m2", "e2m3", "e2m1"}
 WMMA = {("f16", "m16n16k16"): (8, 8), ("f16", "m8n32k16"): (8, 8), ("f16", "m32n8k16"): (8, 8),
         ("bf16", "m16n16k16"): (4, 4), ("bf16", "m8n32k16"): (2, 8), ("bf16", "m32n8k16"): (8, 2),
         ("tf32", "m16n16k8"): (4, 4), ("f64", "m8n8k4"): (1, 1)}
-SUFFIX = {90: "a", 100: "a", 103: "a", 120: "a"}
 NOWHERE = ["mma.m16n8k16.f16.f16.f16.f32", "mma.m16n8k16.f32.f16.f16.f16", "mma.m16n8k16.f16.bf16.bf16.f16",
            "mma.m16n8k16.f32.f16.bf16.f32", "mma.m16n8k8.f32.e4m3.e4m3.f32", "mma.m16n8k4.f32.f16.f16.f32",
            "mma.m16n8k16.f32.tf32.tf32.f32", "mma.m16n8k32.f32.f16.f16.f32", "mma.m8n8k8.f64.f64.f64.f64",
@@ -88,12 +87,12 @@ def variants_of(name):
 
 def assembles(ptxas, sm, names):
     body = "\n  ".join(line_of(name) for name in names)
-    text = (f".version 9.0\n.target sm_{sm}{SUFFIX.get(sm, '')}\n.address_size 64\n.visible .entry k()\n{{\n"
+    text = (f".version 9.0\n.target sm_{sm}\n.address_size 64\n.visible .entry k()\n{{\n"
             f"  .reg .b32 %r<40>;\n  .reg .f32 %f<32>;\n  .reg .f64 %d<32>;\n  {body}\n  ret;\n}}\n")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "k.ptx"
         source.write_text(text)
-        done = subprocess.run([ptxas, f"-arch=sm_{sm}{SUFFIX.get(sm, '')}", "-o", os.devnull, str(source)],
+        done = subprocess.run([ptxas, f"-arch=sm_{sm}", "-o", os.devnull, str(source)],
                               capture_output=True, text=True)
     return done.returncode == 0, done.stderr.strip().splitlines()[:1]
 
@@ -111,7 +110,7 @@ def main():
             continue  # wgmma and tcgen05 take descriptors, not registers
         if not line_of(name).startswith(ptx + " "):
             wrong.append(f"{name}: its PTX is {ptx}, by this test {line_of(name).split()[0]}")
-        table.setdefault(int(sm), []).extend([name, *variants_of(name)])
+        table.setdefault(sm, []).extend([name, *variants_of(name)])
     everywhere = sorted({name for names in table.values() for name in names})
     # An architecture that this ptxas no longer knows assembles nothing at all, not even an empty kernel.
     known = [sm for sm in table if assembles(ptxas, sm, [])[0]]

@@ -69,7 +69,7 @@ def main(compiler, root, mma_names, cvt_names, scalar_names):
         count += len(names)
     expected = set()
     for sm, name, ptx in (line[:3] for line in lines_of(mma_names)):
-        if int(sm) >= OLDEST and not name.startswith("tcgen05"):
+        if int(sm.rstrip("a")) >= OLDEST and not name.startswith("tcgen05"):
             expected |= pairs_of(name, ptx)
     complaints += [f"cuda/ptx_*.cuh lacks the line '// {name} {ptx}'" for name, ptx in sorted(expected - listed)]
     complaints += [f"cuda/ptx_*.cuh has '// {name} {ptx}', which the table lacks" for name, ptx in sorted(listed - expected)]

@@ -95,10 +95,10 @@ std::uint64_t differ_as_usual(const Entry& entry, const Row& row, std::vector<Fa
 /// The levels; and the highest once more in software, where the build has that.
 std::vector<Row> rows_of_table() {
   std::vector<Row> out;
-  for (std::size_t i = 0; i < level_names.size(); ++i) {
+  for (std::size_t i = 0; i < levels.size(); ++i) {
     const auto level = static_cast<Level>(i);
     out.push_back(
-        {std::string(level_names[i]), &own_kernels(level), kernels(level), machine_has(level)});
+        {std::string(levels[i].name), &own_kernels(level), kernels(level), machine_has(level)});
   }
 #ifdef BINADE_HAVE_SIMDE
   Row software{"avx512 (SIMDe)", &software_avx512_kernels, kernels(Level::portable), true, false};
@@ -175,14 +175,14 @@ void check_names(const std::vector<Entry>& entries) {
 
 void bench(const std::vector<Entry>& entries) {
   std::printf("\nnanoseconds an element or multiply-add%*s", 4, "");
-  for (const std::string_view level : level_names) std::printf("%12s", level.data());
+  for (const NamedLevel& level : levels) std::printf("%12s", level.name.data());
   std::printf("\n");
   for (const Entry& entry : entries) {
     for (const Work& work : entry.works) {
       std::printf("%-16s %-25s", entry.name.data(), work.what.c_str());
       double reference = 0;
       bool is_slow = false;
-      for (std::size_t level = 0; level < level_names.size(); ++level) {
+      for (std::size_t level = 0; level < levels.size(); ++level) {
         const bool has = entry.has(own_kernels(static_cast<Level>(level)));
         if (!has || !machine_has(static_cast<Level>(level))) {
           std::printf("%12s", has ? "not measured" : "-");
@@ -214,9 +214,9 @@ void bench(const std::vector<Entry>& entries) {
 /// Each call of the level's own kernels once, inputs made before: below the compiler's a line for each, of entry,
 /// work and how many elements, with tabs between. Code 77 where the machine has not what the level asks for.
 int run_once(const std::vector<Entry>& entries, std::string_view level_name) {
-  const auto* row = std::ranges::find(level_names, level_name);
-  if (row == level_names.end()) return 2;
-  const auto level = static_cast<Level>(row - level_names.begin());
+  const auto* row = std::ranges::find(levels, level_name, &NamedLevel::name);
+  if (row == levels.end()) return 2;
+  const auto level = row->level;
   if (!machine_has(level)) return 77;
 #ifdef __clang__
   std::printf("clang %d\n", __clang_major__);

@@ -88,8 +88,8 @@ void compare(const GemmModel& g, std::uint64_t number, bool is_defined, Total& t
   };
   const std::vector<std::uint64_t> want = product(Level::portable);
   std::uint64_t different = is_defined && product(Level::reference) != want ? 1 : 0;
-  for (const Level level : {Level::avx2, Level::avx512}) {
-    if (!machine_has(level)) continue;
+  for (const auto& [name, level] : levels) {
+    if (level <= Level::portable || !machine_has(level)) continue;
     const std::vector<std::uint64_t> got = product(level);
     for (std::size_t i = 0; i < want.size(); ++i) different += got[i] == want[i] ? 0 : 1;
   }

@@ -47,8 +47,6 @@ inline constexpr auto attribute_sets = std::to_array<AttributeSet>({
     {Saturation::finite, false, NanResult::propagate},
     {Saturation::none, true, NanResult::nvidia},
 });
-static_assert(attribute_sets.size() == roundings.size(),
-              "as many sets as roundings: so each rounding of a format has a set of its own");
 /// The numbers of random bits of stochastic rounding, one for each format.
 inline constexpr std::array<int, formats_of_rows.size()> random_bits{32, 24, 16, 9, 1};
 

@@ -267,9 +267,8 @@ bool has_digests(Level level, const Digests& digests, const outside::Options& op
       const std::scoped_lock lock(mutex);
       different.push_back(k);
     });
-    std::printf("%-9s %-92s %3zu blocks, %zu different\n",
-                level_names[static_cast<std::size_t>(level)].data(), title.c_str(), tried.size(),
-                different.size());
+    std::printf("%-9s %-92s %3zu blocks, %zu different\n", level_name(level).data(), title.c_str(),
+                tried.size(), different.size());
     if (!different.empty()) {
       const std::size_t k = std::ranges::min(different);
       std::printf("  block %zu: %s\n", k, first_difference(quantize, row, k).c_str());
@@ -288,14 +287,14 @@ int check(const std::string& path, const std::string& level_name, const outside:
   std::printf("changes that digests overlook %llu, planted faults untold %llu\n",
               static_cast<unsigned long long>(unseen), static_cast<unsigned long long>(unheard));
   bool equal = unseen + unheard == 0, known = false, any = false;
-  for (std::size_t i = 0; i < level_names.size(); ++i) {
+  for (std::size_t i = 0; i < levels.size(); ++i) {
     const auto level = static_cast<Level>(i);
     const bool is_twin = level != Level::reference && own_kernels(level).quantize_f32 != nullptr;
-    const bool asked = level_name.empty() ? is_twin : level_name == level_names[i];
+    const bool asked = level_name.empty() ? is_twin : level_name == levels[i].name;
     if (!asked) continue;
     known = true;
     if (!machine_has(level)) {
-      std::printf("%s: this machine has not what it asks for\n", level_names[i].data());
+      std::printf("%s: this machine has not what it asks for\n", levels[i].name.data());
       continue;
     }
     any = true;

@@ -29,78 +29,6 @@ KINDS = [
     Kind("Add a format", "name in a format's source", "emulate/format.h", r" formats = (.*?)\n\}\);", r"(?:torch|PTX )\.(\w+)", [
         (("lib/format/format_spec.cpp", "emulate/format.h"), r'\{"NAME", '),
     ]),
-    Kind("Add an architecture or an instruction", "architecture", "emulate/architectures.h", r"array architectures\{(.*?)\n\};",
-         r"Architecture\{(\d+),", [
-             ("tests/emulate/instruction_models_test.cpp", r'^ +\{"\w.*[{ ]NAME[,}]'),
-         ]),
-    Kind("Add an architecture or an instruction", "architecture with a suffix", "emulate/architectures.h",
-         r"array architectures\{(.*?)\n\};", r"Architecture\{(\d+), '[a-z]'", [
-             ("tests/cuda/mma_names_test.py", r'^SUFFIX = .*\bNAME: "[a-z]"'),
-         ]),
-    Kind("Add an architecture or an instruction", "architecture with sm_100a's conversions", "emulate/sm_target.h",
-         r"case 'a': return (.*?);", r"target\.sm == (\d+)", [
-             ("emulate/sm_target.h", r"^ +///.*\bsm_NAMEa\b"),
-             ("cuda/write_scalar_sources.cpp", r"__CUDA_ARCH__ == NAME0\b"),
-             ("tests/cuda/cvt_names_test.py", r'return target in .*"NAMEa"'),
-             ("tests/emulate/ptx_scalar_table_test.cpp", r"SmTarget\{NAME, 'a'\}, SmTarget\{100, 'a'\}, true"),
-         ]),
-    Kind("Add a rounding direction", "rounding", "emulate/attributes.h", r" roundings = (.*?)\n\}\);", r'\{"(\w+)", Rounding::', [
-        ("emulate/attributes.h", r"^  NAME,"),
-        ("emulate/attributes.h", r"^///     NAME +\d"),
-        ("emulate/project.h", r"(?:case Rounding::NAME:[\s\S]*?){2}"),
-        ("emulate/fast/quantize.h", r"case Rounding::NAME:"),
-        ("emulate/fast/rounding.h", r"(?:case Rounding::NAME:[\s\S]*?){3}"),
-        ("emulate/fast/elementwise.cpp", r"case Rounding::NAME:"),
-        ("emulate/fast/vector_rounding.h", r"Rounding::NAME\b"),
-        ("emulate/fast/vector_quantize.h", r"case Rounding::NAME:"),
-        ("lib/explain/rounding_words.cpp", r"(?:case Rounding::NAME:[\s\S]*?){3}"),
-        ("lib/gemm/error_walk.cpp", r"case Rounding::NAME:"),
-        ("lib/cli/attribute_options.cpp", r"\bNAME\b"),
-        ("lib/python/rounding.cpp", r'"NAME"'),
-        ("tests/emulate/oracle_bridge.cpp", r"case Rounding::NAME:"),
-        ("tests/emulate/integer_test.cpp", r"case Rounding::NAME:"),
-        ("tests/lib/explain/literal_test.cpp", r"case Rounding::NAME:"),
-        ("tests/lib/python/arrays_test.py", r'^ROUNDINGS = .*"NAME"'),
-    ]),
-    Kind("Add a rounding direction", "rounding without random words", "emulate/attributes.h", r" roundings = (.*?)\n\}\);",
-         r'\{"(?!stochastic)(\w+)", Rounding::', [
-             ("tests/kernels/product_models.cpp", r'\{"NAME",'),
-         ]),
-    # Literals have both signs, so that of the two directions toward an infinity one is drawn.
-    Kind("Add a rounding direction", "rounding of literals", "emulate/attributes.h", r" roundings = (.*?)\n\}\);",
-         r'\{"(?!toward_negative)(\w+)", Rounding::', [
-             ("tests/lib/explain/literal_test.cpp", r"tested_roundings\{[^}]*Rounding::NAME\b"),
-         ]),
-    Kind("Add a rounding direction", "TestFloat's name of a rounding", "emulate/attributes.h", r" roundings = (.*?)\n\}\);",
-         r'Rounding::\w+, "\w*", "(\w+)"', [("tests/oracle/mpfr/lines.cpp", r'\{"NAME",')]),
-    Kind("Add a rounding direction", "rounding of the MPFR oracle", "tests/oracle/mpfr/rounding.h", r"enum class Rounding \{(.*?)\}",
-         r"(\w+)", [
-             ("tests/oracle/mpfr/lines.cpp", r"Rounding::NAME\}"),
-             ("tests/oracle/mpfr/rounding.cpp", r"case Rounding::NAME:"),
-         ]),
-    Kind("Add a kernel level", "level", "emulate/fast/kernels.h", r"level_names\{(.*?)\}", r'"(\w+)"', [
-        ("emulate/fast/kernels.cpp", r"case Level::NAME:"),
-        ("lib/parallel/parallel.cpp", r"case Level::NAME:"),
-        ("lib/parallel/parallel.h", r"BINADE_ISA \([^)]*\bNAME\b"),
-        ("lib/cli/program.cpp", r"that kernels may use: [^(]*\bNAME\b"),
-        ("lib/README.md", r"`BINADE_ISA` \([^)]*`NAME`"),
-        ("lib/README.md", r"^\| level \|.*\bNAME\b"),
-        ("emulate/README.md", r"is the table of kernels by level:[^|]*?`NAME`"),
-        ("tests/lib/parallel/parallel_test.cpp", r'no such level; give [^"]*\bNAME\b'),
-    ]),
-    Kind("Add a kernel level", "level of vectors", "emulate/fast/kernels.h", r'level_names\{"reference", "portable", (.*?)\}',
-         r'"(\w+)"', [
-             ("emulate/meson.build", r"'fast/NAME\.cpp'"),
-             ("emulate/README.md", r"`NAME\.h`"),
-             ("lib/gemm/loss_lanes.cpp", r"Level::NAME\)"),
-             ("tests/structure/include_rules_test.py", r"emulate/fast/\([^)]*\bNAME\b"),
-             ("tests/structure/levels_test.py", r'^UNITS = .*"NAME":'),
-             ("tests/lib/gemm/lane_product_test.cpp", r"fast_levels\[\]\{[^}]*Level::NAME\b"),
-             ("tests/lib/gemm/prepared_product_test.cpp", r"Level::NAME\b"),
-             ("tests/slow/products_test.cpp", r"Level::NAME\b"),
-             ("tests/bench/matmul_bench.cpp", r"Level::NAME\b"),
-             ("tests/bench/speed_table.py", r'^LEVELS = .*"NAME":'),
-         ]),
     Kind("Add a layer", "layer", "lib/train/layers.h", r"(.*)", r"\b(add_\w+)\(Model<T>& model", [
         ("lib/train/networks.cpp", r"\bNAME\("),
         ("tests/lib/train/layers_test.cpp", r"\bNAME\("),
@@ -132,7 +60,6 @@ KINDS = [
 # what they are.
 WORDS = dict(enumerate("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split(), 10))
 STATED = [
-    ("README.md", r"Tensor Cores from sm_(\d+) to sm_(\d+)", "architecture", lambda names: [names[0], names[-1]]),
 ]
 
 

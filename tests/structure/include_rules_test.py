@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-from sources import ROOT, all_files, text_of
+from sources import ROOT, all_files, levels_of_vectors, text_of
 
 # Place → the places of ours it may include besides itself. The longest place that holds a file is the file's place.
 BELOW_LIB = ["emulate"]
@@ -77,7 +77,7 @@ EXTENSION = f"{PACKAGE}/_binade"  # written in C++; it imports no module of Pyth
 
 # Third party, by how its includes begin → where it may be included, and in files of which names.
 THIRD_PARTIES = [
-    (r"immintrin\.h", ["emulate"], r"emulate/fast/(avx2|avx512)\.h"),
+    (r"immintrin\.h", ["emulate"], rf"emulate/fast/({'|'.join(levels_of_vectors())})\.h"),
     (r"([ix]mmintrin|cpuid)\.h", ["tests"], r".*"),
     (r"simde/", ["tests/kernels"], r".*"),
     (r"cpuid\.h", ["lib/parallel"], r".*"),

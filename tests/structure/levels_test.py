@@ -12,9 +12,10 @@ import shutil
 import subprocess
 import sys
 
-from sources import ROOT
+from sources import ROOT, levels_of_vectors
 
-UNITS = {"avx2": "Avx2", "avx512": "Avx512"}
+LEVELS = levels_of_vectors()
+UNITS = {level: level.capitalize() for level in LEVELS}
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 # VEX and EVEX: mnemonics that begin with v, on vector registers; zmm, xmm16 and mask registers are EVEX's.
@@ -44,7 +45,7 @@ def leaks(lines):
         told.add(level)
         if UNITS[level] in name:
             seen[level] += 1
-        elif level != "avx2" or UNITS["avx512"] not in name:
+        elif not any(UNITS[above] in name for above in LEVELS[LEVELS.index(level):]):
             found.append(f"{name}: {line.strip()}")
     return seen, found
 

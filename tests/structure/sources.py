@@ -4,6 +4,7 @@
 # except those in build folders, folders whose names begin with a dot, and caches.
 
 import pathlib
+import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -28,6 +29,12 @@ def all_files():
     if not paths:
         paths = [pathlib.PurePosixPath(path.relative_to(ROOT)) for path in ROOT.rglob("*")]
     return sorted(path for path in set(paths) if (ROOT / path).is_file() and not is_left_out(path))
+
+
+def levels_of_vectors():
+    """The kernel levels that have a vector unit, in ascending order: avx2, …"""
+    names = re.findall(r'\{"(\w+)", Level::', text_of("emulate/fast/kernels.h"))
+    return [name for name in names if (ROOT / f"emulate/fast/{name}.h").is_file()]
 
 
 def text_of(path):

@@ -40,6 +40,7 @@ FORMS = {
     "code": lambda names: ", ".join(f"`{name}`" for name in names),
     "grouped": lambda names: f"{int(names[0]):,}".replace(",", " "),
     "rows": rows,
+    "interval": lambda names: f"{names[0]} to {names[-1]}",
     "number": lambda names: NUMBERS[len(names)] if len(names) < len(NUMBERS) else str(len(names)),
 }
 MARKDOWN = re.compile(r"(<!-- table (\w+) (\w+) -->)(.*?)(<!-- end -->)", re.DOTALL)

@@ -60,9 +60,9 @@ class Models(Identify):
         model = out["explain"][0]
         self.assertEqual((model["options"], model["compared"], model["any_nan"]), ("", 64, False))
         names = [(row["instruction"], row["evidence"], row["architectures"]) for row in model["instructions"]]
-        for evidence, architectures in (("hardware", ["sm_90"]), ("hardware", ["sm_100"]), ("open", ["sm_103"]),
-                                        ("paper", ["sm_120"])):
-            self.assertIn(("mma.m16n8k16.f32.f16.f16.f32", evidence, architectures), names)
+        for evidence, architecture in (("hardware", "sm_90"), ("hardware", "sm_100"), ("open", "sm_103"), ("paper", "sm_120")):
+            rows = [row for row in names if row[0] == "mma.m16n8k16.f32.f16.f16.f32" and architecture in row[2]]
+            self.assertEqual([row[1] for row in rows], [evidence], architecture)
         self.assertIn("wgmma.m64n256k16.f32.f16.f16", [name[0] for name in names])
         self.assertGreater(out["models"], 1000)
 

@@ -91,8 +91,8 @@ inline void check_product(const GemmModel& g, const GemmOperands& x, int scale_l
       tally.numbers += is_number(expected.back(), g.epilogue.out) ? 1 : 0;
     }
   }
-  for (std::size_t level = 0; level < level_names.size(); ++level) {
-    CAPTURE(level_names[level]);
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    CAPTURE(levels[level].name);
     const Kernels& table = kernels(static_cast<Level>(level));
     const PreparedProduct product(g, shape, table);
     const std::vector<std::uint64_t> all = product.all(x);

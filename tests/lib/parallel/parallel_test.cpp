@@ -18,7 +18,9 @@
 #include <thread>
 #include <vector>
 
+#include "emulate/fast/kernels.h"
 #include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade::test::parallel_test {
 namespace {
@@ -201,12 +203,12 @@ TEST_CASE("a BINADE_THREADS that is no number from 1 to 1024 is an error that sa
 TEST_CASE("BINADE_ISA chooses a level; an unknown one is an error that names the known ones") {
   CHECK(child("child: level", "BINADE_ISA", "reference") == "reference");
   CHECK(child("child: level", "BINADE_ISA", "sse9") ==
-        "error: BINADE_ISA=sse9: no such level; give reference, portable, avx2 or avx512");
+        "error: BINADE_ISA=sse9: no such level; give " + alternatives(names_of(levels)));
   CHECK(child("child: level", "BINADE_ISA", "portable") == "faster");
 }
 
 TEST_CASE("every level has all kernels") {
-  for (std::size_t level = 0; level < level_names.size(); ++level) {
+  for (std::size_t level = 0; level < levels.size(); ++level) {
     const Kernels& k = kernels(static_cast<Level>(level));
     const auto is_there = [&](const auto& name) { CHECK_UNARY(k.*name.entry != nullptr); };
     std::apply([&](const auto&... names) { (is_there(names), ...); }, kernel_names);

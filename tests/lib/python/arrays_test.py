@@ -3,6 +3,7 @@
 # Arrays as arguments and results of the module: quantize, encode, decode, arith, cvt and show give the program's bytes, whatever
 # library, dtype, shape and strides an array has; large arrays are not copied; what cannot be read is refused by name.
 # arrays_test.py BINADE
+import json
 import os
 import pickle
 import random
@@ -10,6 +11,7 @@ import resource
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import numpy as np
 
@@ -26,7 +28,7 @@ with_ml_dtypes = unittest.skipUnless(ml_dtypes, "no ml_dtypes")
 FORMATS = ["binary16", "bfloat16", "tf32", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e2m1", "e3m2", "ue4m3", "e5m7",
            "e3m4:bias=20", "binary32", "binary64"]
 NO_CHOICE_OF_NAN = {"e4m3fnuz", "e5m2fnuz", "e2m1", "e3m2", "ue4m3"}
-ROUNDINGS = ["ties_to_even", "ties_to_away", "toward_zero", "toward_positive", "toward_negative", "to_odd", "stochastic"]
+ROUNDINGS = json.loads((Path(__file__).parents[3] / "lib/json.schema.json").read_text())["$defs"]["rounding"]["enum"]
 NUMPY_TYPES = [np.float16, np.float32, np.float64]
 COUNTS = ["values", "to_zero", "subnormal", "overflow", "saturated", "inexact", "nan_in", "inf_in", "invalid"]  # the program's columns
 
