@@ -4,8 +4,11 @@
 # no finding, and no pass is run twice. SKIP without torch. watch_inside_test.py BINADE
 import contextlib
 import copy
+import functools
 import math
 import sys
+import threading
+import warnings
 
 try:
     import torch
@@ -441,6 +444,45 @@ class InsideOfModules(CliCase):
             for _ in range(2):
                 self.assertRaises(KeyError, model, torch.ones(3, 4))
         self.assertEqual(len_of_modes(), 0)
+
+    def test_a_forward_pass_of_another_thread_ends_no_training_and_is_left_by_itself(self):
+        class Pauses(torch.nn.Module):
+            def forward(self, x):
+                if threading.current_thread() is not threading.main_thread():
+                    inside.set()
+                    go.wait(60)
+                return x
+
+        for stops_first in (False, True):
+            inside, go, modes = threading.Event(), threading.Event(), []
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), Pauses(), torch.nn.Linear(8, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            other = threading.Thread(target=lambda: modes.append((model(torch.ones(3, 4)), len_of_modes())[1]))
+            hooks = torch.nn.modules.module
+            before = [len(x) for x in (hooks._global_forward_hooks, hooks._global_forward_pre_hooks)]
+            with warnings.catch_warnings(record=True) as warned, binade.torch.watch(model, optimizer, every=1) as w:
+                other.start()
+                inside.wait(60)
+                train(model, 2, w, optimizer)
+                if not stops_first:
+                    go.set()
+                    other.join()
+                    train(model, 1, w, optimizer)
+            go.set()
+            other.join()
+            self.assertEqual((modes, len_of_modes(), [str(x.message) for x in warned]), ([0], 0, []))
+            self.assertEqual([len(x) for x in (hooks._global_forward_hooks, hooks._global_forward_pre_hooks)], before)
+            self.assertEqual([note for note in w.notes if "not counted" in note or "taken away" in note], [])
+
+    def test_what_raises_as_hooks_are_taken_away_leaves_the_others_none_behind(self):
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        before = len(torch.nn.modules.module._global_forward_hooks), torch.autograd.backward
+        watching = binade.torch.watch(model, optimizer).start()
+        with self.assertWarnsRegex(RuntimeWarning, "a hook was not taken away: KeyError: 'gone'"):
+            watching._hooks._undo.append(functools.partial({}.__getitem__, "gone"))
+            watching.stop()
+        self.assertEqual((len(torch.nn.modules.module._global_forward_hooks), torch.autograd.backward), before)
 
 
 def len_of_modes():

@@ -313,16 +313,19 @@ class Scalers(CliCase):
                     self.assertIn(words, one)
                 self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
 
-    def gan(self, skips, steps, each=1, plain=""):
+    def gan(self, skips, steps, each=1, plain="", scalers="one"):
         """Watches a generator and a discriminator, which steps so often in a step, with one scaler. skips(step, name): whose gradients
-        overflow. plain: which of the two steps without the scaler. Returns the Watch."""
+        overflow. plain: which of the two steps without the scaler. scalers: "one", or "own" of each. Returns the Watch."""
         torch.manual_seed(0)
         nets = {"D": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1)), "G": nn.Linear(3, 3)}
         optimizers = {name: torch.optim.SGD(net.parameters(), lr=0.01) for name, net in nets.items()}
-        scaler = binade.torch.LossScaler(init_scale=2.0**8)
+        scaler_of = {name: binade.torch.LossScaler(init_scale=2.0**8) for name in nets}
+        if scalers == "one":
+            scaler_of["G"] = scaler_of["D"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with binade.torch.watch({f"net{name}": net for name, net in nets.items()}, list(optimizers.values()), scaler=scaler) as w:
+            with binade.torch.watch({f"net{name}": net for name, net in nets.items()}, list(optimizers.values()),
+                                    scaler=scaler_of["D"] if scalers == "one" else "find") as w:
                 for step in range(steps):
                     for name in "D" * each + "G":
                         optimizers[name].zero_grad()
@@ -331,6 +334,7 @@ class Scalers(CliCase):
                             loss.backward()
                             optimizers[name].step()
                             continue
+                        scaler = scaler_of[name]
                         scaler.scale(loss).backward()
                         if skips(step, name):
                             next(nets[name].parameters()).grad.fill_(math.inf)
@@ -349,6 +353,10 @@ class Scalers(CliCase):
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
         self.assertTrue(any(note.endswith(": nothing of netD.* was trained") for note in self.gan(
             lambda step, name: name == "D", 3, plain="G").notes))
+        own = self.gan(lambda step, name: name == "D", 10, scalers="own")
+        self.assertIn(told.partition(", and each")[0], own.notes)
+        self.assertIn("The scaler skipped the only step of SGD over netD.*, not the one step of SGD over netG", " ".join(
+            self.gan(lambda step, name: name == "D", 1).advise().to_dict()["not_finite"]["lines"]))
         w = self.gan(lambda step, name: name == "D" and step < 2, 10)
         self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
             "The scaler skipped 2 of 10 steps, whose gradients were not finite (2 of the 10 steps of SGD over netD.*, none of the 10 steps of "
