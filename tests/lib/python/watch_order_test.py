@@ -70,6 +70,9 @@ class Loop:
     def clip_at_the_scale(self):
         self.clip(self.scaler.get_scale())
 
+    def clip_first(self):
+        clip_grad_norm_(self.model[0].parameters(), 1.0)
+
     def norm(self):
         self.clip(float("inf"))
 
@@ -124,7 +127,10 @@ class OrderOfCalls(CliCase):
                       # two losses in turn, each of one optimizer
                       "zero_grad only:0 backward step:0 update only:1 backward step:1 update both",
                       "none only:0 backward step:0 update only:1 backward step:1 update both",
-                      "zero_grad only:0 backward both only:1 plain_backward both step:0 update plain_step:1"):
+                      "zero_grad only:0 backward both only:1 plain_backward both step:0 update plain_step:1",
+                      "zero_grad only:0 backward unscale_:0 both only:1 backward both clip_first step update",
+                      # a penalty, of gradients that are divided already; a loss whose gradients were taken away before the other
+                      "zero_grad backward unscale_ plain_backward clip step update", "zero_grad plain_backward none backward step update"):
             with self.subTest(words):
                 self.assertEqual(Loop(True).run(words).mistakes, [])
         for words in ("zero_grad plain_backward clip plain_step", "plain_backward plain_backward clip plain_step zero_grad",
@@ -156,6 +162,10 @@ class OrderOfCalls(CliCase):
                 ("zero_grad backward step:0 update backward step:1 update", "backward_over_update", 0, both[1:]),
                 ("backward step update", "backward_without_zero_grad", 1, both),
                 ("zero_grad scale plain_backward step update", "backward_without_scale", 0, both),
+                ("zero_grad backward plain_backward step update", "plain_beside_scaled", 0, both),
+                ("zero_grad plain_backward backward unscale_ clip step update", "plain_beside_scaled", 0, both),
+                ("zero_grad backward unscale_ clip plain_step:1 step update", "double_step", 0, both[1:]),
+                ("zero_grad backward step update unscale_ update", "unscale_after_step", 0, both),
                 ("zero_grad backward plain_step", "step_with_scaled_gradients", 0, both)):
             with self.subTest(words):
                 loop = Loop(True)
