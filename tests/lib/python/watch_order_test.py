@@ -2,8 +2,11 @@
 #
 # The order of a loop's calls: healthy loops yield nothing, ill ones are named, and no bit of a run changes; and the scalers that
 # a loop makes while it is watched. SKIP without torch. watch_order_test.py BINADE
+import functools
+import inspect
 import itertools
 import math
+import pickle
 import sys
 import types
 import warnings
@@ -193,16 +196,25 @@ class OrderOfCalls(CliCase):
 
     def test_clipping_under_another_name_is_seen(self):
         own = sys.modules[__name__]
-        own.clip, before = clip_grad_norm_, torch.nn.utils.clip_grad_norm_
-        raising = type("Raising", (types.ModuleType,), {"__dict__": property(lambda self: 1 / 0)})
-        sys.modules["raising"] = raising("raising")
-        try:
+        own.clip = clip_grad_norm_
+        held = functools.partial(clip_grad_norm_, max_norm=1.0)
+        for call in (lambda parameters: clip(parameters, 1.0), held):
             loop = Loop(True)
-            loop.clip = lambda: clip(loop.model.parameters(), 1.0)
+            loop.clip = lambda call=call: call(loop.model.parameters())
             self.assertEqual({one.mistake for one in loop.run("zero_grad backward clip step update").mistakes}, {"clip_before_unscale"})
-            self.assertIs(own.clip, before)
-        finally:
-            del own.clip, sys.modules["raising"]
+        del own.clip
+
+    def test_torchs_functions_stay_what_they_are_while_they_are_watched(self):
+        functions = clip_grad_norm_, nn.utils.clip_grad_value_, torch.autograd.backward
+        before = [(inspect.signature(one), one.__code__, dict(vars(one))) for one in functions]
+        loop = Loop(False)
+        with binade.torch.watch(loop.model, loop.optimizers):
+            for (signature, *_), function in zip(before, functions):
+                self.assertEqual(inspect.signature(function), signature)
+                self.assertIs(pickle.loads(pickle.dumps(functools.partial(function))).func, function)
+            inside = functools.partial(nn.utils.clip_grad_norm_, max_norm=1.0)
+        self.assertIs(pickle.loads(pickle.dumps(inside)).func, clip_grad_norm_)
+        self.assertEqual([(inspect.signature(one), one.__code__, dict(vars(one))) for one in functions], before)
 
     def test_watches_that_overlap_leave_what_they_found(self):
         before = torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_
