@@ -5,6 +5,7 @@
 import contextlib
 import copy
 import functools
+import inspect
 import math
 import sys
 import threading
@@ -14,6 +15,7 @@ try:
     import torch
 
     import binade.torch
+    from binade.torch.watch.eps import lost_eps
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -421,6 +423,21 @@ class InsideOfModules(CliCase):
                 self.assertIn("HalfAdam's eps 1e-08 is 0 in F16", advice)
                 self.assertIn("Which layers need FP32 is not known of a run that was not finite.", advice)
                 self.assertNotIn("No layer needs FP32", advice)
+
+    def test_adams_eps_is_divided_by_the_step_size_where_the_step_is_differentiable(self):
+        x = torch.nn.Parameter(torch.ones(4).half())
+        state = {"step": torch.tensor(1.0), "exp_avg": torch.zeros(4).half(), "exp_avg_sq": torch.zeros(4).half()}
+        for kind in (torch.optim.Adam, torch.optim.AdamW):
+            for options, lost in (({}, True), ({"capturable": True}, False), ({"capturable": True, "foreach": True}, True),
+                                  ({"capturable": True, "lr": 1.0}, True), ({"lr": 1e-6}, True)):
+                optimizer = kind([x], **options)
+                optimizer.state[x] = state
+                with self.subTest(f"{kind.__name__} {options}"):
+                    self.assertEqual(len(lost_eps(optimizer, {id(x)})), lost)
+        if "differentiable" in inspect.signature(torch.optim.Adam).parameters:
+            optimizer = torch.optim.Adam([x], differentiable=True)
+            optimizer.state[x] = state
+            self.assertEqual(lost_eps(optimizer, {id(x)}), {})
 
     def test_the_loss_alone(self):
         model, loss = new_net(), torch.nn.MSELoss()
