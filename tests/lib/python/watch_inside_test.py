@@ -176,6 +176,9 @@ class InsideOfModules(CliCase):
         self.assertRegex(found.text, r"32 Inf in the gradient of sqrt inside of 1 \(\S+\), backward; it got gradient .*; its operand "
                                      "holds 32 zeros, where the slope of sqrt is infinite")
         self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
+        for op, slope in ((lambda x: torch.hypot(x * 0, x * 0), "hypot is undefined"), (lambda x: (x * 0) ** 0.5, "pow is infinite")):
+            text = self.of(torch.nn.Linear(8, 8), Op(lambda x: op(x) + x), torch.nn.Linear(8, 2), steps=1).first_nonfinite().text
+            self.assertIn(f"holds 32 zeros, where the slope of {slope}", text)
         found = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.sqrt(x.abs() * 1e-30 * 1e-15)), steps=1).first_nonfinite()
         self.assertIn("the gradient of sqrt inside of 1", found.text)
 
