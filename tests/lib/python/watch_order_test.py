@@ -133,7 +133,8 @@ class OrderOfCalls(CliCase):
                       "zero_grad only:0 backward both only:1 plain_backward both step:0 update plain_step:1",
                       "zero_grad only:0 backward unscale_:0 both only:1 backward both clip_first step update",
                       # a penalty, of gradients that are divided already; a loss whose gradients were taken away before the other
-                      "zero_grad backward unscale_ plain_backward clip step update", "zero_grad plain_backward none backward step update"):
+                      "zero_grad backward unscale_ plain_backward clip step update", "zero_grad plain_backward none backward step update",
+                      "zero_grad plain_backward zero_by_hand backward step update"):
             with self.subTest(words):
                 self.assertEqual(Loop(True).run(words).mistakes, [])
         for words in ("zero_grad plain_backward clip plain_step", "plain_backward plain_backward clip plain_step zero_grad",

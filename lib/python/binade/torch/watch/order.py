@@ -109,7 +109,7 @@ class Order:
         self._in_step = False  # a scaler's step runs
         self._used = set()  # numbers of optimizers that a scaler unscaled or stepped since its update
         self._before = {}  # number of an optimizer: the state of its gradients before the backward pass that runs
-        self._summed = set()  # numbers of optimizers whose gradients backward passes have reached since they were cleared
+        self._summed = {}  # the same after the last one, of those that it reached since they were cleared
         self._to_clear = set()  # numbers of optimizers that stepped with the gradients that they have
         self._stepped_with = {}  # number of an optimizer: the state of its gradients when it stepped last
         self._others = False  # a scaler was called with an optimizer that is not watched
@@ -202,7 +202,7 @@ class Order:
         self._turn += 1
         number = self._number(optimizer)
         self._to_clear.discard(number)
-        self._summed.discard(number)
+        self._summed.pop(number, None)
         self._on(self._checkers, "zero_grad", number)
 
     def backward_begins(self):
@@ -213,8 +213,9 @@ class Order:
                 if not has_gradient(self._optimizers[number - 1]):
                     self.zeroed(self._optimizers[number - 1])
             self._before = {number: state_of_gradients(one) for number, one in enumerate(self._optimizers if self._scalers else (), 1)}
-            for number in [number for number in self._summed if not self._before.get(number, True)]:  # None, set by hand
-                self.zeroed(self._optimizers[number - 1])
+            for number, state in list(self._summed.items()):  # written to by hand, perhaps with zeros
+                if self._before.get(number, state) != state and not has_gradient(self._optimizers[number - 1]):
+                    self.zeroed(self._optimizers[number - 1])
 
     def backward_ends(self, well):
         self._depth -= 1
@@ -222,8 +223,9 @@ class Order:
             for key in self._checkers:
                 self._on([key], "backward" if key in self._reached else "plain_backward")
             for number, before in self._before.items():
-                if before != state_of_gradients(self._optimizers[number - 1]):
-                    self._summed.add(number)
+                state = state_of_gradients(self._optimizers[number - 1])
+                if before != state:
+                    self._summed[number] = state
                     self._on(self._checkers, "accumulate", number)
             self._left = {}
             self._leave_gradients()
