@@ -4,6 +4,7 @@
 // reveals it.
 #include "lib/amp/order_checker.h"
 
+#include <algorithm>
 #include <array>
 
 namespace binade {
@@ -16,7 +17,7 @@ struct Rule {
 };
 
 /// Names and messages of the mistakes, in the order of OrderMistake.
-constexpr std::array<Rule, 17> rules{{
+constexpr std::array<Rule, 18> rules{{
     {"clip_before_unscale",
      "clips scaled gradients: the effective threshold is threshold / scale; call unscale_ before"},
     {"missing_update",
@@ -26,8 +27,9 @@ constexpr std::array<Rule, 17> rules{{
     {"unscale_after_step",
      "unscales after step has done so; call unscale_ before step or not at all"},
     {"double_step",
-     "steps twice with the same gradients; run a new iteration between, and update() of a loss "
-     "scaler"},
+     "steps twice with the same gradients; step once, through the loss scaler if there is one, "
+     "then "
+     "update() it and run a new iteration"},
     {"clip_after_step",
      "clips gradients that step has used already; clip between unscale_ and step"},
     {"step_without_backward", "steps without gradients; run backward after zero_grad"},
@@ -55,6 +57,10 @@ constexpr std::array<Rule, 17> rules{{
     {"step_with_scaled_gradients",
      "steps with gradients that are still multiplied by the loss scale; call the scaler's step, or "
      "unscale_ before"},
+    {"plain_beside_scaled",
+     "divides the sum of gradients of two losses by the scale, of which one was not multiplied by "
+     "it; "
+     "call backward on what scale(loss) returns, for each loss"},
     {"backward_without_zero_grad",
      "adds to gradients that were stepped with already; call zero_grad unless this is meant", true},
 }};
@@ -62,9 +68,9 @@ constexpr std::array<Rule, 17> rules{{
 }  // namespace
 
 std::string_view training_event_name(TrainingEvent event) {
-  constexpr std::array<std::string_view, 9> names{"zero_grad", "forward",        "backward",
-                                                  "unscale",   "clip",           "step",
-                                                  "update",    "plain_backward", "plain_step"};
+  constexpr std::array<std::string_view, 10> names{
+      "zero_grad", "forward", "backward",       "unscale",    "clip",
+      "step",      "update",  "plain_backward", "plain_step", "accumulate"};
   return names.at(static_cast<std::size_t>(event));
 }
 
@@ -87,6 +93,7 @@ std::vector<OrderFinding> OrderChecker::on(TrainingEvent event, std::uint64_t op
     case TrainingEvent::step: on_step(optimizer, found); break;
     case TrainingEvent::plain_step: on_plain_step(optimizer, found); break;
     case TrainingEvent::update: on_update(found); break;
+    case TrainingEvent::accumulate: on_accumulate(optimizer); break;
   }
   ++events_;
   return found;
@@ -108,18 +115,30 @@ void OrderChecker::judge_gradients(std::uint64_t optimizer, OrderMistake without
   } else if (last_scaled_ <= state.zeroed) {
     report(OrderMistake::backward_without_scale, optimizer, found);
   } else if (backwards_ == backwards_at_update_) {
-    const bool steps_again =
-        without_backward == OrderMistake::step_without_backward && state.last_step == backwards_;
-    const bool is_divided = state.last_division == backwards_;
-    report(steps_again  ? OrderMistake::double_step
-           : is_divided ? OrderMistake::update_after_unscale
-                        : OrderMistake::unscale_after_update,
+    const bool steps = without_backward == OrderMistake::step_without_backward;
+    report(state.last_step == backwards_
+               ? steps ? OrderMistake::double_step : OrderMistake::unscale_after_step
+           : state.last_division == backwards_ ? OrderMistake::update_after_unscale
+                                               : OrderMistake::unscale_after_update,
            optimizer, found);
   } else if (state.last_step > state.zeroed) {
     report(OrderMistake::backward_without_zero_grad, optimizer, found);
   } else if (state.zeroed < backwards_at_update_) {
     report(OrderMistake::backward_over_update, optimizer, found);
+  } else if (std::min(state.scaled, state.plain) > state.zeroed) {
+    report(OrderMistake::plain_beside_scaled, optimizer, found);
   }
+}
+
+void OrderChecker::on_accumulate(std::uint64_t optimizer) {
+  PerOptimizer& state = optimizers_[optimizer];
+  (last_scaled_ == backwards_ ? state.scaled : state.plain) = backwards_;
+}
+
+/// Returns whether an optimizer's gradients hold some that are still multiplied by the scale, as far as is known.
+bool OrderChecker::is_multiplied(const PerOptimizer& state) const {
+  const bool is_known = std::max(state.scaled, state.plain) >= 0;
+  return (is_known ? state.scaled : last_scaled_) > std::max(state.zeroed, state.last_division);
 }
 
 void OrderChecker::on_unscale(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
@@ -143,7 +162,7 @@ void OrderChecker::on_clip(std::uint64_t optimizer, std::vector<OrderFinding>& f
   const PerOptimizer& state = optimizers_[optimizer];
   if (state.last_step == backwards_ && backwards_ > state.zeroed) {
     report(OrderMistake::clip_after_step, optimizer, found);
-  } else if (state.unscaled < 0 && last_scaled_ > state.zeroed) {
+  } else if (is_multiplied(state)) {
     report(OrderMistake::clip_before_unscale, optimizer, found);
   }
 }
@@ -160,8 +179,12 @@ void OrderChecker::on_step(std::uint64_t optimizer, std::vector<OrderFinding>& f
   } else if (state.zeroed >= state.unscaled) {
     // The gradients were unscaled before the last zero_grad, so in the iteration before.
     report(OrderMistake::missing_update, optimizer, found);
-  } else if (backwards_ > state.unscaled) {
+  } else if (state.last_step == backwards_) {
+    report(OrderMistake::double_step, optimizer, found);
+  } else if (is_multiplied(state)) {
     report(OrderMistake::backward_after_unscale, optimizer, found);
+  } else if (state.last_step >= state.unscaled) {
+    report(OrderMistake::backward_without_zero_grad, optimizer, found);
   }
   state.stepped = backwards_;
   state.last_step = backwards_;
@@ -173,8 +196,10 @@ void OrderChecker::on_plain_step(std::uint64_t optimizer, std::vector<OrderFindi
     report(OrderMistake::step_without_backward, optimizer, found);
   } else if (state.last_step == backwards_) {
     report(OrderMistake::double_step, optimizer, found);
-  } else if (state.unscaled < 0 && last_plain_ <= state.zeroed) {
-    report(OrderMistake::step_with_scaled_gradients, optimizer, found);
+  } else if (is_multiplied(state) && (last_plain_ <= state.zeroed || state.scaled >= 0)) {
+    report(state.last_division > state.zeroed ? OrderMistake::backward_after_unscale
+                                              : OrderMistake::step_with_scaled_gradients,
+           optimizer, found);
   } else if (state.last_step > state.zeroed) {
     report(OrderMistake::backward_without_zero_grad, optimizer, found);
   }

@@ -22,7 +22,8 @@ enum class TrainingEvent : std::uint8_t {
   step,
   update,
   plain_backward,  ///< of a loss that no scaler has multiplied
-  plain_step       ///< of the optimizer itself, not through a scaler
+  plain_step,      ///< of the optimizer itself, not through a scaler
+  accumulate       ///< the last backward pass reached an optimizer's gradients
 };
 
 enum class OrderMistake : std::uint8_t {
@@ -42,6 +43,7 @@ enum class OrderMistake : std::uint8_t {
   backward_without_forward,
   backward_without_scale,      ///< divides by a scale that the loss was not multiplied by
   step_with_scaled_gradients,  ///< updates that are too large by the scale
+  plain_beside_scaled,         ///< divides by a scale that one of two losses was not multiplied by
   backward_without_zero_grad,  ///< a warning: the sum of gradients may be intended
 };
 
@@ -58,7 +60,8 @@ std::string_view order_mistake_name(OrderMistake mistake);
 
 /// Checks a training's events in the order in which they happen. zero_grad, unscale, clip and the steps belong to one
 /// optimizer, the others to all. A training without a scaler has plain_backward and plain_step, and neither unscale nor
-/// update.
+/// update. Which gradients a backward pass reached is known of optimizers that have had an accumulate; the others' may have
+/// been reached by each.
 class OrderChecker {
  public:
   /// Takes the next event; returns the mistakes that it reveals, if any.
@@ -72,6 +75,8 @@ class OrderChecker {
     std::int64_t unscaled = -1, stepped = -1;  ///< since the last update
     std::int64_t last_step = -1,
                  last_division = -1;  ///< since the beginning; a division by the scale
+    std::int64_t scaled = -1,
+                 plain = -1;  ///< the last backward pass of either kind that reached it
   };
 
   void report(OrderMistake mistake, std::uint64_t optimizer, std::vector<OrderFinding>& found);
@@ -82,6 +87,8 @@ class OrderChecker {
   void on_step(std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void on_plain_step(std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void on_update(std::vector<OrderFinding>& found);
+  void on_accumulate(std::uint64_t optimizer);
+  bool is_multiplied(const PerOptimizer& state) const;
 
   std::map<std::uint64_t, PerOptimizer> optimizers_;
   std::size_t events_ = 0;

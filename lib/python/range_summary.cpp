@@ -15,7 +15,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "lib/report/report_words.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
@@ -24,8 +23,10 @@
 #include "lib/python/module.h"
 #include "lib/range/counter.h"
 #include "lib/range/summary_bytes.h"
+#include "lib/report/held_floor.h"
 #include "lib/report/named_tensors.h"
 #include "lib/report/report.h"
+#include "lib/report/report_words.h"
 #include "lib/report/tensor_report.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
@@ -131,6 +132,18 @@ nb::dict becomes(const RangeSummary& summary, nb::handle format, Whole<int> scal
   out["lost_l2"] = part(&Losses::l2);
   out["clipped_l1"] = part(&Losses::clipped_l1);
   return out;
+}
+
+nb::object held_in_name(std::string_view dtype, bool any_half, Whole<std::uint64_t> nonzero,
+                        Whole<int> least_exponent) {
+  const std::optional<Format> format = held_in(dtype, any_half, nonzero, least_exponent);
+  if (!format) return nb::none();
+  return nb::cast(std::ranges::find(report_formats, *format, &NamedFormat::format)->name);
+}
+
+nb::object share_of_floor(const RangeSummary& summary, nb::handle format, Whole<int> scale_log2) {
+  const auto share = share_at_floor(summary, norms(summary), format_of(format).format, scale_log2);
+  return share ? nb::object(nb::float_(*share)) : nb::object(nb::none());
 }
 
 nb::object magnitude(const Placed& x) {
@@ -320,6 +333,8 @@ void add_range_summary(nb::module_& m) {
   summary.def("__repr__", &repr_of);
   summary.def("_repr_html_",
               [](nb::handle self) { return python_call("_report", "summary_html", self); });
+  m.def("_held_in", &held_in_name, "dtype"_a, "any_half"_a, "nonzero"_a, "least_exponent"_a);
+  m.def("_share_at_floor", &share_of_floor, "summary"_a, "format"_a, "scale_log2"_a);
 }
 
 }  // namespace binade::python

@@ -13,7 +13,7 @@ namespace binade::test::order_checker_test {
 namespace {
 
 TrainingEvent event_named(const std::string& name) {
-  for (int i = 0; i < 9; ++i) {
+  for (int i = 0; i < 10; ++i) {
     if (training_event_name(static_cast<TrainingEvent>(i)) == name)
       return static_cast<TrainingEvent>(i);
   }
@@ -131,7 +131,7 @@ TEST_CASE("an update between unscaling and the step, which divides again, is nam
         "update_after_unscale");
   CHECK(mistakes_of("zero_grad:1 zero_grad:2 forward backward unscale:1 unscale:2 step:1 update "
                     "step:2 update") == "update_after_unscale");
-  CHECK(mistakes_of("zero_grad forward backward step update unscale") == "update_after_unscale");
+  CHECK(mistakes_of("zero_grad forward backward step update unscale") == "unscale_after_step");
 }
 
 TEST_CASE("accumulating over an update is named") {
@@ -175,6 +175,40 @@ TEST_CASE("a loss that was not scaled and a step that goes past the scaler are n
         "clip_before_unscale step_with_scaled_gradients");
 }
 
+TEST_CASE("stepping past the scaler and then through it is stepping twice") {
+  CHECK(mistakes_of("zero_grad forward backward unscale plain_step step update") == "double_step");
+  CHECK(mistakes_of("zero_grad forward backward unscale clip plain_step step update") ==
+        "double_step");
+  CHECK(mistakes_of("zero_grad forward backward unscale plain_step plain_backward step update") ==
+        "backward_without_zero_grad");
+}
+
+TEST_CASE("a loss that was not scaled, after unscaling, adds gradients of the same scale") {
+  CHECK(mistakes_of("zero_grad forward backward unscale plain_backward clip step update") == "");
+  CHECK(mistakes_of("zero_grad forward backward accumulate unscale plain_backward accumulate clip "
+                    "step update") == "");
+  CHECK(mistakes_of("zero_grad forward backward unscale update plain_backward clip") == "");
+  CHECK(mistakes_of("zero_grad forward backward unscale backward clip") == "clip_before_unscale");
+  CHECK(mistakes_of("zero_grad forward backward unscale backward plain_step") ==
+        "backward_after_unscale");
+}
+
+TEST_CASE("a loss that was not scaled beside one that was is named where both reached gradients") {
+  for (const std::string both : {"forward backward accumulate plain_backward accumulate ",
+                                 "forward plain_backward accumulate backward accumulate "}) {
+    CHECK(mistakes_of("zero_grad " + both + "step update") == "plain_beside_scaled");
+    CHECK(mistakes_of("zero_grad " + both + "unscale clip step update") == "plain_beside_scaled");
+    CHECK(mistakes_of("zero_grad " + both + "plain_step update") ==
+          "step_with_scaled_gradients update_without_step");
+  }
+  const std::string beside =
+      "zero_grad:1 zero_grad:2 forward backward accumulate:1 plain_backward accumulate:2 ";
+  CHECK(mistakes_of(beside + "clip:1 step:1 update") == "clip_before_unscale");
+  CHECK(mistakes_of(beside + "step:1 update clip:2 plain_step:2") == "");
+  CHECK(mistakes_of("zero_grad:1 zero_grad:2 forward backward accumulate:1 unscale:1 backward "
+                    "accumulate:2 clip:1 step:1 step:2 update") == "");
+}
+
 TEST_CASE("gradients that were stepped with already are a warning") {
   CHECK(mistakes_of("zero_grad forward backward step update forward backward step update") ==
         "backward_without_zero_grad");
@@ -197,7 +231,7 @@ TEST_CASE("the mistakes other than the last are no warnings, and every one has a
   const std::vector<OrderFinding> findings = checker.on(TrainingEvent::plain_step, 7);
   REQUIRE(findings.size() == 1);
   CHECK_FALSE(findings.front().warning);
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 17; ++i) {
     for (int j = 0; j < i; ++j) {
       CHECK(order_mistake_name(static_cast<OrderMistake>(i)) !=
             order_mistake_name(static_cast<OrderMistake>(j)));

@@ -4,13 +4,18 @@
 # no finding, and no pass is run twice. SKIP without torch. watch_inside_test.py BINADE
 import contextlib
 import copy
+import functools
+import inspect
 import math
 import sys
+import threading
+import warnings
 
 try:
     import torch
 
     import binade.torch
+    from binade.torch.watch.eps import lost_eps
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -171,6 +176,9 @@ class InsideOfModules(CliCase):
         self.assertRegex(found.text, r"32 Inf in the gradient of sqrt inside of 1 \(\S+\), backward; it got gradient .*; its operand "
                                      "holds 32 zeros, where the slope of sqrt is infinite")
         self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
+        for op, slope in ((lambda x: torch.hypot(x * 0, x * 0), "hypot is undefined"), (lambda x: (x * 0) ** 0.5, "pow is infinite")):
+            text = self.of(torch.nn.Linear(8, 8), Op(lambda x: op(x) + x), torch.nn.Linear(8, 2), steps=1).first_nonfinite().text
+            self.assertIn(f"holds 32 zeros, where the slope of {slope}", text)
         found = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.sqrt(x.abs() * 1e-30 * 1e-15)), steps=1).first_nonfinite()
         self.assertIn("the gradient of sqrt inside of 1", found.text)
 
@@ -419,6 +427,21 @@ class InsideOfModules(CliCase):
                 self.assertIn("Which layers need FP32 is not known of a run that was not finite.", advice)
                 self.assertNotIn("No layer needs FP32", advice)
 
+    def test_adams_eps_is_divided_by_the_step_size_where_the_step_is_differentiable(self):
+        x = torch.nn.Parameter(torch.ones(4).half())
+        state = {"step": torch.tensor(1.0), "exp_avg": torch.zeros(4).half(), "exp_avg_sq": torch.zeros(4).half()}
+        for kind in (torch.optim.Adam, torch.optim.AdamW):
+            for options, lost in (({}, True), ({"capturable": True}, False), ({"capturable": True, "foreach": True}, True),
+                                  ({"capturable": True, "lr": 1.0}, True), ({"lr": 1e-6}, True)):
+                optimizer = kind([x], **options)
+                optimizer.state[x] = state
+                with self.subTest(f"{kind.__name__} {options}"):
+                    self.assertEqual(len(lost_eps(optimizer, {id(x)})), lost)
+        if "differentiable" in inspect.signature(torch.optim.Adam).parameters:
+            optimizer = torch.optim.Adam([x], differentiable=True)
+            optimizer.state[x] = state
+            self.assertEqual(lost_eps(optimizer, {id(x)}), {})
+
     def test_the_loss_alone(self):
         model, loss = new_net(), torch.nn.MSELoss()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
@@ -441,6 +464,45 @@ class InsideOfModules(CliCase):
             for _ in range(2):
                 self.assertRaises(KeyError, model, torch.ones(3, 4))
         self.assertEqual(len_of_modes(), 0)
+
+    def test_a_forward_pass_of_another_thread_ends_no_training_and_is_left_by_itself(self):
+        class Pauses(torch.nn.Module):
+            def forward(self, x):
+                if threading.current_thread() is not threading.main_thread():
+                    inside.set()
+                    go.wait(60)
+                return x
+
+        for stops_first in (False, True):
+            inside, go, modes = threading.Event(), threading.Event(), []
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), Pauses(), torch.nn.Linear(8, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            other = threading.Thread(target=lambda: modes.append((model(torch.ones(3, 4)), len_of_modes())[1]))
+            hooks = torch.nn.modules.module
+            before = [len(x) for x in (hooks._global_forward_hooks, hooks._global_forward_pre_hooks)]
+            with warnings.catch_warnings(record=True) as warned, binade.torch.watch(model, optimizer, every=1) as w:
+                other.start()
+                inside.wait(60)
+                train(model, 2, w, optimizer)
+                if not stops_first:
+                    go.set()
+                    other.join()
+                    train(model, 1, w, optimizer)
+            go.set()
+            other.join()
+            self.assertEqual((modes, len_of_modes(), [str(x.message) for x in warned]), ([0], 0, []))
+            self.assertEqual([len(x) for x in (hooks._global_forward_hooks, hooks._global_forward_pre_hooks)], before)
+            self.assertEqual([note for note in w.notes if "not counted" in note or "taken away" in note], [])
+
+    def test_what_raises_as_hooks_are_taken_away_leaves_the_others_none_behind(self):
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        before = len(torch.nn.modules.module._global_forward_hooks), torch.autograd.backward
+        watching = binade.torch.watch(model, optimizer).start()
+        with self.assertWarnsRegex(RuntimeWarning, "a hook was not taken away: KeyError: 'gone'"):
+            watching._hooks._undo.append(functools.partial({}.__getitem__, "gone"))
+            watching.stop()
+        self.assertEqual((len(torch.nn.modules.module._global_forward_hooks), torch.autograd.backward), before)
 
 
 def len_of_modes():

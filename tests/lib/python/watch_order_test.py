@@ -2,8 +2,11 @@
 #
 # The order of a loop's calls: healthy loops yield nothing, ill ones are named, and no bit of a run changes; and the scalers that
 # a loop makes while it is watched. SKIP without torch. watch_order_test.py BINADE
+import functools
+import inspect
 import itertools
 import math
+import pickle
 import sys
 import types
 import warnings
@@ -70,6 +73,9 @@ class Loop:
     def clip_at_the_scale(self):
         self.clip(self.scaler.get_scale())
 
+    def clip_first(self):
+        clip_grad_norm_(self.model[0].parameters(), 1.0)
+
     def norm(self):
         self.clip(float("inf"))
 
@@ -124,7 +130,11 @@ class OrderOfCalls(CliCase):
                       # two losses in turn, each of one optimizer
                       "zero_grad only:0 backward step:0 update only:1 backward step:1 update both",
                       "none only:0 backward step:0 update only:1 backward step:1 update both",
-                      "zero_grad only:0 backward both only:1 plain_backward both step:0 update plain_step:1"):
+                      "zero_grad only:0 backward both only:1 plain_backward both step:0 update plain_step:1",
+                      "zero_grad only:0 backward unscale_:0 both only:1 backward both clip_first step update",
+                      # a penalty, of gradients that are divided already; a loss whose gradients were taken away before the other
+                      "zero_grad backward unscale_ plain_backward clip step update", "zero_grad plain_backward none backward step update",
+                      "zero_grad plain_backward zero_by_hand backward step update"):
             with self.subTest(words):
                 self.assertEqual(Loop(True).run(words).mistakes, [])
         for words in ("zero_grad plain_backward clip plain_step", "plain_backward plain_backward clip plain_step zero_grad",
@@ -156,6 +166,10 @@ class OrderOfCalls(CliCase):
                 ("zero_grad backward step:0 update backward step:1 update", "backward_over_update", 0, both[1:]),
                 ("backward step update", "backward_without_zero_grad", 1, both),
                 ("zero_grad scale plain_backward step update", "backward_without_scale", 0, both),
+                ("zero_grad backward plain_backward step update", "plain_beside_scaled", 0, both),
+                ("zero_grad plain_backward backward unscale_ clip step update", "plain_beside_scaled", 0, both),
+                ("zero_grad backward unscale_ clip plain_step:1 step update", "double_step", 0, both[1:]),
+                ("zero_grad backward step update unscale_ update", "unscale_after_step", 0, both),
                 ("zero_grad backward plain_step", "step_with_scaled_gradients", 0, both)):
             with self.subTest(words):
                 loop = Loop(True)
@@ -183,16 +197,25 @@ class OrderOfCalls(CliCase):
 
     def test_clipping_under_another_name_is_seen(self):
         own = sys.modules[__name__]
-        own.clip, before = clip_grad_norm_, torch.nn.utils.clip_grad_norm_
-        raising = type("Raising", (types.ModuleType,), {"__dict__": property(lambda self: 1 / 0)})
-        sys.modules["raising"] = raising("raising")
-        try:
+        own.clip = clip_grad_norm_
+        held = functools.partial(clip_grad_norm_, max_norm=1.0)
+        for call in (lambda parameters: clip(parameters, 1.0), held):
             loop = Loop(True)
-            loop.clip = lambda: clip(loop.model.parameters(), 1.0)
+            loop.clip = lambda call=call: call(loop.model.parameters())
             self.assertEqual({one.mistake for one in loop.run("zero_grad backward clip step update").mistakes}, {"clip_before_unscale"})
-            self.assertIs(own.clip, before)
-        finally:
-            del own.clip, sys.modules["raising"]
+        del own.clip
+
+    def test_torchs_functions_stay_what_they_are_while_they_are_watched(self):
+        functions = clip_grad_norm_, nn.utils.clip_grad_value_, torch.autograd.backward
+        before = [(inspect.signature(one), one.__code__, dict(vars(one))) for one in functions]
+        loop = Loop(False)
+        with binade.torch.watch(loop.model, loop.optimizers):
+            for (signature, *_), function in zip(before, functions):
+                self.assertEqual(inspect.signature(function), signature)
+                self.assertIs(pickle.loads(pickle.dumps(functools.partial(function))).func, function)
+            inside = functools.partial(nn.utils.clip_grad_norm_, max_norm=1.0)
+        self.assertIs(pickle.loads(pickle.dumps(inside)).func, clip_grad_norm_)
+        self.assertEqual([(inspect.signature(one), one.__code__, dict(vars(one))) for one in functions], before)
 
     def test_watches_that_overlap_leave_what_they_found(self):
         before = torch.autograd.backward, nn.utils.clip_grad_norm_, clip_grad_norm_
@@ -313,16 +336,19 @@ class Scalers(CliCase):
                     self.assertIn(words, one)
                 self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
 
-    def gan(self, skips, steps, each=1, plain=""):
+    def gan(self, skips, steps, each=1, plain="", scalers="one"):
         """Watches a generator and a discriminator, which steps so often in a step, with one scaler. skips(step, name): whose gradients
-        overflow. plain: which of the two steps without the scaler. Returns the Watch."""
+        overflow. plain: which of the two steps without the scaler. scalers: "one", or "own" of each. Returns the Watch."""
         torch.manual_seed(0)
         nets = {"D": nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1)), "G": nn.Linear(3, 3)}
         optimizers = {name: torch.optim.SGD(net.parameters(), lr=0.01) for name, net in nets.items()}
-        scaler = binade.torch.LossScaler(init_scale=2.0**8)
+        scaler_of = {name: binade.torch.LossScaler(init_scale=2.0**8) for name in nets}
+        if scalers == "one":
+            scaler_of["G"] = scaler_of["D"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with binade.torch.watch({f"net{name}": net for name, net in nets.items()}, list(optimizers.values()), scaler=scaler) as w:
+            with binade.torch.watch({f"net{name}": net for name, net in nets.items()}, list(optimizers.values()),
+                                    scaler=scaler_of["D"] if scalers == "one" else "find") as w:
                 for step in range(steps):
                     for name in "D" * each + "G":
                         optimizers[name].zero_grad()
@@ -331,6 +357,7 @@ class Scalers(CliCase):
                             loss.backward()
                             optimizers[name].step()
                             continue
+                        scaler = scaler_of[name]
                         scaler.scale(loss).backward()
                         if skips(step, name):
                             next(nets[name].parameters()).grad.fill_(math.inf)
@@ -349,6 +376,10 @@ class Scalers(CliCase):
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
         self.assertTrue(any(note.endswith(": nothing of netD.* was trained") for note in self.gan(
             lambda step, name: name == "D", 3, plain="G").notes))
+        own = self.gan(lambda step, name: name == "D", 10, scalers="own")
+        self.assertIn(told.partition(", and each")[0], own.notes)
+        self.assertIn("The scaler skipped the only step of SGD over netD.*, not the one step of SGD over netG", " ".join(
+            self.gan(lambda step, name: name == "D", 1).advise().to_dict()["not_finite"]["lines"]))
         w = self.gan(lambda step, name: name == "D" and step < 2, 10)
         self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
             "The scaler skipped 2 of 10 steps, whose gradients were not finite (2 of the 10 steps of SGD over netD.*, none of the 10 steps of "

@@ -2,7 +2,7 @@
 """Puts functions around those of others, and takes them away in whatever order: several watches share what stands in a place, and
 the last of them leaves there what the first one found."""
 import functools
-import sys
+import inspect
 import types
 
 from .attaching import is_compiling
@@ -13,7 +13,7 @@ ATTRIBUTE = "_binade_arounds"
 class Arounds:
     """Functions that are called around another one, the last that was added first, each with the next one as its first argument.
 
-    owner: whose attribute the other one is; None of functions of modules. inner: the other one. restore(): puts it back into its place."""
+    owner: whose attribute the other one is; None of functions that were taken over. inner: the other one. restore(): puts it back into its place."""
 
     def __init__(self, owner, inner, restore=None):
         self.owner, self.inner, self.restore = owner, inner, restore
@@ -91,47 +91,42 @@ def wrap(owner, name, around):
     return arounds.add(around)
 
 
-def put(instead):
-    """Puts other functions in the place of some, in all modules that have them, under whatever names. instead: {function: another}."""
-    by_id = {id(function): other for function, other in instead.items()}
-    for module in list(sys.modules.values()) if by_id else ():
-        try:
-            of = vars(module) if isinstance(module, types.ModuleType) else {}
-            names = [name for name, x in list(of.items()) if id(x) in by_id]
-        except Exception:  # what stands among modules may be anything
-            continue
-        for name in names:
-            of[name] = by_id[id(of[name])]
+def around_function(function, around):
+    """Makes a function call around(the function, …), whoever calls it and under whatever name. It stays the object that it is, with other
+    code, so that who compares or pickles it finds no other. Returns a function that undoes this; None if it is not written in Python."""
+    if not isinstance(function, types.FunctionType):
+        return None
+    return (arounds_of(function) or taking_over(function)).add(around)
 
 
-def replace(arounds):
-    """Makes all modules that have a function call around(the function, …). arounds: {function: around}. Returns a function that undoes
-    this."""
-    added, new = [], {}
-    for function, around in arounds.items():
-        of = arounds_of(function)
-        if of is None:
-            of = standing_in(function)
-            new[function] = of.function
-        of.functions.append(around)
-        added.append((of, around))
-    put(new)
+def taking_over(function):
+    """Returns the Arounds of a function, whose code calls them."""
+    inner = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    inner.__kwdefaults__ = function.__kwdefaults__
+    place = f"{ATTRIBUTE}_of_{function.__name__}"
+    new = {ATTRIBUTE, "__signature__"} - vars(function).keys()
 
-    def undo():
-        for of, around in added:
-            of.remove(around)
-        put({of.function: of.inner for of, _ in added if not of.functions})
-
-    return undo
-
-
-def standing_in(function):
-    """Returns the Arounds of a function of a module, with one that stands in its place."""
-    arounds = Arounds(None, function)
-
-    @functools.wraps(function)
     def instead(*args, **kwargs):
-        return function(*args, **kwargs) if is_compiling() else arounds(*args, **kwargs)
+        return inner(*args, **kwargs) if is_compiling() else arounds(*args, **kwargs)
 
-    arounds.stand_in(instead)
+    # The code of a function has the names of its module, and as many free variables as its closure.
+    code = passes_on.__code__.replace(co_names=(place,), co_name=function.__name__, co_freevars=function.__code__.co_freevars)
+
+    def restore():
+        if function.__code__ is code:
+            function.__code__ = inner.__code__
+        for name in new:
+            delattr(function, name)
+        del function.__globals__[place]
+
+    arounds = Arounds(None, inner, restore)
+    function.__signature__ = inspect.signature(function)
+    arounds.stand_in(function)
+    function.__globals__[place] = instead
+    function.__code__ = code
     return arounds
+
+
+def passes_on(*args, **kwargs):
+    """The code of functions that were taken over, with another name in the place of the one that is called."""
+    return taking_over(*args, **kwargs)

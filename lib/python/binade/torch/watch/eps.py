@@ -40,6 +40,17 @@ def serving_eps(optimizer, state, dtype):
     return 10.0 ** math.floor(least / 2), "beside the gradients whose squares are lost"
 
 
+def least_step_size(optimizer, group, state, parameter):
+    """Returns by what torch's Adam and AdamW divide eps before they add it, at most 1. They do so where the step is differentiable or can
+    be captured, but for the lists of tensors that torch makes by default of parameters on a GPU."""
+    foreach = group.get("foreach")
+    in_lists = parameter.is_cuda if foreach is None else foreach
+    divides = group.get("differentiable") or (group.get("capturable") and not in_lists)
+    if not divides or not isinstance(optimizer, (torch.optim.Adam, torch.optim.AdamW)):
+        return 1.0
+    return min(1.0, float(group["lr"]) / (1 - float(group["betas"][0]) ** float(state["step"])))
+
+
 def lost_eps(optimizer, parameters):
     """Returns {(eps, dtype, name of the state): ids of parameters} of those with an eps above 0 that is 0 in their states' dtype.
 
@@ -50,8 +61,12 @@ def lost_eps(optimizer, parameters):
         if not isinstance(eps, float) or eps <= 0 or group.get("fused"):
             continue
         for parameter in group["params"]:
-            of = second_moment(getattr(optimizer, "state", {}).get(parameter, {}), parameter) if id(parameter) in parameters else None
-            if of is not None and local(parameter) is not None and is_lost(eps, of[1]):
+            state = getattr(optimizer, "state", {}).get(parameter, {}) if id(parameter) in parameters else {}
+            of = second_moment(state, parameter)
+            if of is None or local(parameter) is None or not is_lost(eps, of[1]):
+                continue
+            size = least_step_size(optimizer, group, state, parameter)
+            if size > 0 and is_lost(eps / size, of[1]):
                 out.setdefault((eps, of[1], of[0]), []).append(id(parameter))
     return out
 

@@ -128,7 +128,7 @@ def slope_of(name, args, out, rewritten):
 
 def slope_exact(name, text, dtype):
     """Returns the Exact of a gradient of an op that slope_of() has told of."""
-    return Exact(f"{text}, where the slope of {name} is infinite", cure_of(name, dtype) + BEFORE)
+    return Exact(f"{text}, where the slope of {name} is {'undefined' if name in PAIRS else 'infinite'}", cure_of(name, dtype) + BEFORE)
 
 
 def exact_of_infinity(name, x, is_given):

@@ -5,7 +5,6 @@
     optimizers and scalers (optimizer_hooks.py) ─▶ everything else; where a step ends
 """
 import functools
-import math
 import warnings
 import weakref
 
@@ -17,7 +16,7 @@ from ..observe.tensors import local, placement_of
 from .bound import NARROW, origin_of
 from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
-from .optimizer_hooks import OptimizerHooks, watching
+from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
@@ -51,6 +50,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._is_in_step = False  # whether an optimizer's step runs, before torch 2.0
         self._scaler = None  # a scaler that is always in use
         self._known_scalers, self._used_scalers = set(), set()  # ids
+        self._attached = 0  # how many scalers got hooks
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
@@ -94,13 +94,20 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if self._plan.skips.all or self._plan.skips.starved:
             self.note(self._plan.skips.text, warn=True)
         if well:
-            self._order.ends()
+            self._saw(self._order.ends)
             self.see_unheld()
-        step.remove_hooks()
-        self._give_up_all()
-        for undo in reversed(self._undo):
-            undo()
-        self._undo, self._optimizers = None, []
+        undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
+        self.undo_all(undo)
+        self._optimizers = []
+
+    def undo_all(self, undo):
+        """Calls functions that take hooks away, the last one first, whatever any of them raises."""
+        for one in reversed(undo):
+            try:
+                one()
+            except Exception as error:
+                line = str(error).partition("\n")[0]
+                self.note(f"a hook was not taken away: {type(error).__name__}: {line}", warn=True)
 
     @property
     def number(self):
@@ -117,6 +124,14 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     def end_step(self):
         step = self._step
         step.remove_hooks()
+        self._sum_up(step)
+        self._most_passes = max(self._most_passes, step.passes)
+        self._begin_step(step.number + 1)
+        self._ended(step)
+
+    @watching
+    def _sum_up(self, step):
+        """Adds what a step that is over tells of the run."""
         step.read_flags()
         if step.counted:
             step.window.loss_scale = self._loss_scale()
@@ -125,9 +140,6 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         is_passed_over = harmless is not None and self._pass_over(step, harmless)
         self._count_skips(step)
         self._see_inside(step, is_passed_over)
-        self._most_passes = max(self._most_passes, step.passes)
-        self._begin_step(step.number + 1)
-        self._ended(step)
 
     def _begin_step(self, number):
         self._step = Step(number, self._plan, self._layers, self._tell)
@@ -153,7 +165,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         elif scaler is not None:
             scale = float(scaler.get_scale())
         self._plan.unusable_scale[:] = []
-        if scale is not None and not (math.isfinite(scale) and scale > 0):
+        if scale is not None and usable(scale) is None:
             self._plan.unusable_scale.append(scale)
             self.note_step(f"a loss scale of {scale} divides nothing")
             scale = None

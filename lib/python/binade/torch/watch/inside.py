@@ -140,15 +140,15 @@ class Inside:
 
     def told(self):
         """Yields (layer, what it is, Told) of what counts against the range of a layer."""
-        for (layer, _), origin in self.vanished.items():
+        for (layer, _), origin in list(self.vanished.items()):  # another thread may add to them
             yield layer, *origin.told
         for found in (self.zeroed, self.floors):
-            for (layer, _), told in found.items():
+            for (layer, _), told in list(found.items()):
                 yield layer, *told
 
     def rounds_to_zero(self, layer):
         """Whether rounding has made zeros in a layer, of products or of an eps."""
-        return any(name == layer for found in (self.zeroed, self.floors) for name, _ in found)
+        return any(name == layer for found in (self.zeroed, self.floors) for name, _ in list(found))
 
     def after(self, func, args, kwargs, out):
         try:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of Hooks that looks inside of modules: in which steps, and what becomes of what is seen there."""
+import dataclasses
 import functools
 import inspect
+import threading
 import weakref
 
 import torch
@@ -22,11 +24,35 @@ PASSED_OVER = " and nothing after it was ill: its Inf is passed over"
 ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
 
 
+@dataclasses.dataclass
+class Opened:
+    """A forward pass that is under way. module: a weak reference to whose it is. thread: which runs it, since modes of torch belong to
+    threads. inside, nodes: which look into it; None if none does."""
+
+    module: "weakref.ref"
+    thread: threading.Thread
+    inside: "Inside | None" = None
+    nodes: "Nodes | None" = None
+
+    @property
+    def is_here(self):
+        """Whether it is a pass of the thread that asks."""
+        return self.thread is threading.current_thread()
+
+    def is_of(self, module):
+        return self.is_here and self.module() is module
+
+    def close(self):
+        if self.inside is not None:
+            self.inside.close()
+            self.nodes.forget()
+
+
 class InsideHooks:
     """Looks at the ops of counted steps, of steps 1, 2, 4, 8 …, and of the step after a finding whose op is not known."""
 
     def attach_inside(self):
-        self._outer, self._looks_next, self._more = None, False, MOST_MORE
+        self._opened, self._looks_next, self._more = None, False, MOST_MORE
         names = self._names
         if not self._plan.nonfinite or names.replicated:
             return
@@ -36,11 +62,19 @@ class InsideHooks:
         # Before torch 2.1 a module whose forward raises calls no hook: what is open is closed by the next one.
         always = {"always_call": True} if "always_call" in ALWAYS else {}
         self._undo.append(HOOKS.register_module_forward_pre_hook(self._begin_forward).remove)
-        self._undo.append(HOOKS.register_module_forward_hook(self._end_forward, **always).remove)
-        self._undo.append(self._close)
+        self._end_hook = HOOKS.register_module_forward_hook(self._end_forward, **always)
+        self._undo.append(self._stop_looking)
+
+    def _stop_looking(self):
+        """Sees no further pass. One that another thread runs is closed there, when it ends."""
+        if self._opened is None or self._opened.is_here or not self._opened.thread.is_alive():
+            self._close()
+            self._end_hook.remove()
 
     def _begin_forward(self, module, args):
-        if self._outer is not None or passes_by():
+        if self._opened is not None and not self._opened.thread.is_alive():
+            self._opened = None
+        if self._opened is not None or passes_by():
             return
         if id(module) not in self._names.modules and not isinstance(module, LOSS):
             return
@@ -50,24 +84,28 @@ class InsideHooks:
     @watching
     def _open(self, module):
         step = self._step
-        self._outer = weakref.ref(module)
+        self._opened = Opened(weakref.ref(module), threading.current_thread())
         if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
             if step.inside is None:
                 step.inside = Inside(self._plan.counter, self._names.modules, self.note)
                 step.nodes = Nodes(self._plan.counter, step.inside)
+            self._opened.inside, self._opened.nodes = step.inside, step.nodes
             step.inside.open()
 
     def _end_forward(self, module, args, out):
-        if self._outer is not None and self._outer() is module:
+        if self._opened is not None and self._opened.is_of(module):
             self._close()
-            if isinstance(module, LOSS) and id(module) not in self._names.modules:
+            if self._undo is None:  # watching ended meanwhile
+                if out is not None:  # after a forward that raised torch goes through its hooks themselves, not through a copy
+                    self._end_hook.remove()
+            elif isinstance(module, LOSS) and id(module) not in self._names.modules:
                 self._see_loss(type(module).__name__, out, functools.partial(inputs_of, module, args))
 
+    @watching
     def _close(self):
-        self._outer = None
-        if self._step.inside is not None:
-            self._step.inside.close()
-            self._step.nodes.forget()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
 
     @watching
     def _see_loss(self, name, loss, inputs=dict):
@@ -105,7 +143,7 @@ class InsideHooks:
         if step.inside is not None:
             for layer, cause, told in step.inside.told():
                 tell(self._plan.inside, layer, cause, told)
-            for layer, _ in step.inside.vanished:
+            for layer, _ in list(step.inside.vanished):
                 self._take_back(layer)
             gone = next(iter(step.inside.vanished.values()), None)
             if gone is not None and (event is None or event.phase != "forward"):

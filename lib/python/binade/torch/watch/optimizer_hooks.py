@@ -6,6 +6,8 @@
     the last of the optimizers has stepped ─▶ the step is over
 """
 import functools
+import math
+import weakref
 
 import torch
 
@@ -35,6 +37,12 @@ def watching(method):
             self.note_step(f"something was not counted: {type(error).__name__}: {line}", warn=True)
 
     return guarded
+
+
+def usable(scale):
+    """Returns a loss scale as a float; None if it divides nothing."""
+    scale = float(scale)
+    return scale if math.isfinite(scale) and scale > 0 else None
 
 
 def held_by(optimizer):
@@ -68,7 +76,8 @@ class OptimizerHooks:
             self._scaler = scaler
         if self._plan.gradients != "unscaled":
             self._wrap(scaler, "unscale_", self._unscale)
-        sees_steps = self._wrap(scaler, "step", self._scaler_step)
+        self._attached += 1
+        sees_steps = self._wrap(scaler, "step", functools.partial(self._scaler_step, self._attached, weakref.ref(scaler)))
         self.attach_order_to_scaler(scaler)
         self._known_scalers.add(id(scaler))
         return sees_steps
@@ -193,19 +202,26 @@ class OptimizerHooks:
             if len(self._optimizers) > 1:
                 event.skipped_of = " and ".join(dict.fromkeys(filter(None, (event.skipped_of, self._steps_of(optimizer).optimizer))))
 
-    def _scaler_step(self, inner, optimizer, *args, **kwargs):
-        self._loss_scale()
+    def _scaler_step(self, number, scaler, inner, optimizer, *args, **kwargs):
+        scale = self._loss_scale()
         is_watched = any(one is optimizer for one in self._optimizers)
         of = self._steps_of(optimizer) if is_watched else None
         before = 0
         if is_watched:
-            of.by_scaler, before = True, of.steps
+            before = of.steps
+            self._see_scaler_of(of, number, scaler(), scale)
         out = inner(optimizer, *args, **kwargs)
         if is_watched and of.steps == before:
             self._see_weight_gradients(optimizer)
             self._see_skipped(optimizer)
             self._done(optimizer, True)
         return out
+
+    @watching
+    def _see_scaler_of(self, of, number, scaler, scale):
+        """Sees the scaler of Steps. scale: the loss scale in use, which may be another scaler's."""
+        is_in_use = self._plan.loss_scale is not None or self._step.scaler in (scaler, None)
+        of.steps_through(number, scale if is_in_use else usable(scaler.get_scale()))
 
     def _steps_of(self, optimizer):
         """Returns the Steps of an optimizer that is watched."""
@@ -327,7 +343,7 @@ class OptimizerHooks:
 
     def _done(self, optimizer, is_skipped):
         step = self._step
-        self._steps_of(optimizer).add(is_skipped, step.loss_scale)
+        self._steps_of(optimizer).add(is_skipped)
         step.is_empty = False
         again = id(optimizer) in step.ended
         step.ended.add(id(optimizer))

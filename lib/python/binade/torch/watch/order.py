@@ -108,6 +108,8 @@ class Order:
         self._depth = 0  # of backward passes inside of each other
         self._in_step = False  # a scaler's step runs
         self._used = set()  # numbers of optimizers that a scaler unscaled or stepped since its update
+        self._before = {}  # number of an optimizer: the state of its gradients before the backward pass that runs
+        self._summed = {}  # the same after the last one, of those that it reached since they were cleared
         self._to_clear = set()  # numbers of optimizers that stepped with the gradients that they have
         self._stepped_with = {}  # number of an optimizer: the state of its gradients when it stepped last
         self._others = False  # a scaler was called with an optimizer that is not watched
@@ -200,6 +202,7 @@ class Order:
         self._turn += 1
         number = self._number(optimizer)
         self._to_clear.discard(number)
+        self._summed.pop(number, None)
         self._on(self._checkers, "zero_grad", number)
 
     def backward_begins(self):
@@ -209,12 +212,21 @@ class Order:
             for number in list(self._to_clear):  # perhaps by hand
                 if not has_gradient(self._optimizers[number - 1]):
                     self.zeroed(self._optimizers[number - 1])
+            self._before = {number: state_of_gradients(one) for number, one in enumerate(self._optimizers if self._scalers else (), 1)}
+            for number, state in list(self._summed.items()):  # written to by hand, perhaps with zeros
+                if self._before.get(number, state) != state and not has_gradient(self._optimizers[number - 1]):
+                    self.zeroed(self._optimizers[number - 1])
 
     def backward_ends(self, well):
         self._depth -= 1
         if self._depth == 0 and well:
             for key in self._checkers:
                 self._on([key], "backward" if key in self._reached else "plain_backward")
+            for number, before in self._before.items():
+                state = state_of_gradients(self._optimizers[number - 1])
+                if before != state:
+                    self._summed[number] = state
+                    self._on(self._checkers, "accumulate", number)
             self._left = {}
             self._leave_gradients()
 

@@ -5,7 +5,7 @@ import functools
 import torch
 
 from ..observe.attaching import unwrapped_optimizer
-from ..observe.wrapping import replace
+from ..observe.wrapping import around_function
 from .optimizer_hooks import watching
 from .order import Mistake, Order
 
@@ -28,7 +28,12 @@ class OrderHooks:
             function = getattr(torch.nn.utils, name, None)
             if function is not None:
                 arounds[function] = functools.partial(self._order_of_clipping, limit)
-        self._undo.append(replace(arounds))
+        for function, around in arounds.items():
+            undo = around_function(function, around)
+            if undo is None:
+                self.note(f"calls of {getattr(function, '__name__', type(function).__name__)} cannot be seen: it is not written in Python")
+            else:
+                self._undo.append(undo)
 
     def attach_order_to_scaler(self, scaler):
         self._order.add_scaler(scaler)

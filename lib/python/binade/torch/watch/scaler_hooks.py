@@ -65,8 +65,7 @@ class ScalerHooks:
 
     def _give_up(self, key):
         scaler, undo = self._found_scalers.pop(key)
-        for one in reversed(undo):
-            one()
+        self.undo_all(undo)
         self._known_scalers.discard(key)
         self._used_scalers.discard(key)
         self._order.remove_scaler(scaler)

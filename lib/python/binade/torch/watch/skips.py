@@ -13,21 +13,28 @@ OVER = " over "  # in the text of an optimizer
 @dataclasses.dataclass
 class Steps:
     """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
-    last. scales: the loss scales at which they were. by_scaler: whether a scaler's step was called with it."""
+    last. scales: the loss scales at which they were. scalers: numbers of the scalers whose step() was called with it. scale: the loss scale
+    of the last such call; None if it is not known."""
 
     optimizer: str
     steps: int = 0
     skipped: int = 0
     in_a_row: int = 0
     scales: set = dataclasses.field(default_factory=set)
-    by_scaler: bool = False
+    scalers: set = dataclasses.field(default_factory=set)
+    scale: "float | None" = None
 
-    def add(self, is_skipped, scale):
+    def steps_through(self, scaler, scale):
+        """Takes the number of a scaler whose step() is called with the optimizer, and its loss scale."""
+        self.scalers.add(scaler)
+        self.scale = scale
+
+    def add(self, is_skipped):
         self.steps += 1
         self.skipped += is_skipped
         self.in_a_row = self.in_a_row + 1 if is_skipped else 0
-        if is_skipped and scale is not None:
-            self.scales.add(scale)
+        if is_skipped and self.scale is not None:
+            self.scales.add(self.scale)
 
     @property
     def layers(self):
@@ -37,7 +44,7 @@ class Steps:
     def share(self):
         """How many steps were skipped, as text."""
         if self.steps == 1:
-            return "the only step" if self.skipped else "not the only step"
+            return "the only step" if self.skipped else "not the one step"
         if self.skipped == self.steps:
             return f"all {self.steps:,} steps"
         return f"{f'{self.skipped:,}' if self.skipped else 'none'} of the {self.steps:,} steps"
@@ -116,8 +123,9 @@ class Skips:
             line += ": nothing was trained"
         elif starved:
             line += f": nothing of {' and '.join(one.layers for one in starved)} was trained"
-            shared = self.scalers == 1 and any(one.by_scaler for one in self.optimizers.values() if one not in starved)
-            line += ", and each skipped step lowered the scale of the others, too" if shared and len(scales) > 1 else ""
+            lowered = {scaler for one in starved for scaler in one.scalers if len(one.scales) > 1}
+            shared = any(one.scalers & lowered for one in self.optimizers.values() if one not in starved)
+            line += ", and each skipped step lowered the scale of the others, too" if shared else ""
         if renewed:
             line += (f"; {self.scalers:,} GradScalers took turns, and a new GradScaler begins at its init_scale again: make one "
                      "before the loop and keep it")

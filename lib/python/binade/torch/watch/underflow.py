@@ -9,12 +9,9 @@ from .residues import norm_log2
 
 HALVES = {"F16": "binary16", "BF16": "bfloat16"}
 NAMES = {"binary16": "FP16", "bfloat16": "BF16"}
-SMALLEST_LOG2 = {"binary16": -24, "bfloat16": -133}
 FEW = 4  # log2 of the multiples of the smallest subnormal up to which a value has fewer significant bits than E4M3's four
-FLOOR = 5  # the same, for gradients: 16 smallest subnormals and less, as a report has it (held_floor.h)
 SHARE = 0.5  # of the L2 norm
 GAIN = 4  # binades by which a loss scale must grow to lift gradients off the floor
-FEWEST = 64  # values of FP32, none of which is below FP16's smallest subnormal, that tell that they were FP16
 
 
 def with_underflow(kept, layers, merged):
@@ -47,12 +44,9 @@ def by_scale(run, layers):
 
 
 def held_in(dtype, sums, any_half):
-    """Returns the narrow format that a gradient was held in, or None. One in FP32 whose values are all FP16's, but for its
-    precision, was FP16 where others are: others have smaller values."""
-    least = [int(summary.exponents[0]) + scale for scale, summary in sums.items() if summary.nonzero]
-    was_half = (any_half and dtype == "F32" and sum(summary.nonzero for summary in sums.values()) >= FEWEST
-                and min(least) >= SMALLEST_LOG2["binary16"])
-    return "binary16" if was_half else HALVES.get(dtype)
+    """Returns the narrow format that a gradient was held in, or None, as a report tells it (lib/report/held_floor.h)."""
+    least = min((int(summary.exponents[0]) + scale for scale, summary in sums.items() if summary.nonzero), default=0)
+    return _binade._held_in(dtype, any_half, sum(summary.nonzero for summary in sums.values()), least)
 
 
 def died(run, layers, left):
@@ -71,7 +65,7 @@ def died(run, layers, left):
             continue
         top = max(norms.values())
         squares = {scale: 4.0 ** (norm - top) for scale, norm in norms.items()}
-        low = sum(square * sums[scale].becomes(format, scale - FLOOR)["lost_l2"] ** 2 for scale, square in squares.items())
+        low = sum(square * _binade._share_at_floor(sums[scale], format, scale) ** 2 for scale, square in squares.items())
         share = math.sqrt(low / sum(squares.values()))
         if share > SHARE:
             rows.append({"layer": layer, "role": role, "format": format, "share": share, "zeros": zeros / values})
