@@ -4,6 +4,7 @@
 // reveals it.
 #include "lib/amp/order_checker.h"
 
+#include <algorithm>
 #include <array>
 
 namespace binade {
@@ -15,8 +16,11 @@ struct Rule {
   bool warning = false;
 };
 
+/// So many steps in a row make what is done before them a habit.
+constexpr int regular_rounds = 3;
+
 /// Names and messages of the mistakes, in the order of OrderMistake.
-constexpr std::array<Rule, 17> rules{{
+constexpr std::array<Rule, 18> rules{{
     {"clip_before_unscale",
      "clips scaled gradients: the effective threshold is threshold / scale; call unscale_ before"},
     {"missing_update",
@@ -57,14 +61,20 @@ constexpr std::array<Rule, 17> rules{{
      "unscale_ before"},
     {"backward_without_zero_grad",
      "adds to gradients that were stepped with already; call zero_grad unless this is meant", true},
+    {"zero_grad_without_step",
+     "sets gradients of backward passes to zero that no step has used, before each step again; "
+     "call "
+     "zero_grad once after step, not in each accumulated pass, unless this is meant, as where "
+     "gradients are only looked at",
+     true},
 }};
 
 }  // namespace
 
 std::string_view training_event_name(TrainingEvent event) {
-  constexpr std::array<std::string_view, 9> names{"zero_grad", "forward",        "backward",
-                                                  "unscale",   "clip",           "step",
-                                                  "update",    "plain_backward", "plain_step"};
+  constexpr std::array<std::string_view, 10> names{
+      "zero_grad", "forward", "backward",       "unscale",    "clip",
+      "step",      "update",  "plain_backward", "plain_step", "use"};
   return names.at(static_cast<std::size_t>(event));
 }
 
@@ -75,7 +85,7 @@ std::string_view order_mistake_name(OrderMistake mistake) {
 std::vector<OrderFinding> OrderChecker::on(TrainingEvent event, std::uint64_t optimizer) {
   std::vector<OrderFinding> found;
   switch (event) {
-    case TrainingEvent::zero_grad: optimizers_[optimizer].zeroed = backwards_; break;
+    case TrainingEvent::zero_grad: on_zero_grad(optimizer); break;
     case TrainingEvent::forward: forward_since_update_ = true; break;
     case TrainingEvent::backward:
       if (!forward_since_update_) report(OrderMistake::backward_without_forward, 0, found);
@@ -87,6 +97,7 @@ std::vector<OrderFinding> OrderChecker::on(TrainingEvent event, std::uint64_t op
     case TrainingEvent::step: on_step(optimizer, found); break;
     case TrainingEvent::plain_step: on_plain_step(optimizer, found); break;
     case TrainingEvent::update: on_update(found); break;
+    case TrainingEvent::use: optimizers_[optimizer].used = backwards_; break;
   }
   ++events_;
   return found;
@@ -120,6 +131,25 @@ void OrderChecker::judge_gradients(std::uint64_t optimizer, OrderMistake without
   } else if (state.zeroed < backwards_at_update_) {
     report(OrderMistake::backward_over_update, optimizer, found);
   }
+}
+
+void OrderChecker::on_zero_grad(std::uint64_t optimizer) {
+  PerOptimizer& state = optimizers_[optimizer];
+  // What the pass of another optimizer's loss has left after its step is nobody's.
+  if (backwards_ > std::max({state.zeroed, state.used, stepped_})) state.throws = true;
+  state.zeroed = backwards_;
+}
+
+/// Reports gradients that were taken away before each of several steps: before one now and then they were guarded, as
+/// against NaN.
+void OrderChecker::judge_round(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
+  PerOptimizer& state = optimizers_[optimizer];
+  const bool throws = state.throws && backwards_ > state.zeroed;  // else it steps without gradients
+  state.rounds = throws ? state.rounds + 1 : 0;
+  state.throws = false;
+  if (state.rounds == regular_rounds)
+    report(OrderMistake::zero_grad_without_step, optimizer, found);
+  stepped_ = backwards_;
 }
 
 void OrderChecker::on_unscale(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
@@ -165,6 +195,7 @@ void OrderChecker::on_step(std::uint64_t optimizer, std::vector<OrderFinding>& f
   }
   state.stepped = backwards_;
   state.last_step = backwards_;
+  judge_round(optimizer, found);
 }
 
 void OrderChecker::on_plain_step(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
@@ -179,6 +210,7 @@ void OrderChecker::on_plain_step(std::uint64_t optimizer, std::vector<OrderFindi
     report(OrderMistake::backward_without_zero_grad, optimizer, found);
   }
   state.last_step = backwards_;
+  judge_round(optimizer, found);
 }
 
 void OrderChecker::on_update(std::vector<OrderFinding>& found) {

@@ -24,10 +24,11 @@ namespace {
 
 using namespace nanobind::literals;
 
-constexpr std::array training_events{
-    TrainingEvent::zero_grad, TrainingEvent::forward,        TrainingEvent::backward,
-    TrainingEvent::unscale,   TrainingEvent::clip,           TrainingEvent::step,
-    TrainingEvent::update,    TrainingEvent::plain_backward, TrainingEvent::plain_step};
+constexpr std::array training_events{TrainingEvent::zero_grad,  TrainingEvent::forward,
+                                     TrainingEvent::backward,   TrainingEvent::unscale,
+                                     TrainingEvent::clip,       TrainingEvent::step,
+                                     TrainingEvent::update,     TrainingEvent::plain_backward,
+                                     TrainingEvent::plain_step, TrainingEvent::use};
 
 /// Returns (mistake, whether it may be intended, message) of each finding.
 std::vector<std::tuple<std::string, bool, std::string>> on_event(OrderChecker& self,

@@ -175,7 +175,10 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             return
         step.is_empty = False
         with_grad = torch.is_grad_enabled()
-        step.passes += with_grad and id(module) in self._names.roots
+        if with_grad and id(module) in self._names.roots:
+            step.passes += 1
+            if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
+                self._order.inputs_want_gradients()
         if with_grad:
             self.gaps.called(module)
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
