@@ -24,6 +24,12 @@ class Learning:
     frozen: dict = dataclasses.field(default_factory=dict)
     unheld: dict = dataclasses.field(default_factory=dict)
     share: float = 0.0  # of the parameters' elements, in unheld
+    rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}
+
+    def at(self, layer, rate):
+        """Sees the learning rate of a counted step."""
+        least, most, _ = self.rates.get(layer, (rate, rate, rate))
+        self.rates[layer] = min(least, rate), max(most, rate), rate
 
     def got(self, module, args):
         """Sees what a module got."""

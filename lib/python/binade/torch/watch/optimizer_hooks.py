@@ -18,7 +18,9 @@ from .eps import note_lost_eps
 from .gaps import why_uncounted
 from .lost_updates import held, known_as, may_write_gradients
 from .run import SCALED, add_to
+from .settings import is_idle, note_ill_settings, rate_of
 from .skips import optimizer_text
+from .state_decay import note_stuck_states
 from .states import values_of
 
 SEARCHES = 20  # for optimizers, where none is found
@@ -274,9 +276,12 @@ class OptimizerHooks:
         if id(optimizer) in step.left_out:
             self._see_skipped(optimizer)
             return
+        self._steps_of(optimizer).idle += is_idle(optimizer)
+        note_ill_settings(optimizer, self._names.parts, self._plan.causes)
         if not step.counted:
             return
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
+        note_stuck_states(optimizer, self._names.parts, self._plan.stuck)
         groups = groups_of(optimizer)
         for parameter, values, parts in self._parameters(optimizer):
             before = step.copies.pop(id(parameter), None)
@@ -297,6 +302,7 @@ class OptimizerHooks:
             summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if self._plan.nonfinite and (summary.nan or summary.inf):
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
+            self._plan.learning.at(part.layer, rate_of(group))
             kept = held(optimizer, group, parameter, part, old, new, self._step.gradient_copies.get(id(parameter)))
             counts = _binade._UpdateCounts()
             counts.add_held(**kept.counts)

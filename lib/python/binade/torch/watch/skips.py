@@ -13,12 +13,13 @@ OVER = " over "  # in the text of an optimizer
 @dataclasses.dataclass
 class Steps:
     """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
-    last. scales: the loss scales at which they were. by_scaler: whether a scaler's step was called with it."""
+    last. idle: those at learning rates of 0. scales: the loss scales at which they were. by_scaler: whether a scaler's step was called with it."""
 
     optimizer: str
     steps: int = 0
     skipped: int = 0
     in_a_row: int = 0
+    idle: int = 0
     scales: set = dataclasses.field(default_factory=set)
     by_scaler: bool = False
 
