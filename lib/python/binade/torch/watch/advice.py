@@ -45,7 +45,10 @@ class Advice(Document):
                   whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
                   loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
                   `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
-                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all
+                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
+                  {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
+                  gradient reached in any step, by whether they gave outputs; stays: lines about models beside whose narrow weights
+                  are written to and hardly change
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,

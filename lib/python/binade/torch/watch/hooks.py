@@ -15,6 +15,7 @@ from ..observe.attaching import passes_by, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import local, placement_of
 from .bound import NARROW, origin_of
+from .dead import Grades
 from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
 from .optimizer_hooks import OptimizerHooks, watching
@@ -52,6 +53,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._scaler = None  # a scaler that is always in use
         self._known_scalers, self._used_scalers = set(), set()  # ids
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
+        self._grades = Grades()
+        self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
         self.by_hand = False  # steps end by end_step() alone
@@ -96,6 +99,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if well:
             self._order.ends()
             self.see_unheld()
+            self.see_aside()
         step.remove_hooks()
         self._give_up_all()
         for undo in reversed(self._undo):
@@ -126,6 +130,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._count_skips(step)
         self._see_inside(step, is_passed_over)
         self._most_passes = max(self._most_passes, step.passes)
+        if self._aside is None and self._optimizers:
+            self._look_aside()
         self._begin_step(step.number + 1)
         self._ended(step)
 

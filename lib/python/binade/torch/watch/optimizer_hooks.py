@@ -11,9 +11,11 @@ import torch
 
 from ... import _binade
 from ..observe.attaching import copies_note, living_optimizers, optimizers_of_copies, outer_of, takes_closure
+from ..observe.names import listed
 from ..observe.tensors import FLOATING, in_one_piece, local, placement_of
 from ..observe.wrapping import wrap
-from .dead import unheld
+from .aside import Aside
+from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
 from .gaps import why_uncounted
 from .lost_updates import held, known_as, may_write_gradients
@@ -94,6 +96,7 @@ class OptimizerHooks:
             found = optimizers_of_copies(self._names.held)
             for one in found:
                 self.note(copies_note(one))
+                self._plan.uncounted[copies_note(one)] = 1.0
         self._searches = 0 if found else SEARCHES if not self._searches else self._searches - 1
         if found:
             self.note(f"{', '.join(type(one).__name__ for one in found)} {'were' if len(found) > 1 else 'was'} found")
@@ -104,10 +107,34 @@ class OptimizerHooks:
         """Looks for parameters that no optimizer holds; for optimizers that are not watched only where the watched ones leave some."""
         names, learning = self._names, self._plan.learning
         learning.unheld.clear()
-        if self._optimizers and unheld(names, self._optimizers, self.gaps.was_called):
+        learning.ungraded = ungraded(names, self._optimizers, self._grades, self.gaps.was_called)
+        if self._optimizers and unheld(names, self._optimizers, self.gaps.was_called, self._grades):
             there = [*self._optimizers, *living_optimizers(names.parts)]
-            learning.unheld.update(unheld(names, there, self.gaps.was_called))
+            learning.unheld.update(unheld(names, there, self.gaps.was_called, self._grades))
             learning.share = sum(learning.unheld.values()) / max(1, sum(names.sizes.values()))
+            learning.orphans = orphans(names, there, self._grades) if learning.unheld else {}
+            for name, parameter in names.of(learning.unheld):
+                self.gaps.parameter(parameter, "weights, their gradients and updates", "which no optimizer that was seen holds")
+            if learning.orphans:
+                self.note(f"{listed(list(learning.unheld))} has weights that want gradients and that no optimizer trains: "
+                          f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
+
+    @watching
+    def see_aside(self):
+        """Says what of the models is not trained."""
+        for name, line, is_ill in self._aside.ends() if self._aside is not None else ():
+            self.note(line, warn=is_ill)
+            if is_ill:
+                self._plan.learning.stays[name] = line
+
+    @watching
+    def _look_aside(self):
+        """Looks, when the first step is over, which models are not trained."""
+        self._aside = Aside(self._names, self._is_trained)
+
+    def _is_trained(self, model):
+        held = set().union(*map(held_by, self._optimizers))
+        return any(map(self.gaps.was_called, model.modules())) or any(id(p) in held for p in model.parameters())
 
     def _wrap(self, owner, name, around):
         undo = wrap(owner, name, around)
@@ -169,6 +196,7 @@ class OptimizerHooks:
         left = getattr(optimizer, "grad_scale", None)
         left = None if left is None else float(left)
         counted = step.counted and not (self._plan.gradients == "scaled" and id(optimizer) in step.unscaled)
+        self._grades.see(optimizer)
         for layer, x, parameter in self._weight_gradients(optimizer):
             summary = step.count_gradient(layer, "dW", x, left, placement_of(parameter)) if counted else None
             if counted:

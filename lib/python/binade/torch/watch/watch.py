@@ -197,6 +197,7 @@ class Watch(Run):
                 if not all(tuple(x.shape) in narrow and x.dtype == torch.float32 for group in one.param_groups for x in group["params"]):
                     raise ValueError(f"optimizer: {type(one).__name__} holds none of the model's parameters")
                 self.notes.append(copies_note(one))
+                self._uncounted[copies_note(one)] = 1.0
 
     def stop(self):
         """Removes all hooks and keeps what was counted. A step that is not over does not count."""
