@@ -335,17 +335,17 @@ class Untrained(CliCase):
         return w, w.advise().to_dict()["untrained"], " ".join(str(w.advise()).split()), [str(one.message) for one in warned]
 
     def test_a_layer_that_was_put_in_after_the_optimizer_was_made_is_told(self):
-        for width, momentum, orphan in ((3, 0.9, True), (2, 0.0, True), (3, None, False)):  # of another shape, of the same, in no one's place
+        for width, momentum, orphan in ((3, 0.9, True), (2, 0.0, True), (3, None, False)):  # another shape, the same, none
             model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
             optimizer = torch.optim.SGD(model.parameters() if orphan else model[0].parameters(), lr=0.1, momentum=momentum or 0.0)
             model[2] = torch.nn.Linear(8, width)
             w, of, text, warned = self.run_with(model, optimizer, lambda model: model(torch.ones(3, 4)).square().sum())
             self.assertEqual((of["unheld"], of["orphans"]), (["2"], {"SGD": 2} if orphan else {}))
-            words = "SGD holds 2 parameters that no watched model has and that got no gradient: was 2 put into the model after the optimizer"
+            words = "SGD holds 2 parameters that no watched model has and that got no gradient: was 2 put into the model after"
             self.assertEqual((words in text, sum(words in one for one in warned)), (orphan, orphan))
             self.assertEqual("were they added after the optimizer was made, or left out of it?" in text, not orphan)
-            self.assertTrue(text.startswith("What follows is of a part of the model alone. Not counted: weights, their gradients and updates "
-                                            "of 2 (1 of 2 layers,"), text)
+            self.assertTrue(text.startswith("What follows is of a part of the model alone. Not counted: weights, their gradients and "
+                                            "updates of 2 (1 of 2 layers,"), text)
 
     def test_copies_that_the_optimizer_trains_in_the_place_of_a_models_parameters_are_no_orphans(self):
         for flat in (False, True):

@@ -153,7 +153,8 @@ class LostUpdates(CliCase):
         words = "Nothing was trained: the learning rate of AdamW was 0 in all 12 steps. Is its scheduler stepped"
         self.assertTrue(" ".join(str(w.advise()).split()).startswith(words))
         neutral = "At a learning rate of 0 nothing was wanted of Linear, bias, and nothing is lost."
-        for steps, later, told in ((1, 0.0, neutral), (12, 0.1, neutral), (12, None, "At a learning rate of 0 nothing was wanted of Linear,")):
+        for steps, later, told in ((1, 0.0, neutral), (12, 0.1, neutral),
+                                    (12, None, "At a learning rate of 0 nothing was wanted of Linear,")):
             def rates(step, model, optimizer):
                 if later is None and step == 0:
                     optimizer.param_groups[0]["params"].pop()

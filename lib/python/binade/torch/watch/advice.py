@@ -218,7 +218,8 @@ def listed(words):
 def text_of(of):
     scale = of["loss_scale"]
     out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
-           *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]), *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],
+           *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
+           *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],
            f"{scale_head(scale)} {scale['reason']}"]
     out += unbound_text(of["unbound"], listed)
     out += residues_text(of["residues"], listed)

@@ -31,6 +31,10 @@ def first_values(x):
     return x.detach().reshape(-1)[:MOST].clone()
 
 
+def kept(parameter):
+    return Kept(parameter, version_of(parameter), first_values(parameter))
+
+
 class Aside:
     """The models that are not trained. names: the Names of all. Made when the first step is over."""
 
@@ -39,20 +43,19 @@ class Aside:
         models = [one for one in names.held if isinstance(one, torch.nn.Module) and id(one) in names.roots]
         models = [one for one in models if not trained(one)] if len(models) > 1 else []
         self._trained = trained
-        self._models = [(names.modules[id(one)], one, [Kept(p, version_of(p), first_values(p)) for p in one.parameters() if type(p) in PLAIN])
-                        for one in models]
+        self._models = [(names.modules[id(one)], one, [kept(p) for p in one.parameters() if type(p) in PLAIN]) for one in models]
 
     def ends(self):
         """Yields (name, what is said of it, whether it is ill) for each model that was not trained until the end."""
-        for name, model, kept in self._models:
+        for name, model, before in self._models:
             if not self._trained(model):
-                stays = self._stays([one for one in kept if FORMATS.get(FLOATING.get(one.dtype)) in NARROW])
+                stays = self._stays([one for one in before if FORMATS.get(FLOATING.get(one.dtype)) in NARROW])
                 yield name, f"{name} is not counted: it gave nothing with gradients, and no optimizer holds its weights{stays}", bool(stays)
 
     @staticmethod
-    def _stays(kept):
+    def _stays(before):
         """Returns words about narrow weights that were written to and that stay, for the most part, as they were; else ""."""
-        written = [one for one in kept if version_of(one.parameter) - one.version >= LEAST_WRITES]
+        written = [one for one in before if version_of(one.parameter) - one.version >= LEAST_WRITES]
         values = sum(one.values.numel() for one in written)
         same = sum(int(torch.count_nonzero(first_values(one.parameter) == one.values)) for one in written)
         if same <= ILL * values:

@@ -228,8 +228,8 @@ def untrained_text(of, listed):
         lines.append(f"No gradient reached {listed(of['detached'])} in any step, though an optimizer holds their weights and their outputs "
                      "were seen: these are detached, or the loss does not use them. Where that is meant, requires_grad_(False) says so.")
     if of["unused"]:
-        lines.append(f"No gradient reached {listed(of['unused'])} in any step, though an optimizer holds their weights: no output of theirs "
-                     "was seen; they were not used, or ran under no_grad.")
+        lines.append(f"No gradient reached {listed(of['unused'])} in any step, though an optimizer holds their weights: no output of "
+                     "theirs was seen; they were not used, or ran under no_grad.")
     if of["unheld"]:
         lines.append(f"Trained by no optimizer that was seen: {listed(of['unheld'])}, {100 * of['unheld_share']:.3g} % of the parameters. "
                      + (orphans_text(of["unheld"], of["orphans"], listed) + "." if of["orphans"] else

@@ -266,8 +266,8 @@ def decays_lost(rows):
 
 
 def wide_decay_text(rows, listed):
-    """Returns lines about decay that is too small for weights of 32 or 64 bits: no illness, since so small a learning rate is mostly that of
-    a warm-up, or of a run that ends."""
+    """Returns lines about decay that is too small for weights of 32 or 64 bits: no illness, since so small a learning rate is mostly
+    that of a warm-up, or of a run that ends."""
     out = []
     for dtype, format in FORMATS.items():
         still = decays_lost([row for row in rows if row["dtype"] == dtype]) if format not in NARROW else []

@@ -52,5 +52,5 @@ def idle(run, changed):
 
 def idle_text(rows):
     """Returns lines about what idle() found."""
-    return [f"Nothing {'' if row['whole'] else 'of ' + row['layers'] + ' '}was trained: the learning rate of {row['optimizer']} was 0 in all "
-            f"{row['steps']} steps. Is its scheduler stepped, by scheduler.step() after each step of the optimizer?" for row in rows]
+    return [f"Nothing {'' if row['whole'] else 'of ' + row['layers'] + ' '}was trained: the learning rate of {row['optimizer']} was 0 "
+            f"in all {row['steps']} steps. Is its scheduler stepped, by scheduler.step() after each step of the optimizer?" for row in rows]

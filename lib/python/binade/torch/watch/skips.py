@@ -13,7 +13,8 @@ OVER = " over "  # in the text of an optimizer
 @dataclasses.dataclass
 class Steps:
     """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
-    last. idle: those at learning rates of 0. scales: the loss scales at which they were. by_scaler: whether a scaler's step was called with it."""
+    last. scales: the loss scales at which they were. by_scaler: whether a scaler's step was called with it. idle: the steps at learning
+    rates of 0."""
 
     optimizer: str
     steps: int = 0

@@ -130,8 +130,8 @@ class Watch(Run):
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
-                          harmless=self._meant, inside=self._inside, eps=self._eps, stuck=self._stuck, skips=self._skips, learning=self._learning,
-                          unusable_scale=self._unusable_scale, uncounted=self._uncounted)
+                          harmless=self._meant, inside=self._inside, eps=self._eps, stuck=self._stuck, skips=self._skips,
+                          learning=self._learning, unusable_scale=self._unusable_scale, uncounted=self._uncounted)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
