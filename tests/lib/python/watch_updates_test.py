@@ -16,6 +16,7 @@ except ImportError as error:
 from binade.torch.watch.eps import note_lost_eps
 from binade.torch.watch.ill import eps_text
 from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from binade.torch.watch.settings import is_idle
 from binade.torch.watch.state_decay import stuck
 from binade.torch.observe.names import Part
 from cli_case import CliCase, main
@@ -168,6 +169,8 @@ class LostUpdates(CliCase):
             text = " ".join(str(w.advise()).split())
             self.assertIn(told, text)
             self.assertNotIn("Nothing was trained", text)
+        groups = [{"params": [torch.nn.Parameter(torch.ones(1))], "lr": lr} for lr in (0.0, 0.1)]
+        self.assertEqual([is_idle(torch.optim.SGD(of, lr=1.0)) for of in (groups, groups[:1], groups[1:])], [False, True, False])
 
         def warm_up(step, model, optimizer):
             optimizer.param_groups[0]["lr"] = 0.0 if step == 0 else 1e-2
@@ -196,7 +199,7 @@ class LostUpdates(CliCase):
         tiny, sgd = (lambda p: torch.optim.SGD(p, lr=1e-9)), (lambda p: torch.optim.SGD(p, lr=1e-6, momentum=0.9))
         still, few = "Updates are lost: ", "In too few counted steps to judge it, "
         for name, make, steps, options, told in (
-                ("stays", tiny, 10, {}, still), ("short", tiny, 5, {}, few), ("ends", lambda p: torch.optim.Adam(p, lr=1.0), 14,
+                ("stays", tiny, 10, {}, still), ("short", tiny, 5, {}, few), ("one step", tiny, 1, {}, None), ("ends", lambda p: torch.optim.Adam(p, lr=1.0), 14,
                                                                              {"before": ends}, still),
                 ("branch", sgd, 6, {"model": Branch()}, None), ("longer", sgd, 12, {"model": Branch()}, None),
                 ("warm-up", lambda p: torch.optim.SGD(p, lr=0.0), 12, {"before": warm_up}, None)):

@@ -66,7 +66,7 @@ class Advice(Document):
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
     states        what binary16 would lose of each state of the optimizer, unscaled
     lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON; later: "stays" if
-                  its later steps lost as much as the earlier ones, "few" of fewer than 8, else "moves"; rates: the least, the largest and
+                  its later steps lost as much as the earlier ones, "few" of fewer than 8, "moves" if not, None of one or two; rates: the least, the largest and
                   the last learning rate
     mistakes      what is wrong with the order of the loop's calls: step, optimizer, mistake, text, and warning: it may be meant
     already_zero  the share of zeros in gradients that the run had in FP16, since what had become zero before is not seen

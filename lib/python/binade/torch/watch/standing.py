@@ -3,7 +3,7 @@
 lose most at first and less in each step; that is no illness."""
 from ... import _binade
 
-LEAST = 8  # counted steps that tell
+LEAST, FEW = 8, 3  # counted steps that tell, and those from which on it is said that they are too few
 GROWS = 0.02, 1.5  # the share of updates that move a weight is larger in the later half by so much, and so many times as large
 
 
@@ -36,8 +36,8 @@ def grows(early, late):
 
 def standing(of, ill):
     """Returns what halves() of a layer tell: "stays" if its later updates are lost as the earlier ones, "few" of too few steps to know,
-    else "moves". ill(lost, asked): whether so many are too many."""
+    "moves" if not, and None of one or two steps. ill(lost, asked): whether so many are too many."""
     steps, early, late, last = of
     if not ill(late.lost, late.asked) or not ill(last.lost, last.asked) or grows(early, late):
         return "moves"
-    return "stays" if steps >= LEAST else "few"
+    return "stays" if steps >= LEAST else "few" if steps >= FEW else None
