@@ -23,7 +23,7 @@ enum class TrainingEvent : std::uint8_t {
   update,
   plain_backward,  ///< of a loss that no scaler has multiplied
   plain_step,      ///< of the optimizer itself, not through a scaler
-  use  ///< of gradients by other than a step, as where parameters are moved by hand; zero_grad then takes nothing away
+  use              ///< of gradients by other than a step, as where parameters are moved by hand
 };
 
 enum class OrderMistake : std::uint8_t {
@@ -59,8 +59,8 @@ std::string_view training_event_name(TrainingEvent event);
 std::string_view order_mistake_name(OrderMistake mistake);
 
 /// Checks a training's events in the order in which they happen. zero_grad, unscale, clip and the steps belong to one
-/// optimizer, and so does use; the others belong to all. A training without a scaler has plain_backward and plain_step, and neither unscale nor
-/// update.
+/// optimizer, and so does use; the others belong to all. A training without a scaler has plain_backward and plain_step,
+/// and neither unscale nor update.
 class OrderChecker {
  public:
   /// Takes the next event; returns the mistakes that it reveals, if any.
@@ -75,8 +75,8 @@ class OrderChecker {
     std::int64_t last_step = -1,
                  last_division = -1;  ///< since the beginning; a division by the scale
     std::int64_t used = -1;
-    bool throws =
-        false;       ///< zero_grad took gradients away that nobody had used, since the last step
+    /// Since the last step zero_grad took gradients away that nobody had used.
+    bool throws = false;
     int rounds = 0;  ///< steps in a row before which it did
   };
 
