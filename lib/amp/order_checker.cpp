@@ -16,8 +16,11 @@ struct Rule {
   bool warning = false;
 };
 
+/// So many steps in a row make what is done before them a habit.
+constexpr int regular_rounds = 3;
+
 /// Names and messages of the mistakes, in the order of OrderMistake.
-constexpr std::array<Rule, 18> rules{{
+constexpr std::array<Rule, 19> rules{{
     {"clip_before_unscale",
      "clips scaled gradients: the effective threshold is threshold / scale; call unscale_ before"},
     {"missing_update",
@@ -63,14 +66,20 @@ constexpr std::array<Rule, 18> rules{{
      "call backward on what scale(loss) returns, for each loss"},
     {"backward_without_zero_grad",
      "adds to gradients that were stepped with already; call zero_grad unless this is meant", true},
+    {"zero_grad_without_step",
+     "sets gradients of backward passes to zero that no step has used, before each step again; "
+     "call "
+     "zero_grad once after step, not in each accumulated pass, unless this is meant, as where "
+     "gradients are only looked at",
+     true},
 }};
 
 }  // namespace
 
 std::string_view training_event_name(TrainingEvent event) {
-  constexpr std::array<std::string_view, 10> names{
-      "zero_grad", "forward", "backward",       "unscale",    "clip",
-      "step",      "update",  "plain_backward", "plain_step", "accumulate"};
+  constexpr std::array<std::string_view, 11> names{
+      "zero_grad", "forward",        "backward",   "unscale",    "clip", "step",
+      "update",    "plain_backward", "plain_step", "accumulate", "use"};
   return names.at(static_cast<std::size_t>(event));
 }
 
@@ -81,7 +90,7 @@ std::string_view order_mistake_name(OrderMistake mistake) {
 std::vector<OrderFinding> OrderChecker::on(TrainingEvent event, std::uint64_t optimizer) {
   std::vector<OrderFinding> found;
   switch (event) {
-    case TrainingEvent::zero_grad: optimizers_[optimizer].zeroed = backwards_; break;
+    case TrainingEvent::zero_grad: on_zero_grad(optimizer); break;
     case TrainingEvent::forward: forward_since_update_ = true; break;
     case TrainingEvent::backward:
       if (!forward_since_update_) report(OrderMistake::backward_without_forward, 0, found);
@@ -94,6 +103,7 @@ std::vector<OrderFinding> OrderChecker::on(TrainingEvent event, std::uint64_t op
     case TrainingEvent::plain_step: on_plain_step(optimizer, found); break;
     case TrainingEvent::update: on_update(found); break;
     case TrainingEvent::accumulate: on_accumulate(optimizer); break;
+    case TrainingEvent::use: optimizers_[optimizer].used = backwards_; break;
   }
   ++events_;
   return found;
@@ -139,6 +149,25 @@ void OrderChecker::on_accumulate(std::uint64_t optimizer) {
 bool OrderChecker::is_multiplied(const PerOptimizer& state) const {
   const bool is_known = std::max(state.scaled, state.plain) >= 0;
   return (is_known ? state.scaled : last_scaled_) > std::max(state.zeroed, state.last_division);
+}
+
+void OrderChecker::on_zero_grad(std::uint64_t optimizer) {
+  PerOptimizer& state = optimizers_[optimizer];
+  // What the pass of another optimizer's loss has left after its step is nobody's.
+  if (backwards_ > std::max({state.zeroed, state.used, stepped_})) state.throws = true;
+  state.zeroed = backwards_;
+}
+
+/// Reports gradients that were taken away before each of several steps: before one now and then they were guarded, as
+/// against NaN.
+void OrderChecker::judge_round(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
+  PerOptimizer& state = optimizers_[optimizer];
+  const bool throws = state.throws && backwards_ > state.zeroed;  // else it steps without gradients
+  state.rounds = throws ? state.rounds + 1 : 0;
+  state.throws = false;
+  if (state.rounds == regular_rounds)
+    report(OrderMistake::zero_grad_without_step, optimizer, found);
+  stepped_ = backwards_;
 }
 
 void OrderChecker::on_unscale(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
@@ -188,6 +217,7 @@ void OrderChecker::on_step(std::uint64_t optimizer, std::vector<OrderFinding>& f
   }
   state.stepped = backwards_;
   state.last_step = backwards_;
+  judge_round(optimizer, found);
 }
 
 void OrderChecker::on_plain_step(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
@@ -204,6 +234,7 @@ void OrderChecker::on_plain_step(std::uint64_t optimizer, std::vector<OrderFindi
     report(OrderMistake::backward_without_zero_grad, optimizer, found);
   }
   state.last_step = backwards_;
+  judge_round(optimizer, found);
 }
 
 void OrderChecker::on_update(std::vector<OrderFinding>& found) {

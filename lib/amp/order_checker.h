@@ -23,7 +23,8 @@ enum class TrainingEvent : std::uint8_t {
   update,
   plain_backward,  ///< of a loss that no scaler has multiplied
   plain_step,      ///< of the optimizer itself, not through a scaler
-  accumulate       ///< the last backward pass reached an optimizer's gradients
+  accumulate,      ///< the last backward pass reached an optimizer's gradients
+  use              ///< of gradients by other than a step, as where parameters are moved by hand
 };
 
 enum class OrderMistake : std::uint8_t {
@@ -45,6 +46,7 @@ enum class OrderMistake : std::uint8_t {
   step_with_scaled_gradients,  ///< updates that are too large by the scale
   plain_beside_scaled,         ///< divides by a scale that one of two losses was not multiplied by
   backward_without_zero_grad,  ///< a warning: the sum of gradients may be intended
+  zero_grad_without_step,      ///< a warning: gradients may be wanted to look at them
 };
 
 struct OrderFinding {
@@ -59,9 +61,9 @@ std::string_view training_event_name(TrainingEvent event);
 std::string_view order_mistake_name(OrderMistake mistake);
 
 /// Checks a training's events in the order in which they happen. zero_grad, unscale, clip and the steps belong to one
-/// optimizer, the others to all. A training without a scaler has plain_backward and plain_step, and neither unscale nor
-/// update. Which gradients a backward pass reached is known of optimizers that have had an accumulate; the others' may have
-/// been reached by each.
+/// optimizer, and so does use; the others belong to all. A training without a scaler has plain_backward and plain_step,
+/// and neither unscale nor update. Which gradients a backward pass reached is known of optimizers that have had an
+/// accumulate; the others' may have been reached by each.
 class OrderChecker {
  public:
   /// Takes the next event; returns the mistakes that it reveals, if any.
@@ -77,11 +79,17 @@ class OrderChecker {
                  last_division = -1;  ///< since the beginning; a division by the scale
     std::int64_t scaled = -1,
                  plain = -1;  ///< the last backward pass of either kind that reached it
+    std::int64_t used = -1;
+    /// Since the last step zero_grad took gradients away that nobody had used.
+    bool throws = false;
+    int rounds = 0;  ///< steps in a row before which it did
   };
 
   void report(OrderMistake mistake, std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void judge_gradients(std::uint64_t optimizer, OrderMistake without_backward,
                        std::vector<OrderFinding>& found);
+  void on_zero_grad(std::uint64_t optimizer);
+  void judge_round(std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void on_unscale(std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void on_clip(std::uint64_t optimizer, std::vector<OrderFinding>& found);
   void on_step(std::uint64_t optimizer, std::vector<OrderFinding>& found);
@@ -94,6 +102,7 @@ class OrderChecker {
   std::size_t events_ = 0;
   std::int64_t backwards_ = 0, backwards_at_update_ = -1;
   std::int64_t last_scaled_ = 0, last_plain_ = 0;  ///< backwards_ after the last of either kind
+  std::int64_t stepped_ = -1;                      ///< backwards_ at the last step of any optimizer
   bool forward_since_update_ = false;
 };
 

@@ -28,7 +28,8 @@ constexpr std::array training_events{TrainingEvent::zero_grad,  TrainingEvent::f
                                      TrainingEvent::backward,   TrainingEvent::unscale,
                                      TrainingEvent::clip,       TrainingEvent::step,
                                      TrainingEvent::update,     TrainingEvent::plain_backward,
-                                     TrainingEvent::plain_step, TrainingEvent::accumulate};
+                                     TrainingEvent::plain_step, TrainingEvent::accumulate,
+                                     TrainingEvent::use};
 
 /// Returns (mistake, whether it may be intended, message) of each finding.
 std::vector<std::tuple<std::string, bool, std::string>> on_event(OrderChecker& self,

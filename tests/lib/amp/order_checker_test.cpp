@@ -226,12 +226,41 @@ TEST_CASE("gradients that were stepped with already are a warning") {
   CHECK(findings.front().optimizer == 1);
 }
 
-TEST_CASE("the mistakes other than the last are no warnings, and every one has a name of its own") {
+TEST_CASE("gradients that are set to zero before any step, again and again, are a warning") {
+  const std::string pass = "zero_grad plain_backward ";
+  const std::string accumulated = pass + pass + pass + "clip plain_step ";
+  CHECK(mistakes_of(accumulated + accumulated) == "");
+  CHECK(mistakes_of(accumulated + accumulated + accumulated + accumulated) ==
+        "zero_grad_without_step");
+  const std::string scaled =
+      "zero_grad forward backward zero_grad forward backward unscale clip step update ";
+  CHECK(mistakes_of(scaled + scaled + scaled) == "zero_grad_without_step");
+  CHECK(mistakes_of("plain_backward zero_grad plain_step plain_backward zero_grad plain_step "
+                    "plain_backward zero_grad plain_step") ==
+        "step_without_backward step_without_backward step_without_backward");
+  // a guard that leaves a step out now and then
+  const std::string plain = pass + "plain_step ";
+  CHECK(mistakes_of(pass + plain + pass + plain + plain + pass + plain + pass + plain) == "");
+  // parameters moved by hand between the two passes of a step, and gradients that did not reach this optimizer
+  const std::string sharp = pass + "use " + pass + "plain_step ";
+  CHECK(mistakes_of(sharp + sharp + sharp + sharp) == "");
+  // what the generator's loss leaves in the discriminator's gradients
+  const std::string adversarial =
+      "zero_grad:1 plain_backward plain_step:1 zero_grad:2 plain_backward plain_step:2 ";
+  CHECK(mistakes_of(adversarial + adversarial + adversarial + adversarial) == "");
+  // an optimizer that clears its gradients at every step of another one, and steps at every second
+  const std::string both = "zero_grad:1 zero_grad:2 plain_backward plain_step:1 ";
+  const std::string seldom = both + both + "plain_step:2 ";
+  CHECK(mistakes_of(seldom + seldom + seldom + seldom) == "");
+}
+
+TEST_CASE(
+    "the mistakes other than the last two are no warnings, and every one has a name of its own") {
   OrderChecker checker;
   const std::vector<OrderFinding> findings = checker.on(TrainingEvent::plain_step, 7);
   REQUIRE(findings.size() == 1);
   CHECK_FALSE(findings.front().warning);
-  for (int i = 0; i < 17; ++i) {
+  for (int i = 0; i < 19; ++i) {
     for (int j = 0; j < i; ++j) {
       CHECK(order_mistake_name(static_cast<OrderMistake>(i)) !=
             order_mistake_name(static_cast<OrderMistake>(j)));

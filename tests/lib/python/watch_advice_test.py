@@ -4,6 +4,7 @@
 # underflow; each beside healthy runs. SKIP without torch. watch_advice_test.py BINADE
 import collections
 import sys
+import warnings
 
 try:
     import torch
@@ -321,6 +322,84 @@ class Untrained(CliCase):
             of = w.advise().to_dict()["untrained"]
             self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
             self.assertEqual("Trained by no optimizer that was seen: 0, 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
+
+    def run_with(self, model, optimizer, loss, steps=3, beside=None, after=lambda: None):
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with binade.torch.watch({"m": model, "e": beside} if beside is not None else model, optimizer, every=2) as w:
+                for _ in range(steps):
+                    optimizer.zero_grad()
+                    loss(model).backward()
+                    optimizer.step()
+                    after()
+        return w, w.advise().to_dict()["untrained"], " ".join(str(w.advise()).split()), [str(one.message) for one in warned]
+
+    def test_a_layer_that_was_put_in_after_the_optimizer_was_made_is_told(self):
+        for width, momentum, orphan in ((3, 0.9, True), (2, 0.0, True), (3, None, False)):  # another shape, the same, none
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+            optimizer = torch.optim.SGD(model.parameters() if orphan else model[0].parameters(), lr=0.1, momentum=momentum or 0.0)
+            model[2] = torch.nn.Linear(8, width)
+            w, of, text, warned = self.run_with(model, optimizer, lambda model: model(torch.ones(3, 4)).square().sum())
+            self.assertEqual((of["unheld"], of["orphans"]), (["2"], {"SGD": 2} if orphan else {}))
+            words = "SGD holds 2 parameters that no watched model has and that got no gradient: was 2 put into the model after"
+            self.assertEqual((words in text, sum(words in one for one in warned)), (orphan, orphan))
+            self.assertEqual("were they added after the optimizer was made, or left out of it?" in text, not orphan)
+            self.assertTrue(text.startswith("What follows is of a part of the model alone. Not counted: weights, their gradients and "
+                                            "updates of 2 (1 of 2 layers,"), text)
+
+    def test_copies_that_the_optimizer_trains_in_the_place_of_a_models_parameters_are_no_orphans(self):
+        for flat in (False, True):
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+            own = list(model[2].parameters())
+            masters = [torch.cat([p.detach().reshape(-1) for p in own])] if flat else [p.detach().clone() for p in own]
+            optimizer = torch.optim.SGD([*model[0].parameters(), *masters], lr=0.1)
+
+            def loss(model, own=own, masters=masters):
+                out = model(torch.ones(3, 4)).square().sum()
+                for x in masters:
+                    x.grad = torch.ones_like(x)
+                return out
+
+            _, of, _, warned = self.run_with(model, optimizer, loss)
+            self.assertEqual((of["unheld"], of["orphans"], warned), ([], {}, []))
+
+    def test_layers_that_no_gradient_reaches_and_an_optimizer_holds_are_told(self):
+        def both(self, x):
+            return self.a(x) + self.b(x).detach()
+
+        layers = {name: torch.nn.Linear(4, 2) for name in "abc"}
+        model = Calls(both, **layers)
+        w, of, text, _ = self.run_with(model, torch.optim.SGD(model.parameters(), lr=0.1), lambda model: model(torch.ones(3, 4)).sum())
+        self.assertEqual((of["detached"], of["unused"]), (["b"], ["c"]))
+        self.assertIn("No gradient reached b in any step, though an optimizer holds their weights and their outputs were seen: these are "
+                      "detached, or the loss does not use them.", text)
+        self.assertIn("No gradient reached c in any step, though an optimizer holds their weights: no output of theirs was seen", text)
+        model.b.requires_grad_(False)
+        model.c.requires_grad_(False)
+        _, of, _, _ = self.run_with(model, torch.optim.SGD(model.parameters(), lr=0.1), lambda model: model(torch.ones(3, 4)).sum())
+        self.assertEqual((of["detached"], of["unused"]), ([], []))
+        turns = iter("abcabc")
+        model = Calls(lambda self, x: getattr(self, next(turns))(x), **{name: torch.nn.Linear(4, 2) for name in "abc"})
+        _, of, _, _ = self.run_with(model, torch.optim.SGD(model.parameters(), lr=0.1), lambda model: model(torch.ones(3, 4)).sum())
+        self.assertEqual((of["detached"], of["unused"]), ([], []))
+
+    def test_a_moving_average_that_narrow_weights_lose_is_told(self):
+        for dtype, share, ill in ((torch.bfloat16, 1e-4, True), (torch.bfloat16, 0.5, False), (torch.float32, 1e-9, False),
+                                  (torch.bfloat16, None, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(4, 2)
+            average = torch.nn.Linear(4, 2).to(dtype)
+
+            def move(model=model, average=average, share=share):
+                with torch.no_grad():
+                    for p, q in zip(average.parameters() if share else (), model.parameters()):
+                        p.lerp_(q.to(p.dtype), share)
+
+            w, of, text, warned = self.run_with(model, torch.optim.SGD(model.parameters(), lr=0.1),
+                                                lambda model: model(torch.ones(3, 4)).square().sum(), 4, average, move)
+            line = "e is not counted: it gave nothing with gradients, and no optimizer holds its weights"
+            self.assertEqual(sum(note.startswith(line) for note in w.notes), 1)
+            self.assertEqual((len(of["stays"]), "of them are what they were after the first one" in text, len(warned)), (ill,) * 3)
 
     def test_a_frozen_layer_that_holds_gradients_of_before_is_none_that_does_not_learn(self):
         for frozen, found in ((False, ["1"]), (True, [])):

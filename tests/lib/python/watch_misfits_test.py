@@ -95,7 +95,9 @@ class Loops(CliCase):
                             copy.grad = p.grad.float()
                     optimizer.step()
             self.assertEqual(len(w.windows), 3)
-            self.assertEqual(sum(note.startswith("SGD holds none of the model's parameters, but tensors of FP32") for note in w.notes), told)
+            self.assertEqual(sum("SGD holds none of the model's parameters, but tensors of FP32" in note for note in w.notes), told)
+            self.assertEqual("What follows is of a part of the model alone. Not counted: weights, their gradients, updates and states, since SGD "
+                             "holds none" in " ".join(str(w.advise()).split()), bool(told))
 
     def test_what_cannot_be_counted_ends_no_training(self):
         def scale():

@@ -79,6 +79,23 @@ class Loop:
     def norm(self):
         self.clip(float("inf"))
 
+    def adversarial_backward(self):
+        x = self.x.clone().requires_grad_()
+        self.model(x).square().mean().backward()
+
+    def move(self):
+        with torch.no_grad():
+            for p in self.model.parameters():
+                p.add_(0.01)
+
+    def move_data(self):
+        for p in self.model.parameters():
+            p.data.add_(0.01)
+
+    def gradients_by_hand(self):
+        for p in self.model.parameters():
+            p.grad = torch.ones_like(p)
+
     def only(self, n):
         for k, layer in enumerate(self.model):
             layer.requires_grad_(k == n)
@@ -188,6 +205,24 @@ class OrderOfCalls(CliCase):
                     self.assertEqual([row["mistake"] for row in advice.to_dict()["mistakes"]], [one.mistake for one in w.mistakes])
                     self.assertIn(found[0].text, " ".join(str(advice).split()))
                     self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
+
+    def test_gradients_that_are_taken_away_before_each_step_are_named_unless_they_are_used(self):
+        for scaled, step, backward in ((False, "plain_step", "plain_backward"), (True, "unscale_ clip step update", "backward")):
+            for take in ("zero_grad", "none", "model_zero_grad", "zero_by_hand"):
+                ill = f"{take} {backward} {take} {backward} {step}"
+                found = Loop(scaled).run(ill, 5).mistakes
+                self.assertEqual({one.mistake for one in found if one.warning}, {"zero_grad_without_step"}, ill)
+                self.assertEqual([one.mistake for one in found if not one.warning], [], ill)
+        healthy = ("zero_grad plain_backward move zero_grad plain_backward plain_step",
+                   "zero_grad plain_backward move_data none plain_backward plain_step",
+                   "zero_grad adversarial_backward zero_grad plain_backward plain_step",
+                   "zero_grad plain_backward zero_grad plain_backward gradients_by_hand clip plain_step",
+                   "zero_grad:0 plain_backward plain_step:0 zero_grad:1 plain_backward plain_step:1",
+                   "zero_grad only:0 plain_backward both zero_grad:1 only:1 plain_backward both plain_step:0 plain_step:1",
+                   # steps that a guard leaves out now and then
+                   "zero_grad plain_backward zero_grad plain_backward plain_step zero_grad plain_backward plain_step")
+        for words in healthy:
+            self.assertEqual(Loop(False).run(words, 5).mistakes, [], words)
 
     def test_a_mistake_is_a_sentence_about_who_makes_it(self):
         for words in ("zero_grad backward step", "zero_grad backward step:0 update step:1", "zero_grad backward unscale_ update step update",

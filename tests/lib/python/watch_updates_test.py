@@ -2,6 +2,7 @@
 #
 # Updates and weight decay that weights lose: held against what each optimizer wants, element by element; alerts, reports, advice. SKIP
 # without torch. watch_updates_test.py BINADE
+import math
 import sys
 
 try:
@@ -15,6 +16,8 @@ except ImportError as error:
 from binade.torch.watch.eps import note_lost_eps
 from binade.torch.watch.ill import eps_text
 from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from binade.torch.watch.settings import is_idle
+from binade.torch.watch.state_decay import stuck
 from binade.torch.observe.names import Part
 from cli_case import CliCase, main
 from watch_runs import train
@@ -146,9 +149,28 @@ class LostUpdates(CliCase):
     def test_a_learning_rate_of_zero_wants_nothing(self):
         w, (asked, _) = lossy(torch.bfloat16, lambda p: torch.optim.AdamW(p, lr=0.0))
         self.assertEqual(sums(w, "idle", "asked", "lost", "decay_lost"), (asked, 0, 0, 0))
-        self.assertIn("At a learning rate of 0 nothing was wanted of Linear, bias, and nothing is lost.",
-                      " ".join(str(w.advise()).split()))
         self.assertNotIn("unmoved", str(w.report()))
+        # In every step of the run, also in those that are not counted.
+        words = "Nothing was trained: the learning rate of AdamW was 0 in all 12 steps. Is its scheduler stepped"
+        self.assertTrue(" ".join(str(w.advise()).split()).startswith(words))
+        neutral = "At a learning rate of 0 nothing was wanted of Linear, bias, and nothing is lost."
+        for steps, later, told in ((1, 0.0, neutral), (12, 0.1, neutral),
+                                    (12, None, "At a learning rate of 0 nothing was wanted of Linear,")):
+            def rates(step, model, optimizer):
+                if later is None and step == 0:
+                    optimizer.param_groups[0]["params"].pop()
+                    optimizer.add_param_group({"params": [model.bias], "lr": 0.1})
+                elif step % 8 and later is not None:
+                    optimizer.param_groups[0]["lr"] = later
+                elif later is not None:
+                    optimizer.param_groups[0]["lr"] = 0.0
+
+            w, _ = lossy(torch.float32, lambda p: torch.optim.SGD(p, lr=0.0), steps, every=8, before=rates)
+            text = " ".join(str(w.advise()).split())
+            self.assertIn(told, text)
+            self.assertNotIn("Nothing was trained", text)
+        groups = [{"params": [torch.nn.Parameter(torch.ones(1))], "lr": lr} for lr in (0.0, 0.1)]
+        self.assertEqual([is_idle(torch.optim.SGD(of, lr=1.0)) for of in (groups, groups[:1], groups[1:])], [False, True, False])
 
         def warm_up(step, model, optimizer):
             optimizer.param_groups[0]["lr"] = 0.0 if step == 0 else 1e-2
@@ -157,6 +179,96 @@ class LostUpdates(CliCase):
         idle, = sums(w, "idle")
         self.assertEqual(sums(w, "asked", "lost"), (asked - idle, lost - idle))
         self.assertNotIn("lost:", str(w.advise()))
+
+    def test_updates_of_wide_weights_are_lost_where_they_stay_so(self):
+        class Branch(torch.nn.Module):  # begins with zeros, as the last norm of a residual block
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = torch.nn.Linear(64, 8), torch.nn.Linear(8, 8)
+                torch.nn.init.zeros_(self.b.weight)
+
+            def forward(self, x):
+                return 1 + self.b(torch.tanh(self.a(x)))
+
+        def warm_up(step, model, optimizer):
+            optimizer.param_groups[0]["lr"] = 1e-7 * step / 12
+
+        def ends(step, model, optimizer):
+            optimizer.param_groups[0]["lr"] = 1e-2 if step < 4 else 1e-10
+
+        tiny, sgd = (lambda p: torch.optim.SGD(p, lr=1e-9)), (lambda p: torch.optim.SGD(p, lr=1e-6, momentum=0.9))
+        still, few = "Updates are lost: ", "In too few counted steps to judge it, "
+        for name, make, steps, options, told in (
+                ("stays", tiny, 10, {}, still), ("short", tiny, 5, {}, few), ("one step", tiny, 1, {}, None), ("ends", lambda p: torch.optim.Adam(p, lr=1.0), 14,
+                                                                             {"before": ends}, still),
+                ("branch", sgd, 6, {"model": Branch()}, None), ("longer", sgd, 12, {"model": Branch()}, None),
+                ("warm-up", lambda p: torch.optim.SGD(p, lr=0.0), 12, {"before": warm_up}, None)):
+            with self.subTest(name):
+                w, _ = lossy(torch.float32, make, steps, **options)
+                text = str(w.advise())
+                self.assertEqual([words for words in (still, few) if words in text], [told] if told else [])
+                if told == still:
+                    self.assertIn("in float32", text)
+                if name in ("branch", "longer", "warm-up"):
+                    self.assertTrue(any(row["lost"] > 0.5 * row["asked"] > 0 for row in w.advise().to_dict()["lost_updates"]))
+
+    def test_decay_that_is_too_small_for_wide_weights_is_no_illness(self):
+        told = []
+        w, _ = lossy(torch.float32, lambda p: torch.optim.AdamW(p, lr=2e-7), 3)
+        w.alerts(call=told.append)
+        text = " ".join(str(w.advise()).split())
+        self.assertIn("At a learning rate of 2e-07 the decay of the weights of Linear, bias is below half an ulp in float32, and changes "
+                      "nothing by itself.", text)
+        self.assertNotIn("master", text)
+        self.assertNotIn("lost:", text)
+        model = torch.nn.Linear(8, 2)
+        with binade.torch.watch(model, every=1) as w:
+            w.alerts(call=told.append)
+            train(model, 2, w, torch.optim.AdamW(model.parameters(), lr=2e-7), x=torch.ones(3, 8))
+        self.assertEqual([a for a in told if a.role == "update"], [])
+
+    def test_weights_that_are_or_become_infinite_lose_nothing(self):
+        def ruin(step, model, optimizer):
+            with torch.no_grad():
+                model.weight[3:] = float("inf")
+
+        model = torch.nn.Embedding(32, 4)
+        model.forward = lambda x: torch.nn.functional.embedding(torch.arange(3), model.weight)
+        w, _ = lossy(torch.bfloat16, lambda p: torch.optim.AdamW(p, lr=1e-7, weight_decay=0.01), 2, model=model, before=ruin)
+        self.assertEqual(sums(w, "asked", "decay_asked", "decay_lost"), (2 * 12,) * 3)
+        self.assertTrue(torch.isinf(model.weight[3:]).all())
+
+    def test_states_that_cannot_decay_in_their_dtype_are_told(self):
+        for dtype, make, state, found in (
+                (torch.bfloat16, lambda p: torch.optim.Adam(p, lr=1e-2), "exp_avg_sq", "beta2 = 0.999"),
+                (torch.bfloat16, lambda p: torch.optim.Adam(p, lr=1e-2, betas=(0.9, 0.995)), "exp_avg_sq", None),
+                (torch.float32, lambda p: torch.optim.Adam(p, lr=1e-2, betas=(0.9, 0.9999)), "exp_avg_sq", None),
+                (torch.bfloat16, lambda p: torch.optim.RMSprop(p, lr=1e-2, alpha=0.999), "square_avg", "alpha = 0.999"),
+                (torch.bfloat16, lambda p: torch.optim.SGD(p, lr=1e-2, momentum=0.999), "momentum_buffer", "momentum = 0.999")):
+            with self.subTest(dtype=dtype, state=state, found=found):
+                optimizers = []
+                w, _ = lossy(dtype, lambda p: optimizers.append(make(p)) or optimizers[0], 2)
+                rows, text = w.advise().to_dict()["stuck_states"], " ".join(str(w.advise()).split())
+                self.assertEqual([(row["of"], row["layers"]) for row in rows], [(state, ["Linear", "bias"])] if found else [])
+                self.assertEqual(f"{state} in " in text and f"{found} takes away less" in text, bool(found))
+                group = optimizers[0].param_groups[0]
+                factor = group.get("alpha", group.get("momentum", group.get("betas", (0, 0))[1]))
+                x = optimizers[0].state[group["params"][0]][state].detach()
+                x = x[x.abs() >= torch.finfo(dtype).tiny]  # of those that are normal
+                self.assertEqual(bool((x * factor == x).all()), bool(found))  # by brute force
+
+        x = torch.arange(2**10, 2**11).short().view(torch.float16)  # a binade, and what times a setting gives it again
+        for beta, found in ((0.999, None), (0.9999, ("beta2", 0.9999)), (0.9997, None)):
+            self.assertEqual(stuck("exp_avg_sq", torch.float16, {"betas": (0.9, beta)}), found)
+            self.assertEqual(torch.equal((x.double() * beta).half(), x), found is not None)
+
+    def test_settings_that_are_not_finite_are_told_with_what_they_ruin(self):
+        for every in (1, 2):
+            def ruin(step, model, optimizer):
+                optimizer.param_groups[0]["lr"] = math.inf if step == 1 else 0.1
+
+            w, _ = lossy(torch.float32, lambda p: torch.optim.SGD(p, lr=0.1), 3, every, before=ruin)
+            self.assertIn("SGD's lr is inf, which the loop or a scheduler has set", str(w.first_nonfinite()))
 
     def test_of_an_optimizer_that_is_not_known_it_is_said(self):
         w, seen = lossy(torch.bfloat16, lambda p: Foreign(p, 1e-6))

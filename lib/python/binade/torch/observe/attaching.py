@@ -62,8 +62,8 @@ def optimizers_of_copies(parameters):
 
 def copies_note(optimizer):
     """Returns the note on an optimizer of master copies."""
-    return (f"{type(optimizer).__name__} holds none of the model's parameters, but tensors of FP32 of their shapes, as of master copies "
-            "made by hand: weights, their gradients, updates and states are not counted. To have them counted, "
+    return (f"not counted: weights, their gradients, updates and states, since {type(optimizer).__name__} holds none of the model's "
+            "parameters, but tensors of FP32 of their shapes, as of master copies made by hand. To have them counted, "
             'watch({"model": model, "master": torch.nn.ParameterList(copies)}, optimizer)')
 
 

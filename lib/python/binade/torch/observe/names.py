@@ -144,6 +144,12 @@ class Names:
             self._weights[id(module)] = tuple(dict.fromkeys(part.layer for x in taken for part in self.parts.get(id(x), ())))
         return self._weights[id(module)]
 
+    def of(self, modules):
+        """Yields (name of its module, parameter) for the parameters of the modules of some names."""
+        for parameter in (x for x in self.held if id(x) in self.owners):
+            if self.owners[id(parameter)][1] in modules:
+                yield self.owners[id(parameter)][1], parameter
+
     @property
     def compiled_share(self):
         """The share of the parameters' elements that modules inside of what runs compiled hold."""

@@ -14,9 +14,11 @@ from .bound import unbound_text
 from .dead import untrained, untrained_text
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept
-from .lost_updates import lost_rows, lost_text
+from .lost_updates import lost_rows, lost_text, wide_decay_text
 from .order import order_text
 from .residues import belongs, drowns, residues_text
+from .settings import idle, idle_text
+from .state_decay import stuck_text
 from .told import ill_ranges, no_format, no_format_text, together, with_inside
 from .underflow import HALVES, died, died_text, with_died, with_underflow
 
@@ -43,20 +45,29 @@ class Advice(Document):
                   whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
                   loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
                   `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
-                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all
+                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
+                  {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
+                  gradient reached in any step, by whether they gave outputs; stays: lines about models beside whose narrow weights
+                  are written to and hardly change
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
                   and those in which an op overflowed, made NaN or made zero what is not, with reasons
     no_format     what no format helps, as 0/0 or the slope of a root at zero: layer, text, and cure, what to do instead
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
+    stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
+                  each step, value, serving, a value at which it decays, and layers
+    idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, and whole, whether
+                  these are all of them
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
     residues      a dict for each layer and role of gradients that are no more than rounding in their own format leaves of zero, as
                   of a bias before a BatchNorm: they bind no loss scale either
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
     states        what binary16 would lose of each state of the optimizer, unscaled
-    lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON
+    lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON; later: "stays" if
+                  its later steps lost as much as the earlier ones, "few" of fewer than 8, "moves" if not, None of one or two; rates: the least, the largest and
+                  the last learning rate
     mistakes      what is wrong with the order of the loop's calls: step, optimizer, mistake, text, and warning: it may be meant
     already_zero  the share of zeros in gradients that the run had in FP16, since what had become zero before is not seen
     """
@@ -109,6 +120,8 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
             kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), dead, scale), run),
         "no_format": no_format(run),
         "eps": run._eps,
+        "stuck_states": run._stuck,
+        "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
         "residues": [{"layer": layer, "role": role} for layer, role in layers if (layer, role) in left],
@@ -205,7 +218,8 @@ def listed(words):
 def text_of(of):
     scale = of["loss_scale"]
     out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
-           *died_text(of["died"], of["already_zero"], scale, listed), *lost_text(of["lost_updates"], listed), *of["verdict"]["text"],
+           *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
+           *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],
            f"{scale_head(scale)} {scale['reason']}"]
     out += unbound_text(of["unbound"], listed)
     out += residues_text(of["residues"], listed)
@@ -227,7 +241,9 @@ def text_of(of):
     out += kept_text(of["keep_fp32"]) or [none_kept(
         of["not_finite"], of["uncounted"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
     out += no_format_text(of["no_format"])
+    out += wide_decay_text(of["lost_updates"], listed)
     out += eps_text(of["eps"])
+    out += stuck_text(of["stuck_states"], listed)
     out += autocast_text(of["autocast"])
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
         out.append("to_dict() names all of them.")

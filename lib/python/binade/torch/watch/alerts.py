@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 
-from .lost_updates import FORMATS, is_lost
+from .lost_updates import FORMATS, NARROW, is_lost
 from .nonfinite import scale_text
 from .residues import belongs, left_by_rounding
 
@@ -65,8 +65,9 @@ class AlertRule:
     def look_at_updates(self, window, layers, left):
         for layer, x in window.updates.items() if self.lost is not None else ():
             for what, lost, asked in (("gradient", x.lost, x.asked), ("weight decay", x.decay_lost, x.decay_asked)):
-                if is_lost(lost, asked, self.lost) and layer not in left():
-                    format = FORMATS[layers[layer, "update"].dtype]
+                format = FORMATS[layers[layer, "update"].dtype]
+                of_note = what == "gradient" or format in NARROW  # decay is lost to wide weights at the rates of any warm-up
+                if of_note and is_lost(lost, asked, self.lost) and layer not in left():
                     self.call(LostUpdates(window.first, layer, "update", lost / asked, format, window.loss_scale, what))
 
     def look(self, window, layers):

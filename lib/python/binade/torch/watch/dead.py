@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from ..observe.names import tensors_in
+from ..observe.names import listed, tensors_in
 from ..observe.tensors import local
 
 TAKEN_AWAY = frozenset(("step_without_backward",))  # mistakes in the order of calls that leave zeros in the place of gradients
@@ -24,6 +24,15 @@ class Learning:
     frozen: dict = dataclasses.field(default_factory=dict)
     unheld: dict = dataclasses.field(default_factory=dict)
     share: float = 0.0  # of the parameters' elements, in unheld
+    orphans: dict = dataclasses.field(default_factory=dict)  # {optimizer: how many tensors no model has that never had a gradient}
+    ungraded: dict = dataclasses.field(default_factory=dict)  # {module that got no gradient: whether it gave outputs that want some}
+    stays: dict = dataclasses.field(default_factory=dict)  # {model that is not trained: what is ill about its weights}
+    rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}
+
+    def at(self, layer, rate):
+        """Sees the learning rate of a counted step."""
+        least, most, _ = self.rates.get(layer, (rate, rate, rate))
+        self.rates[layer] = min(least, rate), max(most, rate), rate
 
     def got(self, module, args):
         """Sees what a module got."""
@@ -34,6 +43,56 @@ class Learning:
         """Adds what another process saw."""
         for mine, theirs in ((self.unfed, other.unfed), (self.frozen, other.frozen)):
             mine.update({key: mine.get(key, True) and x for key, x in theirs.items()})
+        self.ungraded = {key: x for key, x in self.ungraded.items() if key in other.ungraded}
+
+
+class Grades:
+    """Which parameters of optimizers had a gradient in some step, and which wanted one and had none; as ids."""
+
+    def __init__(self):
+        self.got, self.wanted = set(), set()
+
+    def see(self, optimizer):
+        """Sees the gradients with which an optimizer steps."""
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self.got.add(id(parameter))
+                elif parameter.requires_grad:
+                    self.wanted.add(id(parameter))
+
+    def is_trained(self, optimizer, parameter):
+        """Returns whether a parameter of an optimizer had a gradient, for all that is known."""
+        return id(parameter) in self.got or parameter.grad is not None or bool(getattr(optimizer, "state", {}).get(parameter))
+
+
+def foreign(names, optimizers):
+    """Yields (optimizer, parameter) of those that optimizers hold and no model has."""
+    for optimizer in {id(one): one for one in optimizers}.values():
+        for group in optimizer.param_groups:
+            yield from ((optimizer, p) for p in group["params"] if id(p) not in names.parts)
+
+
+def orphans(names, optimizers, grades):
+    """Returns {class of an optimizer: how many parameters it holds that no model has and that had no gradient in any step}."""
+    out = {}
+    for optimizer, p in foreign(names, optimizers):
+        if not grades.is_trained(optimizer, p):
+            out[type(optimizer).__name__] = out.get(type(optimizer).__name__, 0) + 1
+    return out
+
+
+def ungraded(names, optimizers, grades, called):
+    """Returns {module: whether it was called} of the parameters that want gradients, that an optimizer holds, and that had none in any
+    step in which others of it had some."""
+    out = {}
+    for optimizer in optimizers:
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        for p in held if any(id(p) in grades.got for p in held) else ():
+            if p.requires_grad and id(p) in grades.wanted and id(p) not in grades.got and id(p) in names.owners:
+                module, name = names.owners[id(p)]
+                out[name] = called(module)
+    return out
 
 
 def got_zeros(args):
@@ -44,16 +103,16 @@ def got_zeros(args):
     return not bool(torch.count_nonzero(x))
 
 
-def unheld(names, optimizers, called):
+def unheld(names, optimizers, called, grades):
     """Returns {module: elements} of the parameters that want gradients and that none of the optimizers holds; {} where these hold
-    what may be copies of them: others than the models', or some of the same shape in modules that were not called.
+    what may be copies of them: some of the same shape, or all of them in one, which are trained though no model has them, or in
+    modules that were not called.
 
     called(module): whether an output of it was seen.
     """
     held = {id(p) for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
-    if not held <= names.parts.keys():
-        return {}
-    out, shapes, copies = {}, set(), set()
+    trained = [p for optimizer, p in foreign(names, optimizers) if grades.is_trained(optimizer, p)]
+    out, shapes, copies = {}, set(), {tuple(p.shape) for p in trained}
     for parameter in (x for x in names.held if id(x) in names.parts):
         module, name = names.owners[id(parameter)]
         if id(parameter) in held:
@@ -61,7 +120,8 @@ def unheld(names, optimizers, called):
         elif parameter.requires_grad and called(module):
             shapes.add(tuple(parameter.shape))
             out[name] = out.get(name, 0) + parameter.numel()
-    return {} if shapes & copies else out
+    in_one = any(p.dim() == 1 and p.numel() >= sum(out.values()) for p in trained)
+    return {} if in_one or shapes & copies else out
 
 
 def untrained(run, layers, merged):
@@ -70,8 +130,10 @@ def untrained(run, layers, merged):
     order, the first step in which the loop took gradients away before a step, if that may be why, or None; zeros, the layers whose
     outputs were all zero; negative, those of `layers` whose outputs were all negative and had no gradient; underflow, if there are no
     such, those whose outputs, or the gradients of these, or of their weights, were all zero in FP16, in which they may have become so;
-    unheld, the modules of whose parameters no optimizer holds some, and unheld_share, of all parameters' elements. But for the last
-    two all are empty where the first is.
+    unheld, the modules of whose parameters no optimizer holds some, unheld_share, of all parameters' elements, and orphans, how many
+    parameters optimizers hold that no model has and that had no gradient; detached and unused, the modules of which an optimizer holds
+    weights that had no gradient in any step, by whether they gave outputs; and stays, what is said of narrow weights of models that are
+    not trained and that hardly change. But for these all are empty where the first is.
 
     merged: {(layer, role): RangeSummary} of the whole run. A vector, as a bias, is left out: it may have no gradient by its
     mathematics, such as a bias before a BatchNorm. So is a weight whose module did not run forward and backward, one that wants no
@@ -88,7 +150,9 @@ def untrained(run, layers, merged):
         if steps > 1 and any(key in window.summaries for window in since):
             found.append({"layer": layer, "steps": steps})
             owners[layer] = owner
-    out = {"unheld": list(seen.unheld), "unheld_share": seen.share}
+    out = {"unheld": list(seen.unheld), "unheld_share": seen.share, "orphans": seen.orphans,
+           "detached": [name for name, called in seen.ungraded.items() if called],
+           "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values())}
     if not found:
         return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], **out}
     reached = [layer for layer, owner in owners.items() if not all_zero(merged[owner, "dAct"])]
@@ -160,7 +224,22 @@ def untrained_text(of, listed):
     elif of["underflow"]:
         lines[-1] += (f" The outputs of {listed(of['underflow'])}, or the gradients of these, may have become zero in FP16: a run in FP32, "
                       "or one with a larger loss scale, tells.")
+    if of["detached"]:
+        lines.append(f"No gradient reached {listed(of['detached'])} in any step, though an optimizer holds their weights and their outputs "
+                     "were seen: these are detached, or the loss does not use them. Where that is meant, requires_grad_(False) says so.")
+    if of["unused"]:
+        lines.append(f"No gradient reached {listed(of['unused'])} in any step, though an optimizer holds their weights: no output of "
+                     "theirs was seen; they were not used, or ran under no_grad.")
     if of["unheld"]:
         lines.append(f"Trained by no optimizer that was seen: {listed(of['unheld'])}, {100 * of['unheld_share']:.3g} % of the parameters. "
-                     "Where that is meant, requires_grad_(False) saves their gradients.")
-    return lines
+                     + (orphans_text(of["unheld"], of["orphans"], listed) + "." if of["orphans"] else
+                        "They want gradients: were they added after the optimizer was made, or left out of it? Where that is meant, "
+                        "requires_grad_(False) saves their gradients."))
+    return lines + of["stays"]
+
+
+def orphans_text(unheld, orphans, listed=listed):
+    """Returns a line about modules that took the place of others after the optimizer was made."""
+    holds = " and ".join(f"{name} holds {n} parameters that no watched model has and that got no gradient" for name, n in orphans.items())
+    return (f"{holds}: was {listed(list(unheld))} put into the model after the optimizer was made? Make the optimizer after the model is "
+            "complete, or call add_param_group")

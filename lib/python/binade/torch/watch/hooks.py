@@ -14,6 +14,7 @@ from ..observe.attaching import passes_by, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import local, placement_of
 from .bound import NARROW, origin_of
+from .dead import Grades
 from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
 from .optimizer_hooks import OptimizerHooks, usable, watching
@@ -52,6 +53,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._known_scalers, self._used_scalers = set(), set()  # ids
         self._attached = 0  # how many scalers got hooks
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
+        self._grades = Grades()
+        self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
         self.by_hand = False  # steps end by end_step() alone
@@ -96,6 +99,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if well:
             self._saw(self._order.ends)
             self.see_unheld()
+            self._saw(self.see_aside)
         undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
         self.undo_all(undo)
         self._optimizers = []
@@ -126,6 +130,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         step.remove_hooks()
         self._sum_up(step)
         self._most_passes = max(self._most_passes, step.passes)
+        if self._aside is None and self._optimizers:
+            self._saw(self._look_aside)
         self._begin_step(step.number + 1)
         self._ended(step)
 
@@ -187,7 +193,10 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             return
         step.is_empty = False
         with_grad = torch.is_grad_enabled()
-        step.passes += with_grad and id(module) in self._names.roots
+        if with_grad and id(module) in self._names.roots:
+            step.passes += 1
+            if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
+                self._order.inputs_want_gradients()
         if with_grad:
             self.gaps.called(module)
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):

@@ -12,6 +12,8 @@ import torch
 
 from ... import _binade
 from ..observe.tensors import local
+from .settings import rate_of
+from .standing import halves, standing
 
 SIZES = 32  # of lost updates beside an ulp: at least an ulp, then by binades below it
 ILL = 0.5  # a layer that loses more than this share of its updates is named
@@ -19,6 +21,7 @@ ADVICE = dict.fromkeys(("binary16", "bfloat16"), "Keep a copy of these weights i
                        "with compensation (Kahan), or raise the learning rate.")
 DECAY_ADVICE = ("Keep a copy of these weights in FP32 (master weights), round stochastically or with compensation, or let them decay "
                 "more and less often: n times as much in each n-th step, until that is more than half an ulp.")
+NARROW = frozenset(ADVICE)
 FORMATS = {"F16": "binary16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 
 
@@ -159,15 +162,16 @@ def held(optimizer, of, parameter, part, old, new, gradient=None):
         before = optimizer.state.get(parameter, {}).get("prev")
         if before is not None:
             gradient = torch.where(part.of(local(before)) == 0, torch.zeros_like(gradient), gradient)
-    lr, decay = float(of.get("lr", 1)), float(of.get("weight_decay", 0) or 0)
-    many = int(torch.count_nonzero(gradient))
+    lr, decay = rate_of(of), float(of.get("weight_decay", 0) or 0)
+    finite = old.isfinite() & new.isfinite()  # what is or becomes Inf or NaN loses no update
+    many = int(torch.count_nonzero((gradient != 0) & finite))
     if lr == 0:
         return Held({"idle": many}, update)
     kind = known_as(optimizer)
     decoupled = kind is not None and is_decoupled(kind, of) and not of.get("fused")
-    counts = {"asked": many} | (decoupled_decay(old, lr * decay) if decay and decoupled else {})
-    same = old == new
-    by_decay = (gradient == 0) & (old != 0) if decay and not decoupled else None
+    counts = {"asked": many} | (decoupled_decay(old[finite], lr * decay) if decay and decoupled else {})
+    same = (old == new) & finite
+    by_decay = (gradient == 0) & (old != 0) & finite if decay and not decoupled else None
     if by_decay is not None:
         counts |= {"decay_asked": int(torch.count_nonzero(by_decay))}
     if not same.any() or has_master(optimizer, parameter, part, new):
@@ -212,12 +216,14 @@ def lost_rows(run):
     for window in run.windows:
         for layer, counts in window.updates.items():
             merged[layer] = merged[layer] + counts if layer in merged else counts
-    out, left = [], run.left_by_rounding()
+    out, left, over_time = [], run.left_by_rounding(), halves(run)
     for (layer, role), of in run.of_one_scale().items():
         counts = merged.get(layer)
         if role == "update" and counts is not None and layer not in left and (counts.asked or counts.decay_asked or counts.idle):
             out.append({"layer": layer, "dtype": of.dtype} | {key: getattr(counts, key) for key in (
-                "asked", "lost", "unknown", "median_log2_of_ulp", "decay_asked", "decay_lost", "idle")})
+                "asked", "lost", "unknown", "median_log2_of_ulp", "decay_asked", "decay_lost", "idle")}
+                | {"later": standing(over_time[layer], is_lost) if layer in over_time else None,
+                   "rates": run._learning.rates.get(layer)})
     return out
 
 
@@ -225,23 +231,51 @@ def is_lost(lost, asked, share=ILL):
     return lost > share * asked
 
 
-def lost_text(rows, listed):
-    """Returns lines about the layers that lose most of what was asked of them. listed(names): a list of names as text."""
+def lost_text(rows, listed, idle_is_told=False):
+    """Returns lines about the layers that lose most of what was asked of them; of those in FP32 and FP64 only where it stays so.
+    listed(names): a list of names as text. idle_is_told: whether learning rates of 0 are told elsewhere."""
     out = []
     for dtype, format in FORMATS.items():
         of = [row for row in rows if row["dtype"] == dtype]
         ill = [row for row in of if is_lost(row["lost"], row["asked"])]
-        if ill:
-            out.append(update_words(ill, format, listed))
-        still = [row for row in of if is_lost(row["decay_lost"], row["decay_asked"])]
+        stay = [row for row in ill if format in NARROW or row["later"] == "stays"]
+        few = [row for row in ill if row not in stay and row["later"] == "few"]
+        if stay:
+            out.append(update_words(stay, format, listed))
+        if few:
+            out.append(f"In too few counted steps to judge it, {share_of(few)} of the updates with a gradient that is not zero left the "
+                       f"weight as it was in {format}: {listed([row['layer'] for row in few])}.")
+        still = decays_lost(of) if format in NARROW else []
         if still:
             lost, asked = (sum(row[key] for row in still) for key in ("decay_lost", "decay_asked"))
             out.append(f"Weight decay is lost: {_binade._percent(lost / asked)} of what it was to change by itself stays as it "
                        f"was in {format}: {listed([row['layer'] for row in still])}. Learning rate times weight decay is below "
                        f"half an ulp of these weights. {DECAY_ADVICE}")
     idle = [row for row in rows if row["idle"] and not row["asked"]]
-    if idle:
+    if idle and not idle_is_told:
         out.append(f"At a learning rate of 0 nothing was wanted of {listed([row['layer'] for row in idle])}, and nothing is lost.")
+    return out
+
+
+def share_of(rows):
+    return _binade._percent(sum(row["lost"] for row in rows) / sum(row["asked"] for row in rows))
+
+
+def decays_lost(rows):
+    return [row for row in rows if is_lost(row["decay_lost"], row["decay_asked"])]
+
+
+def wide_decay_text(rows, listed):
+    """Returns lines about decay that is too small for weights of 32 or 64 bits: no illness, since so small a learning rate is mostly
+    that of a warm-up, or of a run that ends."""
+    out = []
+    for dtype, format in FORMATS.items():
+        still = decays_lost([row for row in rows if row["dtype"] == dtype]) if format not in NARROW else []
+        if still:
+            rates = [row["rates"] for row in still]
+            least, most = min(low for low, _, _ in rates), max(high for _, high, _ in rates)
+            out.append(f"At a learning rate of {least:.3g}{f' to {most:.3g}' if most > least else ''} the decay of the weights of "
+                       f"{listed([row['layer'] for row in still])} is below half an ulp in {format}, and changes nothing by itself.")
     return out
 
 

@@ -13,14 +13,18 @@ import torch
 
 from ... import _binade
 from ..observe.attaching import copies_note, living_optimizers, optimizers_of_copies, outer_of, takes_closure
+from ..observe.names import listed
 from ..observe.tensors import FLOATING, in_one_piece, local, placement_of
 from ..observe.wrapping import wrap
-from .dead import unheld
+from .aside import Aside
+from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
 from .gaps import why_uncounted
 from .lost_updates import held, known_as, may_write_gradients
 from .run import SCALED, add_to
+from .settings import is_idle, note_ill_settings, rate_of
 from .skips import optimizer_text
+from .state_decay import note_stuck_states
 from .states import values_of
 
 SEARCHES = 20  # for optimizers, where none is found
@@ -101,6 +105,7 @@ class OptimizerHooks:
             found = optimizers_of_copies(self._names.held)
             for one in found:
                 self.note(copies_note(one))
+                self._plan.uncounted[copies_note(one)] = 1.0
         self._searches = 0 if found else SEARCHES if not self._searches else self._searches - 1
         if found:
             self.note(f"{', '.join(type(one).__name__ for one in found)} {'were' if len(found) > 1 else 'was'} found")
@@ -111,10 +116,34 @@ class OptimizerHooks:
         """Looks for parameters that no optimizer holds; for optimizers that are not watched only where the watched ones leave some."""
         names, learning = self._names, self._plan.learning
         learning.unheld.clear()
-        if self._optimizers and unheld(names, self._optimizers, self.gaps.was_called):
+        learning.ungraded = ungraded(names, self._optimizers, self._grades, self.gaps.was_called)
+        if self._optimizers and unheld(names, self._optimizers, self.gaps.was_called, self._grades):
             there = [*self._optimizers, *living_optimizers(names.parts)]
-            learning.unheld.update(unheld(names, there, self.gaps.was_called))
+            learning.unheld.update(unheld(names, there, self.gaps.was_called, self._grades))
             learning.share = sum(learning.unheld.values()) / max(1, sum(names.sizes.values()))
+            learning.orphans = orphans(names, there, self._grades) if learning.unheld else {}
+            for name, parameter in names.of(learning.unheld):
+                self.gaps.parameter(parameter, "weights, their gradients and updates", "which no optimizer that was seen holds")
+            if learning.orphans:
+                self.note(f"{listed(list(learning.unheld))} has weights that want gradients and that no optimizer trains: "
+                          f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
+
+    @watching
+    def see_aside(self):
+        """Says what of the models is not trained."""
+        for name, line, is_ill in self._aside.ends() if self._aside is not None else ():
+            self.note(line, warn=is_ill)
+            if is_ill:
+                self._plan.learning.stays[name] = line
+
+    @watching
+    def _look_aside(self):
+        """Looks, when the first step is over, which models are not trained."""
+        self._aside = Aside(self._names, self._is_trained)
+
+    def _is_trained(self, model):
+        held = set().union(*map(held_by, self._optimizers))
+        return any(map(self.gaps.was_called, model.modules())) or any(id(p) in held for p in model.parameters())
 
     def _wrap(self, owner, name, around):
         undo = wrap(owner, name, around)
@@ -176,6 +205,7 @@ class OptimizerHooks:
         left = getattr(optimizer, "grad_scale", None)
         left = None if left is None else float(left)
         counted = step.counted and not (self._plan.gradients == "scaled" and id(optimizer) in step.unscaled)
+        self._grades.see(optimizer)
         for layer, x, parameter in self._weight_gradients(optimizer):
             summary = step.count_gradient(layer, "dW", x, left, placement_of(parameter)) if counted else None
             if counted:
@@ -290,9 +320,12 @@ class OptimizerHooks:
         if id(optimizer) in step.left_out:
             self._see_skipped(optimizer)
             return
+        self._steps_of(optimizer).idle += is_idle(optimizer)
+        note_ill_settings(optimizer, self._names.parts, self._plan.causes)
         if not step.counted:
             return
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
+        note_stuck_states(optimizer, self._names.parts, self._plan.stuck)
         groups = groups_of(optimizer)
         for parameter, values, parts in self._parameters(optimizer):
             before = step.copies.pop(id(parameter), None)
@@ -313,6 +346,7 @@ class OptimizerHooks:
             summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if self._plan.nonfinite and (summary.nan or summary.inf):
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
+            self._plan.learning.at(part.layer, rate_of(group))
             kept = held(optimizer, group, parameter, part, old, new, self._step.gradient_copies.get(id(parameter)))
             counts = _binade._UpdateCounts()
             counts.add_held(**kept.counts)

@@ -13,8 +13,8 @@ import torch
 
 from ... import _binade
 from ..observe.attaching import scaler_kinds
-from .held import version_of
 from .nonfinite import scale_text
+from .unused import Unused, gradients_of, has_gradient, holds_gradient, is_cleared, state_of_gradients
 
 FIXED = "static", "none"  # policies of LossScaler whose scale never changes
 TURNS_WITHOUT_UPDATE = 3  # of a scaler, which two models may share in one iteration
@@ -37,21 +37,6 @@ class Mistake:
 
     def __str__(self):
         return f"order of calls, step {self.step}: {self.optimizer} {self.text}"
-
-
-def gradients_of(optimizer):
-    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-
-
-def has_gradient(optimizer):
-    """Returns whether a gradient of the optimizer's parameters may not be zero."""
-    return any(type(x) is not torch.Tensor or x.layout is not torch.strided or bool(torch.count_nonzero(x))
-               for x in gradients_of(optimizer))
-
-
-def state_of_gradients(optimizer):
-    """Returns what differs once gradients are written to or others are set."""
-    return [(id(x), version_of(x)) for x in gradients_of(optimizer)]
 
 
 class Left:
@@ -116,6 +101,10 @@ class Order:
         self._turn = 0  # grows as gradients are stepped with or cleared
         self._uses = {}  # key of a scaler: its Use
         self._left = {}  # number of an optimizer: its gradients after the last backward pass and each clipping since, as Lefts
+        self._holds = set()  # numbers of the optimizers whose parameters had gradients after the last backward pass
+        self._has_passes = False  # backward passes came after the last step
+        self._reads_inputs = False  # a pass since the last step was of an input that wants a gradient
+        self._unused = {}  # number of an optimizer whose gradients were taken away unused: its Unused
         self._told = set()
 
     def add_optimizer(self, optimizer):
@@ -176,6 +165,8 @@ class Order:
         if mistake == "backward_without_zero_grad":  # another tensor was set in place of the one that was stepped with
             before = dict(self._stepped_with.get(number, ()))
             return any(version > before.get(key, version) for key, version in state_of_gradients(self._optimizers[number - 1]))
+        if mistake == "zero_grad_without_step":
+            return not self._unused[number].by_hand
         if mistake == "update_without_step":
             return not self._others
         if mistake in ("clip_before_unscale", "step_with_scaled_gradients") and self._is_written(number):
@@ -191,6 +182,8 @@ class Order:
 
     def gradients_are_used(self):
         """Clipping or a plain step follows."""
+        for number, unused in () if self._scalers else self._unused.items():
+            unused.look(self._optimizers[number - 1])
         for number, lefts in () if self._in_step else self._left.items():
             lefts[-1].is_used_by(self._optimizers[number - 1])
 
@@ -198,11 +191,27 @@ class Order:
         for number, one in enumerate(self._optimizers if self._scalers else (), 1):
             self._left.setdefault(number, []).append(Left(one))
 
+    def inputs_want_gradients(self):
+        """The forward pass is of an input whose gradient is wanted, as for adversarial examples."""
+        self._reads_inputs = True
+
+    def zeroes(self, optimizer):
+        """zero_grad follows."""
+        if self._has_passes:
+            self._throws_away(self._number(optimizer), has_gradient(optimizer))
+
+    def _throws_away(self, number, has_gradient):
+        """Gradients that no step has used are taken away, if there are any."""
+        unused = self._unused.setdefault(number, Unused())
+        if self._reads_inputs or not has_gradient or unused.moved(self._optimizers[number - 1]):
+            self._on(self._checkers, "use", number)
+
     def zeroed(self, optimizer):
         self._turn += 1
         number = self._number(optimizer)
         self._to_clear.discard(number)
         self._summed.pop(number, None)
+        self._holds.discard(number)
         self._on(self._checkers, "zero_grad", number)
 
     def backward_begins(self):
@@ -213,6 +222,10 @@ class Order:
                 if not has_gradient(self._optimizers[number - 1]):
                     self.zeroed(self._optimizers[number - 1])
             self._before = {number: state_of_gradients(one) for number, one in enumerate(self._optimizers if self._scalers else (), 1)}
+            for number in list(self._holds) if self._has_passes else ():  # by hand, or by the model's zero_grad
+                if is_cleared(self._optimizers[number - 1]):
+                    self._throws_away(number, True)
+                    self.zeroed(self._optimizers[number - 1])
             for number, state in list(self._summed.items()):  # written to by hand, perhaps with zeros
                 if self._before.get(number, state) != state and not has_gradient(self._optimizers[number - 1]):
                     self.zeroed(self._optimizers[number - 1])
@@ -229,6 +242,10 @@ class Order:
                     self._on(self._checkers, "accumulate", number)
             self._left = {}
             self._leave_gradients()
+            self._has_passes = True
+            self._holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
+            for number, unused in self._unused.items():
+                unused.leave(self._optimizers[number - 1])
 
     def scaled(self, scaler, losses):
         key = id(scaler)
@@ -269,6 +286,7 @@ class Order:
 
     def _has_stepped(self, number):
         self._turn += 1
+        self._has_passes = self._reads_inputs = False
         self._to_clear.add(number)
         self._stepped_with[number] = state_of_gradients(self._optimizers[number - 1])
 
@@ -281,6 +299,8 @@ class Order:
     def clipped(self, parameters, limit):
         """parameters: those whose gradients were clipped. limit: the number that they were clipped at; None if it is not known."""
         self._leave_gradients()
+        for number, unused in self._unused.items():
+            unused.leave_gradients(self._optimizers[number - 1])
         if limit is not None and math.isinf(limit):
             return  # to know the norm
         clipped = {id(p) for p in parameters}

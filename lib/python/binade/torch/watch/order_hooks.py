@@ -78,6 +78,7 @@ class OrderHooks:
         return out
 
     def _order_of_zero_grad(self, optimizer, inner, *args, **kwargs):
+        self._saw(self._order.zeroes, optimizer)
         out = inner(*args, **kwargs)
         self._saw(self._order.zeroed, optimizer)
         return out

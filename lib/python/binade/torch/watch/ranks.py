@@ -81,6 +81,6 @@ def reduced(run, group, replicated):
         found += [(event.step, rank, event) for event in events]
     found.sort(key=lambda row: row[:2])
     out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
-    out._inside, out._meant, out._eps, out._skips = inside, meant, run._eps, run._skips
+    out._inside, out._meant, out._eps, out._stuck, out._skips = inside, meant, run._eps, run._stuck, run._skips
     out._unusable_scale, out._uncounted, out._learning = run._unusable_scale, uncounted, learning
     return out

@@ -123,6 +123,7 @@ class Run:
         self._unusable_scale = []  # the last loss scale, if it is no number above 0
         self._uncounted = {}  # notes on what is not counted: the share of the parameters' elements
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (eps.py)
+        self._stuck = []  # states of optimizers that cannot decay in their dtype (state_decay.py)
         self._skips = Skips()
         self._learning = Learning()  # what was seen around the gradients
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls

@@ -42,6 +42,7 @@ class Plan:
     skips: Skips = dataclasses.field(default_factory=Skips)
     uncounted: dict = dataclasses.field(default_factory=dict)  # notes on what is not counted: the share of the parameters
     learning: Learning = dataclasses.field(default_factory=Learning)
+    stuck: list = dataclasses.field(default_factory=list)  # states that cannot decay in their dtype
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
@@ -129,8 +130,8 @@ class Watch(Run):
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
-                          harmless=self._meant, inside=self._inside, eps=self._eps, skips=self._skips, learning=self._learning,
-                          unusable_scale=self._unusable_scale, uncounted=self._uncounted)
+                          harmless=self._meant, inside=self._inside, eps=self._eps, stuck=self._stuck, skips=self._skips,
+                          learning=self._learning, unusable_scale=self._unusable_scale, uncounted=self._uncounted)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
@@ -196,6 +197,7 @@ class Watch(Run):
                 if not all(tuple(x.shape) in narrow and x.dtype == torch.float32 for group in one.param_groups for x in group["params"]):
                     raise ValueError(f"optimizer: {type(one).__name__} holds none of the model's parameters")
                 self.notes.append(copies_note(one))
+                self._uncounted[copies_note(one)] = 1.0
 
     def stop(self):
         """Removes all hooks and keeps what was counted. A step that is not over does not count."""
