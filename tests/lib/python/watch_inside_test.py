@@ -9,6 +9,7 @@ import sys
 
 try:
     import torch
+    from torch.nn import functional
 
     import binade.torch
 except ImportError as error:
@@ -199,6 +200,17 @@ class InsideOfModules(CliCase):
                 (lambda x: (x * 0 + 1.5).acos(), "acos", "its operand holds 32 values outside of its domain", "within -1 and 1"),
                 (lambda x: x + x[none].mean(), "mean", "it is taken over no element", "pass over such batches"),
                 (lambda x: x[:, :1].std(1, keepdim=True), "std", "it is taken over too few elements", "pass over such batches"),
+                (lambda x: torch._weight_norm(x * 0, x[:, :1], 0), "weight_norm_interface", "it divides by a norm that is zero, of 4 rows",
+                 "begin with v that is not zero"),
+                (lambda x: functional.layer_norm(x * 0, (8,), eps=0.0), "native_layer_norm", "it divides by a deviation that is zero, of 4 rows",
+                 "an eps above zero"),
+                (lambda x: functional.group_norm(x * 0, 2, eps=0.0), "native_group_norm", "it divides by a deviation that is zero, of 8 rows",
+                 "an eps above zero"),
+                (lambda x: functional.normalize(x * 0, eps=0.0), "div", "its divisor holds 32 zeros", "add an eps to the divisor"),
+                (lambda x: functional.cosine_similarity(x, x * 0, eps=0.0), "div", "its divisor holds 4 zeros", "add an eps to the"),
+                (lambda x: x + functional.mse_loss(x[none], x[none]), "mse_loss", "it is the mean of no element", "pass over such"),
+                (lambda x: x + functional.cross_entropy(x, torch.zeros(4).long(), weight=torch.zeros(8)), "nll_loss_forward",
+                 "the weights of all of its targets are zero", "pass over such"),
                 (lambda x: x.masked_fill(~none, -math.inf).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
                 (lambda x: (x + mask).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
                 (lambda x: x + mask * 0, "mul", "Inf was in what the layer got", "look at the data"),
