@@ -7,6 +7,7 @@ import sys
 
 try:
     import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
 
     import binade.torch
 except ImportError as error:
@@ -16,7 +17,7 @@ except ImportError as error:
 from binade.torch import Run, Window
 from binade.torch.watch.advice import asked_to_be_held
 from binade.torch.watch.bound import Bound as StepBound
-from binade.torch.watch.bound import origin_of
+from binade.torch.watch.bound import origin_of, parameters_as_is
 from binade.torch.watch.nonfinite import NonFinite
 from binade.torch.watch.residues import residues
 from binade.torch.watch.run import Layer
@@ -70,6 +71,25 @@ class Bound(CliCase):
                           "before them (Head.loss dAct), and those of parameters that autocast casts for no op (words dW, norm dW, norm.bias dW).",
                           " ".join(str(inside).split()))
             self.assertEqual(inside.keep_fp32, outside.keep_fp32)
+
+    def test_a_bias_binds_a_scale_where_autocast_casts_it(self):
+        class Casts(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                seen.extend(id(args[0]) for _ in "_" if func._schema.name == "aten::_to_copy")
+                return func(*args, **(kwargs or {}))
+
+        torch.manual_seed(0)
+        rows = torch.randn(3, 2, 2, 6)
+        for x in (rows[0, 0, 0], rows[0, 0], rows[0, 0].t().contiguous().t(), rows[0], rows[0].transpose(0, 1), rows, rows.transpose(0, 2)):
+            for forward, more in ((lambda self, x: self.one(x), {}), (lambda self, x: self.two(self.one(x).relu()) * self.gain + self.shift, {
+                    "two": torch.nn.Linear(6, 6), "gain": parameter(6), "shift": parameter(6)}),
+                    (lambda self, x: x @ self.w + self.shift, {"w": parameter(6, 6), "shift": parameter(6)})):
+                model, seen = Calls(forward, one=torch.nn.Linear(6, 6), **more), []
+                as_is = parameters_as_is([model(x)])
+                with torch.autocast("cpu", dtype=torch.bfloat16), Casts():
+                    model(x)
+                self.assertEqual({name for name, p in model.named_parameters() if not as_is.get(id(p), True)},
+                                 {name for name, p in model.named_parameters() if id(p) in seen}, tuple(x.shape))
 
     def test_a_run_in_bfloat16_is_judged_as_one_in_float32(self):
         wide, narrow = self.advice(True, False), self.advice(True, False, torch.bfloat16)
@@ -211,14 +231,18 @@ class Bound(CliCase):
         self.assertIn("\ne4m3 is used with a scale of each tensor's own, not with one loss scale: ", str(advice))
 
 
-class Calls(torch.nn.Module):
-    """A function of modules, which it has under their names."""
+def parameter(*shape):
+    return torch.nn.Parameter(torch.randn(shape))
 
-    def __init__(self, function, **modules):
+
+class Calls(torch.nn.Module):
+    """A function of modules and parameters, which it has under their names."""
+
+    def __init__(self, function, **parts):
         super().__init__()
         self.function = function
-        for name, module in modules.items():
-            self.add_module(name, module)
+        for name, part in parts.items():
+            setattr(self, name, part)
 
     def forward(self, x):
         return self.function(self, x)

@@ -224,6 +224,11 @@ class InsideOfModules(CliCase):
         self.assertIn("; its operand holds 32 zeros, where the slope of log is infinite", w.first_nonfinite().text)
         self.check_no_format(w, "1", "log", "replace these values before it")
 
+    def test_what_is_left_of_a_run_that_broke_in_fp32_asks_for_no_format(self):
+        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (y := torch.relu(x - 0.8)) / y.sum(-1, keepdim=True) * 1e-8), steps=4, every=1)
+        self.assertGreater(w.summary("0", "dAct").becomes("binary16")["lost_l2"], 1e-3)
+        self.check_no_format(w, "1", "div", "add an eps to the divisor")
+
     def test_what_no_loss_scale_cures_is_told_of_steps_that_the_scaler_skips(self):
         with self.assertWarnsRegex(RuntimeWarning, "nothing was trained"):
             w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0).sqrt() + x), torch.nn.Linear(8, 2), scaler=CpuScaler(), steps=3)

@@ -13,7 +13,7 @@ from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
 from .dead import untrained, untrained_text
 from .gaps import uncounted_text
-from .ill import eps_text, ill_of, none_kept
+from .ill import eps_text, ill_of, none_kept, of_training
 from .lost_updates import lost_rows, lost_text
 from .order import order_text
 from .residues import belongs, drowns, residues_text
@@ -96,17 +96,18 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
     at = scale["recommended_log2"] or 0
     left = run.residues()
-    dead = died(run, layers, left)
+    dead, ill = died(run, layers, left), ill_of(run, merged)
+    held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
     of = {
         "verdict": report["verdict"],
         "loss_scale": scale,
         "formats": formats_of(merged, options, run, dead),
         "uncounted": uncounted_text(run),
-        "not_finite": ill_of(run, merged),
+        "not_finite": ill,
         "untrained": untrained(run, layers, merged),
         "died": dead,
         "keep_fp32": with_inside(with_died(with_underflow(
-            kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), dead, scale), run),
+            kept(held, 0 if scale["own_scales"] else at, target_loss), layers, merged), dead, scale), run),
         "no_format": no_format(run),
         "eps": run._eps,
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
@@ -137,12 +138,16 @@ def formats_of(merged, options, run, dead):
 
 def asked_to_be_held(layers, merged, left):
     """Returns the summaries without those of gradients that are FP32 in any case, and without gradients of weights that rounding
-    may have left of zero: those in `left`, and those whose share of the norm of all is as small, as the report judges it."""
+    may have left of zero: those in `left`, and those whose share of the norm of all is as small, as the report judges it; nor those
+    of the outputs of layers all of whose weights have such."""
     held = {key: summary for key, summary in merged.items() if layers[key].binds is not False and key not in left}
     weights = [summary for (_, role), summary in held.items() if role == "dW"]
     total = sum(weights[1:], copy.copy(weights[0])) if weights else None
-    return {(layer, role): summary for (layer, role), summary in held.items()
-            if role != "dW" or not _binade._is_negligible(summary, total)}
+    small = {layer for layer, role in left if role == "dW"} | {
+        layer for (layer, role), summary in held.items() if role == "dW" and _binade._is_negligible(summary, total)}
+    unasked = {(layer, "dW") for layer in small} | {
+        (layer, "dAct") for layer in small if layer + ".bias" in small or (layer + ".bias", "dW") not in layers}
+    return {key: summary for key, summary in held.items() if key not in unasked}
 
 
 def kept(merged, scale_log2, target):

@@ -73,6 +73,15 @@ def ill_of(run, merged):
     return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "lines": lines}
 
 
+def of_training(held, layers, ill, meant):
+    """Returns the summaries without those that tell nothing of what FP16 would do to a training: of what is not in FP16, those that hold
+    NaN, or Inf that is not meant, and all of a run that trained nothing at its end.
+
+    held: {(layer, role): RangeSummary}. ill: what ill_of() gives. meant: the (layer, role) whose Inf is meant."""
+    return {key: x for key, x in held.items() if layers[key].dtype == "F16" or not (
+        ill["dead"] and not ill["finite"] or x.nan or x.inf and key not in meant)}
+
+
 def none_kept(of, uncounted, underflow):
     """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. uncounted: what uncounted_text()
     gives. underflow: layers of which FP16 may have made zeros."""
