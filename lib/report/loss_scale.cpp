@@ -120,7 +120,9 @@ std::string joint_words(const LossScale& scale, const std::string& high, const s
 std::string negligible_words(const Negligible& of) {
   return fmt::format(
       "Not asked to be saved: {} gradient{} of weights with at most 2^{} of the norm of all ({}{}: "
-      "{}), as rounding leaves of what is zero.",
+      "{}): small beside the others, or what rounding leaves of zero. An optimizer that divides by "
+      "the "
+      "size of a gradient, as Adam does, takes them for as large as the others.",
       of.tensors, of.tensors == 1 ? "" : "s", negligible_log2, of.tensors == 1 ? "" : "first ",
       printable(of.first, 60), percent(of.share));
 }

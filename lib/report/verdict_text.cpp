@@ -101,8 +101,9 @@ std::string role_sentence(const RoleVerdict& role, const ReportOptions& options)
   out += all_narrower(role, chosen, options);
   if (role.negligible > 0) {
     out += fmt::format(
-        " Not asked: {}{}, whose norm is at most 2^{} of that of all, as rounding leaves where "
-        "a gradient is zero.",
+        " Not asked: {}{}, whose norm is at most 2^{} of that of all: small beside the others, or "
+        "what "
+        "rounding leaves of zero.",
         printable(role.first_negligible, longest_held_name),
         role.negligible == 1 ? "" : fmt::format(" and {} more", role.negligible - 1),
         negligible_log2);

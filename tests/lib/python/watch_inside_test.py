@@ -197,6 +197,11 @@ class InsideOfModules(CliCase):
                 (lambda x: (x * 0).log_(), "log", "its operand held 32 values at which it is infinite", "an eps inside"),
                 (lambda x: (x * 0 - 1).log1p(), "log1p", "its operand holds 32 values of -1", "an eps inside of the logarithm"),
                 (lambda x: (x * 0 - 2).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "bound its operand"),
+                (lambda x: (x * 0 + 1 - (x * 0 + 3)).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "bound its operand"),
+                (lambda x: ((x * 0 + 9e6) - (x * 0 + 9e6 + 1) + 1e-5).sqrt(), "sqrt", "its operand holds 32 values outside of its domain; they "
+                 "are a difference of nearly equal numbers, up to 9e+06, at tests/", "as the mean of (x − mean)²"),
+                (lambda x: ((x * 0 + 9e6).sub_(x * 0 + 9e6 + 1) / 7).rsqrt(), "rsqrt", "its operand holds 32 values outside of its domain; they "
+                 "are a difference of nearly equal numbers", "as the mean of (x − mean)²"),
                 (lambda x: (x * 0 + 1.5).acos(), "acos", "its operand holds 32 values outside of its domain", "within -1 and 1"),
                 (lambda x: x + x[none].mean(), "mean", "it is taken over no element", "pass over such batches"),
                 (lambda x: x[:, :1].std(1, keepdim=True), "std", "it is taken over too few elements", "pass over such batches"),
@@ -219,6 +224,8 @@ class InsideOfModules(CliCase):
                 w = self.of(torch.nn.Linear(8, 8), Op(op), steps=1)
                 self.assertIn(f"; {found}", w.first_nonfinite().text)
                 self.check_no_format(w, "1", name, cure)
+        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0 - 2).sqrt() * 0), torch.nn.Linear(8, 2), steps=1)
+        self.assertIn("it got input 2 … 2, 32 negative; ", w.first_nonfinite().text)
         # A slope that is infinite behind a condition.
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.where(x * 0 > 0, (x * 0).log(), x)), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("; its operand holds 32 zeros, where the slope of log is infinite", w.first_nonfinite().text)
