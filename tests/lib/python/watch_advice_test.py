@@ -225,6 +225,24 @@ class Bound(CliCase):
                 optimizer.step()
             self.assertEqual([name for name in w.advise().keep_fp32 if name == "layer.bias"], kept)
 
+    def test_an_output_that_fp16_loses_is_kept_unless_it_is_lost_in_a_sum_anyway(self):
+        class Scale(torch.nn.Module):
+            def forward(self, x):
+                return x * 1e-9
+
+        def inner(self, x):
+            return self.drop(self.scale(self.inner(x)))
+
+        for forward, kept in ((lambda self, x: x + inner(self, x), []), (lambda self, x: inner(self, x).view(4, 8) * 2 + x, []),
+                              (lambda self, x: x + self.norm(inner(self, x)), ["scale", "drop"]),
+                              (lambda self, x: (y := inner(self, x)) + x + y * 1e9, ["drop", "scale"]),
+                              (lambda self, x: inner(self, x) + inner(self, x), ["scale", "drop", "Calls"])):
+            torch.manual_seed(0)
+            model = Calls(forward, inner=torch.nn.Linear(8, 8), scale=Scale(), drop=torch.nn.Dropout(0.1), norm=torch.nn.LayerNorm(8, eps=0))
+            w = watched(model=model, x=torch.randn(4, 8), steps=1)
+            rows = [row["layer"] for row in w.advise().to_dict()["keep_fp32"] if any(one["role"] == "act" for one in row["reasons"])]
+            self.assertEqual(sorted(rows), sorted(kept))
+
     def test_advice_in_a_format_with_scales_of_each_tensors_own(self):
         advice = watched().advise(format="e4m3")
         self.assertEqual(advice.loss_scale["format"], "e4m3")
@@ -497,6 +515,14 @@ class Underflow(CliCase):
                                       ([*low * 30, 2.0**-25], "F16", [])):
             of, _ = self.gradients(values, dtype="F32", beside=beside)
             self.assertEqual([row["layer"] for row in of["died"]], found)
+
+    def test_the_gradient_of_a_bias_is_what_its_terms_leave_of_it(self):
+        low, whole = [0.0, 2.0**-24], {("fc", "dAct"): [0.5], ("fc", "dW"): [0.5]}
+        for terms, asks in ((whole, False), ({key: low for key in whole}, False), ({("fc", "dW"): low}, False), ({}, True)):
+            counted = {key: binade.RangeSummary(formats=[]).add(torch.tensor(x, dtype=torch.double).numpy())
+                       for key, x in (terms | {("fc.bias", "dW"): low, ("head", "dAct"): [2.0**-8]}).items()}
+            run = Run(1, [Window(0, 0, 1, None, counted)], {key: Layer("F16", (x.values,)) for key, x in counted.items()})
+            self.assertEqual("fc.bias" in {row["layer"] for row in run.advise().to_dict()["died"]}, asks, terms)
 
     def test_zeros_beside_gradients_far_above_the_floor_are_no_sign(self):
         for values, options in (([2.0**-15, 2.0**-14, 2.0**-24], {}), ([2.0**-24], {"scale": 2.0**16}), ([2.0**-24], {"dtype": "BF16"}),

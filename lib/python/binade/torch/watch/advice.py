@@ -17,6 +17,7 @@ from .ill import eps_text, ill_of, none_kept, of_training
 from .lost_updates import lost_rows, lost_text
 from .order import order_text
 from .residues import belongs, drowns, residues_text
+from .sums import drowns_in_sums
 from .told import ill_ranges, no_format, no_format_text, together, with_inside
 from .underflow import HALVES, died, died_text, with_died, with_underflow
 
@@ -107,7 +108,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "untrained": untrained(run, layers, merged),
         "died": dead,
         "keep_fp32": with_inside(with_died(with_underflow(
-            kept(held, 0 if scale["own_scales"] else at, target_loss), layers, merged), dead, scale), run),
+            kept(held, 0 if scale["own_scales"] else at, target_loss, run._sums), layers, merged), dead, scale), run),
         "no_format": no_format(run),
         "eps": run._eps,
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
@@ -150,9 +151,10 @@ def asked_to_be_held(layers, merged, left):
     return {key: summary for key, summary in held.items() if key not in unasked}
 
 
-def kept(merged, scale_log2, target):
+def kept(merged, scale_log2, target, sums):
     """Returns the layers that lose too much in binary16, with their gradients at the loss scale and everything else unscaled.
-    What a bias loses below the rounding of the output that it is added to harms nothing."""
+    What a bias or an output loses below the rounding of what it is added to harms nothing. sums: {layer: its share of sums} of
+    outputs."""
     reasons = {}
     for (layer, role), summary in merged.items():
         if not summary.nonzero:
@@ -160,6 +162,7 @@ def kept(merged, scale_log2, target):
         fate = summary.becomes("binary16", scale_log2 if role in GRADIENTS else 0)
         output = merged.get((layer.removesuffix(".bias"), "act")) if role == "weight" and layer.endswith(".bias") else None
         loses = fate["lost_l2"] > target and (output is None or not drowns(summary, fate["lost_l2"], output))
+        loses = loses and not (role == "act" and drowns_in_sums(sums.get(layer), fate["lost_l2"]))
         for key, bad, words in (("overflow", fate["overflow"]["count"] > 0, f"{fate['overflow']['count']:,} values overflow"),
                                 ("lost_l2", loses,
                                  f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):

@@ -213,6 +213,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             summary = step.count(layer, "act", values, placement_of(x)) if step.counted and with_grad else None
             if summary is not None and layer == name:
                 self._layers[layer, "act"].weights = self._names.weights_of(module)
+            if summary is not None and step.inside is not None:
+                step.inside.sums.begin(layer, values, summary)
             if self._plan.nonfinite:
                 if not waits or values.device.type != "cpu":
                     step.look_at(layer, "act", values, summary, inputs)

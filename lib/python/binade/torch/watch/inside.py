@@ -14,6 +14,7 @@ from ..observe.tensors import PLAIN, described, local
 from .differences import Differences
 from .exact import Exact, exact_of, exact_of_infinity, slope_of
 from .replaced import REPLACES, is_mask, replaced
+from .sums import Sums
 from .told import Told
 
 # Where modes cannot leave compiled functions alone, what torch.compile has made would run uncompiled inside of one.
@@ -110,13 +111,14 @@ class Looking(TorchDispatchMode):
 class Inside:
     """What was seen inside of modules in one step.
 
-    counter: a Counter. modules: {id: name}. note(line) is told what could not be looked at.
+    counter: a Counter. modules: {id: name}. note(line) is told what could not be looked at. shares: as of a Sums, to fill.
     """
 
-    def __init__(self, counter, modules, note):
+    def __init__(self, counter, modules, note, shares):
         self._counter, self._modules, self._note = counter, modules, note
         self._ill = {}  # storage: Origin, and how many of the values it had were not finite
         self._differences = Differences()
+        self.sums = Sums(shares)
         self._kinds = {}  # op: (its name, whether it gives a view)
         self._mode = None
         self.vanished = {}  # (layer, op): Origin
@@ -171,6 +173,7 @@ class Inside:
             return
         got = (args, kwargs)
         given = [x for _, x in tensors_in(got) if type(x) in PLAIN and local(x) is not None]
+        self.sums.see(name, args, kwargs, given, results)
         sources = [(x, *self._ill[storage_of(x)]) for x in given if storage_of(x) in self._ill] if self._ill else []
         ill = [] if is_unwritten else [x for x in results if not self._counter.finite(x)]
         if ill:

@@ -53,7 +53,7 @@ class InsideHooks:
         self._outer = weakref.ref(module)
         if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
             if step.inside is None:
-                step.inside = Inside(self._plan.counter, self._names.modules, self.note)
+                step.inside = Inside(self._plan.counter, self._names.modules, self.note, self._plan.sums)
                 step.nodes = Nodes(self._plan.counter, step.inside)
             step.inside.open()
 

@@ -124,6 +124,7 @@ class Run:
         self._uncounted = {}  # notes on what is not counted: the share of the parameters' elements
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (eps.py)
         self._skips = Skips()
+        self._sums = {}  # layer: the largest share that its output is of the sums that it enters (sums.py)
         self._learning = Learning()  # what was seen around the gradients
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 
