@@ -364,6 +364,22 @@ class Untrained(CliCase):
             self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
             self.assertEqual("Trained by no optimizer that was seen: 0, 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
 
+    def test_a_text_has_one_word_for_a_format(self):
+        w = watched()
+        self.assertIn("of e4m3, e5m2, FP16, BF16 whose range", " ".join(str(w.advise()).split()))
+        self.assertNotRegex(str(w.advise()), r"binary|float|\bF16|\bF32")
+
+    def test_two_factors_that_both_begin_with_zero_are_named(self):
+        for ill in (True, False):
+            torch.manual_seed(0)
+            model = Calls(lambda self, x: self.head(self.base(x) + self.b(self.a(x))), base=torch.nn.Linear(4, 4).requires_grad_(False),
+                          a=torch.nn.Linear(4, 2, bias=False), b=torch.nn.Linear(2, 4, bias=False), head=torch.nn.Linear(4, 2))
+            for one in (model.a, model.b)[not ill:]:
+                torch.nn.init.zeros_(one.weight)
+            advice = watched(model=model, x=torch.randn(8, 4), steps=4, every=1).advise()
+            self.assertEqual(sorted(advice.to_dict()["zero_weights"]), ["a", "b"] if ill else [])
+            self.assertEqual("where both factors of a product begin with zero" in " ".join(str(advice).split()), ill)
+
     def test_a_frozen_layer_that_holds_gradients_of_before_is_none_that_does_not_learn(self):
         for frozen, found in ((False, ["1"]), (True, [])):
             torch.manual_seed(0)
@@ -529,13 +545,13 @@ class Underflow(CliCase):
                                 ([2.0**-24], {"dtype": "F32"})):
             of, text = self.gradients(values, **options)
             self.assertEqual(of["died"], [])
-            for words in ("underflow", "have died", "Watch a run in FP32", "not known where", "at most"):
+            for words in ("underflow", "became zero cannot be told", "watch a run in FP32", "not known where", "at most"):
                 self.assertNotIn(words, text.replace("at most of", "").replace("lost l2 at most", ""))
             self.assertIn("No layer needs FP32 for its range.", text)
         # Enough of it to matter, but not most: no layer is named.
         of, text = self.gradients([2.0**-18] + [2.0**-20] * 3)
         self.assertEqual((of["died"], of["loss_scale"]["at_floor"]), ([], 1))
-        self.assertIn("Watch a run in FP32, or one with a loss scale, such as 2^22, to know what they need.", text)
+        self.assertIn("cannot be told from what is left: watch a run in FP32, or one with a loss scale, such as 2^22.", text)
 
     def test_the_verdict_on_a_run_that_broke_is_of_the_finite_values_alone(self):
         one = binade.RangeSummary(formats=[]).add(torch.ones(4, dtype=torch.double).numpy())
@@ -550,14 +566,14 @@ class Underflow(CliCase):
         small = binade.RangeSummary(formats=[]).add((2.0 ** torch.linspace(-60, -26, 99, dtype=torch.double)).numpy())
         run = Run(1, [Window(0, 0, 1, None, {("fc.exp_avg_sq", "state"): small})], {("fc.exp_avg_sq", "state"): Layer("F32", (99,))})
         text = " ".join(str(run.advise()).split())
-        self.assertIn("Nor is whether a state, which sums small parts over many steps, takes them in so few bits; in binary32 it does.", text)
+        self.assertIn("Nor is whether a state, which sums small parts over many steps, takes them in so few bits; in FP32 it does.", text)
         self.assertNotIn("Keep the optimizer's states", text)
 
     def test_what_is_all_zero_in_float16_is_told(self):
         zeros = binade.RangeSummary(formats=[]).add(torch.zeros(4, dtype=torch.double).numpy())
         advice = Run(1, [Window(0, 0, 1, 8.0, {("fc", "dW"): zeros})], {("fc", "dW"): Layer("F16", (4,))}).advise()
         self.assertIn("100 % of their values are zero", " ".join(str(advice).split()))
-        self.assertIn("with a larger loss scale than 2^3, to know", " ".join(str(advice).split()))
+        self.assertIn("with a larger loss scale than 2^3", " ".join(str(advice).split()))
 
 
 if __name__ == "__main__":

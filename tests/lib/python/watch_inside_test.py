@@ -396,7 +396,7 @@ class InsideOfModules(CliCase):
     def test_a_loss_scale_that_grew_to_infinity_is_named_in_the_advice(self):
         model, scaler = torch.nn.Linear(4, 2), CpuScaler()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        for last, told in ((2048.0, "In use at the end: 2^11."), (math.inf, "The loss scale in use at the end is inf:")):
+        for last, told in ((2048.0, "The last loss scale in use: 2^11."), (math.inf, "The loss scale in use at the end is inf:")):
             with binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
                 for scale in (1024.0, last):
                     scaler._scale = scale
@@ -405,7 +405,19 @@ class InsideOfModules(CliCase):
                     scaler.step(optimizer)
                     scaler.update()
             self.assertIn(told, str(w.advise()))
-            self.assertEqual(str(w.advise()).count("at the end"), 1)
+            self.assertEqual(str(w.advise()).count("oss scale in use"), 1)
+
+    def test_where_no_ill_step_was_looked_into_the_advice_says_what_would_name_the_op(self):
+        for every, told in ((50, True), (1, False)):
+            with self.subTest(every=every):
+                torch.manual_seed(0)
+                factor = Multiplied()
+                w = watched(model=torch.nn.Sequential(torch.nn.Linear(8, 8), factor, Op(lambda x: (x * x).sqrt().log() + x), torch.nn.Linear(8, 2)),
+                            x=random_batch(4, 8), steps=6, every=every, before=lambda step: setattr(factor, "factor", float(step != 5)))
+                advice = w.advise()
+                self.assertEqual(advice.to_dict()["not_finite"]["unlooked"], 5 if told else None)
+                self.assertEqual("not known of a step that was not looked into: every=1 names both." in " ".join(str(advice).split()), told)
+                self.assertEqual("since step 5 was not looked into (every=1 does)." in " ".join(str(advice).split()), told)
 
     def test_an_overflow_beside_an_exact_zero_is_no_pole(self):
         x = random_batch(4, 8, scale=1e25)
@@ -421,7 +433,7 @@ class InsideOfModules(CliCase):
 
     def test_eps_that_is_zero_in_the_dtype_is_named(self):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x + 1e-12), torch.nn.Linear(8, 2))
-        self.assertIn("1: inside: 1e-12 is 0 in float16, where add at ", " ".join(str(w.advise()).split()))
+        self.assertIn("1: inside: 1e-12 is 0 in FP16, where add at ", " ".join(str(w.advise()).split()))
 
     def test_an_optimizers_eps_that_is_zero_in_the_dtype_of_its_state(self):
         for eps, lost in ((1e-8, True), (1e-4, False)):
@@ -439,7 +451,7 @@ class InsideOfModules(CliCase):
                 self.assertTrue(found.text.endswith("HalfAdam's eps 1e-08 is 0 in F16, the dtype of exp_avg_sq"), found.text)
                 self.assertRegex(found.text, r"exp_avg_sq \S+ … \S+, \d+ zeros")
                 advice = " ".join(str(w.advise()).split())
-                self.assertIn("HalfAdam's eps 1e-08 is 0 in F16", advice)
+                self.assertIn("HalfAdam's eps 1e-08 is 0 in FP16", advice)
                 self.assertIn("Which layers need FP32 is not known of a run that was not finite.", advice)
                 self.assertNotIn("No layer needs FP32", advice)
 

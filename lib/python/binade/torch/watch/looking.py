@@ -8,6 +8,7 @@ import torch
 
 from ..observe.attaching import passes_by, repeats
 from ..observe.tensors import local
+from .gaps import UNLOOKED
 from .inside import CAN_LOOK, Inside
 from .nodes import Nodes
 from .nonfinite import NonFinite
@@ -31,7 +32,7 @@ class InsideHooks:
         if not self._plan.nonfinite or names.replicated:
             return
         if names.compiled or not CAN_LOOK:
-            self.note("what runs compiled is not looked into: of Inf and NaN the layer is known, not the op inside of it")
+            self.note(f"{UNLOOKED}: of Inf and NaN the layer is known, not the op inside of it")
             return
         # Before torch 2.1 a module whose forward raises calls no hook: what is open is closed by the next one.
         always = {"always_call": True} if "always_call" in ALWAYS else {}

@@ -119,6 +119,6 @@ def died_text(rows, already_zero, scale, listed):
                 f"lies within 16 of the smallest subnormals, of {names}. {remedy} From which scale on too little is lost is not known "
                 f"of this run: watch one in FP32, or {watch}."]
     if already_zero is not None and (scale["at_floor"] or already_zero == 1):
-        return [f"The run had gradients in FP16: {_binade._percent(already_zero)} of their values are zero, and what has died among "
-                f"them asks for no scale any more. Watch a run in FP32, or {watch}, to know what they need."]
+        return [f"The run had gradients in FP16: {_binade._percent(already_zero)} of their values are zero. Which scale "
+                f"those need that became zero cannot be told from what is left: watch a run in FP32, or {watch}."]
     return []
