@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lib/report/held_floor.h"
 #include "lib/text/error.h"
 #include "lib/text/percent.h"
 
@@ -120,19 +121,20 @@ std::string joint_words(const LossScale& scale, const std::string& high, const s
 std::string negligible_words(const Negligible& of) {
   return fmt::format(
       "Not asked to be saved: {} gradient{} of weights with at most 2^{} of the norm of all ({}{}: "
-      "{}), as rounding leaves of what is zero.",
+      "{}): small beside the others, or what rounding leaves of zero. An optimizer that divides by "
+      "the "
+      "size of a gradient, as Adam does, takes them for as large as the others.",
       of.tensors, of.tensors == 1 ? "" : "s", negligible_log2, of.tensors == 1 ? "" : "first ",
       printable(of.first, 60), percent(of.share));
 }
 
 std::string floor_words(const AtFloor& of) {
   return fmt::format(
-      "From which scale on too little is lost is not known: {} gradient{} ({}{}) lie{} so near the "
-      "smallest subnormal of the format that held {} that what was smaller is zero already. A run "
-      "at "
-      "a larger scale, or in binary32, tells.",
+      "From which scale on too little is lost is not known: of {} gradient{} ({}{}) more than {:g} "
+      "% of the norm lies so near the smallest subnormal of the format that held {} that what was "
+      "smaller is zero already. A run at a larger scale, or in binary32, tells.",
       of.tensors, of.tensors == 1 ? "" : "s", of.tensors == 1 ? "" : "first ",
-      printable(of.first, 60), of.tensors == 1 ? "s" : "", of.tensors == 1 ? "it" : "them");
+      printable(of.first, 60), 100 * floor_share, of.tensors == 1 ? "it" : "them");
 }
 
 }  // namespace

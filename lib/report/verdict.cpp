@@ -205,6 +205,15 @@ RoleVerdict VerdictSums::role_verdict(std::size_t index, const Tensors& tensors,
   return out;
 }
 
+bool VerdictSums::is_finite(TensorRole role) const {
+  const auto index = static_cast<std::size_t>(role);
+  const auto tensors = roles_.find(index);
+  return !not_finite_.contains(index) &&
+         (tensors == roles_.end() || std::ranges::none_of(tensors->second, [](const auto& of) {
+            return of.second.not_finite;
+          }));
+}
+
 NarrowestFormats VerdictSums::finish(const Report& report) const {
   NarrowestFormats out;
   for (const auto& [index, tensors] : roles_) {
@@ -222,6 +231,10 @@ NarrowestFormats VerdictSums::finish(const Report& report) const {
   if (report.watched && report.watched->first_nonfinite &&
       !report.watched->first_nonfinite->only_skipped) {
     out.broke_at = report.watched->first_nonfinite->step;
+    const std::vector<RunWindow>& windows = report.watched->windows;
+    out.went_on = !windows.empty() && windows.back().last > *out.broke_at &&
+                  is_finite(TensorRole::weight) && is_finite(TensorRole::update) &&
+                  is_finite(TensorRole::state);
   }
   return out;
 }

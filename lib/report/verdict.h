@@ -85,6 +85,8 @@ struct NarrowestFormats {
   std::vector<std::string> withheld = {};  ///< roles with NaN or Inf and no finite non-zero value
   /// Of a watched run that was not finite: the first step that was not, unless a scaler skipped it for its gradients.
   std::optional<std::uint64_t> broke_at = {};
+  bool went_on =
+      false;  ///< no weight, update or state was touched by that, as a step counted later shows
 };
 
 /// Gathers what tensors cost, one after the other, in any order.
@@ -112,6 +114,7 @@ class VerdictSums {
 
   static double norm_log2_of(const Tensors& tensors);
   std::size_t nothing_finite(std::size_t role) const;
+  bool is_finite(TensorRole role) const;
   RoleVerdict role_verdict(std::size_t role, const Tensors& tensors, const Report& report) const;
 
   const ReportOptions& options_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/report/held_floor.h"
 #include "lib/report/loss_scale.h"
 #include "lib/report/verdict.h"
 #include "lib/text/error.h"
@@ -101,8 +102,9 @@ std::string role_sentence(const RoleVerdict& role, const ReportOptions& options)
   out += all_narrower(role, chosen, options);
   if (role.negligible > 0) {
     out += fmt::format(
-        " Not asked: {}{}, whose norm is at most 2^{} of that of all, as rounding leaves where "
-        "a gradient is zero.",
+        " Not asked: {}{}, whose norm is at most 2^{} of that of all: small beside the others, or "
+        "what "
+        "rounding leaves of zero.",
         printable(role.first_negligible, longest_held_name),
         role.negligible == 1 ? "" : fmt::format(" and {} more", role.negligible - 1),
         negligible_log2);
@@ -114,10 +116,9 @@ std::string role_sentence(const RoleVerdict& role, const ReportOptions& options)
   }
   if (role.at_floor > 0) {
     out += fmt::format(
-        " {} of {} lie{} at the smallest subnormals of the format that held {}: what was smaller "
-        "is zero already and not in this.",
-        role.at_floor, role.tensors, role.at_floor == 1 ? "s" : "",
-        role.at_floor == 1 ? "it" : "them");
+        " Of {} of {} more than {:g} % of the norm lies at the smallest subnormals of the format "
+        "that held {}: what was smaller is zero already and not in this.",
+        role.at_floor, role.tensors, 100 * floor_share, role.at_floor == 1 ? "it" : "them");
   }
   return out;
 }
@@ -133,9 +134,10 @@ std::string answer(const NarrowestFormats& verdict) {
   }
   return fmt::format(
       "{}: the narrowest that keeps range and precision of the finite values alone. The run was "
-      "not "
-      "finite in step {}: this is no answer for a run that trains, which may need wider ones.",
-      fmt::join(words, ", "), *verdict.broke_at);
+      "not finite in step {}{}.",
+      fmt::join(words, ", "), *verdict.broke_at,
+      verdict.went_on ? ", and went on with finite weights"
+                      : ": this is no answer for a run that trains, which may need wider ones");
 }
 
 std::string withheld_sentence(const std::string& role) {

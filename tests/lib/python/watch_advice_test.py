@@ -8,6 +8,7 @@ import warnings
 
 try:
     import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
 
     import binade.torch
 except ImportError as error:
@@ -17,7 +18,7 @@ except ImportError as error:
 from binade.torch import Run, Window
 from binade.torch.watch.advice import asked_to_be_held
 from binade.torch.watch.bound import Bound as StepBound
-from binade.torch.watch.bound import origin_of
+from binade.torch.watch.bound import origin_of, parameters_as_is
 from binade.torch.watch.nonfinite import NonFinite
 from binade.torch.watch.residues import residues
 from binade.torch.watch.run import Layer
@@ -71,6 +72,25 @@ class Bound(CliCase):
                           "before them (Head.loss dAct), and those of parameters that autocast casts for no op (words dW, norm dW, norm.bias dW).",
                           " ".join(str(inside).split()))
             self.assertEqual(inside.keep_fp32, outside.keep_fp32)
+
+    def test_a_bias_binds_a_scale_where_autocast_casts_it(self):
+        class Casts(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                seen.extend(id(args[0]) for _ in "_" if func._schema.name == "aten::_to_copy")
+                return func(*args, **(kwargs or {}))
+
+        torch.manual_seed(0)
+        rows = torch.randn(3, 2, 2, 6)
+        for x in (rows[0, 0, 0], rows[0, 0], rows[0, 0].t().contiguous().t(), rows[0], rows[0].transpose(0, 1), rows, rows.transpose(0, 2)):
+            for forward, more in ((lambda self, x: self.one(x), {}), (lambda self, x: self.two(self.one(x).relu()) * self.gain + self.shift, {
+                    "two": torch.nn.Linear(6, 6), "gain": parameter(6), "shift": parameter(6)}),
+                    (lambda self, x: x @ self.w + self.shift, {"w": parameter(6, 6), "shift": parameter(6)})):
+                model, seen = Calls(forward, one=torch.nn.Linear(6, 6), **more), []
+                as_is = parameters_as_is([model(x)])
+                with torch.autocast("cpu", dtype=torch.bfloat16), Casts():
+                    model(x)
+                self.assertEqual({name for name, p in model.named_parameters() if not as_is.get(id(p), True)},
+                                 {name for name, p in model.named_parameters() if id(p) in seen}, tuple(x.shape))
 
     def test_a_run_in_bfloat16_is_judged_as_one_in_float32(self):
         wide, narrow = self.advice(True, False), self.advice(True, False, torch.bfloat16)
@@ -206,20 +226,42 @@ class Bound(CliCase):
                 optimizer.step()
             self.assertEqual([name for name in w.advise().keep_fp32 if name == "layer.bias"], kept)
 
+    def test_an_output_that_fp16_loses_is_kept_unless_it_is_lost_in_a_sum_anyway(self):
+        class Scale(torch.nn.Module):
+            def forward(self, x):
+                return x * 1e-9
+
+        def inner(self, x):
+            return self.drop(self.scale(self.inner(x)))
+
+        for forward, kept in ((lambda self, x: x + inner(self, x), []), (lambda self, x: inner(self, x).view(4, 8) * 2 + x, []),
+                              (lambda self, x: x + self.norm(inner(self, x)), ["scale", "drop"]),
+                              (lambda self, x: (y := inner(self, x)) + x + y * 1e9, ["drop", "scale"]),
+                              (lambda self, x: inner(self, x) + inner(self, x), ["scale", "drop", "Calls"])):
+            torch.manual_seed(0)
+            model = Calls(forward, inner=torch.nn.Linear(8, 8), scale=Scale(), drop=torch.nn.Dropout(0.1), norm=torch.nn.LayerNorm(8, eps=0))
+            w = watched(model=model, x=torch.randn(4, 8), steps=1)
+            rows = [row["layer"] for row in w.advise().to_dict()["keep_fp32"] if any(one["role"] == "act" for one in row["reasons"])]
+            self.assertEqual(sorted(rows), sorted(kept))
+
     def test_advice_in_a_format_with_scales_of_each_tensors_own(self):
         advice = watched().advise(format="e4m3")
         self.assertEqual(advice.loss_scale["format"], "e4m3")
         self.assertIn("\ne4m3 is used with a scale of each tensor's own, not with one loss scale: ", str(advice))
 
 
-class Calls(torch.nn.Module):
-    """A function of modules, which it has under their names."""
+def parameter(*shape):
+    return torch.nn.Parameter(torch.randn(shape))
 
-    def __init__(self, function, **modules):
+
+class Calls(torch.nn.Module):
+    """A function of modules and parameters, which it has under their names."""
+
+    def __init__(self, function, **parts):
         super().__init__()
         self.function = function
-        for name, module in modules.items():
-            self.add_module(name, module)
+        for name, part in parts.items():
+            setattr(self, name, part)
 
     def forward(self, x):
         return self.function(self, x)
@@ -400,6 +442,21 @@ class Untrained(CliCase):
             line = "e is not counted: it gave nothing with gradients, and no optimizer holds its weights"
             self.assertEqual(sum(note.startswith(line) for note in w.notes), 1)
             self.assertEqual((len(of["stays"]), "of them are what they were after the first one" in text, len(warned)), (ill,) * 3)
+    def test_a_text_has_one_word_for_a_format(self):
+        w = watched()
+        self.assertIn("of e4m3, e5m2, FP16, BF16 whose range", " ".join(str(w.advise()).split()))
+        self.assertNotRegex(str(w.advise()), r"binary|float|\bF16|\bF32")
+
+    def test_two_factors_that_both_begin_with_zero_are_named(self):
+        for ill in (True, False):
+            torch.manual_seed(0)
+            model = Calls(lambda self, x: self.head(self.base(x) + self.b(self.a(x))), base=torch.nn.Linear(4, 4).requires_grad_(False),
+                          a=torch.nn.Linear(4, 2, bias=False), b=torch.nn.Linear(2, 4, bias=False), head=torch.nn.Linear(4, 2))
+            for one in (model.a, model.b)[not ill:]:
+                torch.nn.init.zeros_(one.weight)
+            advice = watched(model=model, x=torch.randn(8, 4), steps=4, every=1).advise()
+            self.assertEqual(sorted(advice.to_dict()["zero_weights"]), ["a", "b"] if ill else [])
+            self.assertEqual("where both factors of a product begin with zero" in " ".join(str(advice).split()), ill)
 
     def test_a_frozen_layer_that_holds_gradients_of_before_is_none_that_does_not_learn(self):
         for frozen, found in ((False, ["1"]), (True, [])):
@@ -553,18 +610,26 @@ class Underflow(CliCase):
             of, _ = self.gradients(values, dtype="F32", beside=beside)
             self.assertEqual([row["layer"] for row in of["died"]], found)
 
+    def test_the_gradient_of_a_bias_is_what_its_terms_leave_of_it(self):
+        low, whole = [0.0, 2.0**-24], {("fc", "dAct"): [0.5], ("fc", "dW"): [0.5]}
+        for terms, asks in ((whole, False), ({key: low for key in whole}, False), ({("fc", "dW"): low}, False), ({}, True)):
+            counted = {key: binade.RangeSummary(formats=[]).add(torch.tensor(x, dtype=torch.double).numpy())
+                       for key, x in (terms | {("fc.bias", "dW"): low, ("head", "dAct"): [2.0**-8]}).items()}
+            run = Run(1, [Window(0, 0, 1, None, counted)], {key: Layer("F16", (x.values,)) for key, x in counted.items()})
+            self.assertEqual("fc.bias" in {row["layer"] for row in run.advise().to_dict()["died"]}, asks, terms)
+
     def test_zeros_beside_gradients_far_above_the_floor_are_no_sign(self):
         for values, options in (([2.0**-15, 2.0**-14, 2.0**-24], {}), ([2.0**-24], {"scale": 2.0**16}), ([2.0**-24], {"dtype": "BF16"}),
                                 ([2.0**-24], {"dtype": "F32"})):
             of, text = self.gradients(values, **options)
             self.assertEqual(of["died"], [])
-            for words in ("underflow", "have died", "Watch a run in FP32", "not known where", "at most"):
+            for words in ("underflow", "became zero cannot be told", "watch a run in FP32", "not known where", "at most"):
                 self.assertNotIn(words, text.replace("at most of", "").replace("lost l2 at most", ""))
             self.assertIn("No layer needs FP32 for its range.", text)
         # Enough of it to matter, but not most: no layer is named.
         of, text = self.gradients([2.0**-18] + [2.0**-20] * 3)
         self.assertEqual((of["died"], of["loss_scale"]["at_floor"]), ([], 1))
-        self.assertIn("Watch a run in FP32, or one with a loss scale, such as 2^22, to know what they need.", text)
+        self.assertIn("cannot be told from what is left: watch a run in FP32, or one with a loss scale, such as 2^22.", text)
 
     def test_the_verdict_on_a_run_that_broke_is_of_the_finite_values_alone(self):
         one = binade.RangeSummary(formats=[]).add(torch.ones(4, dtype=torch.double).numpy())
@@ -579,14 +644,14 @@ class Underflow(CliCase):
         small = binade.RangeSummary(formats=[]).add((2.0 ** torch.linspace(-60, -26, 99, dtype=torch.double)).numpy())
         run = Run(1, [Window(0, 0, 1, None, {("fc.exp_avg_sq", "state"): small})], {("fc.exp_avg_sq", "state"): Layer("F32", (99,))})
         text = " ".join(str(run.advise()).split())
-        self.assertIn("Nor is whether a state, which sums small parts over many steps, takes them in so few bits; in binary32 it does.", text)
+        self.assertIn("Nor is whether a state, which sums small parts over many steps, takes them in so few bits; in FP32 it does.", text)
         self.assertNotIn("Keep the optimizer's states", text)
 
     def test_what_is_all_zero_in_float16_is_told(self):
         zeros = binade.RangeSummary(formats=[]).add(torch.zeros(4, dtype=torch.double).numpy())
         advice = Run(1, [Window(0, 0, 1, 8.0, {("fc", "dW"): zeros})], {("fc", "dW"): Layer("F16", (4,))}).advise()
         self.assertIn("100 % of their values are zero", " ".join(str(advice).split()))
-        self.assertIn("with a larger loss scale than 2^3, to know", " ".join(str(advice).split()))
+        self.assertIn("with a larger loss scale than 2^3", " ".join(str(advice).split()))
 
 
 if __name__ == "__main__":

@@ -200,9 +200,9 @@ class Documents(CliCase):
         keys = [("fc", "weight"), ("fc", "act"), ("head", "act")]
         run = Run(1, [Window(0, 0, 1, None, dict(zip(keys, (fine, wide, fine))))], {key: Layer("F32", (2,)) for key in keys})
         advice = run.advise(target_loss=0)
-        self.assertTrue(str(advice).startswith("act in bfloat16, weight in e4m3: the narrowest"), str(advice)[:200])
+        self.assertTrue(str(advice).startswith("act in BF16, weight in e4m3: the narrowest"), str(advice)[:200])
         self.assertIn("would fail 1 of 2: fc", " ".join(str(advice).split()))
-        self.assertIn("Steps that were not watched", str(advice))
+        self.assertIn("Steps that were not watched", " ".join(str(advice).split()))
         roles = {row["role"]: row["format"] for row in run.advise(target_weight_sqnr=40).to_dict()["verdict"]["roles"]}
         self.assertEqual(roles, {"act": "e4m3", "weight": "binary16"})
 
@@ -241,7 +241,20 @@ class Documents(CliCase):
                          [("0", "BF16", "F32", "bfloat16"), ("1", "BF16", "F32", "bfloat16")])
         self.assertEqual(rows[0]["to_zero"], 4 / 32)
         self.assertEqual(w.layers["0", "act"].dtype, "BF16")
-        self.assertIn("Autocast ran 2 layers in bfloat16: 0, 1", str(w.advise()))
+        self.assertIn("Autocast ran 2 layers in BF16: 0, 1", str(w.advise()))
+
+    def test_autocast_is_told_of_frozen_layers(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8).requires_grad_(False), torch.nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(model[1].parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                loss = model(torch.ones(3, 4)).float().square().sum()
+            loss.backward()
+            optimizer.step()
+        advice = w.advise()
+        self.assertEqual([(row["layer"], row["weight_dtype"], row["to_zero"]) for row in advice.to_dict()["autocast"]],
+                         [("0", "F32", None), ("1", "F32", 0)])
+        self.assertIn("The weights of 1, which no optimizer holds, were not counted.", " ".join(str(advice).split()))
 
     def test_autocast_is_told_of_modules_whose_weights_have_other_names(self):
         class Model(torch.nn.Module):
@@ -266,7 +279,7 @@ class Documents(CliCase):
                 optimizer.step()
             rows = w.advise().to_dict()["autocast"]
             self.assertEqual([row["layer"] for row in rows], names)
-            self.assertIn(f"Autocast ran {len(names)} layer{'s' * (len(names) > 1)} in bfloat16: {', '.join(names)}.",
+            self.assertIn(f"Autocast ran {len(names)} layer{'s' * (len(names) > 1)} in BF16: {', '.join(names)}.",
                           " ".join(str(w.advise()).split()))
             self.assertEqual(rows[-1]["to_zero"], 1 / 9 if len(names) > 1 else 0)
 

@@ -13,6 +13,7 @@ import warnings
 
 try:
     import torch
+    from torch.nn import functional
 
     import binade.torch
     from binade.torch.watch.eps import lost_eps
@@ -204,9 +205,25 @@ class InsideOfModules(CliCase):
                 (lambda x: (x * 0).log_(), "log", "its operand held 32 values at which it is infinite", "an eps inside"),
                 (lambda x: (x * 0 - 1).log1p(), "log1p", "its operand holds 32 values of -1", "an eps inside of the logarithm"),
                 (lambda x: (x * 0 - 2).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "bound its operand"),
+                (lambda x: (x * 0 + 1 - (x * 0 + 3)).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "bound its operand"),
+                (lambda x: ((x * 0 + 9e6) - (x * 0 + 9e6 + 1) + 1e-5).sqrt(), "sqrt", "its operand holds 32 values outside of its domain; they "
+                 "are a difference of nearly equal numbers, up to 9e+06, at tests/", "as the mean of (x − mean)²"),
+                (lambda x: ((x * 0 + 9e6).sub_(x * 0 + 9e6 + 1) / 7).rsqrt(), "rsqrt", "its operand holds 32 values outside of its domain; they "
+                 "are a difference of nearly equal numbers", "as the mean of (x − mean)²"),
                 (lambda x: (x * 0 + 1.5).acos(), "acos", "its operand holds 32 values outside of its domain", "within -1 and 1"),
                 (lambda x: x + x[none].mean(), "mean", "it is taken over no element", "pass over such batches"),
                 (lambda x: x[:, :1].std(1, keepdim=True), "std", "it is taken over too few elements", "pass over such batches"),
+                (lambda x: torch._weight_norm(x * 0, x[:, :1], 0), "weight_norm_interface", "it divides by a norm that is zero, of 4 rows",
+                 "begin with v that is not zero"),
+                (lambda x: functional.layer_norm(x * 0, (8,), eps=0.0), "native_layer_norm", "it divides by a deviation that is zero, of 4 rows",
+                 "an eps above zero"),
+                (lambda x: functional.group_norm(x * 0, 2, eps=0.0), "native_group_norm", "it divides by a deviation that is zero, of 8 rows",
+                 "an eps above zero"),
+                (lambda x: functional.normalize(x * 0, eps=0.0), "div", "its divisor holds 32 zeros", "add an eps to the divisor"),
+                (lambda x: functional.cosine_similarity(x, x * 0, eps=0.0), "div", "its divisor holds 4 zeros", "add an eps to the"),
+                (lambda x: x + functional.mse_loss(x[none], x[none]), "mse_loss", "it is the mean of no element", "pass over such"),
+                (lambda x: x + functional.cross_entropy(x, torch.zeros(4).long(), weight=torch.zeros(8)), "nll_loss_forward",
+                 "the weights of all of its targets are zero", "pass over such"),
                 (lambda x: x.masked_fill(~none, -math.inf).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
                 (lambda x: (x + mask).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
                 (lambda x: x + mask * 0, "mul", "Inf was in what the layer got", "look at the data"),
@@ -215,10 +232,17 @@ class InsideOfModules(CliCase):
                 w = self.of(torch.nn.Linear(8, 8), Op(op), steps=1)
                 self.assertIn(f"; {found}", w.first_nonfinite().text)
                 self.check_no_format(w, "1", name, cure)
+        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0 - 2).sqrt() * 0), torch.nn.Linear(8, 2), steps=1)
+        self.assertIn("it got input 2 … 2, 32 negative; ", w.first_nonfinite().text)
         # A slope that is infinite behind a condition.
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.where(x * 0 > 0, (x * 0).log(), x)), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("; its operand holds 32 zeros, where the slope of log is infinite", w.first_nonfinite().text)
         self.check_no_format(w, "1", "log", "replace these values before it")
+
+    def test_what_is_left_of_a_run_that_broke_in_fp32_asks_for_no_format(self):
+        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (y := torch.relu(x - 0.8)) / y.sum(-1, keepdim=True) * 1e-8), steps=4, every=1)
+        self.assertGreater(w.summary("0", "dAct").becomes("binary16")["lost_l2"], 1e-3)
+        self.check_no_format(w, "1", "div", "add an eps to the divisor")
 
     def test_what_no_loss_scale_cures_is_told_of_steps_that_the_scaler_skips(self):
         with self.assertWarnsRegex(RuntimeWarning, "nothing was trained"):
@@ -380,7 +404,7 @@ class InsideOfModules(CliCase):
     def test_a_loss_scale_that_grew_to_infinity_is_named_in_the_advice(self):
         model, scaler = torch.nn.Linear(4, 2), CpuScaler()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        for last, told in ((2048.0, "In use at the end: 2^11."), (math.inf, "The loss scale in use at the end is inf:")):
+        for last, told in ((2048.0, "The last loss scale in use: 2^11."), (math.inf, "The loss scale in use at the end is inf:")):
             with binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
                 for scale in (1024.0, last):
                     scaler._scale = scale
@@ -389,7 +413,19 @@ class InsideOfModules(CliCase):
                     scaler.step(optimizer)
                     scaler.update()
             self.assertIn(told, str(w.advise()))
-            self.assertEqual(str(w.advise()).count("at the end"), 1)
+            self.assertEqual(str(w.advise()).count("oss scale in use"), 1)
+
+    def test_where_no_ill_step_was_looked_into_the_advice_says_what_would_name_the_op(self):
+        for every, told in ((50, True), (1, False)):
+            with self.subTest(every=every):
+                torch.manual_seed(0)
+                factor = Multiplied()
+                w = watched(model=torch.nn.Sequential(torch.nn.Linear(8, 8), factor, Op(lambda x: (x * x).sqrt().log() + x), torch.nn.Linear(8, 2)),
+                            x=random_batch(4, 8), steps=6, every=every, before=lambda step: setattr(factor, "factor", float(step != 5)))
+                advice = w.advise()
+                self.assertEqual(advice.to_dict()["not_finite"]["unlooked"], 5 if told else None)
+                self.assertEqual("not known of a step that was not looked into: every=1 names both." in " ".join(str(advice).split()), told)
+                self.assertEqual("since step 5 was not looked into (every=1 does)." in " ".join(str(advice).split()), told)
 
     def test_an_overflow_beside_an_exact_zero_is_no_pole(self):
         x = random_batch(4, 8, scale=1e25)
@@ -405,7 +441,7 @@ class InsideOfModules(CliCase):
 
     def test_eps_that_is_zero_in_the_dtype_is_named(self):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x + 1e-12), torch.nn.Linear(8, 2))
-        self.assertIn("1: inside: 1e-12 is 0 in float16, where add at ", " ".join(str(w.advise()).split()))
+        self.assertIn("1: inside: 1e-12 is 0 in FP16, where add at ", " ".join(str(w.advise()).split()))
 
     def test_an_optimizers_eps_that_is_zero_in_the_dtype_of_its_state(self):
         for eps, lost in ((1e-8, True), (1e-4, False)):
@@ -423,7 +459,7 @@ class InsideOfModules(CliCase):
                 self.assertTrue(found.text.endswith("HalfAdam's eps 1e-08 is 0 in F16, the dtype of exp_avg_sq"), found.text)
                 self.assertRegex(found.text, r"exp_avg_sq \S+ … \S+, \d+ zeros")
                 advice = " ".join(str(w.advise()).split())
-                self.assertIn("HalfAdam's eps 1e-08 is 0 in F16", advice)
+                self.assertIn("HalfAdam's eps 1e-08 is 0 in FP16", advice)
                 self.assertIn("Which layers need FP32 is not known of a run that was not finite.", advice)
                 self.assertNotIn("No layer needs FP32", advice)
 

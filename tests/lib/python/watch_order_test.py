@@ -407,7 +407,7 @@ class Scalers(CliCase):
                 "2^8: nothing of netD.* was trained, and each skipped step lowered the scale of the others, too")
         self.assertIn(told, w.notes)
         self.assertEqual(w.advise().to_dict()["not_finite"], {
-            "finite": True, "dead": True, "skipped": 10, "scale": None, "lines": [f"T{told[1:]}."]})
+            "finite": True, "dead": True, "skipped": 10, "scale": None, "unlooked": None, "lines": [f"T{told[1:]}."]})
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
         self.assertTrue(any(note.endswith(": nothing of netD.* was trained") for note in self.gan(
             lambda step, name: name == "D", 3, plain="G").notes))

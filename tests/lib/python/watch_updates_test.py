@@ -92,7 +92,7 @@ class LostUpdates(CliCase):
             text = " ".join(str(w.advise()).split())
             share = sum(row["lost"] for row in w.advise().to_dict()["lost_updates"]) / seen[0]
             self.assertIn(f"Updates are lost: {share:.1%}".replace("%", " %"), text)
-            self.assertIn("in bfloat16: Linear, bias.", text)
+            self.assertIn("in BF16: Linear, bias.", text)
             self.assertIn("of the weight's ulp", text)
             report = w.report()
             held = report.to_dict()["time"]["updates"][0]["held"]

@@ -84,9 +84,12 @@ TEST_CASE("a gradient of a weight that rounding left of zero does not ask to be 
   CHECK(none.loss_scale.negligible.tensors == 1);
   CHECK(none.loss_scale.negligible.first == "k.bias.grad");
   CHECK(none.loss_scale.negligible.share == doctest::Approx(0x1.6a09e6p-30));
-  CHECK(has(none.loss_scale.reason,
-            " Not asked to be saved: 1 gradient of weights with at most 2^-18 of the norm of all "
-            "(k.bias.grad: 1.3e-07 %), as rounding leaves of what is zero."));
+  CHECK(
+      has(none.loss_scale.reason,
+          " Not asked to be saved: 1 gradient of weights with at most 2^-18 of the norm of all "
+          "(k.bias.grad: 1.3e-07 %): small beside the others, or what rounding leaves of zero. An "
+          "optimizer that divides by the size of a gradient, as Adam does, takes them for as large "
+          "as the others."));
   CHECK(report(0x1p-40F).loss_scale.interval->min_log2 == none.loss_scale.interval->min_log2);
   const Report some = report_on({{"q.weight.grad", {1}}, {"k.bias.grad", {0x1p-17F}}});
   CHECK(some.loss_scale.binding_min == "k.bias.grad");

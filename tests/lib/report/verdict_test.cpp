@@ -124,6 +124,29 @@ std::string said(const Report& report) {
   return out;
 }
 
+TEST_CASE(
+    "a run that goes on with finite weights after NaN in a step is told from one that ends in it") {
+  for (const float weight : {1.0F, NAN}) {
+    MadeRun made;
+    made.run.watched.windows = {{.first = 0, .last = 0}, {.first = 1, .last = 1}};
+    for (const std::uint64_t step : {0U, 1U}) {
+      made.add(step, "fc", TensorRole::act, {1, step == 0 ? NAN : 1.0F});
+      made.add(step, "fc", TensorRole::weight, {1, step == 0 ? 1.0F : weight});
+    }
+    const auto told = [&made](std::uint64_t step) {
+      made.run.watched.first_nonfinite = parse_first_nonfinite(
+          R"({"text":"x","phase":"forward","skipped":false,"step":)" + std::to_string(step) + "}");
+      return said(read_report(inputs_of(
+          std::make_shared<const CountedRun>(made.run),
+          std::make_shared<const std::vector<RangeSummary>>(made.summaries), ReportOptions{})));
+    };
+    const std::string went_on = "in step 0, and went on with finite weights.";
+    CHECK((told(0).find(went_on) != std::string::npos) == (weight == 1));
+    CHECK((told(0).find("no answer for a run that trains") == std::string::npos) == (weight == 1));
+    CHECK(told(1).find("in step 1: this is no answer") != std::string::npos);
+  }
+}
+
 TEST_CASE("the verdict on a run that was not finite says what it is worth") {
   MadeRun made;
   made.run.watched.windows = {{.first = 0, .last = 0}, {.first = 1, .last = 1}};

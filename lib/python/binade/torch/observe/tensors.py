@@ -165,7 +165,7 @@ def described(counter, named, written):
                 continue
             s = counter.count(values)
             out.append({"name": " ".join([name, *map(str, path)]), "dtype": FLOATING[values.dtype], "values": s.values,
-                        "zeros": s.zeros, "nan": s.nan, "inf": s.inf, "smallest": s.smallest, "largest": s.largest})
+                        "zeros": s.zeros, "negative": s.negative, "nan": s.nan, "inf": s.inf, "smallest": s.smallest, "largest": s.largest})
             if len(out) == MOST_INPUTS:
                 return out
     return out

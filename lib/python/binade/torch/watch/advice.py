@@ -12,17 +12,22 @@ from ..._documents import Document, page, table
 from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
 from .dead import untrained, untrained_text
+from .factors import zero_weights, zero_weights_text
 from .gaps import uncounted_text
-from .ill import eps_text, ill_of, none_kept
+from .ill import eps_text, ill_of, none_kept, of_training
 from .lost_updates import lost_rows, lost_text, wide_decay_text
 from .order import order_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text
 from .state_decay import stuck_text
+from .sums import drowns_in_sums
 from .told import ill_ranges, no_format, no_format_text, together, with_inside
-from .underflow import HALVES, died, died_text, with_died, with_underflow
+from .underflow import HALVES, NAMES, died, died_text, with_died, with_underflow
 
 SHOWN = 12  # layers of a list in the text
+# One word in a text for a format that files, reports and torch call by others.
+WORDS = {"binary16": "FP16", "float16": "FP16", "F16": "FP16", "binary32": "FP32", "float32": "FP32", "F32": "FP32", "bfloat16": "BF16"}
+FORMAT = re.compile(r"(?<![\w./])(" + "|".join(WORDS) + r")(?![\w/]|\.\w)")
 
 
 class Advice(Document):
@@ -35,12 +40,13 @@ class Advice(Document):
                   overflow the run comes there; used_log2: log2 of the last scale in use, or None
     formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
                   the values; s_min_log2 and s_max_log2, between which a scale for this layer must lie; text; and status: "ok",
-                  "all zero", "no finite value", "not finite" of what held Inf or NaN, "underflow" of what is in `died` and of gradients of
-                  weights that follow from it, or
+                  "all zero", "no finite value", "not finite" of what held Inf or NaN, "underflow" of what is in `died`, "of underflow" of
+                  gradients of weights that are made of it, or
                   "ill inside" where an op inside did or made zero what is not
     uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
-                  steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; lines: all that in words
+                  steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; unlooked: the step in
+                  which Inf or NaN arose, if none such was looked into; lines: all that in words
     untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; reached: those
                   whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
                   loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
@@ -49,6 +55,7 @@ class Advice(Document):
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; stays: lines about models beside whose narrow weights
                   are written to and hardly change
+    zero_weights  those of `untrained` whose weights stay zero since both factors of a product are
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
@@ -63,7 +70,8 @@ class Advice(Document):
                   they bind no loss scale
     residues      a dict for each layer and role of gradients that are no more than rounding in their own format leaves of zero, as
                   of a bias before a BatchNorm: they bind no loss scale either
-    autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses
+    autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses, None where
+                  the weight is frozen
     states        what binary16 would lose of each state of the optimizer, unscaled
     lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON; later: "stays" if
                   its later steps lost as much as the earlier ones, "few" of fewer than 8, "moves" if not, None of one or two; rates: the least, the largest and
@@ -107,17 +115,20 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
     at = scale["recommended_log2"] or 0
     left = run.residues()
-    dead = died(run, layers, left)
+    learning = untrained(run, layers, merged)
+    dead, ill = died(run, layers, left), ill_of(run, merged)
+    held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
     of = {
         "verdict": report["verdict"],
         "loss_scale": scale,
         "formats": formats_of(merged, options, run, dead),
         "uncounted": uncounted_text(run),
-        "not_finite": ill_of(run, merged),
-        "untrained": untrained(run, layers, merged),
+        "not_finite": ill,
+        "untrained": learning,
+        "zero_weights": zero_weights(learning, merged),
         "died": dead,
         "keep_fp32": with_inside(with_died(with_underflow(
-            kept(asked_to_be_held(layers, merged, left), 0 if scale["own_scales"] else at, target_loss), layers, merged), dead, scale), run),
+            kept(held, 0 if scale["own_scales"] else at, target_loss, run._sums), layers, merged), dead, scale), run),
         "no_format": no_format(run),
         "eps": run._eps,
         "stuck_states": run._stuck,
@@ -138,8 +149,8 @@ def formats_of(merged, options, run, dead):
     """Returns a row for each layer and role; what held Inf that is not meant, or NaN, what was ill inside, and gradients of which most
     died, the rows `dead`, have no format."""
     ill = {(row["layer"], row["role"]): "underflow" for row in dead}
-    ill |= {(layer, role): "underflow" for layer, role in merged
-            if role == "dW" and (layer.removesuffix(".bias"), "dAct") in ill}
+    ill |= {(layer, role): "of underflow" for layer, role in merged
+            if role == "dW" and (layer, role) not in ill and (layer.removesuffix(".bias"), "dAct") in ill}
     ill |= {key: "ill inside" for key in merged if key[1] == "act" and key[0] in ill_ranges(run)}
     ill |= {key: "not finite" for key, x in merged.items() if x.nan or x.inf and key not in run.meant_infinities()}
     named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
@@ -150,17 +161,22 @@ def formats_of(merged, options, run, dead):
 
 def asked_to_be_held(layers, merged, left):
     """Returns the summaries without those of gradients that are FP32 in any case, and without gradients of weights that rounding
-    may have left of zero: those in `left`, and those whose share of the norm of all is as small, as the report judges it."""
+    may have left of zero: those in `left`, and those whose share of the norm of all is as small, as the report judges it; nor those
+    of the outputs of layers all of whose weights have such."""
     held = {key: summary for key, summary in merged.items() if layers[key].binds is not False and key not in left}
     weights = [summary for (_, role), summary in held.items() if role == "dW"]
     total = sum(weights[1:], copy.copy(weights[0])) if weights else None
-    return {(layer, role): summary for (layer, role), summary in held.items()
-            if role != "dW" or not _binade._is_negligible(summary, total)}
+    small = {layer for layer, role in left if role == "dW"} | {
+        layer for (layer, role), summary in held.items() if role == "dW" and _binade._is_negligible(summary, total)}
+    unasked = {(layer, "dW") for layer in small} | {
+        (layer, "dAct") for layer in small if layer + ".bias" in small or (layer + ".bias", "dW") not in layers}
+    return {key: summary for key, summary in held.items() if key not in unasked}
 
 
-def kept(merged, scale_log2, target):
+def kept(merged, scale_log2, target, sums):
     """Returns the layers that lose too much in binary16, with their gradients at the loss scale and everything else unscaled.
-    What a bias loses below the rounding of the output that it is added to harms nothing."""
+    What a bias or an output loses below the rounding of what it is added to harms nothing. sums: {layer: its share of sums} of
+    outputs."""
     reasons = {}
     for (layer, role), summary in merged.items():
         if not summary.nonzero:
@@ -168,6 +184,7 @@ def kept(merged, scale_log2, target):
         fate = summary.becomes("binary16", scale_log2 if role in GRADIENTS else 0)
         output = merged.get((layer.removesuffix(".bias"), "act")) if role == "weight" and layer.endswith(".bias") else None
         loses = fate["lost_l2"] > target and (output is None or not drowns(summary, fate["lost_l2"], output))
+        loses = loses and not (role == "act" and drowns_in_sums(sums.get(layer), fate["lost_l2"]))
         for key, bad, words in (("overflow", fate["overflow"]["count"] > 0, f"{fate['overflow']['count']:,} values overflow"),
                                 ("lost_l2", loses,
                                  f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
@@ -178,19 +195,21 @@ def kept(merged, scale_log2, target):
 
 def casts(layers, merged):
     """Returns what the weights of each layer lose when they are cast, for layers whose output has 16 bits and whose weights have
-    more."""
+    more; None of those that were not counted, as frozen ones."""
     out = []
     for (layer, role), of in layers.items():
         if role != "act" or of.dtype not in HALVES:
             continue
         weights = [key for key in ((name, "weight") for name in of.weights or (layer,)) if key in layers and layers[key].dtype != of.dtype]
-        if not weights:
+        wide = layers[weights[0]].dtype if weights else of.weight_dtype
+        if not wide or wide == of.dtype:
             continue
-        first, *others = (merged[key] for key in weights)
-        format = HALVES[of.dtype]
-        fate = sum(others, copy.copy(first)).becomes(format)
-        share = {key: fate[key]["of_nonzero"] for key in ("to_zero", "subnormal", "overflow")}
-        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": layers[weights[0]].dtype, "format": format, **share})
+        format, fate = HALVES[of.dtype], None
+        if weights:
+            first, *others = (merged[key] for key in weights)
+            fate = sum(others, copy.copy(first)).becomes(format)
+        share = {key: fate[key]["of_nonzero"] if fate else None for key in ("to_zero", "subnormal", "overflow")}
+        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": wide, "format": format, **share})
     return out
 
 
@@ -218,6 +237,7 @@ def listed(words):
 def text_of(of):
     scale = of["loss_scale"]
     out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
+           *zero_weights_text(of["zero_weights"], listed),
            *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
            *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],
            f"{scale_head(scale)} {scale['reason']}"]
@@ -227,7 +247,7 @@ def text_of(of):
         out.append("Gradients of weights were counted as the optimizer got them, multiplied by the loss scale: scales of dW are too "
                    "small by as much.")
     if scale["used_log2"] is not None:
-        out.append(f"In use at the end: 2^{scale['used_log2']}.")
+        out.append(f"The last loss scale in use: 2^{scale['used_log2']}.")
     if of["not_finite"]["scale"] is not None:
         out.append(f"The loss scale in use at the end is {of['not_finite']['scale']}: nothing that it multiplies can be divided again.")
     by_format, by_role = {}, {}
@@ -247,6 +267,7 @@ def text_of(of):
     out += autocast_text(of["autocast"])
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
         out.append("to_dict() names all of them.")
+    out = [FORMAT.sub(lambda found: WORDS[found[1]], line) for line in out]
     return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)
                      for line in out) + "\n"
 
@@ -266,11 +287,15 @@ def autocast_text(rows):
     for row in rows:
         by_format.setdefault(row["format"], []).append(row)
     for format, of in by_format.items():
-        worst = max(of, key=lambda row: (row["to_zero"], row["subnormal"]))
-        lost = "None of the weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
-            f"Of the weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
+        counted = [row for row in of if row["to_zero"] is not None]
+        worst = max(counted, key=lambda row: (row["to_zero"], row["subnormal"]), default=None)
+        lost = "" if worst is None else " None of the weights becomes zero or subnormal in it." if not (
+            worst["to_zero"] or worst["subnormal"]) else (
+            f" Of the weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
             f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
-        out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {format}: {listed([row['layer'] for row in of])}. {lost}")
+        if len(counted) < len(of):
+            lost += f" The weights of {len(of) - len(counted)}, which no optimizer holds, were not counted."
+        out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {NAMES[format]}: {listed([row['layer'] for row in of])}.{lost}")
     return out
 
 

@@ -15,6 +15,9 @@ TAKES_AS_IS = {f"{op}Backward0" for op in (
     "Embedding", "EmbeddingBag", "NativeLayerNorm", "NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm", "NativeGroupNorm",
     "FusedRmsNorm")}
 ARITHMETIC = {f"{op}Backward0" for op in ("Mul", "Add", "Sub", "Div")}
+PRODUCTS = {f"{op}Backward0" for op in ("Mm", "Bmm", "Mv")}
+VIEWS = tuple(f"{op}Backward" for op in ("UnsafeView", "View", "Reshape", "ReshapeAlias", "Squeeze", "Unsqueeze", "Alias"))
+TURNED = tuple(f"{op}Backward" for op in ("T", "Transpose", "Permute", "Expand", *(view.removesuffix("Backward") for view in VIEWS)))
 
 
 def origin_of(x, module):
@@ -24,6 +27,20 @@ def origin_of(x, module):
     own = () if module._modules else module._parameters.values()
     weights = [id(parameter) for parameter in own if parameter is not None and parameter.dim() > 1]
     return x.dim() == 0 and x.dtype != torch.float16, type(x.grad_fn).__name__, weights
+
+
+def is_linear(node):
+    """Whether a sum is, or may be, what linear() makes of its product and its bias, where these are not one op, as of inputs of three
+    axes that are not contiguous: of a view of a product whose weight is turned, or frozen."""
+    for product, _ in node.next_functions:
+        if not type(product).__name__.startswith(VIEWS):
+            continue
+        while product is not None and type(product).__name__.startswith(VIEWS):
+            product = product.next_functions[0][0]
+        if type(product).__name__ in PRODUCTS:
+            weights = [type(of).__name__ for of, _ in product.next_functions[-1:]]
+            return all(name == "NoneType" or name.startswith(TURNED) for name in weights)
+    return False
 
 
 def parameters_as_is(outputs):
@@ -44,7 +61,8 @@ def parameters_as_is(outputs):
                 waiting.append(child)
                 continue
             of = child.variable
-            as_is = of.dtype != torch.float16 and (name in TAKES_AS_IS or (name in ARITHMETIC and of.dim() == 1))
+            as_is = of.dtype != torch.float16 and (name in TAKES_AS_IS or (name in ARITHMETIC and of.dim() == 1 and not (
+                name == "AddBackward0" and is_linear(node))))
             found[id(of)] = found.get(id(of), True) and as_is
     return found
 

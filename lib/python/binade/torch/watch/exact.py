@@ -4,6 +4,8 @@ import dataclasses
 
 import torch
 
+from .fused import divided_by_zero
+
 LOGARITHMS = frozenset("log log2 log10 log1p logit".split())
 DIVISIONS = frozenset("div reciprocal rsqrt remainder fmod floor_divide".split())
 ARCS = frozenset("acos asin atanh erfinv".split())
@@ -76,8 +78,12 @@ def held_text(name, x):
 
 def cure_of(name, dtype):
     """Returns what to do about an op that is singular. dtype: that in which its operand was rounded."""
-    more = f"; FP32 helps only where {NARROW[dtype]} has made the value" if dtype in NARROW else ""
-    return CURES[name] + more
+    return CURES[name] + of_rounding(dtype)
+
+
+def of_rounding(dtype):
+    """Returns when another format helps what is singular anyway, to end a cure; "" of a wide dtype."""
+    return f"; FP32 helps only where {NARROW[dtype]} has made the value" if dtype in NARROW else ""
 
 
 def exact_of(name, args, out, rewritten):
@@ -89,9 +95,10 @@ def exact_of(name, args, out, rewritten):
         few = args[0].numel() // max(1, out.numel()) < FEW[name]
         return Exact("it is taken over too few elements" if args[0].numel() else "it is taken over no element",
                      "pass over such batches") if few else None
-    if name in ("nll_loss_forward", "nll_loss2d_forward"):
-        ignored = len(args) > 4 and bool((args[1] == args[4]).all())
-        return Exact("all of its targets are ignored, so that it is 0/0", "pass over such batches") if ignored else None
+    by_zero = divided_by_zero(name, args, out)
+    if by_zero is not None:
+        why, cure = by_zero
+        return Exact(why, cure + of_rounding(out.dtype))
     x = operand_of(name, args) if name in SINGULAR else None
     if x is None or name in PAIRS:
         return None

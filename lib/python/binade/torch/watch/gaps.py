@@ -5,6 +5,7 @@ import torch
 from ..observe.names import listed
 from ..observe.tensors import OWN_DISPATCH, PLAIN, placement_of
 
+UNLOOKED = "what runs compiled is not looked into"
 UNCALLED = "since no call of these was seen: they run compiled or under torch.func, or others use their parameters"
 
 

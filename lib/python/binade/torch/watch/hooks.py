@@ -12,7 +12,7 @@ import torch
 
 from ..observe.attaching import passes_by, repeats
 from ..observe.names import outputs_of, tensors_in
-from ..observe.tensors import local, placement_of
+from ..observe.tensors import FLOATING, local, placement_of
 from .bound import NARROW, origin_of
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
@@ -233,7 +233,11 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
                 step.bound.narrow = x.dtype
             summary = step.count(layer, "act", values, placement_of(x)) if step.counted and with_grad else None
             if summary is not None and layer == name:
-                self._layers[layer, "act"].weights = self._names.weights_of(module)
+                of = self._layers[layer, "act"]
+                of.weights = self._names.weights_of(module)
+                of.weight_dtype = next((FLOATING.get(x.dtype, "") for x in module.parameters() if x.dim() > 1), "") if of.weights else ""
+            if summary is not None and step.inside is not None:
+                step.inside.sums.begin(layer, values, summary)
             if self._plan.nonfinite:
                 if not waits or values.device.type != "cpu":
                     step.look_at(layer, "act", values, summary, inputs)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
 from .alerts import GRADIENTS
+from .gaps import UNLOOKED
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
 
@@ -17,10 +18,16 @@ def runs_in_a_row(steps):
     return first
 
 
+def is_unlooked(run, event):
+    """Whether Inf or NaN arose, or may have, inside of a layer in a step that a smaller `every` would have looked into."""
+    return (event.role != "weight" and event.arose is not False and event.step % run.every != 0
+            and not any(note.startswith(UNLOOKED) for note in run.notes))
+
+
 def ill_of(run, merged):
     """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end, or nothing of an optimizer; skipped,
-    how many steps a scaler skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; lines, all
-    that as text.
+    how many steps a scaler skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; unlooked,
+    the step in which Inf or NaN arose if no step with some was looked into, or None; lines, all that as text.
 
     merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none.
     """
@@ -29,8 +36,12 @@ def ill_of(run, merged):
     skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
     lines, dead = [], False
     of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
+    unlooked = None
     if ill:
         lines.append(f"The run was not finite: {ill[0].text}.")
+        if is_unlooked(run, ill[0]) and not any(event.op for event in ill):
+            unlooked = ill[0].step
+            lines.append("Which op gave it, and what to do, is not known of a step that was not looked into: every=1 names both.")
         hidden = [event for event in ill if event.hidden]
         plain = [event for event in ill if not event.hidden]
         if ill[0].hidden and len(hidden) > 1:
@@ -70,7 +81,17 @@ def ill_of(run, merged):
         lines.append(f"The scaler skipped {run._skips.split}.")
     dead = dead or stuck
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
-    return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "lines": lines}
+    return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "unlooked": unlooked,
+            "lines": lines}
+
+
+def of_training(held, layers, ill, meant):
+    """Returns the summaries without those that tell nothing of what FP16 would do to a training: of what is not in FP16, those that hold
+    NaN, or Inf that is not meant, and all of a run that trained nothing at its end.
+
+    held: {(layer, role): RangeSummary}. ill: what ill_of() gives. meant: the (layer, role) whose Inf is meant."""
+    return {key: x for key, x in held.items() if layers[key].dtype == "F16" or not (
+        ill["dead"] and not ill["finite"] or x.nan or x.inf and key not in meant)}
 
 
 def none_kept(of, uncounted, underflow):
@@ -82,7 +103,8 @@ def none_kept(of, uncounted, underflow):
                 + (f" and {more} more" if more > 0 else "") + ".")
     if of["finite"] and not of["dead"]:
         return "No layer needs FP32 for its range" + (", as far as it was counted." if uncounted else ".")
-    return "Which layers need FP32 is not known of a run that was not finite."
+    return "Which layers need FP32 is not known of a run that was not finite" + (
+        "." if of["unlooked"] is None else f", since step {of['unlooked']} was not looked into (every=1 does).")
 
 
 def eps_text(rows):

@@ -11,8 +11,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ..observe.names import tensors_in
 from ..observe.recorder import UNWRITTEN, calling, storage_of
 from ..observe.tensors import PLAIN, described, local
+from .differences import Differences
 from .exact import Exact, exact_of, exact_of_infinity, slope_of
 from .replaced import REPLACES, is_mask, replaced
+from .sums import Sums
 from .told import Told
 
 # Where modes cannot leave compiled functions alone, what torch.compile has made would run uncompiled inside of one.
@@ -109,12 +111,14 @@ class Looking(TorchDispatchMode):
 class Inside:
     """What was seen inside of modules in one step.
 
-    counter: a Counter. modules: {id: name}. note(line) is told what could not be looked at.
+    counter: a Counter. modules: {id: name}. note(line) is told what could not be looked at. shares: as of a Sums, to fill.
     """
 
-    def __init__(self, counter, modules, note):
+    def __init__(self, counter, modules, note, shares):
         self._counter, self._modules, self._note = counter, modules, note
         self._ill = {}  # storage: Origin, and how many of the values it had were not finite
+        self._differences = Differences()
+        self.sums = Sums(shares)
         self._kinds = {}  # op: (its name, whether it gives a view)
         self._mode = None
         self.vanished = {}  # (layer, op): Origin
@@ -169,6 +173,7 @@ class Inside:
             return
         got = (args, kwargs)
         given = [x for _, x in tensors_in(got) if type(x) in PLAIN and local(x) is not None]
+        self.sums.see(name, args, kwargs, given, results)
         sources = [(x, *self._ill[storage_of(x)]) for x in given if storage_of(x) in self._ill] if self._ill else []
         ill = [] if is_unwritten else [x for x in results if not self._counter.finite(x)]
         if ill:
@@ -184,6 +189,7 @@ class Inside:
                 self._see_replaced(name, args, kwargs, sources, results[0])
             elif name not in ENDS and "attention" not in name:
                 self._see_vanished(name, sources)
+        self._differences.see(name, args, results[0], self._where)
         self._see_slope(name, args, results[0])
         if results[0].dtype in (torch.float16, torch.bfloat16):
             if name in FLOORS:
@@ -218,6 +224,8 @@ class Inside:
         if not makes_nan and any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
             return Origin("meant", name, layer, site, found, rows)
         exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, got[0], x, rewritten)
+        if makes_nan:
+            exact = self._differences.exact(name, got[0], exact)
         kind = "NaN" if makes_nan else "pole" if exact is not None else "overflow"
         return Origin(kind, name, layer, site, found, rows, None, None if self.rounds_to_zero(layer) else exact,
                       is_mask=kind == "overflow" and is_mask(x, given))

@@ -10,6 +10,7 @@ import torch
 
 from ..observe.attaching import passes_by, repeats
 from ..observe.tensors import local
+from .gaps import UNLOOKED
 from .inside import CAN_LOOK, Inside
 from .nodes import Nodes
 from .nonfinite import NonFinite
@@ -57,7 +58,7 @@ class InsideHooks:
         if not self._plan.nonfinite or names.replicated:
             return
         if names.compiled or not CAN_LOOK:
-            self.note("what runs compiled is not looked into: of Inf and NaN the layer is known, not the op inside of it")
+            self.note(f"{UNLOOKED}: of Inf and NaN the layer is known, not the op inside of it")
             return
         # Before torch 2.1 a module whose forward raises calls no hook: what is open is closed by the next one.
         always = {"always_call": True} if "always_call" in ALWAYS else {}
@@ -87,7 +88,7 @@ class InsideHooks:
         self._opened = Opened(weakref.ref(module), threading.current_thread())
         if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
             if step.inside is None:
-                step.inside = Inside(self._plan.counter, self._names.modules, self.note)
+                step.inside = Inside(self._plan.counter, self._names.modules, self.note, self._plan.sums)
                 step.nodes = Nodes(self._plan.counter, step.inside)
             self._opened.inside, self._opened.nodes = step.inside, step.nodes
             step.inside.open()

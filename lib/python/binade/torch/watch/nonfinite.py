@@ -8,6 +8,7 @@ PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s outp
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
 MOST = 100  # steps that are told of
 ZERO_MATTERS = frozenset("div reciprocal rsqrt log log2 log10 log1p pow".split())  # ops that give Inf or NaN where they get zero
+SIGN_MATTERS = frozenset("rsqrt sqrt log log2 log10 log1p logit pow".split())  # and these where they get negative numbers
 
 
 def scale_text(x):
@@ -16,14 +17,21 @@ def scale_text(x):
     return f"2^{exponent - 1}" if fraction == 0.5 else f"{x:g}"
 
 
-def magnitudes(x, zeros=False):
-    """Returns the magnitudes of a row of NonFinite.inputs in words. zeros: whether zeros may be the cause and are told."""
+def magnitudes(x, zeros=False, signs=False):
+    """Returns the magnitudes of a row of NonFinite.inputs in words. zeros, signs: whether zeros, or negative values, may be the cause and
+    are told."""
     if x["smallest"] is None:
-        words = "all zero" if not x["nan"] and not x["inf"] else "nothing finite but zero"
+        words = "all zero" if not x["nan"] and not x["inf"] else "nothing finite" + (" but zero" if x.get("zeros") else "")
     else:
         words = f"{x['smallest']:.4g} … {x['largest']:.4g}"
     told = [("zeros", "zero" if x.get("zeros") == 1 else "zeros")] if zeros and x["smallest"] is not None else []
+    told += [("negative", "negative")] if signs else []
     return words + "".join(f", {x[key]:,} {name}" for key, name in (*told, ("inf", "Inf"), ("nan", "NaN")) if x.get(key))
+
+
+def figures(inputs):
+    """Returns rows of NonFinite.inputs without their names, in an order of their own."""
+    return sorted(repr({key: y for key, y in x.items() if key != "name"}) for x in inputs)
 
 
 @dataclasses.dataclass
@@ -32,7 +40,7 @@ class NonFinite:
 
     step: number of the step. layer: name of the layer. role: "act", "dAct", "dW" or "weight". phase: "forward", "backward" or
     "step". found: {"nan": n, "inf": n}, how many there were; empty if the tensor lay on a GPU, whose findings are read when the
-    step is over. inputs: a dict for each tensor that the op got, with name, dtype, values, zeros, nan, inf, smallest and largest
+    step is over. inputs: a dict for each tensor that the op got, with name, dtype, values, zeros, negative, nan, inf, smallest and largest
     (magnitudes). arose: whether all inputs were finite, so that Inf or NaN arose in this op; None if that is not known.
     loss_scale: loss scale of the step. skipped: whether a GradScaler skipped the step, as is usual while it looks for its scale.
     op: the op inside of the layer that gave Inf or NaN, and site its file and line; None where the layer was not looked into, or
@@ -63,8 +71,7 @@ class NonFinite:
         """Names the op inside of a layer where it arose. origin: an Origin."""
         first = origin.first
         is_whole = first is origin and first.layer == self.layer and not origin.vanished
-        named = self.inputs if is_whole and sorted(x["values"] for x in self.inputs) == sorted(
-            x["values"] for x in first.inputs) else first.inputs
+        named = self.inputs if is_whole and figures(self.inputs) == figures(first.inputs) else first.inputs
         self.op, self.site, self.layer = first.op, first.site, first.layer or self.layer
         self.found, self.inputs = first.found, named  # a layer that is one op names what the op got
         self.arose = not any(x["nan"] or (x["inf"] and first.kind != "NaN") for x in first.inputs)
@@ -91,7 +98,7 @@ class NonFinite:
             line += f", at loss scale {scale_text(self.loss_scale)}"
         if self.inputs:
             zeros = self.phase == "step" or self.op in ZERO_MATTERS
-            line += "; it got " + ", ".join(f"{x['name']} {magnitudes(x, zeros)}" for x in self.inputs)
+            line += "; it got " + ", ".join(f"{x['name']} {magnitudes(x, zeros, self.op in SIGN_MATTERS)}" for x in self.inputs)
         for more in filter(None, (self.after, self.cause)):
             line += f"; {more}"
         if self.arose is False:
@@ -106,7 +113,7 @@ class NonFinite:
         return {"text": self.text, "step": self.step, "layer": self.layer, "role": self.role, "phase": self.phase,
                 **{key: x for key, x in told.items() if x is not None},
                 "loss_scale": self.loss_scale, "skipped": self.skipped,
-                "inputs": [{key: y for key, y in x.items() if key != "zeros"} for x in self.inputs]}
+                "inputs": [{key: y for key, y in x.items() if key not in ("zeros", "negative")} for x in self.inputs]}
 
     def __str__(self):
         return self.text

@@ -62,14 +62,15 @@ def reduced(run, group, replicated):
                    _binade._UpdateCounts.from_bytes)))
     layers = {}
     notes, found, mistakes = [], [], []
-    inside, meant, uncounted, learning = {}, set(), {}, dataclasses.replace(run._learning)
-    for rank, (of, told, events, wrong, ill, harmless, shares, seen) in enumerate(
-            gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant, run._uncounted, run._learning), group)):
+    inside, meant, uncounted, sums, learning = {}, set(), {}, {}, dataclasses.replace(run._learning)
+    for rank, (of, told, events, wrong, ill, harmless, shares, entered, seen) in enumerate(
+            gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant, run._uncounted, run._sums, run._learning), group)):
         for layer, causes in ill.items():
             for cause, one in causes.items():
                 tell(inside, layer, cause, one)
         meant |= harmless
         uncounted |= shares
+        sums |= {layer: max(share, sums.get(layer, 0.0)) for layer, share in entered.items()}
         learning.add(seen)
         for key, layer in of.items():
             if key in layers:
@@ -82,5 +83,5 @@ def reduced(run, group, replicated):
     found.sort(key=lambda row: row[:2])
     out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
     out._inside, out._meant, out._eps, out._stuck, out._skips = inside, meant, run._eps, run._stuck, run._skips
-    out._unusable_scale, out._uncounted, out._learning = run._unusable_scale, uncounted, learning
+    out._unusable_scale, out._uncounted, out._sums, out._learning = run._unusable_scale, uncounted, sums, learning
     return out

@@ -86,7 +86,8 @@ class Layer:
 
     dtype: safetensors' name, of several dtypes that of the widest. shape: None if it is not always the same. placement: "sharded" or
     "replicated" for DTensors. binds: of gradients, whether they bind a loss scale, as what stays in FP32 under autocast does not;
-    None if that is not known. weights: of outputs, the names of the layers whose weights the module takes.
+    None if that is not known. weights: of outputs, the names of the layers whose weights the module takes. weight_dtype: that of these,
+    which are not counted where no optimizer holds them.
     """
 
     dtype: str
@@ -94,6 +95,7 @@ class Layer:
     placement: str = ""
     binds: "bool | None" = None
     weights: tuple = ()
+    weight_dtype: str = ""
 
     def bind(self, binds):
         """Says of some of the tensors whether they bind a loss scale; one that does is enough."""
@@ -125,6 +127,7 @@ class Run:
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (eps.py)
         self._stuck = []  # states of optimizers that cannot decay in their dtype (state_decay.py)
         self._skips = Skips()
+        self._sums = {}  # layer: the largest share that its output is of the sums that it enters (sums.py)
         self._learning = Learning()  # what was seen around the gradients
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
 

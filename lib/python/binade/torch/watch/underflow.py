@@ -52,13 +52,16 @@ def held_in(dtype, sums, any_half):
 def died(run, layers, left):
     """Returns a row for each gradient of which more than half of the L2 norm lies within 16 of the smallest subnormals of the format
     that it was held in, at the loss scale in use, and of which some values are zero: layer, role, format, share, zeros. Gradients
-    in `left` are rounding alone. Zeros beside larger values are no sign, as a ReLU and a dropout make them."""
+    in `left` are rounding alone. Zeros beside larger values are no sign, as a ReLU and a dropout make them. Nor is the gradient of a
+    bias, a sum of what its layer's output or weight tells of: where these live, it is small because its terms cancel."""
     any_half = any(of.dtype == "F16" for of in layers.values())
     rows = []
     for (layer, role), sums in by_scale(run, layers).items():
         format = held_in(layers[layer, role].dtype, sums, any_half)
         zeros, values = (sum(getattr(x, key) for x in sums.values()) for key in ("zeros", "values"))
-        if format is None or not zeros or (layer, role) in left:
+        owner = layer.removesuffix(".bias")
+        told = role == "dW" and owner != layer and not layers.keys().isdisjoint({(owner, "dAct"), (owner, "dW")})
+        if format is None or not zeros or told or (layer, role) in left:
             continue
         norms = {scale: norm_log2([summary]) for scale, summary in sums.items() if summary.nonzero}
         if not norms:
@@ -110,6 +113,6 @@ def died_text(rows, already_zero, scale, listed):
                 f"lies within 16 of the smallest subnormals, of {names}. {remedy} From which scale on too little is lost is not known "
                 f"of this run: watch one in FP32, or {watch}."]
     if already_zero is not None and (scale["at_floor"] or already_zero == 1):
-        return [f"The run had gradients in FP16: {_binade._percent(already_zero)} of their values are zero, and what has died among "
-                f"them asks for no scale any more. Watch a run in FP32, or {watch}, to know what they need."]
+        return [f"The run had gradients in FP16: {_binade._percent(already_zero)} of their values are zero. Which scale "
+                f"those need that became zero cannot be told from what is left: watch a run in FP32, or {watch}."]
     return []

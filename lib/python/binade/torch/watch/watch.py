@@ -43,6 +43,7 @@ class Plan:
     uncounted: dict = dataclasses.field(default_factory=dict)  # notes on what is not counted: the share of the parameters
     learning: Learning = dataclasses.field(default_factory=Learning)
     stuck: list = dataclasses.field(default_factory=list)  # states that cannot decay in their dtype
+    sums: dict = dataclasses.field(default_factory=dict)  # layer: its share of the sums that its output enters (sums.py)
     eps: list = dataclasses.field(default_factory=list)  # eps of optimizers that are 0 in their states' dtype
 
 
@@ -131,7 +132,7 @@ class Watch(Run):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
                           harmless=self._meant, inside=self._inside, eps=self._eps, stuck=self._stuck, skips=self._skips,
-                          learning=self._learning, unusable_scale=self._unusable_scale, uncounted=self._uncounted)
+                          learning=self._learning, unusable_scale=self._unusable_scale, uncounted=self._uncounted, sums=self._sums)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
