@@ -197,6 +197,19 @@ class InsideOfModules(CliCase):
                 (lambda x: (x * 0 - 1).log1p(), "log1p", "its operand holds 32 values of -1", "an eps inside of the logarithm"),
                 (lambda x: (x * 0 - 2).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "bound its operand"),
                 (lambda x: (x * 0 + 1.5).acos(), "acos", "its operand holds 32 values outside of its domain", "within -1 and 1"),
+                (lambda x: (x * 0 - 2) ** 0.5, "pow", "its base holds 32 values outside of its domain", "an eps to the base"),
+                (lambda x: (x * 0 - 2).pow_(0.5), "pow", "its operand held 32 values outside of its domain", "an eps to the base"),
+                (lambda x: torch.pow(x * 0, x * 0 - 1), "pow", "its base holds 32 zeros", "an eps to the base"),
+                (lambda x: (x * 0 + 0.5).acosh(), "acosh", "its operand holds 32 values outside of its domain", "below by 1"),
+                (lambda x: (x * 0 - 3).lgamma(), "lgamma", "its operand holds 32 values of 0 or a negative whole number", "an eps"),
+                (lambda x: (x * 0).digamma(), "digamma", "its operand holds 32 values of 0 or a negative", "bound it above 0"),
+                (lambda x: torch.polygamma(1, x * 0), "polygamma", "its operand holds 32 values of 0 or a negative", "bound it above 0"),
+                (lambda x: torch.xlogy(x, x * 0), "xlogy", "its operand holds 32 zeros", "an eps inside of the logarithm"),
+                (lambda x: torch.special.xlog1py(x, x * 0 - 1), "special_xlog1py", "its operand holds 32 values of -1", "an eps inside"),
+                (lambda x: torch.special.entr(x * 0 - 1), "special_entr", "its operand holds 32 values outside of its domain", "an eps"),
+                (lambda x: x[:, :2].std(1, correction=2, keepdim=True), "std", "it is taken over too few elements", "pass over"),
+                (lambda x: torch.nn.functional.cross_entropy(x, torch.zeros(4).long(), torch.zeros(8)), "nll_loss_forward",
+                 "the weights of all of its targets are 0", "give their classes weights"),
                 (lambda x: x + x[none].mean(), "mean", "it is taken over no element", "pass over such batches"),
                 (lambda x: x[:, :1].std(1, keepdim=True), "std", "it is taken over too few elements", "pass over such batches"),
                 (lambda x: x.masked_fill(~none, -math.inf).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
@@ -207,10 +220,24 @@ class InsideOfModules(CliCase):
                 w = self.of(torch.nn.Linear(8, 8), Op(op), steps=1)
                 self.assertIn(f"; {found}", w.first_nonfinite().text)
                 self.check_no_format(w, "1", name, cure)
-        # A slope that is infinite behind a condition.
-        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.where(x * 0 > 0, (x * 0).log(), x)), torch.nn.Linear(8, 2), steps=1)
-        self.assertIn("; its operand holds 32 zeros, where the slope of log is infinite", w.first_nonfinite().text)
-        self.check_no_format(w, "1", "log", "replace these values before it")
+        # Slopes that are infinite, one of them behind a condition.
+        for op, name, found in (
+                (lambda x: torch.where(x * 0 > 0, (x * 0).log(), x), "log", "zeros"), (lambda x: (x * 0 + 1).acosh(), "acosh", "values of 1"),
+                (lambda x: torch.xlogy(x * 0, x * 0), "xlogy", "zeros"), (lambda x: torch.special.entr(x * 0), "special_entr", "zeros"),
+                (lambda x: torch.pow(x * 0, torch.full((4, 8), 0.5)), "pow", "zeros")):
+            with self.subTest(slope=name):
+                w = self.of(torch.nn.Linear(8, 8), Op(op), torch.nn.Linear(8, 2), steps=1)
+                self.assertIn(f" holds 32 {found}, where the slope of {name} is infinite", w.first_nonfinite().text)
+                self.check_no_format(w, "1", name, "replace these values before it")
+
+    def test_a_whole_power_of_a_negative_number_that_overflows_is_for_want_of_range(self):
+        two = torch.full((4, 8), 2.0).half()
+        for power in (lambda x: x**2, lambda x: x**3, torch.square, lambda x: (x * 1e-8) ** -1, lambda x: torch.pow(x, two)):
+            w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: power(x.abs() * -1e3 - 300)), torch.nn.Linear(8, 2), steps=1)
+            self.assertEqual((w.first_nonfinite().op, w.advise().to_dict()["no_format"]), ("pow", []))
+            self.assertIn("1", w.advise().keep_fp32)
+        w = self.of(Halved(lambda x: x / (x**2 + 1)), torch.nn.Linear(8, 2), x=-1e3 - random_batch(4, 8).abs())
+        self.assertIn("div then gave finite numbers, and it was gone", w.first_nonfinite().text)
 
     def test_what_no_loss_scale_cures_is_told_of_steps_that_the_scaler_skips(self):
         with self.assertWarnsRegex(RuntimeWarning, "nothing was trained"):

@@ -217,7 +217,7 @@ class Inside:
             return Origin("NaN", name, layer, site, found, rows, before, exact)
         if not makes_nan and any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
             return Origin("meant", name, layer, site, found, rows)
-        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, got[0], x, rewritten)
+        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, *got, x, rewritten)
         kind = "NaN" if makes_nan else "pole" if exact is not None else "overflow"
         return Origin(kind, name, layer, site, found, rows, None, None if self.rounds_to_zero(layer) else exact,
                       is_mask=kind == "overflow" and is_mask(x, given))
