@@ -309,6 +309,55 @@ class InsideOfModules(CliCase):
             self.assertEqual([note for note in w.notes if "gave Inf" in note],
                              ["1.0 gave Inf in step 5: an overflow that an op after it hid"] * (every == 50))
 
+    def test_an_overflow_beside_a_part_that_is_written_to_is_not_forgotten(self):
+        def attention(x):
+            x = x * torch.tensor([1.0] * 4 + [1e38] * 4) * torch.tensor([1.0] * 4 + [1e38] * 4)
+            q, k = x[:, :4], x[:, 4:]
+            q.mul_(0.5).clamp_(-9, 9)
+            return torch.softmax(q @ k.T, -1) @ x[:, :4] + (q * 0).sum()
+
+        def buffered(x):
+            out = torch.zeros(4, 8)
+            out[:2] = x[:2] * 1e30 * 1e30
+            out[2:] = x[2:]
+            return (out * out + 1).rsqrt() * x
+
+        w = self.of(torch.nn.Linear(8, 8), Op(attention), torch.nn.Linear(4, 2), steps=1)
+        found = w.first_nonfinite()
+        self.assertEqual((found.layer, found.op, found.found, found.arose), ("1", "mul", {"nan": 0, "inf": 16}, True))
+        self.assertIn("made NaN of it", found.text)
+        w = self.of(torch.nn.Linear(8, 8), Op(buffered), torch.nn.Linear(8, 2), steps=1)
+        self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().found), ("mul", {"nan": 0, "inf": 16}))
+        self.assertIn("rsqrt then gave finite numbers", w.first_nonfinite().text)
+        w = self.of(Op(lambda x: torch.cat([(x * 1e30 * 1e30).exp(), x], 1)[:, 8:] * 1e38 * 1e38), torch.nn.Linear(8, 2), steps=1)
+        self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().found["inf"]), ("mul", 32))
+
+    def test_what_an_op_got_is_not_taken_from_its_layer(self):
+        class LogSoftmax(torch.nn.Module):
+            def forward(self, x):
+                return torch.log(torch.softmax(x * 1e4, -1))
+
+        found = self.of(torch.nn.Linear(8, 8), LogSoftmax(), torch.nn.Linear(8, 2), steps=1).first_nonfinite()
+        self.assertEqual(found.op, "log")
+        self.assertRegex(found.text, r"it got input \S+ … 1, \d+ zeros; its operand holds")
+
+    def test_a_module_that_calls_itself_is_looked_into_after_the_inner_call(self):
+        class Tree(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(8, 8)
+
+            def forward(self, x, depth=2):
+                x = self(x, depth - 1) if depth else self.fc(x)
+                return x / (1 + (x * 1e25) ** 2) if depth == 2 else x
+
+        w = self.of(Tree(), torch.nn.Linear(8, 2), steps=1)
+        self.assertEqual((w.first_nonfinite().layer, w.first_nonfinite().op), ("0", "pow"))
+        model = Tree()
+        with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=0.1)):
+            model(random_batch(4, 8)).sum().backward()
+            self.assertEqual(len_of_modes(), 0)
+
     def test_a_cause_inside_of_several_layers_or_steps_is_one_line(self):
         lines = [line for line in str(self.of(torch.nn.Linear(8, 8), Norm(), Norm(), Multiplied(), torch.nn.Linear(8, 2),
                                               x=random_batch(4, 8, scale=1e25), every=1, lr=0.0).advise()).splitlines()]

@@ -169,7 +169,7 @@ class Inside:
             return
         got = (args, kwargs)
         given = [x for _, x in tensors_in(got) if type(x) in PLAIN and local(x) is not None]
-        sources = [(x, *self._ill[storage_of(x)]) for x in given if storage_of(x) in self._ill] if self._ill else []
+        sources = self._sources(given, results) if self._ill else []
         ill = [] if is_unwritten else [x for x in results if not self._counter.finite(x)]
         if ill:
             origin = self._origin(name, ill[0], got, given, sources)
@@ -177,8 +177,8 @@ class Inside:
             if any(x is y for y in ill):
                 summary = self._counter.count(x)
                 self._ill[storage_of(x)] = origin, summary.nan + summary.inf
-            else:
-                self._ill.pop(storage_of(x), None)
+            elif storage_of(x) in self._ill and not self._is_overwritten(x, is_unwritten):
+                sources = [one for one in sources if storage_of(one[0]) != storage_of(x)]
         if sources and not ill and not is_unwritten:
             if name in REPLACES:
                 self._see_replaced(name, args, kwargs, sources, results[0])
@@ -190,6 +190,21 @@ class Inside:
                 self._see_floor(name, args, kwargs, results[0])
             if name in PRODUCTS and results[0].dtype == torch.float16 and not ill:
                 self._see_zeroed(name, args, given, results[0])
+
+    def _sources(self, given, results):
+        """Returns (tensor, Origin, how many values were not finite when they were made) of what an op got of Inf and NaN, or has written
+        over: a storage may hold them beside a tensor."""
+        written = {storage_of(x) for x in results}
+        return [(x, *self._ill[storage_of(x)]) for x in given if storage_of(x) in self._ill and (
+            storage_of(x) in written or not self._counter.finite(x))]
+
+    def _is_overwritten(self, x, is_unwritten):
+        """Looks at what is left of Inf and NaN in a storage that was written to. Returns whether some of it is gone."""
+        origin, many = self._ill.pop(storage_of(x))
+        rest = None if is_unwritten else self._counter.count(stored(x))
+        if rest is not None and rest.nan + rest.inf:
+            self._ill[storage_of(x)] = origin, rest.nan + rest.inf
+        return rest is None or rest.nan + rest.inf < many
 
     def _where(self):
         site, modules = calling()
@@ -275,6 +290,12 @@ class Inside:
             place = f"{name}{f' at {site}' if site else ''} makes"
             self.zeroed.setdefault((layer, name), (f"{place} values zero that are not", Told(
                 f"{place} {many:,} of {out.numel():,} values zero that are not", many)))
+
+
+def stored(x):
+    """Returns all that the storage of a tensor holds, as a tensor of one axis."""
+    storage = x.untyped_storage() if hasattr(x, "untyped_storage") else x.storage()
+    return x.as_strided((storage.nbytes() // x.element_size(),), (1,), 0)
 
 
 def holds(modules, tensors):

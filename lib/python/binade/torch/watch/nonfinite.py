@@ -26,6 +26,12 @@ def magnitudes(x, zeros=False):
     return words + "".join(f", {x[key]:,} {name}" for key, name in (*told, ("inf", "Inf"), ("nan", "NaN")) if x.get(key))
 
 
+def figures(inputs):
+    """Returns what is told of tensors but for their names, in an order that does not depend on these."""
+    return sorted(tuple(-1 if x[key] is None else x[key] for key in ("values", "zeros", "nan", "inf", "smallest", "largest"))
+                  for x in inputs)
+
+
 @dataclasses.dataclass
 class NonFinite:
     """The first tensor of a step that held Inf or NaN.
@@ -63,8 +69,7 @@ class NonFinite:
         """Names the op inside of a layer where it arose. origin: an Origin."""
         first = origin.first
         is_whole = first is origin and first.layer == self.layer and not origin.vanished
-        named = self.inputs if is_whole and sorted(x["values"] for x in self.inputs) == sorted(
-            x["values"] for x in first.inputs) else first.inputs
+        named = self.inputs if is_whole and figures(self.inputs) == figures(first.inputs) else first.inputs
         self.op, self.site, self.layer = first.op, first.site, first.layer or self.layer
         self.found, self.inputs = first.found, named  # a layer that is one op names what the op got
         self.arose = not any(x["nan"] or (x["inf"] and first.kind != "NaN") for x in first.inputs)
