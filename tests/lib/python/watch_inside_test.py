@@ -351,8 +351,9 @@ class InsideOfModules(CliCase):
                 x = self(x, depth - 1) if depth else self.fc(x)
                 return x / (1 + (x * 1e25) ** 2) if depth == 2 else x
 
-        w = self.of(Tree(), torch.nn.Linear(8, 2), steps=1)
-        self.assertEqual((w.first_nonfinite().layer, w.first_nonfinite().op), ("0", "pow"))
+        torch.manual_seed(0)
+        w = watched(model=Tree(), x=random_batch(4, 8), steps=1)
+        self.assertEqual((w.first_nonfinite().layer, w.first_nonfinite().op), ("Tree", "pow"))
         model = Tree()
         with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=0.1)):
             model(random_batch(4, 8)).sum().backward()
