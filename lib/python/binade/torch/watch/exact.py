@@ -32,6 +32,10 @@ CURES = {
     "rsqrt": "add an eps inside of the root", "sqrt": "add an eps inside of the root or bound its operand below",
     "pow": "add an eps to the base or bound it below",
 }
+# What helps, by (kind of an Origin, dtype), where FP32 has no more range than what overflowed.
+BOUNDED = "subtract the maximum before an exponential, clip or scale its operands, or compute it in FP64"
+WIDER = {**{("overflow", dtype): BOUNDED for dtype in (torch.bfloat16, torch.float32, torch.float64)},
+         **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in (torch.float32, torch.float64)}}
 MASKED = "leave a place open in every row, or put a number in the place of what such rows give"
 CONSTANT = "take a large finite number in its place, or put a number in the place of the result (torch.where)"
 BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace these values before it"
@@ -57,6 +61,20 @@ def base_of(base, exponent, of_slope):
     exponent = exponent if isinstance(exponent, torch.Tensor) else torch.tensor(float(exponent))
     at_zero = (exponent < of_slope) & (exponent != 0)
     return torch.where((base == 0) & at_zero | (base < 0) & ~whole(exponent), base, torch.ones_like(base))
+
+
+def operand_at(name, args):
+    """Returns the argument of an op that it is singular in; None if it has none."""
+    at = int(name in SECOND)
+    return args[at] if name in SINGULAR and len(args) > at else None
+
+
+def at_zeros(name, args, out, rewritten):
+    """Whether an operand holds nothing but zeros of what an op is singular at."""
+    if 0 not in POLES.get(name, (0,)) or rewritten and name not in SECOND:
+        return name not in POLES and not bool(out.isnan().any())
+    x = operand_of(name, args, True)
+    return x is not None and not bool(((poles(name, x) | outside(name, x)) & (x != 0)).any())
 
 
 def operand_of(name, args, of_slope=False):
@@ -130,10 +148,10 @@ def weightless(log_probabilities, targets, weights, reduction=1, ignored=-100):
     return None
 
 
-def exact_of(name, args, kwargs, out, rewritten):
+def exact_of(name, args, kwargs, out, rewritten, narrow=None):
     """Returns the Exact of the Inf and NaN that an op made of finite numbers; None if some of it may be for want of range.
 
-    rewritten: whether out lies where the op's first argument lay.
+    rewritten: whether out lies where the op's first argument lay. narrow: the dtype that its operand had before it was cast, or None.
     """
     if name in FEW:
         return few_of(name, args, kwargs, out)
@@ -146,11 +164,11 @@ def exact_of(name, args, kwargs, out, rewritten):
         if at and name not in LOGARITHMS | ARCS | {"sqrt"}:  # of the others Inf may be an overflow
             return None
         words = [f"{many(n, 'value')} {where}" for n, where in ((at, "at which it is infinite"), (nan, "outside of its domain")) if n]
-        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, out.dtype))
+        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, narrow or out.dtype))
     x = operand_of(name, args)
     if x is None or bool((~out.isfinite() & ~(outside(name, x) | poles(name, x))).any()):
         return None
-    return Exact(held_text(name, x), cure_of(name, x.dtype))
+    return Exact(held_text(name, x), cure_of(name, narrow or x.dtype))
 
 
 def slope_of(name, args, out, rewritten):
