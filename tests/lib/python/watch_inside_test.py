@@ -296,7 +296,7 @@ class InsideOfModules(CliCase):
                 (torch.nan_to_num, "nan_to_num", "3.40282e+38"),
                 (lambda x: x.nan_to_num_(posinf=7.0, neginf=7.0), "nan_to_num", "7"), (torch.nn.Hardtanh(-2e38, 2e38), "hardtanh", "2e+38"),
                 (lambda x: torch.minimum(x.abs(), torch.full((), 2e38)), "minimum", "2e+38"),
-                (lambda x: (x * 1e-38).clamp(-9, 9), "clamp", "9"),
+                (lambda x: (x * 1e-38).clamp(-9, 9), "clamp", "9"),  # the product might be below the bound
                 (lambda x: x.masked_fill(x.isinf(), 1.5), "masked_fill", "1.5"), (filled, "masked_fill", "2"),
                 (lambda x: torch.where(torch.isfinite(x), x, torch.zeros_like(x)), "where", "0"),
                 (put, "(index_put|masked_fill)", "3")):
@@ -310,7 +310,7 @@ class InsideOfModules(CliCase):
                 self.assertIn("So it was in 2 more of the steps that were looked into, up to step 2.", " ".join(str(advice).split()))
                 self.assertNotIn("tells of no training", str(advice))
                 self.assertEqual((too_wide(w), "Keep in FP32, or scale apart: 1: inside" in " ".join(str(advice).split())), (["1"], False))
-                self.assertIn("FP32 itself has too little range for these:", str(advice))
+                self.assertIn("Not finite in FP32's own range, so that keeping them in FP32", str(advice))
                 self.assertEqual([row["status"] for row in advice.to_dict()["formats"] if row["layer"] == "1"][0], "ill inside")
 
     def test_an_overflow_that_comes_out_of_its_layer_and_is_clamped_by_another(self):
@@ -417,6 +417,11 @@ class InsideOfModules(CliCase):
                    lambda x: (x * 6e4).float().clamp_(-1e4, 1e4).detach() + x,
                    lambda x: torch.minimum((x * 6e4).abs().float(), torch.full((), 9.0)).detach() + x):
             self.check_healthy(self.of(torch.nn.Linear(8, 8), Halved(op), torch.nn.Linear(8, 2), x=4 + random_batch(4, 8), lr=0.0))
+
+    def test_a_bound_after_a_series_that_overflowed_is_told(self):
+        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (1 + x.abs() * 1e38).cumprod(-1).clamp(-9, 9).detach() + x), torch.nn.Linear(8, 2),
+                    steps=1)
+        self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().hidden), ("cumprod", True))
 
     def check_healthy(self, w):
         self.assertEqual(w.nonfinite(), [])

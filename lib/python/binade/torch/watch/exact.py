@@ -33,9 +33,10 @@ CURES = {
     "pow": "add an eps to the base or bound it below",
 }
 # What helps, by (kind of an Origin, dtype), where FP32 has no more range than what overflowed.
-BOUNDED = "subtract the maximum before an exponential, clip or scale its operands, or compute it in FP64"
-WIDER = {**{("overflow", dtype): BOUNDED for dtype in (torch.bfloat16, torch.float32, torch.float64)},
-         **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in (torch.float32, torch.float64)}}
+WIDER = {
+    **{("overflow", dtype): "subtract the maximum before an exponential, clip or scale its operands, or compute it in FP64"
+       for dtype in (torch.bfloat16, torch.float32, torch.float64)},
+    **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in (torch.float32, torch.float64)}}
 MASKED = "leave a place open in every row, or put a number in the place of what such rows give"
 CONSTANT = "take a large finite number in its place, or put a number in the place of the result (torch.where)"
 BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace these values before it"

@@ -28,6 +28,7 @@ ENDS = frozenset(
 PRODUCTS = frozenset(("mul", "square", "pow"))
 FLOORS = frozenset(("add", "clamp", "clamp_min", "maximum"))
 # Ops after which an Inf still stands for a number beyond the largest of its dtype, or near it.
+SERIES = frozenset("cumsum cumprod prod".split())  # whose terms after an overflow might have led back from it
 STANDS = frozenset("to_copy copy clone neg abs relu cat stack index index_select gather add sub".split())
 LOST = 1e-3  # share of the L2 norm of a product that may become zero
 
@@ -224,7 +225,7 @@ class Inside:
     def _stands(self, name, given, sources):
         """Whether the Inf that an op gave stands for numbers beyond half of the largest one of the dtype that they overflowed in."""
         if not sources:
-            return True
+            return name not in SERIES
         first = sources[0][1].first
         if name not in STANDS or first.dtype is None or not all(stands for *_, stands in sources):
             return False

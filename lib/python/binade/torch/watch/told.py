@@ -4,7 +4,7 @@ import dataclasses
 
 SHOWN = 12  # layers of a list
 HEADS = {False: "No format helps these, which are infinite or undefined by their mathematics:",
-         True: "FP32 itself has too little range for these:"}
+         True: "Not finite in FP32's own range, so that keeping them in FP32 does not help:"}
 
 
 @dataclasses.dataclass
