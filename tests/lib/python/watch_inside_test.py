@@ -84,6 +84,11 @@ def random_batch(*shape, scale=1.0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1)) * scale
 
 
+def too_wide(w):
+    """Returns the layers for which FP32 itself has too little range."""
+    return [row["layer"] for row in w.advise().to_dict()["no_format"] if row["wide"]]
+
+
 class InsideOfModules(CliCase):
     """The op inside of a module is named, also where nothing of what it made comes out of it."""
 
@@ -106,7 +111,7 @@ class InsideOfModules(CliCase):
             self.assertIn("rsqrt then gave finite numbers, and it was gone", found.text)
             self.assertIn("watch_inside_test.py:", found.site)
             advice = w.advise()
-            self.assertIn("2", advice.keep_fp32)
+            self.assertEqual((too_wide(w), "2" in advice.keep_fp32), (["2"], False))
             self.assertIn("The run was not finite", str(advice))
             self.assertNotIn("No layer needs FP32", str(advice))
             self.assertEqual(w.report().to_dict()["watched"]["first_nonfinite"], found.to_dict())
@@ -211,6 +216,19 @@ class InsideOfModules(CliCase):
                 (lambda x: ((x * 0 + 9e6).sub_(x * 0 + 9e6 + 1) / 7).rsqrt(), "rsqrt", "its operand holds 32 values outside of its domain; they "
                  "are a difference of nearly equal numbers", "as the mean of (x − mean)²"),
                 (lambda x: (x * 0 + 1.5).acos(), "acos", "its operand holds 32 values outside of its domain", "within -1 and 1"),
+                (lambda x: (x * 0 - 2) ** 0.5, "pow", "its base holds 32 values outside of its domain", "an eps to the base"),
+                (lambda x: (x * 0 - 2).pow_(0.5), "pow", "its operand held 32 values outside of its domain", "an eps to the base"),
+                (lambda x: torch.pow(x * 0, x * 0 - 1), "pow", "its base holds 32 zeros", "an eps to the base"),
+                (lambda x: (x * 0 + 0.5).acosh(), "acosh", "its operand holds 32 values outside of its domain", "below by 1"),
+                (lambda x: (x * 0 - 3).lgamma(), "lgamma", "its operand holds 32 values of 0 or a negative whole number", "an eps"),
+                (lambda x: (x * 0).digamma(), "digamma", "its operand holds 32 values of 0 or a negative", "bound it above 0"),
+                (lambda x: torch.polygamma(1, x * 0), "polygamma", "its operand holds 32 values of 0 or a negative", "bound it above 0"),
+                (lambda x: torch.xlogy(x, x * 0), "xlogy", "its operand holds 32 zeros", "an eps inside of the logarithm"),
+                (lambda x: torch.special.xlog1py(x, x * 0 - 1), "special_xlog1py", "its operand holds 32 values of -1", "an eps inside"),
+                (lambda x: torch.special.entr(x * 0 - 1), "special_entr", "its operand holds 32 values outside of its domain", "an eps"),
+                (lambda x: x[:, :2].std(1, correction=2, keepdim=True), "std", "it is taken over too few elements", "pass over"),
+                (lambda x: torch.nn.functional.cross_entropy(x, torch.zeros(4).long(), torch.zeros(8)), "nll_loss_forward",
+                 "the weights of all of its targets are 0", "give their classes weights"),
                 (lambda x: x + x[none].mean(), "mean", "it is taken over no element", "pass over such batches"),
                 (lambda x: x[:, :1].std(1, keepdim=True), "std", "it is taken over too few elements", "pass over such batches"),
                 (lambda x: torch._weight_norm(x * 0, x[:, :1], 0), "weight_norm_interface", "it divides by a norm that is zero, of 4 rows",
@@ -222,8 +240,6 @@ class InsideOfModules(CliCase):
                 (lambda x: functional.normalize(x * 0, eps=0.0), "div", "its divisor holds 32 zeros", "add an eps to the divisor"),
                 (lambda x: functional.cosine_similarity(x, x * 0, eps=0.0), "div", "its divisor holds 4 zeros", "add an eps to the"),
                 (lambda x: x + functional.mse_loss(x[none], x[none]), "mse_loss", "it is the mean of no element", "pass over such"),
-                (lambda x: x + functional.cross_entropy(x, torch.zeros(4).long(), weight=torch.zeros(8)), "nll_loss_forward",
-                 "the weights of all of its targets are zero", "pass over such"),
                 (lambda x: x.masked_fill(~none, -math.inf).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
                 (lambda x: (x + mask).softmax(-1), "softmax", "whole rows of it are masked", "leave a place open"),
                 (lambda x: x + mask * 0, "mul", "Inf was in what the layer got", "look at the data"),
@@ -234,10 +250,24 @@ class InsideOfModules(CliCase):
                 self.check_no_format(w, "1", name, cure)
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0 - 2).sqrt() * 0), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("it got input 2 … 2, 32 negative; ", w.first_nonfinite().text)
-        # A slope that is infinite behind a condition.
-        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.where(x * 0 > 0, (x * 0).log(), x)), torch.nn.Linear(8, 2), steps=1)
-        self.assertIn("; its operand holds 32 zeros, where the slope of log is infinite", w.first_nonfinite().text)
-        self.check_no_format(w, "1", "log", "replace these values before it")
+        # Slopes that are infinite, one of them behind a condition.
+        for op, name, found in (
+                (lambda x: torch.where(x * 0 > 0, (x * 0).log(), x), "log", "zeros"), (lambda x: (x * 0 + 1).acosh(), "acosh", "values of 1"),
+                (lambda x: torch.xlogy(x * 0, x * 0), "xlogy", "zeros"), (lambda x: torch.special.entr(x * 0), "special_entr", "zeros"),
+                (lambda x: torch.pow(x * 0, torch.full((4, 8), 0.5)), "pow", "zeros")):
+            with self.subTest(slope=name):
+                w = self.of(torch.nn.Linear(8, 8), Op(op), torch.nn.Linear(8, 2), steps=1)
+                self.assertIn(f" holds 32 {found}, where the slope of {name} is infinite", w.first_nonfinite().text)
+                self.check_no_format(w, "1", name, "replace these values before it")
+
+    def test_a_whole_power_of_a_negative_number_that_overflows_is_for_want_of_range(self):
+        two = torch.full((4, 8), 2.0).half()
+        for power in (lambda x: x**2, lambda x: x**3, torch.square, lambda x: (x * 1e-8) ** -1, lambda x: torch.pow(x, two)):
+            w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: power(x.abs() * -1e3 - 300)), torch.nn.Linear(8, 2), steps=1)
+            self.assertEqual((w.first_nonfinite().op, w.advise().to_dict()["no_format"]), ("pow", []))
+            self.assertIn("1", w.advise().keep_fp32)
+        w = self.of(Halved(lambda x: x / (x**2 + 1)), torch.nn.Linear(8, 2), x=-1e3 - random_batch(4, 8).abs())
+        self.assertIn("div then gave finite numbers, and it was gone", w.first_nonfinite().text)
 
     def test_what_is_left_of_a_run_that_broke_in_fp32_asks_for_no_format(self):
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (y := torch.relu(x - 0.8)) / y.sum(-1, keepdim=True) * 1e-8), steps=4, every=1)
@@ -266,7 +296,21 @@ class InsideOfModules(CliCase):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0)), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("FP32 helps only where float16 has made the value", w.advise().to_dict()["no_format"][0]["cure"])
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 1e30) / (x * 1e-30)), torch.nn.Linear(8, 2), steps=1)
-        self.assertEqual((w.first_nonfinite().op, w.advise().to_dict()["no_format"], w.advise().keep_fp32), ("div", [], ["1"]))
+        self.assertEqual((w.first_nonfinite().op, too_wide(w), w.advise().keep_fp32), ("div", ["1"], []))
+
+    def test_zeros_that_float16_made_are_cured_by_more_range_also_after_casts_and_sums(self):
+        x = 1 + random_batch(4, 8).abs()
+        for made, name in (
+                (lambda x: (x - 30).float().exp().half(), "to_copy"), (lambda x: x / 3e4 / 3e4, "div"), (lambda x: x * 1e-9, "mul")):
+            for op in (lambda x: x.float().log(), lambda x: 1 / x, lambda x: 1 / x.float().sum(-1, keepdim=True).expand(4, 8)):
+                with self.subTest(made=name):
+                    w = self.of(Op(lambda x: op(made(x.half())).float()), torch.nn.Linear(8, 2), steps=1, x=x)
+                    self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["0"]))
+                    self.assertRegex(w.first_nonfinite().text, rf"; the zeros that it got are what {name} at \S+ rounded to in float16")
+        # Zeros of which some are none of rounding, or nobody knows.
+        for made in (lambda x: (x * 0).half(), lambda x: torch.cat([x.half()[:, 4:] * 0, x.half()[:, :4] / 3e4 / 3e4], 1)):
+            w = self.of(Op(lambda x: made(x).float().log()), torch.nn.Linear(8, 2), steps=1, x=x)
+            self.assertIn("FP32 helps only where float16 has made the value", w.advise().to_dict()["no_format"][0]["cure"])
 
     def test_an_overflow_that_an_op_after_it_hides_is_told_with_what_became_of_it(self):
         def filled(x):
@@ -278,10 +322,11 @@ class InsideOfModules(CliCase):
             return x
 
         for hide, op, became in (
-                (lambda x: x.clamp(-1e4, 1e4), "clamp", "10000"), (lambda x: x.clamp_(-1e4, 1e4), "clamp", "10000"),
+                (lambda x: x.clamp(-3e38, 3e38), "clamp", "3e+38"), (lambda x: x.clamp_(-3e38, 3e38), "clamp", "3e+38"),
                 (torch.nan_to_num, "nan_to_num", "3.40282e+38"),
-                (lambda x: x.nan_to_num_(posinf=7.0, neginf=7.0), "nan_to_num", "7"), (torch.nn.functional.relu6, "hardtanh", "6"),
-                (lambda x: torch.minimum(x.abs(), torch.full((), 9.0)), "minimum", "9"),
+                (lambda x: x.nan_to_num_(posinf=7.0, neginf=7.0), "nan_to_num", "7"), (torch.nn.Hardtanh(-2e38, 2e38), "hardtanh", "2e+38"),
+                (lambda x: torch.minimum(x.abs(), torch.full((), 2e38)), "minimum", "2e+38"),
+                (lambda x: (x * 1e-38).clamp(-9, 9), "clamp", "9"),  # the product might be below the bound
                 (lambda x: x.masked_fill(x.isinf(), 1.5), "masked_fill", "1.5"), (filled, "masked_fill", "2"),
                 (lambda x: torch.where(torch.isfinite(x), x, torch.zeros_like(x)), "where", "0"),
                 (put, "(index_put|masked_fill)", "3")):
@@ -294,13 +339,14 @@ class InsideOfModules(CliCase):
                 advice = w.advise()
                 self.assertIn("So it was in 2 more of the steps that were looked into, up to step 2.", " ".join(str(advice).split()))
                 self.assertNotIn("tells of no training", str(advice))
-                self.assertEqual(advice.keep_fp32, ["1"])
+                self.assertEqual((too_wide(w), "Keep in FP32, or scale apart: 1: inside" in " ".join(str(advice).split())), (["1"], False))
+                self.assertIn("Not finite in FP32's own range, so that keeping them in FP32", str(advice))
                 self.assertEqual([row["status"] for row in advice.to_dict()["formats"] if row["layer"] == "1"][0], "ill inside")
 
     def test_an_overflow_that_comes_out_of_its_layer_and_is_clamped_by_another(self):
         for every, steps in ((1, [0, 1, 2, 3, 4, 5, 6]), (50, [6])):
             torch.manual_seed(0)
-            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Sequential(Multiplied()), Op(lambda x: x.clamp(-10, 10)),
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Sequential(Multiplied()), Op(lambda x: x.clamp(-3e38, 3e38).tanh()),
                                         torch.nn.Linear(8, 2))
 
             def change(step):
@@ -309,20 +355,72 @@ class InsideOfModules(CliCase):
             w = watched(steps=7, before=change, model=model, x=random_batch(4, 8, scale=1e3), every=every, lr=0.0)
             self.assertEqual([found.step for found in w.nonfinite()], steps)
             self.assertEqual({(found.layer, found.op, found.hidden) for found in w.nonfinite()}, {("1.0", "mul", True)})
-            self.assertIn("1.0", w.advise().keep_fp32)
+            self.assertEqual(too_wide(w), ["1.0"])
             self.assertEqual(w.meant_infinities(), set())
             self.assertEqual([note for note in w.notes if "gave Inf" in note],
                              ["1.0 gave Inf in step 5: an overflow that an op after it hid"] * (every == 50))
 
+    def test_an_overflow_beside_a_part_that_is_written_to_is_not_forgotten(self):
+        def attention(x):
+            x = x * torch.tensor([1.0] * 4 + [1e38] * 4) * torch.tensor([1.0] * 4 + [1e38] * 4)
+            q, k = x[:, :4], x[:, 4:]
+            q.mul_(0.5).clamp_(-9, 9)
+            return torch.softmax(q @ k.T, -1) @ x[:, :4] + (q * 0).sum()
+
+        def buffered(x):
+            out = torch.zeros(4, 8)
+            out[:2] = x[:2] * 1e30 * 1e30
+            out[2:] = x[2:]
+            return (out * out + 1).rsqrt() * x
+
+        w = self.of(torch.nn.Linear(8, 8), Op(attention), torch.nn.Linear(4, 2), steps=1)
+        found = w.first_nonfinite()
+        self.assertEqual((found.layer, found.op, found.found, found.arose), ("1", "mul", {"nan": 0, "inf": 16}, True))
+        self.assertIn("made NaN of it", found.text)
+        w = self.of(torch.nn.Linear(8, 8), Op(buffered), torch.nn.Linear(8, 2), steps=1)
+        self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().found), ("mul", {"nan": 0, "inf": 16}))
+        self.assertIn("rsqrt then gave finite numbers", w.first_nonfinite().text)
+        w = self.of(Op(lambda x: torch.cat([(x * 1e30 * 1e30).exp(), x], 1)[:, 8:] * 1e38 * 1e38), torch.nn.Linear(8, 2), steps=1)
+        self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().found["inf"]), ("mul", 32))
+
+    def test_what_an_op_got_is_not_taken_from_its_layer(self):
+        class LogSoftmax(torch.nn.Module):
+            def forward(self, x):
+                return torch.log(torch.softmax(x * 1e4, -1))
+
+        found = self.of(torch.nn.Linear(8, 8), LogSoftmax(), torch.nn.Linear(8, 2), steps=1).first_nonfinite()
+        self.assertEqual(found.op, "log")
+        self.assertRegex(found.text, r"it got input \S+ … 1, \d+ zeros; its operand holds")
+
+    def test_a_module_that_calls_itself_is_looked_into_after_the_inner_call(self):
+        class Tree(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(8, 8)
+
+            def forward(self, x, depth=2):
+                x = self(x, depth - 1) if depth else self.fc(x)
+                return x / (1 + (x * 1e25) ** 2) if depth == 2 else x
+
+        torch.manual_seed(0)
+        w = watched(model=Tree(), x=random_batch(4, 8), steps=1)
+        self.assertEqual((w.first_nonfinite().layer, w.first_nonfinite().op), ("Tree", "pow"))
+        model = Tree()
+        with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=0.1)):
+            model(random_batch(4, 8)).sum().backward()
+            self.assertEqual(len_of_modes(), 0)
+
     def test_a_cause_inside_of_several_layers_or_steps_is_one_line(self):
-        lines = [line for line in str(self.of(torch.nn.Linear(8, 8), Norm(), Norm(), Multiplied(), torch.nn.Linear(8, 2),
-                                              x=random_batch(4, 8, scale=1e25), every=1, lr=0.0).advise()).splitlines()]
-        told = " ".join(" ".join(lines).split())
-        self.assertEqual(told.count("inside: mul"), 1)
-        self.assertRegex(told, r"1: inside: mul at \S+ gives 32 Inf, gone after rsqrt \(the most of 6 steps\)")
-        w = self.of(Norm(), Op(lambda x: x * 0 + 1e25), Norm(), torch.nn.Linear(8, 2), x=random_batch(4, 8, scale=1e25), every=1, lr=0.0)
-        self.assertRegex(" ".join(str(w.advise()).split()), r"in 2 layers \(0, 2\): inside: mul at \S+ gives 32 Inf, gone after rsqrt "
-                                                            r"\(the most of 6 steps\); most in 0")
+        def ill(*layers, **options):
+            w = self.of(*layers, torch.nn.Linear(8, 2), every=1, lr=0.0, **options)
+            return w, " ".join(str(w.advise()).split())
+
+        told = ill(torch.nn.Linear(8, 8), Norm(), Norm(), Multiplied(), x=random_batch(4, 8, scale=1e25))[1]
+        self.assertEqual(told.count("gone after rsqrt (the"), 1)
+        self.assertRegex(told, r"1: mul at \S+ gives 32 Inf, gone after rsqrt \(the most of 6 steps\): subtract the maximum before an")
+        norm, x = (lambda x: x / (x * x + 1)), 300 + random_batch(4, 8, scale=1e3).abs()
+        w, told = ill(Halved(norm), Op(lambda x: x * 0 + 1e3), Halved(norm), x=x)
+        self.assertRegex(told, r"in 2 layers \(0, 2\): inside: mul at \S+ gives 32 Inf, gone after div \(the most of 6 steps\); most in 0")
         self.assertEqual({row["layer"] for row in w.advise().to_dict()["keep_fp32"] for reason in row["reasons"]
                           if reason["what"] == "inside"}, {"0", "2"})
 
@@ -342,6 +440,18 @@ class InsideOfModules(CliCase):
                    lambda x: torch.where(x.abs() < 99, x, x.detach() * 1e38 * 5), lambda x: torch.where(x * 1e3 > 20, x, (x * 1e3).exp().log1p()).detach() + x,
                    lambda x: (1 / (x * 0).abs()).clamp(max=1).detach() + x, lambda x: torch.nan_to_num((x * 0) / (x * 0)).detach() + x):
             self.check_healthy(self.of(torch.nn.Linear(8, 8), Op(op), torch.nn.Linear(8, 2), lr=0.0))
+
+        # An eps of zero beside what is never zero, and overflows that are bounded below.
+        for op in (lambda x: x / (x.abs() + 0.25 + 1e-12), lambda x: (x * 6e4).float().clamp(-1e4, 1e4).detach() + x,
+                   lambda x: torch.nn.functional.relu6((x * 6e4 + 1).float()).detach() + x,
+                   lambda x: (x * 6e4).float().clamp_(-1e4, 1e4).detach() + x,
+                   lambda x: torch.minimum((x * 6e4).abs().float(), torch.full((), 9.0)).detach() + x):
+            self.check_healthy(self.of(torch.nn.Linear(8, 8), Halved(op), torch.nn.Linear(8, 2), x=4 + random_batch(4, 8), lr=0.0))
+
+    def test_a_bound_after_a_series_that_overflowed_is_told(self):
+        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (1 + x.abs() * 1e38).cumprod(-1).clamp(-9, 9).detach() + x), torch.nn.Linear(8, 2),
+                    steps=1)
+        self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().hidden), ("cumprod", True))
 
     def check_healthy(self, w):
         self.assertEqual(w.nonfinite(), [])
@@ -440,7 +550,7 @@ class InsideOfModules(CliCase):
         self.assertRegex(row["reasons"][0]["text"], r"inside: mul at .*watch_inside_test.py:\d+ makes \d+ of 32 values zero")
 
     def test_eps_that_is_zero_in_the_dtype_is_named(self):
-        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x + 1e-12), torch.nn.Linear(8, 2))
+        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x * 0 + 1e-12), torch.nn.Linear(8, 2))
         self.assertIn("1: inside: 1e-12 is 0 in FP16, where add at ", " ".join(str(w.advise()).split()))
 
     def test_an_optimizers_eps_that_is_zero_in_the_dtype_of_its_state(self):

@@ -59,8 +59,9 @@ class Advice(Document):
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
-                  and those in which an op overflowed, made NaN or made zero what is not, with reasons
-    no_format     what no format helps, as 0/0 or the slope of a root at zero: layer, text, and cure, what to do instead
+                  and those in which an op overflowed, made NaN or made zero what is not in less range than FP32's, with reasons
+    no_format     what no format helps, as 0/0 or the slope of a root at zero, or FP32 does not: layer, text, cure, what to do instead,
+                  cause, and wide, whether it is FP32 itself that has too little range
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
                   each step, value, serving, a value at which it decays, and layers

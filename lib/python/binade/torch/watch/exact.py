@@ -1,27 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """What no format helps: Inf and NaN that ops give by their mathematics, of zeros, numbers outside of their domain and empty tensors."""
 import dataclasses
+import math
 
 import torch
 
 from .fused import divided_by_zero
 
-LOGARITHMS = frozenset("log log2 log10 log1p logit".split())
-DIVISIONS = frozenset("div reciprocal rsqrt remainder fmod floor_divide".split())
+LOGARITHMS = frozenset("log log2 log10 log1p logit xlogy special_xlog1py special_entr".split())
+QUOTIENTS = frozenset("div remainder fmod floor_divide".split())
+DIVISIONS = QUOTIENTS | {"reciprocal", "rsqrt"}
 ARCS = frozenset("acos asin atanh erfinv".split())
+GAMMAS = frozenset("lgamma digamma polygamma".split())
 PAIRS = frozenset("atan2 hypot".split())  # whose slope at two zeros is 0/0
+FACTORS = frozenset("xlogy special_xlog1py".split())  # a logarithm times what the op got first
 FEW = {"mean": 1, "std": 2, "var": 2, "std_mean": 2, "var_mean": 2}  # the least number of elements that they take
-SINGULAR = LOGARITHMS | DIVISIONS | ARCS | PAIRS | {"sqrt", "pow"}
+SINGULAR = LOGARITHMS | DIVISIONS | ARCS | GAMMAS | PAIRS | {"acosh", "special_ndtri", "sqrt", "pow"}
+SECOND = QUOTIENTS | FACTORS | {"polygamma"}  # which are singular in their second argument
 NARROW = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
+# Where an op or its slope is infinite, but for those that are so at 0, and between which numbers it has a result.
+POLES = {**dict.fromkeys(ARCS, (-1, 1)), "acosh": (1,), "log1p": (-1,), "special_xlog1py": (-1,), "logit": (0, 1), "special_ndtri": (0, 1)}
+DOMAINS = {
+    **dict.fromkeys(LOGARITHMS | {"sqrt", "rsqrt", "pow"}, (0, math.inf)), **dict.fromkeys(ARCS, (-1, 1)), "acosh": (1, math.inf),
+    **dict.fromkeys(("log1p", "special_xlog1py"), (-1, math.inf)), **dict.fromkeys(("logit", "special_ndtri"), (0, 1))}
 CURES = {
     **dict.fromkeys(LOGARITHMS, "add an eps inside of the logarithm or bound its operand, or take an op that computes both in one "
                     "(log_softmax, logsigmoid, binary_cross_entropy_with_logits)"),
     **dict.fromkeys(DIVISIONS, "add an eps to the divisor or bound it below"),
     **dict.fromkeys(ARCS, "bound its operand within -1 and 1, and off these where it has a gradient"),
+    **dict.fromkeys(GAMMAS, "add an eps to its operand or bound it above 0"),
     **dict.fromkeys(PAIRS, "add an eps to one of its operands"),
+    "acosh": "bound its operand below by 1, and off it where it has a gradient", "special_ndtri": "bound its operand within 0 and 1",
     "rsqrt": "add an eps inside of the root", "sqrt": "add an eps inside of the root or bound its operand below",
     "pow": "add an eps to the base or bound it below",
 }
+# What helps, by (kind of an Origin, dtype), where FP32 has no more range than what overflowed.
+WIDER = {
+    **{("overflow", dtype): "subtract the maximum before an exponential, clip or scale its operands, or compute it in FP64"
+       for dtype in (torch.bfloat16, torch.float32, torch.float64)},
+    **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in (torch.float32, torch.float64)}}
 MASKED = "leave a place open in every row, or put a number in the place of what such rows give"
 CONSTANT = "take a large finite number in its place, or put a number in the place of the result (torch.where)"
 BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace these values before it"
@@ -35,31 +52,63 @@ class Exact:
     cure: str
 
 
-def operand_of(name, args):
-    """Returns what an op is singular in: a divisor, or its first argument, of two the larger; None if it has none."""
-    if name == "pow" and isinstance(args[1], torch.Tensor):
-        return torch.where((args[1] < 1) | (args[0] < 0), args[0], 1.0) if isinstance(args[0], torch.Tensor) else None
+def whole(x):
+    """Returns where numbers are whole; torch 1.13 rounds none of float16 on the CPU."""
+    x = x.float() if x.dtype in NARROW else x
+    return x == x.floor()
+
+
+def base_of(base, exponent, of_slope):
+    """Returns the base of a power, with 1 wherever it has a result, or a slope, at every number with its exponent: a whole power of a
+    negative number is one."""
+    exponent = exponent if isinstance(exponent, torch.Tensor) else torch.tensor(float(exponent))
+    at_zero = (exponent < of_slope) & (exponent != 0)
+    return torch.where((base == 0) & at_zero | (base < 0) & ~whole(exponent), base, torch.ones_like(base))
+
+
+def operand_at(name, args):
+    """Returns the argument of an op that it is singular in; None if it has none."""
+    at = int(name in SECOND)
+    return args[at] if name in SINGULAR and len(args) > at else None
+
+
+def at_zeros(name, args, out, rewritten):
+    """Whether an operand holds nothing but zeros of what an op is singular at."""
+    if 0 not in POLES.get(name, (0,)) or rewritten and name not in SECOND:
+        return name not in POLES and not bool(out.isnan().any())
+    x = operand_of(name, args, True)
+    return x is not None and not bool(((poles(name, x) | outside(name, x)) & (x != 0)).any())
+
+
+def operand_of(name, args, of_slope=False):
+    """Returns what an op, or its slope, is singular in: a divisor, or its first argument, of two the larger; None if it has none."""
     if name in PAIRS:
         return torch.maximum(args[0].abs(), args[1].abs())
-    at = 1 if name in ("div", "remainder", "fmod", "floor_divide") else 0
-    x = args[at] if len(args) > at else None
-    return torch.tensor(float(x)) if isinstance(x, int | float) else x if isinstance(x, torch.Tensor) and not x.is_complex() else None
+    x = args[name in SECOND] if len(args) > (name in SECOND) else None
+    x = torch.tensor(float(x)) if isinstance(x, int | float) else x
+    if not isinstance(x, torch.Tensor) or x.is_complex():
+        return None
+    if name == "pow":
+        return base_of(x, args[1], of_slope)
+    if name in FACTORS and not of_slope:
+        return torch.where(torch.as_tensor(args[0] == 0, device=x.device), torch.ones_like(x), x)
+    return x
 
 
 def poles(name, x):
     """Returns where an operand has a value at which the op, or its slope, is infinite."""
-    if name in ARCS:
-        return x.abs() == 1
-    return (x == 0) | (x == 1) if name == "logit" else x == (-1 if name == "log1p" else 0)
+    if name in GAMMAS:
+        return (x <= 0) & whole(x)
+    at = torch.zeros_like(x, dtype=torch.bool)
+    for pole in POLES.get(name, (0,)):
+        at |= x == pole
+    return at
 
 
 def outside(name, x):
     """Returns where an operand has a value for which the op has no result."""
-    if name in ARCS:
-        return x.abs() > 1
-    if name == "logit":
-        return (x < 0) | (x > 1)
-    return x < (-1 if name == "log1p" else 0) if name not in DIVISIONS or name == "rsqrt" else torch.zeros_like(x, dtype=torch.bool)
+    least, largest = DOMAINS.get(name, (-math.inf, math.inf))
+    return (x < least) | (x > largest)
 
 
 def many(n, what):
@@ -69,8 +118,9 @@ def many(n, what):
 def held_text(name, x):
     """Returns what an operand holds that the op is singular at, as text; "" if nothing."""
     at, out = int(poles(name, x).sum()), int(outside(name, x).sum())
-    pole = "-1" if name == "log1p" else "0 or 1" if name == "logit" else "±1" if name in ARCS else None
-    words = [many(at, "zero") if pole is None else f"{many(at, 'value')} of {pole}"] if at else []
+    pole = "±1" if name in ARCS else " or ".join(map(str, POLES.get(name, (0,))))
+    pole = "0 or a negative whole number" if name in GAMMAS else pole
+    words = [many(at, "zero") if pole == "0" else f"{many(at, 'value')} of {pole}"] if at else []
     words += [f"{many(out, 'value')} outside of its domain"] if out else []
     what = "pair of operands" if name in PAIRS else "divisor" if name in DIVISIONS and name != "rsqrt" else "base" if name == "pow" else "operand"
     return f"its {what} holds {' and '.join(words)}" if words else ""
@@ -86,50 +136,63 @@ def of_rounding(dtype):
     return f"; FP32 helps only where {NARROW[dtype]} has made the value" if dtype in NARROW else ""
 
 
-def exact_of(name, args, out, rewritten):
+def few_of(name, args, kwargs, out):
+    """Returns the Exact of a mean or deviation of no elements, or of no more than are subtracted from their number."""
+    correction = kwargs.get("correction")
+    least = FEW[name] if correction is None else correction + 1
+    few = args[0].numel() // max(1, out.numel()) < least
+    return Exact("it is taken over too few elements" if args[0].numel() else "it is taken over no element",
+                 "pass over such batches") if few else None
+
+
+def weightless(log_probabilities, targets, weights, reduction=1, ignored=-100):
+    """Returns the Exact of a mean over targets that are all ignored, or whose weights are all 0."""
+    targets = targets[targets != ignored]
+    if not targets.numel():
+        return Exact("all of its targets are ignored, so that it is 0/0", "pass over such batches")
+    if weights is not None and not bool(weights[targets].any()):
+        return Exact("the weights of all of its targets are 0, so that it is 0/0", "pass over such batches, or give their classes weights")
+    return None
+
+
+def exact_of(name, args, kwargs, out, rewritten, narrow=None):
     """Returns the Exact of the Inf and NaN that an op made of finite numbers; None if some of it may be for want of range.
 
-    rewritten: whether out lies where the op's first argument lay.
+    rewritten: whether out lies where the op's first argument lay. narrow: the dtype that its operand had before it was cast, or None.
     """
     if name in FEW:
-        few = args[0].numel() // max(1, out.numel()) < FEW[name]
-        return Exact("it is taken over too few elements" if args[0].numel() else "it is taken over no element",
-                     "pass over such batches") if few else None
+        return few_of(name, args, kwargs, out)
+    if name in ("nll_loss_forward", "nll_loss2d_forward"):
+        return weightless(*args)
     by_zero = divided_by_zero(name, args, out)
     if by_zero is not None:
         why, cure = by_zero
         return Exact(why, cure + of_rounding(out.dtype))
-    x = operand_of(name, args) if name in SINGULAR else None
-    if x is None or name in PAIRS:
+    if name not in SINGULAR or name in PAIRS:
         return None
-    if rewritten and operand_of(name, args) is args[0]:
-        if name not in LOGARITHMS | ARCS | {"sqrt"}:  # of the others Inf may be an overflow
-            return None
+    if rewritten and name not in SECOND:
         at, nan = int(out.isinf().sum()), int(out.isnan().sum())
+        if at and name not in LOGARITHMS | ARCS | {"sqrt"}:  # of the others Inf may be an overflow
+            return None
         words = [f"{many(n, 'value')} {where}" for n, where in ((at, "at which it is infinite"), (nan, "outside of its domain")) if n]
-        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, out.dtype))
-    singular = outside(name, x)
-    if name != "pow" or isinstance(args[1], torch.Tensor) or args[1] < 0:
-        singular = singular | poles(name, x)
-    if bool((~out.isfinite() & ~singular).any()):
+        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, narrow or out.dtype))
+    x = operand_of(name, args)
+    if x is None or bool((~out.isfinite() & ~(outside(name, x) | poles(name, x))).any()):
         return None
-    return Exact(held_text(name, x), cure_of(name, x.dtype))
+    return Exact(held_text(name, x), cure_of(name, narrow or x.dtype))
 
 
 def slope_of(name, args, out, rewritten):
     """Returns (how many elements of an op's operand its slope is infinite at, a text of that), or None if there are none."""
-    if name not in SINGULAR or name in ("remainder", "fmod", "floor_divide"):
+    if name not in SINGULAR or name in QUOTIENTS and (name != "div" or not isinstance(args[1], torch.Tensor)):
         return None
-    if name == "pow" and not isinstance(args[1], torch.Tensor) and args[1] >= 1:
-        return None
-    x = operand_of(name, args)
-    if x is None or not x.dim() and name == "div" and not isinstance(args[1], torch.Tensor):
-        return None
-    if rewritten and x is args[0]:
+    if rewritten and name not in SECOND:
         if name != "sqrt":
             return None
         x = out  # which is zero where its operand was
-    at = int(poles(name, x).sum())
+    else:
+        x = operand_of(name, args, True)
+    at = 0 if x is None else int(poles(name, x).sum())
     return (at, held_text(name, x)) if at else None
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fused ops that divide by a norm, a deviation or a sum of weights: where that is exactly zero, what they give is 0/0 in any format."""
+"""Fused ops that divide by a norm, a deviation or a number of elements: where that is exactly zero, what they give is 0/0 in any format."""
 
 LOSSES = frozenset("mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy soft_margin_loss".split())
-NLL = frozenset(("nll_loss_forward", "nll_loss2d_forward"))
 EPS = "give an eps above zero"
 PASS_OVER = "pass over such batches"
 VECTOR = "begin with v that is not zero: of a weight that is to begin with zero, g alone is zero"
@@ -20,12 +19,6 @@ def divided_by_zero(name, args, out):
     zero, else None. args: finite."""
     if name in LOSSES:
         return None if args[0].numel() else ("it is the mean of no element", PASS_OVER)
-    if name in NLL:
-        if len(args) > 4 and bool((args[1] == args[4]).all()):
-            return "all of its targets are ignored, so that it is 0/0", PASS_OVER
-        if args[2] is not None and not bool(args[2][args[1][args[1] != args[4]]].any()):
-            return "the weights of all of its targets are zero, so that it is 0/0", PASS_OVER
-        return None
     if name == "weight_norm_interface":
         axis = args[2] if len(args) > 2 else 0
         values, result = (x.transpose(0, axis).flatten(1) for x in (args[0], out))

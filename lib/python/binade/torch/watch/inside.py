@@ -12,10 +12,11 @@ from ..observe.names import tensors_in
 from ..observe.recorder import UNWRITTEN, calling, storage_of
 from ..observe.tensors import PLAIN, described, local
 from .differences import Differences
-from .exact import Exact, exact_of, exact_of_infinity, slope_of
+from .exact import WIDER, Exact, at_zeros, exact_of, exact_of_infinity, operand_at, slope_of
 from .replaced import REPLACES, is_mask, replaced
 from .sums import Sums
 from .told import Told
+from .zeros import Zeros
 
 # Where modes cannot leave compiled functions alone, what torch.compile has made would run uncompiled inside of one.
 CAN_LOOK = not hasattr(torch, "compile") or hasattr(TorchDispatchMode, "ignore_compile_internals")
@@ -28,6 +29,9 @@ ENDS = frozenset(
     "new_zeros new_ones new_full bernoulli normal uniform".split())
 PRODUCTS = frozenset(("mul", "square", "pow"))
 FLOORS = frozenset(("add", "clamp", "clamp_min", "maximum"))
+# Ops after which an Inf still stands for a number beyond the largest of its dtype, or near it.
+SERIES = frozenset("cumsum cumprod prod".split())  # whose terms after an overflow might have led back from it
+STANDS = frozenset("to_copy copy clone neg abs relu cat stack index index_select gather add sub".split())
 LOST = 1e-3  # share of the L2 norm of a product that may become zero
 
 
@@ -35,7 +39,8 @@ LOST = 1e-3  # share of the L2 norm of a product that may become zero
 class Origin:
     """Where Inf or NaN arose. kind: "overflow"; "pole", exactly infinite; "NaN"; "meant", a constant; "given", by what the op got.
     found, inputs: as of a NonFinite. cause: the Origin of the Inf that became NaN here. exact: the Exact of what no format helps, or
-    None. phase: of the pass in which it arose."""
+    None. phase: of the pass in which it arose. dtype: that whose range or precision it wants. rounded: whence the zeros come that it
+    is singular at, as text, if rounding made them; else ""."""
 
     kind: str
     op: str
@@ -47,6 +52,8 @@ class Origin:
     exact: "Exact | None" = None
     phase: str = "forward"
     is_mask: bool = False  # whether it is the least number of a mask that overflowed
+    dtype: "torch.dtype | None" = None
+    rounded: str = ""
     vanished: str = ""  # the op after which all was finite
     became: str = ""  # what that op put in its place, as text; "" if it computed with it
 
@@ -83,9 +90,16 @@ class Origin:
         then = f", NaN after {self.op}" if first is not self else ""
         end = f", of which {self.vanished} made {self.became}" if self.became else f", gone after {self.vanished}" if self.vanished else ""
         place = f"the gradient of {first.place} holds" if self.phase == "backward" else f"{first.place} gives"
-        why = f"; {self.exact.why}" if self.exact is not None else ""
-        return (f"{place} {kinds}{then}, {self.vanished}, {self.exact is None}",
-                Told(f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=self.exact.cure if self.exact is not None else ""))
+        why = f"; {self.why}" if self.why else ""
+        wider = WIDER.get((first.kind, first.dtype), "") if self.exact is None else ""
+        return (f"{place} {kinds}{then}, {self.vanished}, {self.exact is None}", Told(
+            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=wider if self.exact is None else self.exact.cure,
+            is_wide=bool(wider)))
+
+    @property
+    def why(self):
+        """What is known of the cause, as text; "" if nothing is."""
+        return self.rounded if self.exact is None else self.exact.why
 
 
 class Looking(TorchDispatchMode):
@@ -116,7 +130,8 @@ class Inside:
 
     def __init__(self, counter, modules, note, shares):
         self._counter, self._modules, self._note = counter, modules, note
-        self._ill = {}  # storage: Origin, and how many of the values it had were not finite
+        self._ill = {}  # storage: Origin, how many of the values it had were not finite, whether they stand for as large ones
+        self._zeros = Zeros()
         self._differences = Differences()
         self.sums = Sums(shares)
         self._kinds = {}  # op: (its name, whether it gives a view)
@@ -124,7 +139,7 @@ class Inside:
         self.vanished = {}  # (layer, op): Origin
         self.zeroed = {}  # (layer, op): (what it is, Told)
         self.floors = {}  # (layer, op): the same of an eps that is zero
-        self.slopes = {}  # (layer, op): (how many elements have an infinite slope, text of them, dtype, site)
+        self.slopes = {}  # (layer, op): (how many elements have an infinite slope, text of them, dtype, site, Origin.rounded)
 
     def open(self):
         """Begins to look at ops."""
@@ -140,7 +155,7 @@ class Inside:
     def origin_of(self, x):
         """Returns the Origin of what a tensor holds; None if none was seen."""
         x = local(x)
-        return None if x is None else self._ill.get(storage_of(x), (None, 0))[0]
+        return None if x is None else self._ill.get(storage_of(x), (None,))[0]
 
     def told(self):
         """Yields (layer, what it is, Told) of what counts against the range of a layer."""
@@ -174,16 +189,16 @@ class Inside:
         got = (args, kwargs)
         given = [x for _, x in tensors_in(got) if type(x) in PLAIN and local(x) is not None]
         self.sums.see(name, args, kwargs, given, results)
-        sources = [(x, *self._ill[storage_of(x)]) for x in given if storage_of(x) in self._ill] if self._ill else []
+        sources = self._sources(given, results) if self._ill else []
         ill = [] if is_unwritten else [x for x in results if not self._counter.finite(x)]
         if ill:
             origin = self._origin(name, ill[0], got, given, sources)
         for x in results:
             if any(x is y for y in ill):
                 summary = self._counter.count(x)
-                self._ill[storage_of(x)] = origin, summary.nan + summary.inf
-            else:
-                self._ill.pop(storage_of(x), None)
+                self._ill[storage_of(x)] = origin, summary.nan + summary.inf, not summary.nan and self._stands(name, given, sources)
+            elif storage_of(x) in self._ill and not self._is_overwritten(x, is_unwritten):
+                sources = [one for one in sources if storage_of(one[0]) != storage_of(x)]
         if sources and not ill and not is_unwritten:
             if name in REPLACES:
                 self._see_replaced(name, args, kwargs, sources, results[0])
@@ -191,11 +206,37 @@ class Inside:
                 self._see_vanished(name, sources)
         self._differences.see(name, args, results[0], self._where)
         self._see_slope(name, args, results[0])
+        self._zeros.see(func, name, args, kwargs, given, results, lambda: name + (f" at {self._where()[1]}" if self._where()[1] else ""))
         if results[0].dtype in (torch.float16, torch.bfloat16):
             if name in FLOORS:
                 self._see_floor(name, args, kwargs, results[0])
             if name in PRODUCTS and results[0].dtype == torch.float16 and not ill:
                 self._see_zeroed(name, args, given, results[0])
+
+    def _sources(self, given, results):
+        """Returns (tensor, *what is known of its storage) of what an op got of Inf and NaN, or has written over: a storage may hold them
+        beside a tensor."""
+        written = {storage_of(x) for x in results}
+        return [(x, *self._ill[storage_of(x)]) for x in given if storage_of(x) in self._ill and (
+            storage_of(x) in written or not self._counter.finite(x))]
+
+    def _is_overwritten(self, x, is_unwritten):
+        """Looks at what is left of Inf and NaN in a storage that was written to. Returns whether some of it is gone."""
+        origin, many, stands = self._ill.pop(storage_of(x))
+        rest = None if is_unwritten else self._counter.count(stored(x))
+        if rest is not None and rest.nan + rest.inf:
+            self._ill[storage_of(x)] = origin, rest.nan + rest.inf, stands
+        return rest is None or rest.nan + rest.inf < many
+
+    def _stands(self, name, given, sources):
+        """Whether the Inf that an op gave stands for numbers beyond half of the largest one of the dtype that they overflowed in."""
+        if not sources:
+            return name not in SERIES
+        first = sources[0][1].first
+        if name not in STANDS or first.dtype is None or not all(stands for *_, stands in sources):
+            return False
+        others = [x for x in given if name in ("add", "sub") and not any(x is y for y, *_ in sources)]
+        return all(float(x.abs().max()) < torch.finfo(first.dtype).max / 4 for x in others if x.numel())
 
     def _where(self):
         site, modules = calling()
@@ -205,7 +246,7 @@ class Inside:
     def _origin(self, name, x, got, given, sources):
         summary = self._counter.count(x)
         makes_nan = summary.nan > 0
-        before = next((of for _, of, _ in sources if of.found["nan"]), sources[0][1] if sources else None)
+        before = next((of for _, of, *_ in sources if of.found["nan"]), sources[0][1] if sources else None)
         if before is not None and (before.found["nan"] or not makes_nan):
             return before
         bad = [y for y in given if y is not x and not self._counter.finite(y)]
@@ -223,12 +264,16 @@ class Inside:
             return Origin("NaN", name, layer, site, found, rows, before, exact)
         if not makes_nan and any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
             return Origin("meant", name, layer, site, found, rows)
-        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, got[0], x, rewritten)
+        of_zeros = self._zeros.of(operand_at(name, got[0]))
+        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, *got, x, rewritten, of_zeros and of_zeros.dtype)
         if makes_nan:
             exact = self._differences.exact(name, got[0], exact)
-        kind = "NaN" if makes_nan else "pole" if exact is not None else "overflow"
-        return Origin(kind, name, layer, site, found, rows, None, None if self.rounds_to_zero(layer) else exact,
-                      is_mask=kind == "overflow" and is_mask(x, given))
+        is_rounded = exact is not None and not bad and of_zeros is not None and of_zeros.all and at_zeros(name, got[0], x, rewritten)
+        is_narrow = is_rounded or self.rounds_to_zero(layer)
+        kind = "NaN" if makes_nan else "pole" if exact is not None and not is_rounded else "overflow"
+        return Origin(kind, name, layer, site, found, rows, None, None if is_narrow else exact,
+                      is_mask=kind == "overflow" and is_mask(x, given), dtype=torch.float16 if is_narrow else x.dtype,
+                      rounded=of_zeros.why if is_rounded else "")
 
     def _see_slope(self, name, args, out):
         rewritten = bool(args) and isinstance(args[0], torch.Tensor) and storage_of(args[0]) == storage_of(out)
@@ -236,11 +281,13 @@ class Inside:
         if slope is not None:
             layer, site = self._where()
             if not self.rounds_to_zero(layer) and slope[0] > self.slopes.get((layer, name), (0,))[0]:
-                self.slopes[layer, name] = *slope, out.dtype, site
+                of = self._zeros.of(operand_at(name, args))
+                is_rounded = of is not None and of.all and at_zeros(name, args, out, rewritten)
+                self.slopes[layer, name] = *slope, out.dtype if of is None else of.dtype, site, of.why if is_rounded else ""
 
     def _see_replaced(self, name, args, kwargs, sources, out):
-        for x, origin, many in sources:
-            became = replaced(name, args, kwargs, x, many, out, origin.first.op) if (
+        for x, origin, many, stands in sources:
+            became = replaced(name, args, kwargs, x, many, out, origin.first, stands) if (
                 origin.first.kind == "overflow" and not origin.first.is_mask) else None
             if became is not None:
                 _, site = self._where()
@@ -248,7 +295,7 @@ class Inside:
                     origin, vanished=name + (f" at {site}" if site else ""), became=became))
 
     def _see_vanished(self, name, sources):
-        for x, origin, _ in sources:
+        for x, origin, *_ in sources:
             if origin.is_wrong and not self._counter.finite(x):
                 self.vanished.setdefault((origin.first.layer, origin.first.op), dataclasses.replace(origin, vanished=name))
 
@@ -256,7 +303,7 @@ class Inside:
         floor = args[1] if len(args) > 1 else kwargs.get("min")
         if isinstance(floor, torch.Tensor) and floor.dim() == 0:
             floor = floor.item()
-        if not isinstance(floor, float) or not floor or torch.tensor(floor).to(out.dtype).item():
+        if not isinstance(floor, float) or not floor or torch.tensor(floor).to(out.dtype).item() or not bool((out == 0).any()):
             return
         layer, site = self._where()
         text = (f"{floor:g} is 0 in {str(out.dtype).removeprefix('torch.')}, where {name}" + (f" at {site}" if site else "")
@@ -283,6 +330,12 @@ class Inside:
             place = f"{name}{f' at {site}' if site else ''} makes"
             self.zeroed.setdefault((layer, name), (f"{place} values zero that are not", Told(
                 f"{place} {many:,} of {out.numel():,} values zero that are not", many)))
+
+
+def stored(x):
+    """Returns all that the storage of a tensor holds, as a tensor of one axis."""
+    storage = x.untyped_storage() if hasattr(x, "untyped_storage") else x.storage()
+    return x.as_strided((storage.nbytes() // x.element_size(),), (1,), 0)
 
 
 def holds(modules, tensors):

@@ -9,6 +9,7 @@ import weakref
 import torch
 
 from ..observe.attaching import passes_by, repeats
+from ..observe.recorder import calling
 from ..observe.tensors import local
 from .gaps import UNLOOKED
 from .inside import CAN_LOOK, Inside
@@ -94,7 +95,8 @@ class InsideHooks:
             step.inside.open()
 
     def _end_forward(self, module, args, out):
-        if self._opened is not None and self._opened.is_of(module):
+        calls_itself = sum(one is module for one in calling()[1]) > 1
+        if self._opened is not None and self._opened.is_of(module) and not calls_itself:
             self._close()
             if self._undo is None:  # watching ended meanwhile
                 if out is not None:  # after a forward that raised torch goes through its hooks themselves, not through a copy

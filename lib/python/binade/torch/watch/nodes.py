@@ -47,10 +47,14 @@ class Nodes:
         if ill is None or not all(map(self._counter.finite, given)):
             return
         summary = self._counter.count(ill)
-        many, text, dtype, site = self._inside.slopes.get((layer, op), (0, "", None, ""))
-        exact = slope_exact(op, text, dtype) if many and (summary.nan + summary.inf <= many or op == "div") else None
+        many, text, dtype, site, rounded = self._inside.slopes.get((layer, op), (0, "", None, "", ""))
+        is_slope = many > 0 and (summary.nan + summary.inf <= many or op == "div")
+        exact = slope_exact(op, text, dtype) if is_slope and not rounded else None
+        rounded = rounded if is_slope else ""
+        dtype = torch.float16 if rounded or self._inside.rounds_to_zero(layer) else ill.dtype
         self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, site, {"nan": summary.nan, "inf": summary.inf},
-                             described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward")
+                             described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward",
+                             dtype=dtype, rounded=rounded)
 
 
 def values_of(x):

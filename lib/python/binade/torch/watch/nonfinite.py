@@ -77,8 +77,9 @@ class NonFinite:
         self.arose = not any(x["nan"] or (x["inf"] and first.kind != "NaN") for x in first.inputs)
         self.after = origin.end or (f"{origin.place} made NaN of it" if first is not origin else "")
         self.hidden, self.origin = bool(origin.vanished), origin
+        self.cause = origin.why or self.cause
         if origin.exact is not None:
-            self.cause, self.cure = origin.exact.why, origin.exact.cure
+            self.cure = origin.exact.cure
 
     @property
     def phase(self):

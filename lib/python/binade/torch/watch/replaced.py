@@ -5,6 +5,7 @@ import torch
 CLAMPS = frozenset("clamp clamp_min clamp_max hardtanh minimum maximum fmin fmax nan_to_num".split())
 PICKS = frozenset("where masked_fill index_put".split())
 REPLACES = CLAMPS | PICKS
+BOUNDS = CLAMPS - {"nan_to_num"}  # which give for every larger number what they give for Inf
 LIMITS = frozenset("exp exp2 expm1 sinh cosh div reciprocal rsqrt".split())  # whose Inf is a limit, to what bounds it
 
 
@@ -29,11 +30,12 @@ def new_value(name, args, kwargs, out):
     return float(out.abs().max())
 
 
-def replaced(name, args, kwargs, x, many, out, first):
-    """Returns what an op put in the place of an overflow in x, as text; None if it takes another value wherever a condition says so,
-    or bounds what has Inf as its limit.
+def replaced(name, args, kwargs, x, many, out, first, stands):
+    """Returns what an op put in the place of an overflow in x, as text; None if it takes another value wherever a condition says so, or
+    bounds it so low that more range would change nothing, or bounds what has Inf as its limit.
 
-    many: how many values of x were not finite when it was made. first: the op that overflowed.
+    many: how many values of x were not finite when it was made. first: the Origin of the overflow. stands: whether Inf in x stands for
+    numbers as large as what overflowed.
     """
     rewritten = x.data_ptr() == out.data_ptr()
     gone = None if rewritten else ~x.isfinite()
@@ -53,7 +55,8 @@ def replaced(name, args, kwargs, x, many, out, first):
         value = float(new_value(name, args, kwargs, out))
     else:
         value = float(out[gone.expand(out.shape)].abs().max())
-    if first in LIMITS and (name in PICKS or value < torch.finfo(out.dtype).max / 2):
+    is_low = value < torch.finfo(out.dtype if first.dtype is None else first.dtype).max / 2
+    if is_low and stands and name in BOUNDS or first.op in LIMITS and (is_low or name in PICKS):
         return None
     return f"{value:.6g}"
 

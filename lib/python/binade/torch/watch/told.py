@@ -3,17 +3,20 @@
 import dataclasses
 
 SHOWN = 12  # layers of a list
+HEADS = {False: "No format helps these, which are infinite or undefined by their mathematics:",
+         True: "Not finite in FP32's own range, so that keeping them in FP32 does not help:"}
 
 
 @dataclasses.dataclass
 class Told:
     """text: what was seen in the step that had the most of it. most: how many values that were. steps: in how many steps it was
-    seen. cure: what to do about what no format helps; "" of what one with more range or bits does."""
+    seen. cure: what to do about what no format helps, or FP32 does not; "" of what FP32 does."""
 
     text: str
     most: int
     steps: int = 1
     cure: str = ""
+    is_wide: bool = False  # whether it is for want of range or bits, of which FP32 has no more
 
     @property
     def words(self):
@@ -22,7 +25,7 @@ class Told:
     def add(self, other):
         self.steps += other.steps
         if other.most > self.most:
-            self.text, self.most, self.cure = other.text, other.most, other.cure
+            self.text, self.most, self.cure, self.is_wide = other.text, other.most, other.cure, other.is_wide
 
 
 def tell(inside, layer, cause, told):
@@ -36,7 +39,7 @@ def tell(inside, layer, cause, told):
 
 def ill_ranges(run):
     """Returns the layers inside of which was seen what a format with more range or bits would help."""
-    return {layer for layer, causes in run._inside.items() if not all(told.cure for told in causes.values())}
+    return {layer for layer, causes in run._inside.items() if not all(told.cure and not told.is_wide for told in causes.values())}
 
 
 def with_inside(kept, run):
@@ -51,8 +54,9 @@ def with_inside(kept, run):
 
 
 def no_format(run):
-    """Returns a row for each layer and cause that no format helps: layer, text, cure and cause."""
-    return [{"layer": layer, "text": told.words, "cure": told.cure, "cause": cause}
+    """Returns a row for each layer and cause that no format helps, or FP32 does not: layer, text, cure, cause, and wide, whether FP32
+    itself has too little range."""
+    return [{"layer": layer, "text": told.words, "cure": told.cure, "cause": cause, "wide": told.is_wide}
             for layer, causes in run._inside.items() for cause, told in causes.items() if told.cure]
 
 
@@ -79,12 +83,13 @@ def together(rows):
 
 
 def no_format_text(rows):
-    """Returns the lines about what no format helps."""
-    if not rows:
-        return []
+    """Returns the lines about what no format helps, and about what FP32 does not."""
     by_cause = {}
     for row in rows:
-        by_cause.setdefault((row["cause"], row["cure"]), []).append(row)
-    return ["No format helps these, which are infinite or undefined by their mathematics:"] + [
-        f"  {of[0]['layer'] if len(of) == 1 else named([row['layer'] for row in of])}: {of[0]['text']}: {cure}."
-        for (_, cure), of in by_cause.items()]
+        by_cause.setdefault((row["wide"], row["cause"], row["cure"]), []).append(row)
+    out = []
+    for wide, head in HEADS.items():
+        lines = [f"  {of[0]['layer'] if len(of) == 1 else named([row['layer'] for row in of])}: {of[0]['text']}: {cure}."
+                 for (is_wide, _, cure), of in by_cause.items() if is_wide == wide]
+        out += [head, *lines] if lines else []
+    return out
