@@ -29,8 +29,8 @@ ENDS = frozenset(
     "new_zeros new_ones new_full bernoulli normal uniform".split())
 PRODUCTS = frozenset(("mul", "square", "pow"))
 FLOORS = frozenset(("add", "clamp", "clamp_min", "maximum"))
-# Ops after which an Inf still stands for a number beyond the largest of its dtype, or near it.
 SERIES = frozenset("cumsum cumprod prod".split())  # whose terms after an overflow might have led back from it
+# Ops after which an Inf still stands for a number beyond the largest of its dtype, or near it.
 STANDS = frozenset("to_copy copy clone neg abs relu cat stack index index_select gather add sub".split())
 LOST = 1e-3  # share of the L2 norm of a product that may become zero
 
