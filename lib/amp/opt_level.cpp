@@ -11,7 +11,7 @@
 namespace binade {
 
 std::span<const OptLevel> opt_levels() {
-  static const std::array<OptLevel, 6> levels{{
+  static const std::array<OptLevel, 6> all{{
       {.name = "O0",
        .what = "everything in binary32",
        .cast_model_type = binary32,
@@ -61,7 +61,7 @@ std::span<const OptLevel> opt_levels() {
        .loss_scale = 1.0F,
        .scaler = "static"},
   }};
-  return levels;
+  return all;
 }
 
 const OptLevel& opt_level(std::string_view name) {

@@ -67,14 +67,14 @@ void tell_context() {
 #else
   benchmark::AddCustomContext("compiler", "GCC " __VERSION__);
 #endif
-  std::string levels;
+  std::string used;
   for (std::size_t at = 0; at < levels.size(); ++at) {
     const auto level = static_cast<Level>(at);
     if (!machine_has(level)) continue;
-    levels += (levels.empty() ? "" : " ") + std::string(levels[at].name);
+    used += (used.empty() ? "" : " ") + std::string(levels[at].name);
     if (&kernels(level) == &fastest_kernels()) break;
   }
-  benchmark::AddCustomContext("levels", levels);
+  benchmark::AddCustomContext("levels", used);
   benchmark::AddCustomContext("threads", std::to_string(thread_count()));
 }
 

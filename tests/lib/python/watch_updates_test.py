@@ -208,7 +208,7 @@ class LostUpdates(CliCase):
                 text = str(w.advise())
                 self.assertEqual([words for words in (still, few) if words in text], [told] if told else [])
                 if told == still:
-                    self.assertIn("in float32", text)
+                    self.assertIn("in FP32", text)
                 if name in ("branch", "longer", "warm-up"):
                     self.assertTrue(any(row["lost"] > 0.5 * row["asked"] > 0 for row in w.advise().to_dict()["lost_updates"]))
 
@@ -217,7 +217,7 @@ class LostUpdates(CliCase):
         w, _ = lossy(torch.float32, lambda p: torch.optim.AdamW(p, lr=2e-7), 3)
         w.alerts(call=told.append)
         text = " ".join(str(w.advise()).split())
-        self.assertIn("At a learning rate of 2e-07 the decay of the weights of Linear, bias is below half an ulp in float32, and changes "
+        self.assertIn("At a learning rate of 2e-07 the decay of the weights of Linear, bias is below half an ulp in FP32, and changes "
                       "nothing by itself.", text)
         self.assertNotIn("master", text)
         self.assertNotIn("lost:", text)
