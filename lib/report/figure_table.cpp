@@ -40,7 +40,7 @@ constexpr auto all_figures = std::to_array<FigureRow>({
      [](const FigureInput& x) -> FigureValue { return x.report.overflow; }},
     {"lost_l1", FigureKind::part, "lost l1", "of sum |x|",
      "Sum of the magnitudes of what becomes zero, as a share of that of all finite values.",
-     R"(what goes with the values that round to zero, as a share of Σ\|x\|; 0 only if no value does)",
+     R"(what goes with the values that round to zero, as a share of Σ|x|; 0 only if no value does)",
      [](const FigureInput& x) -> FigureValue { return part_of(x, &Losses::l1); }},
     {"lost_l2", FigureKind::part, "lost l2", "of sqrt(sum x²)",
      "L2 norm of what becomes zero, as a share of the L2 norm of all finite values.",
@@ -49,7 +49,7 @@ constexpr auto all_figures = std::to_array<FigureRow>({
     {"clipped_l1", FigureKind::part, "clipped l1", "of sum |x|",
      "Sum of what magnitudes of overflowing values exceed the largest number by, as a share of the "
      "sum of the magnitudes of all finite values.",
-     R"(the share of Σ\|x\| that would be cut off if each value that overflows became the largest finite number)",
+     R"(the share of Σ|x| that would be cut off if each value that overflows became the largest finite number)",
      [](const FigureInput& x) -> FigureValue { return part_of(x, &Losses::clipped_l1); }},
     {"sqnr_db", FigureKind::decibels, "SQNR", "overflow saturated",
      "Signal to quantization noise in dB at each scale, by its exponent of two, what overflows "
@@ -68,12 +68,12 @@ constexpr auto all_figures = std::to_array<FigureRow>({
      [](const FigureInput& x) -> FigureValue { return x.report.headroom; }},
     {"band_27_24", FigureKind::count, nullptr, nullptr,
      "Of binary16: values from 2^-27 up to 2^-24.",
-     R"(the share of the non-zero values with 2^-27 ≤ \|x\| < 2^-24, the three binades below 2^-24, the smallest positive )"
+     R"(the share of the non-zero values with 2^-27 ≤ |x| < 2^-24, the three binades below 2^-24, the smallest positive )"
      "number of binary16. A loss scale of 8 lifts all of them to it or above",
      [](const FigureInput& x) -> FigureValue { return *x.report.band_27_24; }, true, true},
     {"rne_zero", FigureKind::count, nullptr, nullptr,
      "Of binary16: values that are not zero, up to 2^-25.",
-     R"(the share of the non-zero values with \|x\| ≤ 2^-25, which ties to even round to zero in binary16. The number )"
+     R"(the share of the non-zero values with |x| ≤ 2^-25, which ties to even round to zero in binary16. The number )"
      "differs from band_27_24, whose upper binade rounds to 2^-24",
      [](const FigureInput& x) -> FigureValue { return *x.report.rne_zero; }, false, true},
 });
