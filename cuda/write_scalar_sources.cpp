@@ -47,7 +47,7 @@ std::string guard(const ScalarInstruction& x) {
   const std::string least = "__CUDA_ARCH__ >= " + std::to_string(10 * x.target.sm);
   if (x.target.suffix == 'a') {
     std::string any;
-    for (const int sm : arch_specific) {
+    for (const int sm : binade::arch_specific) {
       any += (any.empty() ? "" : " || ") + ("__CUDA_ARCH__ == " + std::to_string(10 * sm));
     }
     return "defined(__CUDA_ARCH_SPECIFIC__) && (" + any + ")";
