@@ -13,7 +13,7 @@ namespace binade::test::order_checker_test {
 namespace {
 
 TrainingEvent event_named(const std::string& name) {
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i <= static_cast<int>(TrainingEvent::use); ++i) {
     if (training_event_name(static_cast<TrainingEvent>(i)) == name)
       return static_cast<TrainingEvent>(i);
   }
