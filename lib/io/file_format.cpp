@@ -41,7 +41,8 @@ std::string single_file_formats(std::string_view first) {
   for (const FileFormat* format : file_formats()) {
     if (!format->single.empty()) all.push_back(format->single);
   }
-  std::ranges::stable_partition(all, [&](std::string_view one) { return one == first; });
+  // clang 14 does not take libstdc++'s std::ranges::stable_partition.
+  std::stable_partition(all.begin(), all.end(), [&](std::string_view one) { return one == first; });
   return alternatives(all);
 }
 

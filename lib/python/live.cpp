@@ -20,13 +20,13 @@
 #include <nanobind/stl/string_view.h>
 
 #include "lib/device/chosen_device.h"
-#include "lib/report/report_words.h"
 #include "lib/python/arguments.h"
 #include "lib/python/counting.h"
 #include "lib/python/interpreter.h"
 #include "lib/python/module.h"
 #include "lib/range/nonfinite.h"
 #include "lib/report/report.h"
+#include "lib/report/report_words.h"
 #include "lib/text/error.h"
 
 namespace binade::python {

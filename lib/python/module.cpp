@@ -19,18 +19,18 @@
 #include <vector>
 
 #include "emulate/event_count.h"
-#include "lib/study/data_folder.h"
-#include "lib/program.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/own_folder.h"
 #include "lib/parallel/parallel.h"
+#include "lib/program.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/calls.h"
 #include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/range/event_columns.h"
+#include "lib/study/data_folder.h"
 #include "lib/text/error.h"
 #include "lib/version.h"
 

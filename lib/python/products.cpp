@@ -19,17 +19,15 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "lib/explain/explained.h"
-#include "lib/gemm/gemm_words.h"
-#include "lib/validate/dot_answer.h"
-#include "lib/validate/gemm_answer.h"
 #include "lib/device/lone_dots.h"
+#include "lib/explain/explained.h"
 #include "lib/explain/explanation_json.h"
 #include "lib/explain/explanation_svg.h"
 #include "lib/explain/explanation_text.h"
 #include "lib/gemm/account_html.h"
 #include "lib/gemm/account_text.h"
 #include "lib/gemm/gemm.h"
+#include "lib/gemm/gemm_words.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/python/arguments.h"
@@ -41,6 +39,8 @@
 #include "lib/text/error.h"
 #include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
+#include "lib/validate/dot_answer.h"
+#include "lib/validate/gemm_answer.h"
 
 namespace binade::python {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <nanobind/nanobind.h>
 
-#include "lib/report/report_words.h"
 #include "lib/python/documents.h"
 #include "lib/report/report.h"
+#include "lib/report/report_words.h"
 
 namespace binade::python {
 

@@ -17,8 +17,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "lib/amp/autocast_answer.h"
-#include "lib/study/data_folder.h"
-#include "lib/study/train_answer.h"
 #include "lib/io/input_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/python/arguments.h"
@@ -27,11 +25,13 @@
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
 #include "lib/study/advise_answer.h"
+#include "lib/study/data_folder.h"
 #include "lib/study/experiment_run.h"
 #include "lib/study/strict_json.h"
 #include "lib/study/sweep.h"
 #include "lib/study/sweep_results.h"
 #include "lib/study/sweep_table.h"
+#include "lib/study/train_answer.h"
 #include "lib/study/train_job.h"
 #include "lib/text/error.h"
 #include "lib/text/json_text.h"

@@ -18,10 +18,10 @@
 
 #include "emulate/architectures.h"
 #include "emulate/fast/kernels.h"
-#include "lib/gemm/gemm_words.h"
 #include "lib/format/format_spec.h"
 #include "lib/gemm/exact_gemm.h"
 #include "lib/gemm/files.h"
+#include "lib/gemm/gemm_words.h"
 #include "lib/gemm/prepared_product.h"
 #include "lib/parallel/parallel.h"
 #include "lib/python/arguments.h"

@@ -13,8 +13,8 @@
 
 #include "lib/cases/dot_cases.h"
 #include "lib/device/record_dots.h"
-#include "lib/instruction/rule_choice.h"
 #include "lib/instruction/instruction_name.h"
+#include "lib/instruction/rule_choice.h"
 #include "lib/text/error.h"
 
 namespace binade::rivals_test {

@@ -13,8 +13,8 @@
 
 #include "emulate/carrier.h"
 #include "lib/cases/dot_cases.h"
-#include "lib/instruction/rule_choice.h"
 #include "lib/instruction/instruction_name.h"
+#include "lib/instruction/rule_choice.h"
 #include "tests/lib/gemm/exact_product.h"
 
 namespace binade::test::bound_test {
