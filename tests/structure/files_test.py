@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Enforces the rules for every file: the licence line and a paragraph at its head, `#pragma once` in headers, words that are
-# not used, "Returns" on functions alone, no other files at the top level, no empty room. The checks are first tried on files that are wrong on purpose.
+# not used, "Returns" on functions alone, no other files at the top level, no empty room.
 
 import re
 import sys
@@ -78,50 +78,9 @@ def judge_places(paths):
     return complaints
 
 
-GOOD_HEAD = f"// {LICENCE}\n//\n// Reads and writes files of one tensor.\n#pragma once\n"
-WRONG_HEADS = [
-    ("lib/a.h", GOOD_HEAD.replace(LICENCE, "Apache")),
-    ("lib/a.h", GOOD_HEAD.replace("#pragma once", "#ifndef A")),
-    ("lib/a.h", f"// {LICENCE}\n#pragma once\n#include <string>\n#include <vector>\n#include <map>\n"),
-    ("lib/a.cpp", f"// {LICENCE}\n\n#include <string>\n"),
-    ("tests/a.py", "# A test of nothing in particular, without a licence.\n"),
-    ("meson.build", "project('binade')\n"),
-]
-RIGHT_HEADS = [
-    ("lib/a.h", GOOD_HEAD),
-    ("dev", f"#!/usr/bin/env bash\n# {LICENCE}\n#\n# The one script of the project.\n"),
-    ("lib/report/page.css", f"/* {LICENCE} */\n"),
-]
-WRONG_WORDS = ["the man" + "tissa", "De" + "normals", "a white" + "list", "// TO" + "DO: later", "FIX" + "ME",
-               "in /ro" + "ot/binade", "cd /ho" + "me/me/binade"]
-RIGHT_WORDS = ["std::numeric_limits<float>::denorm_min()", "_MM_SET_DE" + "NORMALS_ZERO_MODE", "significand",
-               "tests/root/", "https://example.org/home/index.html"]
-WRONG_RETURNS = ["bool flushed = false;", "struct Rows {", "enum class With { a };", "using F = std::function<int(int)>;",
-                 "std::function<int()> row;", "int (*row)(int) = [](int) { return 0; };", "typedef int (*Row)();"]
-RIGHT_RETURNS = ["int rows();", "int rows(int (*f)());", "struct stat status_of(int file) {", "template <class T>\nT operator+(T a, T b) {",
-                 "const auto of = [](int x) {", "std::function<int()> row_of(int n);"]
-
-
-def self_test():
-    complaints = [f"accepted a wrong head of {path}: {text!r}"
-                  for path, text in WRONG_HEADS if not judge_head(path, text)]
-    complaints += [f"rejected a right head: {found}" for path, text in RIGHT_HEADS for found in judge_head(path, text)]
-    complaints += [f"accepted the words {text!r}" for text in WRONG_WORDS if not judge_words("a", text)]
-    complaints += [f"rejected the words {text!r}" for text in RIGHT_WORDS if judge_words("a", text)]
-    complaints += [f"accepted Returns on {text!r}" for text in WRONG_RETURNS if not judge_returns("a.h", f"/// Returns a\n/// b.\n{text}\n")]
-    complaints += [f"rejected Returns on {text!r}" for text in RIGHT_RETURNS if judge_returns("a.h", f"/// Returns a\n/// b.\n{text}\n")]
-    house = [room + "/a.h" for room in ROOMS]
-    complaints += [] if not judge_places(house + ["dev", ".gitignore"]) else ["rejected a right house"]
-    complaints += [f"accepted {name}" for name in ["setup.py", "lib/utils/a.h", "lib/common.h"]
-                   if not judge_places(house + [name])]
-    complaints += [] if judge_places(house[1:]) else ["accepted an empty room"]
-    return complaints
-
-
 def main():
-    complaints = self_test()
     paths = [str(path) for path in all_files()]
-    complaints += judge_places(paths)
+    complaints = judge_places(paths)
     read = 0
     for path in paths:
         text = text_of(path)

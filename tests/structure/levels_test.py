@@ -55,20 +55,6 @@ def unseen(seen):
     return [level for level, count in seen.items() if count == 0] if any(seen.values()) else []
 
 
-WRONG = [
-    "0000 <binade::decode(unsigned long)>:\n  10:\tvaddps %ymm1,%ymm2,%ymm3",
-    "0000 <std::array<int, 4ul>::operator[]>:\n  10:\tvmovdqu (%rax),%xmm0",
-    "0000 <binade::fast::run<binade::fast::Avx2<float>>>:\n  10:\tvaddps %zmm1,%zmm2,%zmm3",
-    "0000 <binade::fast::run<binade::fast::Avx2<float>>>:\n  10:\tkmovw %k1,%eax",
-    "0000 <binade::fast::run<binade::fast::Avx2<float>>>:\n  10:\tvaddps %ymm16,%ymm2,%ymm3",
-]
-RIGHT = [
-    "0000 <binade::decode(unsigned long)>:\n  10:\taddps %xmm1,%xmm2",
-    "0000 <binade::fast::run<binade::fast::Avx2<float>>>:\n  10:\tvaddps %ymm1,%ymm2,%ymm3",
-    "0000 <binade::fast::run<binade::fast::Avx512<float>>>:\n  10:\tvaddps %zmm1,%zmm2,%zmm3",
-]
-
-
 def read_within(level):
     """Headers that the level's source would read first between its BEGIN and END, where their functions would take the
     level's instructions under names of everybody: all but vector_*.h."""
@@ -91,11 +77,6 @@ def main():
         if read_within(level):
             print(f"emulate/fast/{level}.cpp includes after BEGIN first: {', '.join(read_within(level))}")
             return 1
-    for text in WRONG:
-        assert leaks(text.splitlines())[1], f"not seen: {text}"
-    for text in RIGHT:
-        assert not leaks(text.splitlines())[1], f"refused: {text}"
-    assert unseen({"one": 3, "two": 0}) == ["two"] and not unseen({"one": 3, "two": 1}) and not unseen({"one": 0, "two": 0})
     if not shutil.which("objdump"):
         print("SKIP: no objdump here")
         return 77
