@@ -4,7 +4,6 @@
 // function that sets the default floating-point environment first.
 #include "emulate/fast/kernels.h"
 
-#include <type_traits>
 #include <utility>
 
 #include "emulate/fast/decode.h"
@@ -86,11 +85,6 @@ namespace {
 constexpr Kernels avx2_kernels, avx512_kernels;
 #endif
 
-/// A level's own entry as callers get it: `enter` sets the default floating-point environment, calls the entry, and
-/// restores the caller's environment.
-template <Level level, auto entry, class Entry = std::remove_cvref_t<decltype(Kernels{}.*entry)>>
-struct Door;
-
 template <class Function>
 Function* opaque(Function* kernel) {
   // The compiler cannot see through the pointer, so it moves none of the kernel's arithmetic in front of the
@@ -99,49 +93,55 @@ Function* opaque(Function* kernel) {
   return kernel;
 }
 
+/// A level's own entry as callers get it: sets the default floating-point environment, calls the entry, and restores
+/// the caller's environment.
 template <Level level, auto entry, class Result, class... Arguments>
-struct Door<level, entry, Result (*)(Arguments...)> {
-  static Result enter(Arguments... arguments) {
-    const fast::DefaultEnvironment environment;
-    return opaque(own_kernels(level).*entry)(arguments...);
-  }
-  static constexpr auto value = &enter;
-};
+Result enter(Arguments... arguments) {
+  const fast::DefaultEnvironment environment;
+  return opaque(own_kernels(level).*entry)(arguments...);
+}
+
+/// The same of one function of a product's kernel.
+template <Level level, auto entry, auto step, class Result, class... Arguments>
+Result enter_product(Arguments... arguments) {
+  const fast::DefaultEnvironment environment;
+  return opaque((own_kernels(level).*entry)->*step)(arguments...);
+}
+
+template <Level level, auto entry, class Result, class... Arguments>
+void put_door(Result (*&place)(Arguments...)) {
+  place = &enter<level, entry>;
+}
 
 template <Level level, auto entry>
-struct Door<level, entry, const ProductKernel*> {
-  template <auto step, class Step = std::remove_cvref_t<decltype(ProductKernel{}.*step)>>
-  struct StepDoor;
-  template <auto step, class Result, class... Arguments>
-  struct StepDoor<step, Result (*)(Arguments...)> {
-    static Result enter(Arguments... arguments) {
-      const fast::DefaultEnvironment environment;
-      return opaque((own_kernels(level).*entry)->*step)(arguments...);
-    }
-  };
-  static constexpr ProductKernel kernel{
-      &StepDoor<&ProductKernel::packing>::enter, &StepDoor<&ProductKernel::place>::enter,
-      &StepDoor<&ProductKernel::decode>::enter,  &StepDoor<&ProductKernel::pack>::enter,
-      &StepDoor<&ProductKernel::run>::enter,     &StepDoor<&ProductKernel::sum>::enter};
-  static constexpr const ProductKernel* value = &kernel;
-};
+void put_door(const ProductKernel*& place) {
+  static constexpr ProductKernel doors{
+      .packing = &enter_product<level, entry, &ProductKernel::packing>,
+      .place = &enter_product<level, entry, &ProductKernel::place>,
+      .decode = &enter_product<level, entry, &ProductKernel::decode>,
+      .pack = &enter_product<level, entry, &ProductKernel::pack>,
+      .run = &enter_product<level, entry, &ProductKernel::run>,
+      .sum = &enter_product<level, entry, &ProductKernel::sum>};
+  place = &doors;
+}
 
+/// Fills a column of the table: each level has a door to its own entry, or the door of the level below.
 template <auto entry, std::size_t... level>
-void open_doors(std::array<Kernels, levels.size()>& tables, std::index_sequence<level...>) {
-  const auto open = [&]<std::size_t at>() {
-    if (own_kernels(static_cast<Level>(at)).*entry != nullptr) {
-      tables[at].*entry = Door<static_cast<Level>(at), entry>::value;
+void put_doors(std::array<Kernels, levels.size()>& tables, std::index_sequence<level...>) {
+  const auto put = [&]<std::size_t at>() {
+    if (own_kernels(Level{at}).*entry != nullptr) {
+      put_door<Level{at}, entry>(tables[at].*entry);
     } else if constexpr (at > 0) {
       tables[at].*entry = tables[at - 1].*entry;
     }
   };
-  (open.template operator()<level>(), ...);
+  (put.template operator()<level>(), ...);
 }
 
 template <std::size_t... name>
 std::array<Kernels, levels.size()> doors(std::index_sequence<name...>) {
   std::array<Kernels, levels.size()> out;
-  (open_doors<std::get<name>(kernel_names).entry>(out, std::make_index_sequence<levels.size()>{}),
+  (put_doors<std::get<name>(kernel_names).entry>(out, std::make_index_sequence<levels.size()>{}),
    ...);
   return out;
 }
