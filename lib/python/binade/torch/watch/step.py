@@ -38,6 +38,7 @@ class Step:
         self.left_out = set()  # ids of optimizers that leave the step out by themselves
         self.skipped = set()  # ids of optimizers whose step a scaler skipped
         self.copies = {}  # id of a parameter: its values before the step
+        self.beside = {}  # id of an optimizer: what it has beside its weights, before its step
         self.gradient_copies = {}  # id of a parameter: its gradient before a step that may write to it
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
