@@ -486,6 +486,29 @@ class Untrained(CliCase):
                     p.data.copy_(copied)
         self.assertEqual(w.advise().to_dict()["untrained"]["unheld"], [])
 
+    def test_masters_that_are_copied_back_from_narrow_weights_lose_their_updates(self):
+        for ill, lr, both in ((True, 1e-4, True), (True, 1e-4, False), (False, 1e-4, False), (True, 10.0, False)):
+            torch.manual_seed(0)
+            model, x = torch.nn.Linear(16, 4).bfloat16(), torch.randn(8, 16).bfloat16()
+            masters = torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])
+            optimizer = torch.optim.SGD(masters.parameters(), lr=lr)
+            of = {"model": model, "master": masters} if both else model
+            with warnings.catch_warnings(record=True), binade.torch.watch(of, optimizer, every=1) as w:
+                for _ in range(4):
+                    for master, p in zip(masters, model.parameters()):
+                        if ill:
+                            master.data.copy_(p)
+                    model(x).float().square().mean().backward()
+                    for master, p in zip(masters, model.parameters()):
+                        master.grad, p.grad = p.grad.float(), None
+                    optimizer.step()
+                    for master, p in zip(masters, model.parameters()):
+                        p.data.copy_(master)
+            text = str(w.advise())
+            self.assertEqual(text.startswith("Updates are thrown away: the FP32 weights that SGD holds are numbers of BF16 again"),
+                             ill and lr < 1, text)
+            self.assertEqual(any("never back" in note for note in w.notes), ill and lr < 1)
+
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),
                                                        loss=lambda y, step: y.float().mean() * 1e-9)

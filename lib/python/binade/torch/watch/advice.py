@@ -17,6 +17,7 @@ from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
 from .lost_updates import lost_rows, lost_text, wide_decay_text
 from .order import order_text
+from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text
 from .state_decay import stuck_text
@@ -44,6 +45,7 @@ class Advice(Document):
                   gradients of weights that are made of it, or
                   "ill inside" where an op inside did or made zero what is not
     uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
+    refreshed     lines about FP32 weights, as master copies, that are rounded between steps, so that most of what these change is lost
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; unlooked: the step in
                   which Inf or NaN arose, if none such was looked into; lines: all that in words
@@ -124,6 +126,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "loss_scale": scale,
         "formats": formats_of(merged, options, run, dead),
         "uncounted": uncounted_text(run),
+        "refreshed": refreshed_text(run._learning.refreshed),
         "not_finite": ill,
         "untrained": learning,
         "zero_weights": zero_weights(learning, merged),
@@ -237,7 +240,7 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
+    out = [*of["refreshed"], *of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
            *zero_weights_text(of["zero_weights"], listed),
            *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
            *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],

@@ -19,6 +19,7 @@ from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
+from .refreshed import Between, refreshed_text
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
 
@@ -54,6 +55,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._attached = 0  # how many scalers got hooks
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
         self._grades = Grades()
+        self._between = Between(plan.learning.refreshed)
         self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
@@ -99,6 +101,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if well:
             self._saw(self._order.ends)
             self.see_unheld()
+            for line in refreshed_text(self._plan.learning.refreshed):
+                self.note(line, warn=True)
             self._saw(self.see_aside)
         undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
         self.undo_all(undo)

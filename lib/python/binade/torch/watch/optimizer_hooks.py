@@ -303,6 +303,7 @@ class OptimizerHooks:
         if found is not None and float(found) > 0:
             step.left_out.add(id(optimizer))
             return
+        self._between.step_begins(optimizer, step.counted)
         self._see_weights(optimizer)
         if step.counted:
             groups = groups_of(optimizer)
@@ -323,6 +324,7 @@ class OptimizerHooks:
         if id(optimizer) in step.left_out:
             self._see_skipped(optimizer)
             return
+        self._between.step_ends(optimizer)
         self._steps_of(optimizer).idle += is_idle(optimizer)
         note_ill_settings(optimizer, self._names.parts, self._plan.causes)
         if not step.counted:
