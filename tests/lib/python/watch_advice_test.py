@@ -563,6 +563,53 @@ class Half(torch.nn.Linear):
         return self.then(super().forward(x)).to(self.dtype)
 
 
+class Diverging(CliCase):
+    """Of trainings of three layers; the largest values of weights are those of the windows."""
+
+    def text_of(self, before=lambda step, model: None, lr=1e-3, small=1.0, spike=None, kind=torch.optim.SGD, steps=14):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 32), torch.nn.ReLU(),
+                                    torch.nn.Linear(32, 1))
+        for p in model.parameters():
+            p.data.mul_(small)
+        optimizer, x = kind(model.parameters(), lr=lr), torch.randn(32, 8)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            for step in range(steps):
+                before(step, model)
+                optimizer.zero_grad()
+                y = model(x * (1e38 if step == spike else 1.0))
+                (y - 3 * x[:, :1]).square().mean().backward()
+                optimizer.step()
+        return w, " ".join(str(w.advise()).split())
+
+    def test_weights_that_grow_until_something_overflows_are_named_first(self):
+        def grow(step, model):
+            for p in model.parameters():
+                p.data.mul_(500.0)
+
+        for name, options, cure in (("lr", {"lr": 2.0}, "Lower the learning rate"),
+                                    ("Adam", {"lr": 1e9, "kind": torch.optim.Adam}, "Lower the learning rate"),
+                                    ("by hand", {"before": grow, "lr": 1e-30}, "look for what else writes to the weights")):
+            with self.subTest(name):
+                w, text = self.text_of(**options)
+                self.assertTrue(text.startswith("The training diverges: the weights of "), text)
+                self.assertIn(cure, text)
+                self.assertNotIn("Keep in FP32", text)
+                self.assertIn("Which layers need FP32 is not known of a training that diverges.", text)
+                of = w.advise().to_dict()["diverges"]
+                largest = [window.summaries[of["layer"], "weight"].largest for window in w.windows]
+                self.assertEqual((of["least"], of["most"]), (largest[0], largest[of["steps"]]))
+
+    def test_healthy_growth_and_overflow_by_data_are_not_told_to_diverge(self):
+        for name, options in (("data", {"spike": 9}), ("data at first", {"spike": 0}),
+                              ("growth and data", {"spike": 9, "kind": torch.optim.Adam, "lr": 1e-2, "small": 0.1}),
+                              ("growth", {"kind": torch.optim.Adam, "lr": 1e-1, "small": 0.05, "steps": 20})):
+            with self.subTest(name):
+                w, text = self.text_of(**options)
+                self.assertIsNone(w.advise().to_dict()["diverges"])
+                self.assertEqual("The run was not finite" in text, "spike" in options)
+
+
 class Underflow(CliCase):
     def reasons(self, scale, dtype=torch.float16, then=lambda y: y):
         torch.manual_seed(0)

@@ -94,9 +94,11 @@ def of_training(held, layers, ill, meant):
         ill["dead"] and not ill["finite"] or x.nan or x.inf and key not in meant)}
 
 
-def none_kept(of, uncounted, underflow):
-    """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. uncounted: what uncounted_text()
-    gives. underflow: layers of which FP16 may have made zeros."""
+def none_kept(of, diverges, uncounted, underflow):
+    """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. diverges: whether the
+    training does. uncounted: what uncounted_text() gives. underflow: layers of which FP16 may have made zeros."""
+    if diverges:
+        return "Which layers need FP32 is not known of a training that diverges."
     if underflow:
         more = len(underflow) - 12
         return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(underflow[:12])}"
