@@ -174,9 +174,9 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             scale = float(given() if callable(given) else given)
         elif scaler is not None:
             scale = float(scaler.get_scale())
-        self._plan.unusable_scale[:] = []
+        before, self._plan.unusable_scale[:] = self._plan.unusable_scale[1:], []
         if scale is not None and usable(scale) is None:
-            self._plan.unusable_scale.append(scale)
+            self._plan.unusable_scale[:] = scale, *(before or [step.number])
             self.note_step(f"a loss scale of {scale} divides nothing")
             scale = None
         step.loss_scale = scale
