@@ -10,7 +10,7 @@ import weakref
 
 import torch
 
-from ..observe.attaching import passes_by, repeats
+from ..observe.attaching import passes_by, rank_of_process, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
 from .bound import NARROW, origin_of
@@ -143,6 +143,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     def _sum_up(self, step):
         """Adds what a step that is over tells of the run."""
         step.read_flags()
+        if step.event is not None:
+            step.event.of_turns(step.passes, step.backward_passes)
         if step.counted:
             step.window.loss_scale = self._loss_scale()
             self.gaps.step_is_over(step.window.summaries)
@@ -155,7 +157,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._step = Step(number, self._plan, self._layers, self._tell)
 
     def _tell(self, event):
-        event.loss_scale = self._loss_scale()
+        event.loss_scale, event.rank = self._loss_scale(), rank_of_process()
         self._tell_of(event)
 
     def _loss_scale(self):
@@ -206,6 +208,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None
+        if with_grad and not self._order.is_in_backward:
+            step.turn = step.passes + (id(module) not in self._names.roots)
         waits = not step.counted and with_grad  # whether tensors inside of a block are held
         is_block = id(module) in self._names.blocks
         if waits:
