@@ -119,6 +119,10 @@ class Keeping(torch.optim.Optimizer):
         state.setdefault("p0", wide.clone())
         self.nearest(n, p, state, before, wide, by)
 
+    def beside_a_small_moment(self, n, p, state, before, wide, by):
+        state.setdefault("momentum", torch.zeros_like(wide)).lerp_(p.grad.float() * 2**-60, 0.5)
+        self.nearest(n, p, state, before, wide, by)
+
     def beside_squares(self, n, p, state, before, wide, by):
         state.setdefault("exp_avg_sq", torch.zeros_like(wide)).lerp_(p.grad.float().square() * 2**-20, 0.5)
         self.nearest(n, p, state, before, wide, by)
@@ -128,7 +132,7 @@ class LostUpdates(CliCase):
     def test_what_an_optimizer_keeps_of_updates_is_not_lost(self):
         for way, is_lost in [("compensated", False), ("compensated_beside", False), ("mastered", False), ("split", False),
                              ("by_chance", False), ("by_its_own_chance", False), ("nearest", True),
-                             ("beside_what_it_began_with", True), ("beside_squares", True)]:
+                             ("beside_what_it_began_with", True), ("beside_a_small_moment", True), ("beside_squares", True)]:
             w, (asked, lost) = lossy(torch.bfloat16, lambda p: Keeping(p, way), 8)
             self.assertGreater(lost, asked * 0.8, way)
             self.assertEqual(sums(w, "lost"), (lost if is_lost else 0,), way)

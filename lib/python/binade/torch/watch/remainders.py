@@ -12,6 +12,8 @@ from ..observe.tensors import local
 
 DEPTH = 3  # of lists and dicts in which tensors are looked for
 LOW_HALVES = frozenset(filter(None, (torch.int16, getattr(torch, "uint16", None))))
+# States that are moments, however small they are.
+MOMENTS = frozenset("acc_delta exp_avg exp_avg_sq exp_inf grad_avg m max_exp_avg_sq momentum momentum_buffer prev square_avg v".split())
 STEP = 1.5  # ulps; a weight that moves by no more has moved by one
 FEW = 16  # one weight that moves beside so many that do not tells nothing: its update may be more than an ulp
 BALANCED = 0.8  # a weight and what rounding left of it move together by less than this share of what the weight moves by
@@ -91,9 +93,10 @@ class Beside:
         """Returns whether what a Part of a parameter loses in a step is kept. old, new: its values before and after."""
         if self._by_chance and new.element_size() == 2:
             return True
-        return any(self._is_kept_in(x, self._before.get((id(parameter), path)), part, old, new) for path, x in self._tensors(parameter))
+        return any(self._is_kept_in(path, x, self._before.get((id(parameter), path)), part, old, new)
+                   for path, x in self._tensors(parameter))
 
-    def _is_kept_in(self, x, before, part, old, new):
+    def _is_kept_in(self, path, x, before, part, old, new):
         x = part.of(x).detach()
         if x.dtype in LOW_HALVES:
             return new.dtype == torch.bfloat16 and bool(x.any())
@@ -103,7 +106,9 @@ class Beside:
             near = x.to(new.dtype)
             if torch.equal(near, new) and not torch.equal(near.to(x.dtype), x):
                 return True
-        return not self._is_known and is_remainder(x, torch.zeros_like(x) if before is None else part.of(before), old, new)
+        if self._is_known or path[-1] in MOMENTS:
+            return False
+        return is_remainder(x, torch.zeros_like(x) if before is None else part.of(before), old, new)
 
 
 def is_remainder(x, before, old, new):
