@@ -527,6 +527,10 @@ class Scalers(CliCase):
         root = text_of(CpuScaler(2.0**10), lambda y: (y * 0).sqrt().sum(), 21)
         self.assertIn("It began with step 0: 6 NaN in the gradient of Linear's output, backward", root)
         self.assertIn("the scaler skipped the step. A smaller loss scale does not cure that.", root)
+        seen = []
+        spike = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * (1e38 if seen.append(0) or len(seen) == 6 else 1.0))
+        self.assertIn("skipped 1 of 14 steps, whose gradients were not finite, though steps before were taken at the same scale", spike)
+        self.assertIn("of that step alone are so large: step 5: ", spike)
         for steps in (14, 40):
             self.assertNotIn("far too high", text_of(CpuScaler(2.0**24), steps=steps))
             self.assertNotIn("too soon", text_of(CpuScaler(2.0**24), steps=steps))

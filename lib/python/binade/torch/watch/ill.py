@@ -2,7 +2,7 @@
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
 from .alerts import GRADIENTS
 from .gaps import UNLOOKED
-from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, unusable_text
+from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
 
@@ -78,7 +78,7 @@ def ill_of(run, merged):
             if stuck and not high else f"those up to {runs_of(skipped)[0][1]} in a row: {high}." if high else
             f"in {len(runs_of(skipped))} runs with others between them: it grows its scale too soon (growth_interval), or the "
             "largest gradients of some steps lie far above those of others." if is_too_soon(skipped, total) else
-            "as it does while it looks for its scale."))
+            search_text(run, left_out)))
         lines += cause_text(run, [event for event in left_out if event.step >= first]) if stuck and not high else []
     elif run._skips.split:
         lines.append(f"The scaler skipped {run._skips.split}.")

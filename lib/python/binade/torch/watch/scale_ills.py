@@ -74,6 +74,16 @@ def is_too_soon(skipped, total):
     return len(late) * OFTEN > total or (len(runs_of(skipped)) >= APART and len(skipped) * OFTEN > total)
 
 
+def search_text(run, skipped):
+    """Returns the words about skipped steps that are no illness. skipped: their NonFinites; one at the scale at which the first steps
+    were taken is told itself, since no search for a scale is why."""
+    first = run.windows[0].loss_scale if run.windows and all(event.step for event in skipped) else None
+    spike = next((event for event in skipped if first is not None and event.loss_scale == first), None)
+    if spike is None:
+        return "as it does while it looks for its scale."
+    return f"though steps before were taken at the same scale: the gradients of that step alone are so large: {spike.text}."
+
+
 def began_too_high(run, skipped):
     """Returns words about a scaler that skipped its first steps for its own scale; "" of others. skipped: the NonFinites of these."""
     first, last = runs_of(sorted({event.step for event in skipped}))[0]
