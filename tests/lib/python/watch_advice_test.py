@@ -486,6 +486,29 @@ class Untrained(CliCase):
                     p.data.copy_(copied)
         self.assertEqual(w.advise().to_dict()["untrained"]["unheld"], [])
 
+    def test_masters_that_are_copied_back_from_narrow_weights_lose_their_updates(self):
+        for ill, lr, both in ((True, 1e-4, True), (True, 1e-4, False), (False, 1e-4, False), (True, 10.0, False)):
+            torch.manual_seed(0)
+            model, x = torch.nn.Linear(16, 4).bfloat16(), torch.randn(8, 16).bfloat16()
+            masters = torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])
+            optimizer = torch.optim.SGD(masters.parameters(), lr=lr)
+            of = {"model": model, "master": masters} if both else model
+            with warnings.catch_warnings(record=True), binade.torch.watch(of, optimizer, every=1) as w:
+                for _ in range(4):
+                    for master, p in zip(masters, model.parameters()):
+                        if ill:
+                            master.data.copy_(p)
+                    model(x).float().square().mean().backward()
+                    for master, p in zip(masters, model.parameters()):
+                        master.grad, p.grad = p.grad.float(), None
+                    optimizer.step()
+                    for master, p in zip(masters, model.parameters()):
+                        p.data.copy_(master)
+            text = str(w.advise())
+            self.assertEqual(text.startswith("Updates are thrown away: the FP32 weights that SGD holds are numbers of BF16 again"),
+                             ill and lr < 1, text)
+            self.assertEqual(any("never back" in note for note in w.notes), ill and lr < 1)
+
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),
                                                        loss=lambda y, step: y.float().mean() * 1e-9)
@@ -538,6 +561,53 @@ class Half(torch.nn.Linear):
 
     def forward(self, x):
         return self.then(super().forward(x)).to(self.dtype)
+
+
+class Diverging(CliCase):
+    """Of trainings of three layers; the largest values of weights are those of the windows."""
+
+    def text_of(self, before=lambda step, model: None, lr=1e-3, small=1.0, spike=None, kind=torch.optim.SGD, steps=14):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 32), torch.nn.ReLU(),
+                                    torch.nn.Linear(32, 1))
+        for p in model.parameters():
+            p.data.mul_(small)
+        optimizer, x = kind(model.parameters(), lr=lr), torch.randn(32, 8)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            for step in range(steps):
+                before(step, model)
+                optimizer.zero_grad()
+                y = model(x * (1e38 if step == spike else 1.0))
+                (y - 3 * x[:, :1]).square().mean().backward()
+                optimizer.step()
+        return w, " ".join(str(w.advise()).split())
+
+    def test_weights_that_grow_until_something_overflows_are_named_first(self):
+        def grow(step, model):
+            for p in model.parameters():
+                p.data.mul_(500.0)
+
+        for name, options, cure in (("lr", {"lr": 2.0}, "Lower the learning rate"),
+                                    ("Adam", {"lr": 1e9, "kind": torch.optim.Adam}, "Lower the learning rate"),
+                                    ("by hand", {"before": grow, "lr": 1e-30}, "look for what else writes to the weights")):
+            with self.subTest(name):
+                w, text = self.text_of(**options)
+                self.assertTrue(text.startswith("The training diverges: the weights of "), text)
+                self.assertIn(cure, text)
+                self.assertNotIn("Keep in FP32", text)
+                self.assertIn("Which layers need FP32 is not known of a training that diverges.", text)
+                of = w.advise().to_dict()["diverges"]
+                largest = [window.summaries[of["layer"], "weight"].largest for window in w.windows]
+                self.assertEqual((of["least"], of["most"]), (largest[0], largest[of["steps"]]))
+
+    def test_healthy_growth_and_overflow_by_data_are_not_told_to_diverge(self):
+        for name, options in (("data", {"spike": 9}), ("data at first", {"spike": 0}),
+                              ("growth and data", {"spike": 9, "kind": torch.optim.Adam, "lr": 1e-2, "small": 0.1}),
+                              ("growth", {"kind": torch.optim.Adam, "lr": 1e-1, "small": 0.05, "steps": 20})):
+            with self.subTest(name):
+                w, text = self.text_of(**options)
+                self.assertIsNone(w.advise().to_dict()["diverges"])
+                self.assertEqual("The run was not finite" in text, "spike" in options)
 
 
 class Underflow(CliCase):

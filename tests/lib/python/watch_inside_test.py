@@ -474,7 +474,8 @@ class InsideOfModules(CliCase):
                 scaler.scale(model(torch.ones(3, 4)).sum()).backward()
                 scaler.step(optimizer)
                 scaler.update()
-        self.assertIn("The scaler skipped 20 of 40 steps, whose gradients were not finite, 10 of them long after it had begun",
+        self.assertIn("The scaler skipped 20 of 40 steps, whose gradients were not finite, in 20 runs with others between them: "
+                      "it grows its scale too soon (growth_interval)",
                       " ".join(str(w.advise()).split()))
 
     def test_a_loss_inside_of_the_model_that_is_infinite_is_never_passed_over(self):

@@ -7,6 +7,8 @@ import sys
 
 try:
     import torch
+
+    from binade.torch import watch
     from binade.torch.watch.held import MOST, Held
 except ImportError as error:
     print(f"SKIP: {error}")
@@ -146,6 +148,31 @@ class NonFinite(CliCase):
         self.assertEqual(scaler.get_scale(), 2.0 ** (127 - len(steps)))
         self.assertEqual([window.loss_scale for window in w.windows],
                          [2.0 ** (127 - min(step, len(steps))) for step in range(40)])
+
+    def test_the_micro_batch_is_named(self):
+        def text_of(every, ill, apart=True):
+            model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            with watch(model, optimizer, scaler=None, every=every) as w:
+                for step in range(3):
+                    optimizer.zero_grad()
+                    losses = []
+                    for turn in range(4):
+                        factor = math.nan if (step, turn) == (1, 2) else 1.0
+                        x = torch.full((2, 4), factor if ill == "input" else 1.0)
+                        losses.append(model(x).sum() * (factor if ill == "loss" else 1.0))
+                        if apart:
+                            losses.pop().backward()
+                    if losses:
+                        sum(losses).backward()
+                    optimizer.step()
+            return str(w.first_nonfinite())
+
+        for every in (1, 3):
+            for ill, phase in (("input", "forward"), ("loss", "backward")):
+                self.assertIn(f"{phase}, in micro-batch 3 of 4 of the step", text_of(every, ill))
+            self.assertIn("forward, in forward pass 3 of 4 of the step", text_of(every, "input", False))
+            self.assertNotIn("of the step", text_of(every, "loss", False))
 
     def test_events_are_bounded(self):
         w = watched(steps=130, x=torch.full((3, 4), math.nan), every=1000)

@@ -23,6 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 from cli_case import CliCase, main
+from watch_oracle import CpuScaler
 
 
 class Loop:
@@ -476,6 +477,63 @@ class Scalers(CliCase):
             words = "never called update(), though scale() of the scaler was used for 5 losses: the scale stays at 2^16"
             for text in (str(w.mistakes[0]), " ".join(w.notes), str(w.advise()), str(w.report())):
                 self.assertIn(words, " ".join(text.split()))
+
+    def test_a_loss_scale_that_is_itself_the_cause_is_named_before_all_else(self):
+        def text_of(factor, known, start=1.0, steps=12):
+            torch.manual_seed(0)
+            model, scale = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)), [start]
+            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+            with binade.torch.watch(model, optimizer, every=1, loss_scale=(lambda: scale[0]) if known else None) as w:
+                for _ in range(steps):
+                    optimizer.zero_grad()
+                    (model(torch.ones(3, 4)).square().mean() * torch.tensor(scale[0])).backward()
+                    for p in model.parameters():
+                        p.grad.div_(torch.tensor(scale[0]))
+                    optimizer.step()
+                    scale[0] = float(torch.tensor(scale[0] * factor))
+            return " ".join(str(w.advise()).split())
+
+        grows = text_of(2.0**16, True)
+        self.assertTrue(grows.startswith("The loss scale is inf from step 8 on"), grows)
+        self.assertIn("bound it, at 2^24", grows)
+        falls = text_of(2.0**-16, True)
+        self.assertTrue(falls.startswith("The loss scale is 0 from step 10 on: no gradient is left"), falls)
+        unseen = text_of(2.0**16, False)
+        self.assertTrue(unseen.startswith("The loop's own loss scale seems to be the cause: from step 0 to 7 the gradients"), unseen)
+        for text in (grows, falls, unseen):
+            self.assertNotIn("Keep in FP32", text)
+        for factor in (1.0, 2.0, 0.5):
+            for known in (True, False):
+                self.assertNotIn("loss scale is", text_of(factor, known))
+                self.assertNotIn("own loss scale", text_of(factor, known))
+
+    def test_why_a_scaler_skips_is_told(self):
+        def text_of(scaler, f=lambda y: y.square().sum(), steps=14):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(4, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
+                for _ in range(steps):
+                    optimizer.zero_grad()
+                    scaler.scale(f(model(torch.ones(3, 4)).half().float() * 2.0**-10)).backward()
+                    scaler.step(optimizer)
+                    scaler.update()
+            return " ".join(str(w.advise()).split())
+
+        high = text_of(CpuScaler(2.0**127))
+        self.assertIn("The loss scale is the cause: it began at 2^127, far too high: give it an init_scale of 2^16.", high)
+        self.assertIn("those up to ", text_of(CpuScaler(2.0**60), steps=60))
+        self.assertIn("far too high", text_of(CpuScaler(2.0**60), steps=60))
+        root = text_of(CpuScaler(2.0**10), lambda y: (y * 0).sqrt().sum(), 21)
+        self.assertIn("It began with step 0: 6 NaN in the gradient of Linear's output, backward", root)
+        self.assertIn("the scaler skipped the step. A smaller loss scale does not cure that.", root)
+        seen = []
+        spike = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * (1e38 if seen.append(0) or len(seen) == 6 else 1.0))
+        self.assertIn("skipped 1 of 14 steps, whose gradients were not finite, though steps before were taken at the same scale", spike)
+        self.assertIn("of that step alone are so large: step 5: ", spike)
+        for steps in (14, 40):
+            self.assertNotIn("far too high", text_of(CpuScaler(2.0**24), steps=steps))
+            self.assertNotIn("too soon", text_of(CpuScaler(2.0**24), steps=steps))
 
     def test_scales_that_stand_still_on_purpose_are_no_mistakes(self):
         plain = Loop(False)

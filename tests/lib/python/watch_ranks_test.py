@@ -3,6 +3,7 @@
 # Watched runs of two processes merged (gloo): the bytes are those of one process that had the tensors of both. SKIP without
 # torch or torch.distributed. watch_ranks_test.py BINADE
 import importlib
+import math
 import os
 import pathlib
 import pickle
@@ -68,7 +69,7 @@ def averaged(model):
 def scenario(what, rank):
     """A run of one of two processes, watched."""
     model = new_net()
-    if what == "ddp":
+    if what in ("ddp", "ill"):
         model = torch.nn.parallel.DistributedDataParallel(model)
     elif what == "drift":
         model = torch.nn.parallel.DistributedDataParallel(model)
@@ -79,6 +80,8 @@ def scenario(what, rank):
 
         fully_shard(model, mesh=torch.distributed.device_mesh.init_device_mesh("cpu", (RANKS,)))
     data = batches(rank)[2 * rank:] if what == "other steps" else batches(rank)
+    if what == "ill" and rank == 1:
+        data[2][0, 0] = math.nan
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     return train(model, optimizer, data, (lambda: averaged(model)) if what == "by hand" else lambda: None)
 
@@ -92,6 +95,8 @@ def in_rank(rank, scenarios, store):
         try:
             run = w.all_reduce()
             out[what] = packed(w), packed(run), run.report().to_json()
+            if what == "ill":
+                out[what] = str(w.first_nonfinite()), str(run.first_nonfinite()), len(run.nonfinite())
         except ValueError as error:
             out[what] = str(error)
         dist.barrier()
@@ -132,7 +137,7 @@ class Ranks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shards = [] if can_shard() else ["fsdp"]
-        cls.ranks = together(["ddp", "by hand", "local", "drift", "other steps", *shards])
+        cls.ranks = together(["ddp", "by hand", "local", "drift", "other steps", "ill", *shards])
 
     def held_to_the_sum(self, what, once):
         """once(role, bytes are the same): whether one copy counts."""
@@ -163,6 +168,13 @@ class Ranks(unittest.TestCase):
         self.assertEqual(set(alone), set(got))
         for key, one in alone.items():
             self.assertEqual(got[key], one, key)
+
+    def test_the_rank_that_is_ill_is_named(self):
+        (own0, all0, _), (own1, all1, _) = (rank["ill"] for rank in self.ranks)
+        self.assertIn("step 2, rank 0: ", own0)
+        self.assertIn("the gradients of this rank's outputs were finite: it may come from another rank", own0)
+        self.assertIn("step 2, rank 1: 8 NaN in the output of fc1, forward", own1)
+        self.assertEqual((all0, all1), (own1, own1))
 
     def test_gradients_averaged_by_hand_count_once(self):
         self.held_to_the_sum("by hand", lambda role, same: role not in ("act", "dAct"))

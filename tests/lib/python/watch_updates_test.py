@@ -67,7 +67,77 @@ class Foreign(torch.optim.Optimizer):
                 p.copy_(master)
 
 
+GENERATOR = torch.Generator()
+
+
+class Keeping(torch.optim.Optimizer):
+    """Subtracts lr times the gradient, or its first moment, from BF16 weights, and keeps in one of several ways what they lose."""
+
+    def __init__(self, parameters, way, lr=2e-4):
+        super().__init__(parameters, {"lr": lr})
+        self.way, self.kept = way, {}
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for n, p in enumerate(group["params"]):
+                state, before, wide = self.state[p], p.clone(), p.float()
+                moment = state.setdefault("exp_avg", torch.zeros_like(p)).lerp_(p.grad, 0.5)
+                by = -group["lr"] * moment.float()
+                getattr(self, self.way)(n, p, state, before, wide, by)
+
+    def compensated(self, n, p, state, before, wide, by):
+        rest = state.setdefault("kahan_comp", torch.zeros_like(p)).add_(by)
+        p.add_(rest)
+        rest.add_(before.sub_(p))
+
+    def compensated_beside(self, n, p, state, before, wide, by):
+        rest = self.kept.setdefault(n, torch.zeros_like(wide))  # of the other sign
+        p.add_(by - rest)
+        rest.add_(p.float() - wide - by)
+
+    def mastered(self, n, p, state, before, wide, by):
+        p.copy_(self.kept.setdefault("masters", {}).setdefault(n, wide).add_(by))
+
+    def split(self, n, p, state, before, wide, by):
+        low = state.setdefault("low", torch.zeros_like(p, dtype=torch.int16))
+        whole = (p.view(torch.int16).int() << 16 | low.int() & 65535).view(torch.float32).add_(by).view(torch.int32)
+        low.copy_(whole << 16 >> 16)
+        p.copy_((whole & -65536).view(torch.float32))
+
+    def by_chance(self, n, p, state, before, wide, by, generator=None):
+        noise = torch.randint(0, 65536, p.shape, dtype=torch.int32, generator=generator)
+        p.copy_(((wide + by).view(torch.int32) + noise & -65536).view(torch.float32))
+
+    def by_its_own_chance(self, *of):
+        self.by_chance(*of, generator=GENERATOR)
+
+    def nearest(self, n, p, state, before, wide, by):
+        p.copy_(wide + by)
+
+    def beside_what_it_began_with(self, n, p, state, before, wide, by):
+        state.setdefault("p0", wide.clone())
+        self.nearest(n, p, state, before, wide, by)
+
+    def beside_a_small_moment(self, n, p, state, before, wide, by):
+        state.setdefault("momentum", torch.zeros_like(wide)).lerp_(p.grad.float() * 2**-60, 0.5)
+        self.nearest(n, p, state, before, wide, by)
+
+    def beside_squares(self, n, p, state, before, wide, by):
+        state.setdefault("exp_avg_sq", torch.zeros_like(wide)).lerp_(p.grad.float().square() * 2**-20, 0.5)
+        self.nearest(n, p, state, before, wide, by)
+
+
 class LostUpdates(CliCase):
+    def test_what_an_optimizer_keeps_of_updates_is_not_lost(self):
+        for way, is_lost in [("compensated", False), ("compensated_beside", False), ("mastered", False), ("split", False),
+                             ("by_chance", False), ("by_its_own_chance", False), ("nearest", True),
+                             ("beside_what_it_began_with", True), ("beside_a_small_moment", True), ("beside_squares", True)]:
+            w, (asked, lost) = lossy(torch.bfloat16, lambda p: Keeping(p, way), 8)
+            self.assertGreater(lost, asked * 0.8, way)
+            self.assertEqual(sums(w, "lost"), (lost if is_lost else 0,), way)
+            self.assertEqual("Updates are lost" in str(w.advise()), is_lost, way)
+
     def test_rprop_wants_nothing_where_a_gradient_changes_its_sign(self):
         torch.manual_seed(0)
         model = torch.nn.Linear(4, 4)

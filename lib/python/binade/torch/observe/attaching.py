@@ -67,6 +67,12 @@ def copies_note(optimizer):
             'watch({"model": model, "master": torch.nn.ParameterList(copies)}, optimizer)')
 
 
+def rank_of_process():
+    """Returns the rank of this process among several of torch.distributed; None of one alone."""
+    dist = torch.distributed
+    return dist.get_rank() if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1 else None
+
+
 def passes_by():
     """Whether modules are being traced, compiled or transformed, so that there are no values to count."""
     return (is_compiling() or torch._C._get_tracing_state() is not None

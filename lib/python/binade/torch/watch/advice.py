@@ -12,11 +12,13 @@ from ..._documents import Document, page, table
 from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
 from .dead import untrained, untrained_text
+from .diverging import diverging, diverging_text
 from .factors import zero_weights, zero_weights_text
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
 from .lost_updates import lost_rows, lost_text, wide_decay_text
 from .order import order_text
+from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text
 from .state_decay import stuck_text
@@ -44,6 +46,11 @@ class Advice(Document):
                   gradients of weights that are made of it, or
                   "ill inside" where an op inside did or made zero what is not
     uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
+    refreshed     lines about FP32 weights, as master copies, that are rounded between steps, so that most of what these change is lost
+    diverges      of a training whose weights grew from step to step until something overflowed: layer, with the largest weights, least and
+                  most, the largest of them at first and at last, steps, between these, others, how many more layers grew so, change,
+                  the largest update's share of the weights, by norms, finite, whether nothing was Inf or NaN, and scaled, whether steps
+                  were made with scaled gradients; else None. Nothing is then told to be kept in FP32
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; unlooked: the step in
                   which Inf or NaN arose, if none such was looked into; lines: all that in words
@@ -119,17 +126,22 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     learning = untrained(run, layers, merged)
     dead, ill = died(run, layers, left), ill_of(run, merged)
     held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
+    keep = with_inside(with_died(with_underflow(
+        kept(held, 0 if scale["own_scales"] else at, target_loss, run._sums), layers, merged), dead, scale), run)
+    grows = diverging(run, any(reason["what"] == "overflow" for row in keep for reason in row["reasons"]))
+    keep = [] if grows else keep
     of = {
         "verdict": report["verdict"],
         "loss_scale": scale,
         "formats": formats_of(merged, options, run, dead),
         "uncounted": uncounted_text(run),
+        "refreshed": refreshed_text(run._learning.refreshed),
+        "diverges": grows,
         "not_finite": ill,
         "untrained": learning,
         "zero_weights": zero_weights(learning, merged),
         "died": dead,
-        "keep_fp32": with_inside(with_died(with_underflow(
-            kept(held, 0 if scale["own_scales"] else at, target_loss, run._sums), layers, merged), dead, scale), run),
+        "keep_fp32": keep,
         "no_format": no_format(run),
         "eps": run._eps,
         "stuck_states": run._stuck,
@@ -237,7 +249,7 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
+    out = [*of["refreshed"], *diverging_text(of["diverges"]), *of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
            *zero_weights_text(of["zero_weights"], listed),
            *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
            *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],
@@ -260,7 +272,7 @@ def text_of(of):
     for (role, what), names in sorted(by_format.items()):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
     out += kept_text(of["keep_fp32"]) or [none_kept(
-        of["not_finite"], of["uncounted"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
+        of["not_finite"], of["diverges"], of["uncounted"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
     out += no_format_text(of["no_format"])
     out += wide_decay_text(of["lost_updates"], listed)
     out += eps_text(of["eps"])

@@ -27,6 +27,7 @@ class Learning:
     orphans: dict = dataclasses.field(default_factory=dict)  # {optimizer: how many tensors no model has that never had a gradient}
     ungraded: dict = dataclasses.field(default_factory=dict)  # {module that got no gradient: whether it gave outputs that want some}
     stays: dict = dataclasses.field(default_factory=dict)  # {model that is not trained: what is ill about its weights}
+    refreshed: dict = dataclasses.field(default_factory=dict)  # {id of an optimizer: what became of its wide weights between steps}
     rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}
 
     def at(self, layer, rate):

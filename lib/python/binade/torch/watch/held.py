@@ -13,13 +13,13 @@ def version_of(x):
 
 class Held:
     """Tensors that are held. look(layer, x, source) returns whether x is finite, and reports it if not; source: the
-    op that made x."""
+    op that made x. turn(): the forward pass in which x comes; that of the tensor that is looked at is `turn`."""
 
-    def __init__(self, look):
-        self._look, self._entries = look, collections.deque()
+    def __init__(self, look, turn=lambda: None):
+        self._look, self._entries, self._turn, self.turn = look, collections.deque(), turn, None
 
     def add(self, layer, x, source):
-        self._entries.append((layer, x, version_of(x), source))
+        self._entries.append((layer, x, version_of(x), source, self._turn()))
         if len(self._entries) > MOST:
             self._look_at(*self._entries.popleft())
 
@@ -41,8 +41,10 @@ class Held:
         if any(held is x for _, held, *_ in self._entries) and not is_finite(x):
             self.search()
 
-    def _look_at(self, layer, x, version, source):
+    def _look_at(self, layer, x, version, source, turn):
         if version != version_of(x):
             return True  # its values are gone
-        x = local(x)
-        return x is None or self._look(layer, x, source)
+        x, self.turn = local(x), turn
+        finite = x is None or self._look(layer, x, source)
+        self.turn = None
+        return finite

@@ -10,7 +10,7 @@ import weakref
 
 import torch
 
-from ..observe.attaching import passes_by, repeats
+from ..observe.attaching import passes_by, rank_of_process, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
 from .bound import NARROW, origin_of
@@ -19,6 +19,7 @@ from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
+from .refreshed import Between, refreshed_text
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
 
@@ -54,6 +55,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._attached = 0  # how many scalers got hooks
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
         self._grades = Grades()
+        self._between = Between(plan.learning.refreshed)
         self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
@@ -99,6 +101,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if well:
             self._saw(self._order.ends)
             self.see_unheld()
+            for line in refreshed_text(self._plan.learning.refreshed):
+                self.note(line, warn=True)
             self._saw(self.see_aside)
         undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
         self.undo_all(undo)
@@ -139,6 +143,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     def _sum_up(self, step):
         """Adds what a step that is over tells of the run."""
         step.read_flags()
+        if step.event is not None:
+            step.event.of_turns(step.passes, step.backward_passes)
         if step.counted:
             step.window.loss_scale = self._loss_scale()
             self.gaps.step_is_over(step.window.summaries)
@@ -151,7 +157,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._step = Step(number, self._plan, self._layers, self._tell)
 
     def _tell(self, event):
-        event.loss_scale = self._loss_scale()
+        event.loss_scale, event.rank = self._loss_scale(), rank_of_process()
         self._tell_of(event)
 
     def _loss_scale(self):
@@ -170,9 +176,9 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             scale = float(given() if callable(given) else given)
         elif scaler is not None:
             scale = float(scaler.get_scale())
-        self._plan.unusable_scale[:] = []
+        before, self._plan.unusable_scale[:] = self._plan.unusable_scale[1:], []
         if scale is not None and usable(scale) is None:
-            self._plan.unusable_scale.append(scale)
+            self._plan.unusable_scale[:] = scale, *(before or [step.number])
             self.note_step(f"a loss scale of {scale} divides nothing")
             scale = None
         step.loss_scale = scale
@@ -202,6 +208,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None
+        if with_grad and not self._order.is_in_backward:
+            step.turn = step.passes + (id(module) not in self._names.roots)
         waits = not step.counted and with_grad  # whether tensors inside of a block are held
         is_block = id(module) in self._names.blocks
         if waits:

@@ -2,11 +2,9 @@
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
 from .alerts import GRADIENTS
 from .gaps import UNLOOKED
+from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
-
-OFTEN = 10  # one step in so many, long after the first, is more than the search for a scale skips
-
 
 def runs_in_a_row(steps):
     """Returns the first of the steps at the end of an ascending list that follow one another."""
@@ -34,10 +32,12 @@ def ill_of(run, merged):
     events = sorted(run.nonfinite(), key=lambda event: event.step)
     ill = [event for event in events if not event.skipped or event.phase == "forward"]
     skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
+    left_out = [event for event in events if event.skipped and event.phase != "forward"]
     lines, dead = [], False
     of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
     unlooked = None
     if ill:
+        lines += [] if run._unusable_scale else own_scale_text(run, ill[0].step)
         lines.append(f"The run was not finite: {ill[0].text}.")
         if is_unlooked(run, ill[0]) and not any(event.op for event in ill):
             unlooked = ill[0].step
@@ -64,22 +64,26 @@ def ill_of(run, merged):
                          + (f", and in {len(rows) - 1:,} others" if len(rows) > 1 else "") + ".")
     finite = not lines
     first = runs_in_a_row(skipped) if skipped else 0
-    stuck = bool(skipped) and skipped[-1] - first >= STREAK
-    late = [step for step in skipped if step - skipped[0] >= STREAK]
     total = max(run._skips.steps, run.windows[-1].last + 1 if run.windows else 0)
+    stuck = bool(skipped) and skipped[-1] - first >= STREAK and skipped[-1] == total - 1
     if run._skips.text:
         lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
         dead = dead or run._skips.all or bool(run._skips.starved)
+        lines += cause_text(run, left_out) if left_out and run._skips.all and not ill else []
     elif skipped:
         whose = f" ({run._skips.split})" if run._skips.split else ""
+        high = began_too_high(run, left_out)
         lines.append(f"The scaler skipped {len(skipped)} of {total} steps, whose gradients were not finite{whose}, " + (
             f"those from {first} to {skipped[-1]} in a row, which trained nothing{of_some}: a smaller loss scale does not cure them."
-            if stuck else f"{len(late)} of them long after it had begun: it grows its scale too soon (growth_interval), or the "
-            "largest gradients of some steps lie far above those of others." if len(late) * OFTEN > total else
-            "as it does while it looks for its scale."))
+            if stuck and not high else f"those up to {runs_of(skipped)[0][1]} in a row: {high}." if high else
+            f"in {len(runs_of(skipped))} runs with others between them: it grows its scale too soon (growth_interval), or the "
+            "largest gradients of some steps lie far above those of others." if is_too_soon(skipped, total) else
+            search_text(run, left_out)))
+        lines += cause_text(run, [event for event in left_out if event.step >= first]) if stuck and not high else []
     elif run._skips.split:
         lines.append(f"The scaler skipped {run._skips.split}.")
     dead = dead or stuck
+    lines = unusable_text(run, min((event.step for event in events), default=None)) + lines
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
     return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "unlooked": unlooked,
             "lines": lines}
@@ -94,9 +98,11 @@ def of_training(held, layers, ill, meant):
         ill["dead"] and not ill["finite"] or x.nan or x.inf and key not in meant)}
 
 
-def none_kept(of, uncounted, underflow):
-    """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. uncounted: what uncounted_text()
-    gives. underflow: layers of which FP16 may have made zeros."""
+def none_kept(of, diverges, uncounted, underflow):
+    """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. diverges: whether the
+    training does. uncounted: what uncounted_text() gives. underflow: layers of which FP16 may have made zeros."""
+    if diverges:
+        return "Which layers need FP32 is not known of a training that diverges."
     if underflow:
         more = len(underflow) - 12
         return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(underflow[:12])}"

@@ -146,9 +146,9 @@ class Held:
 
 
 @torch.no_grad()
-def held(optimizer, of, parameter, part, old, new, gradient=None):
-    """Returns the Held of a step. of: the parameter's group. old, new: the values of a Part before and after the step. gradient: that of
-    the parameter before the step, if it was kept; else its .grad."""
+def held(optimizer, of, parameter, part, old, new, beside, gradient=None):
+    """Returns the Held of a step. of: the parameter's group. old, new: the values of a Part before and after the step. beside: the
+    Beside of the step. gradient: that of the parameter before the step, if it was kept; else its .grad."""
     update = old - new if old.element_size() > 2 else old.float() - new.float()
     gradient = parameter.grad if gradient is None else gradient
     gradient = None if gradient is None else gradient.detach()
@@ -174,7 +174,7 @@ def held(optimizer, of, parameter, part, old, new, gradient=None):
     by_decay = (gradient == 0) & (old != 0) & finite if decay and not decoupled else None
     if by_decay is not None:
         counts |= {"decay_asked": int(torch.count_nonzero(by_decay))}
-    if not same.any() or has_master(optimizer, parameter, part, new):
+    if not same.any() or beside.keeps(parameter, part, old, new):
         return Held(counts, update)
     lost = same & (gradient != 0)
     if by_decay is not None:
@@ -200,14 +200,6 @@ def decoupled_decay(old, share):
     """Returns the counts of a decay that multiplies the weight by 1 - share, before the update is subtracted."""
     return {"decay_asked": int(torch.count_nonzero(old)),
             "decay_lost": int(torch.count_nonzero((old * (1 - share) == old) & (old != 0)))}
-
-
-def has_master(optimizer, parameter, part, new):
-    """Returns whether a state of the optimizer is the weight itself in a wider dtype, which the weight is rounded from."""
-    states = getattr(optimizer, "state", {}).get(parameter, {}).values()
-    wider = (local(x) for x in states if isinstance(x, torch.Tensor) and x.shape == parameter.shape
-             and x.element_size() > new.element_size())
-    return any(x is not None and torch.equal(part.of(x).to(new.dtype), new) for x in wider)
 
 
 def lost_rows(run):

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
+PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}  # in the order of a step
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
 MOST = 100  # steps that are told of
@@ -47,7 +47,8 @@ class NonFinite:
     what it gives is what the op gave. after: the op that made NaN of its Inf, or that gave nothing but finite numbers for it, in
     words. cause: what else is known of the cause, as text. hidden: whether an op after it gave finite numbers, so that the run goes
     on. cure: what to do about it where no format helps, else "". skipped_of: the optimizers whose steps were skipped, as text; ""
-    of all.
+    of all. turn, turns: in or after which forward pass of the step it was, 0 where that is not known, and how many there were;
+    are_micro_batches: whether each of these had a backward pass. rank: that of the process among several of torch.distributed.
     """
 
     step: int
@@ -65,6 +66,10 @@ class NonFinite:
     skipped_of: str = ""
     hidden: bool = False
     cure: str = ""
+    turn: int = 0
+    turns: int = 0
+    are_micro_batches: bool = False
+    rank: "int | None" = None
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):
@@ -81,9 +86,20 @@ class NonFinite:
         if origin.exact is not None:
             self.cure = origin.exact.cure
 
+    def of_turns(self, forward, backward):
+        """Takes how many forward and backward passes the step had. One backward pass after several forward ones is of all of them."""
+        self.turns, self.are_micro_batches = forward, forward == backward
+        if self.phase == "backward" and not self.are_micro_batches:
+            self.turn = 0
+
     @property
     def phase(self):
         return PHASES[self.role]
+
+    @property
+    def may_be_reduced(self):
+        """Whether it is the gradient of a parameter in one of several processes, which another one's may have made ill."""
+        return self.role == "dW" and self.rank is not None
 
     @property
     def text(self):
@@ -94,7 +110,10 @@ class NonFinite:
             place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, {self.phase}"
             if self.phase == "backward":
                 place = f"the gradient of {place}"
-        line = f"step {self.step}: {what or 'Inf or NaN'} in {place}"
+        if self.turn and self.turns > 1:
+            place += f", in {'micro-batch' if self.are_micro_batches else 'forward pass'} {self.turn} of {self.turns} of the step"
+        of_rank = "" if self.rank is None else f", rank {self.rank}"
+        line = f"step {self.step}{of_rank}: {what or 'Inf or NaN'} in {place}"
         if self.loss_scale is not None and self.phase == "backward":
             line += f", at loss scale {scale_text(self.loss_scale)}"
         if self.inputs:
@@ -104,6 +123,8 @@ class NonFinite:
             line += f"; {more}"
         if self.arose is False:
             line += "; it was there before"
+        if self.may_be_reduced:
+            line += "; the gradients of this rank's outputs were finite: it may come from another rank, through their reduction"
         if self.skipped:
             line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
         return line

@@ -21,6 +21,7 @@ from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
 from .gaps import why_uncounted
 from .lost_updates import held, known_as, may_write_gradients
+from .remainders import Beside
 from .run import SCALED, add_to
 from .settings import is_idle, note_ill_settings, rate_of
 from .skips import optimizer_text
@@ -302,10 +303,13 @@ class OptimizerHooks:
         if found is not None and float(found) > 0:
             step.left_out.add(id(optimizer))
             return
+        self._between.step_begins(optimizer, step.counted)
         self._see_weights(optimizer)
         if step.counted:
             groups = groups_of(optimizer)
-            for parameter, values, _ in self._parameters(optimizer):
+            weights = [(parameter, values) for parameter, values, _ in self._parameters(optimizer)]
+            step.beside[id(optimizer)] = Beside(optimizer, weights, known_as(optimizer) is not None)
+            for parameter, values in weights:
                 step.copies[id(parameter)] = in_one_piece(values).detach().clone()
                 written = may_write_gradients(optimizer, groups[id(parameter)]) and not takes_closure(args, kwargs)
                 if written and parameter.grad is not None:
@@ -320,6 +324,7 @@ class OptimizerHooks:
         if id(optimizer) in step.left_out:
             self._see_skipped(optimizer)
             return
+        self._between.step_ends(optimizer)
         self._steps_of(optimizer).idle += is_idle(optimizer)
         note_ill_settings(optimizer, self._names.parts, self._plan.causes)
         if not step.counted:
@@ -327,10 +332,13 @@ class OptimizerHooks:
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
         note_stuck_states(optimizer, self._names.parts, self._plan.stuck)
         groups = groups_of(optimizer)
+        beside = step.beside.pop(id(optimizer))
+        beside.has_stepped([(step.copies[id(parameter)], values) for parameter, values, _ in self._parameters(optimizer)
+                            if id(parameter) in step.copies], takes_closure(args, kwargs))
         for parameter, values, parts in self._parameters(optimizer):
             before = step.copies.pop(id(parameter), None)
             if before is not None and before.element_size() > 1:
-                self._count_update(optimizer, groups[id(parameter)], parameter, parts, before, in_one_piece(values).detach())
+                self._count_update(optimizer, groups[id(parameter)], beside, parameter, parts, before, in_one_piece(values).detach())
             step.gradient_copies.pop(id(parameter), None)
         self._see_states(optimizer)
 
@@ -340,14 +348,14 @@ class OptimizerHooks:
         states = {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
         return {"gradient": parameter.grad} | states
 
-    def _count_update(self, optimizer, group, parameter, parts, before, after):
+    def _count_update(self, optimizer, group, beside, parameter, parts, before, after):
         for part in parts:
             old, new = in_one_piece(part.of(before)), in_one_piece(part.of(after))
             summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if self._plan.nonfinite and (summary.nan or summary.inf):
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
             self._plan.learning.at(part.layer, rate_of(group))
-            kept = held(optimizer, group, parameter, part, old, new, self._step.gradient_copies.get(id(parameter)))
+            kept = held(optimizer, group, parameter, part, old, new, beside, self._step.gradient_copies.get(id(parameter)))
             counts = _binade._UpdateCounts()
             counts.add_held(**kept.counts)
             if kept.counts.get("unknown") and known_as(optimizer) is None:

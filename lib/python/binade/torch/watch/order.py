@@ -214,6 +214,10 @@ class Order:
         self._holds.discard(number)
         self._on(self._checkers, "zero_grad", number)
 
+    @property
+    def is_in_backward(self):
+        return self._depth > 0
+
     def backward_begins(self):
         self._depth += 1
         if self._depth == 1:

@@ -63,6 +63,7 @@ class OrderHooks:
             well = True
         finally:
             self._saw(self._order.backward_ends, well)
+        self._step.backward_passes += not self._order.is_in_backward
         return out
 
     def _order_of_clipping(self, limit, inner, parameters, *args, **kwargs):

@@ -122,7 +122,7 @@ class Run:
         self._nonfinite = list(nonfinite)
         self._inside = {}  # layer: what was seen inside of it, {cause: Told}
         self._meant = set()  # layers whose Inf is meant
-        self._unusable_scale = []  # the last loss scale, if it is no number above 0
+        self._unusable_scale = []  # the last loss scale, if it is no number above 0, and the first step of these
         self._uncounted = {}  # notes on what is not counted: the share of the parameters' elements
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (eps.py)
         self._stuck = []  # states of optimizers that cannot decay in their dtype (state_decay.py)

@@ -32,12 +32,15 @@ class Step:
         self.scaler = None  # the last one whose scale() was called
         self.is_empty = True  # no module and no optimizer has run
         self.passes = 0  # forward passes of a model with gradients
+        self.turn = 0  # the number of the last of them that has begun
+        self.backward_passes = 0
         self.handles = []  # handles of hooks on tensors that outlive the step
         self.ended = set()  # ids of optimizers that stepped, or were left out
         self.unscaled = set()  # ids of optimizers whose gradients were counted before they were unscaled
         self.left_out = set()  # ids of optimizers that leave the step out by themselves
         self.skipped = set()  # ids of optimizers whose step a scaler skipped
         self.copies = {}  # id of a parameter: its values before the step
+        self.beside = {}  # id of an optimizer: what it has beside its weights, before its step
         self.gradient_copies = {}  # id of a parameter: its gradient before a step that may write to it
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
@@ -49,8 +52,10 @@ class Step:
         self._flags = {}  # (layer, role): whether all was finite, on a device
         self._harmless, self._ruined, self._harm = plan.harmless, plan.ruined, False
         self.waits = plan.nonfinite and not self.counted  # whether tensors inside of a block are held
-        self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source)))
-        self.gradients = Held(lambda layer, x, source: self.look_at(layer, "dAct", x, None, lambda: gradient_by_name(source)))
+        self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source)),
+                            lambda: self.turn)
+        self.gradients = Held(lambda layer, x, source: self.look_at(layer, "dAct", x, None, lambda: gradient_by_name(source)),
+                              lambda: self.turn)
 
     def seen(self, x):
         """Returns whether an output of a module was seen before in this step."""
@@ -157,6 +162,8 @@ class Step:
                 self._tell(ruined)
             cause = self._causes.get(layer, "") if role == "weight" else FROM_OUTSIDE if role == "dAct" and found and not inputs else ""
             self.event = NonFinite(self.number, layer, role, found, inputs, arose, cause=cause)
+            if found and role in ("act", "dAct"):  # findings on a GPU are read when the step is over
+                self.event.turn = self.outputs.turn or self.gradients.turn or self.turn
             if origin is not None and origin.arose:
                 self.event.come_from(origin)
             self._tell(self.event)

@@ -37,7 +37,7 @@ class Plan:
     ruined: set = dataclasses.field(default_factory=set)  # parameters of which was told that a step made them ill
     harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
     inside: dict = dataclasses.field(default_factory=dict)  # layer: what was seen inside of it, {cause: Told}
-    unusable_scale: list = dataclasses.field(default_factory=list)  # the loss scale of the last step, if it is no number above 0
+    unusable_scale: list = dataclasses.field(default_factory=list)  # that of the last step, if it is no number above 0, and since when
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
     skips: Skips = dataclasses.field(default_factory=Skips)
     uncounted: dict = dataclasses.field(default_factory=dict)  # notes on what is not counted: the share of the parameters
