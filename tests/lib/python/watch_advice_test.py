@@ -386,8 +386,9 @@ class Untrained(CliCase):
             words = "SGD holds 2 parameters that no watched model has and that got no gradient: was 2 put into the model after"
             self.assertEqual((words in text, sum(words in one for one in warned)), (orphan, orphan))
             self.assertEqual("were they added after the optimizer was made, or left out of it?" in text, not orphan)
-            self.assertTrue(text.startswith("What follows is of a part of the model alone. Not counted: weights, their gradients and "
-                                            "updates of 2 (1 of 2 layers,"), text)
+            self.assertTrue(text.startswith("Trained by no optimizer that was seen: 2, "), text)
+            self.assertIn(" What follows is of a part of the model alone. Not counted: weights, their gradients and updates of 2 (1 of 2 "
+                          "layers,", text)
 
     def test_copies_that_the_optimizer_trains_in_the_place_of_a_models_parameters_are_no_orphans(self):
         for flat in (False, True):

@@ -306,7 +306,7 @@ class InsideOfModules(CliCase):
                 with self.subTest(made=name):
                     w = self.of(Op(lambda x: op(made(x.half())).float()), torch.nn.Linear(8, 2), steps=1, x=x)
                     self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["0"]))
-                    self.assertRegex(w.first_nonfinite().text, rf"; the zeros that it got are what {name} at \S+ rounded to in float16")
+                    self.assertRegex(w.first_nonfinite().text, rf"; the zeros that it got are what {name} at \S+ rounded to in FP16")
         # Zeros of which some are none of rounding, or nobody knows.
         for made in (lambda x: (x * 0).half(), lambda x: torch.cat([x.half()[:, 4:] * 0, x.half()[:, :4] / 3e4 / 3e4], 1)):
             w = self.of(Op(lambda x: made(x).float().log()), torch.nn.Linear(8, 2), steps=1, x=x)
@@ -566,7 +566,7 @@ class InsideOfModules(CliCase):
             if lost:
                 found = w.first_nonfinite()
                 self.assertEqual((found.layer, found.phase), ("0", "step"))
-                self.assertTrue(found.text.endswith("HalfAdam's eps 1e-08 is 0 in F16, the dtype of exp_avg_sq"), found.text)
+                self.assertTrue(found.text.endswith("HalfAdam's eps 1e-08 is 0 in FP16, the dtype of exp_avg_sq"), found.text)
                 self.assertRegex(found.text, r"exp_avg_sq \S+ … \S+, \d+ zeros")
                 advice = " ".join(str(w.advise()).split())
                 self.assertIn("HalfAdam's eps 1e-08 is 0 in FP16", advice)

@@ -137,6 +137,12 @@ class Loop:
         return w
 
 
+# Mistakes after which the optimizer gets other gradients than the run's, from which no loss scale follows.
+SPOILING = {"clip_before_unscale", "step_without_backward", "unscale_without_backward", "double_unscale", "backward_after_unscale",
+            "unscale_after_update", "update_after_unscale", "backward_over_update", "backward_without_scale", "plain_beside_scaled",
+            "step_with_scaled_gradients"}
+
+
 class OrderOfCalls(CliCase):
     def test_healthy_orders_are_no_mistakes(self):
         for words in ("zero_grad backward unscale_ clip step update", "backward backward unscale_ clip step update zero_grad",
@@ -206,6 +212,9 @@ class OrderOfCalls(CliCase):
                     advice = w.advise()
                     self.assertEqual([row["mistake"] for row in advice.to_dict()["mistakes"]], [one.mistake for one in w.mistakes])
                     self.assertIn(found[0].text, " ".join(str(advice).split()))
+                    self.assertEqual((advice.recommended_scale is None, "dW in" in str(advice)), (mistake in SPOILING, mistake not in SPOILING))
+                    self.assertEqual("unless that is meant" in " ".join(str(advice).split()), mistake == "backward_without_zero_grad")
+                    self.assertTrue(found[0].warning or str(advice).startswith("Order of calls"), advice)
                     self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
 
     def test_gradients_that_are_taken_away_before_each_step_are_named_unless_they_are_used(self):
@@ -369,6 +378,7 @@ class Scalers(CliCase):
                          "GradScalers took turns, and a new GradScaler begins at its init_scale again")
                 text = " ".join(str(w.advise()).split())
                 self.assertNotIn("as it does while it looks", text)
+                self.assertRegex(text, "^The scaler skipped .* First was step 0: .* of the finite values alone: this is no answer")
                 for one in (text, " ".join(w.notes), " ".join(str(w.report()).split())):
                     self.assertIn(words, one)
                 self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
@@ -409,7 +419,8 @@ class Scalers(CliCase):
                 "2^8: nothing of netD.* was trained, and each skipped step lowered the scale of the others, too")
         self.assertIn(told, w.notes)
         self.assertEqual(w.advise().to_dict()["not_finite"], {
-            "finite": True, "dead": True, "skipped": 10, "scale": None, "unlooked": None, "lines": [f"T{told[1:]}."]})
+            "finite": True, "dead": True, "skipped": 10, "scale": None, "unlooked": None, "lines": [
+                f"T{told[1:]}.", f"First was {w.first_nonfinite()}."]})
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
         self.assertTrue(any(note.endswith(": nothing of netD.* was trained") for note in self.gan(
             lambda step, name: name == "D", 3, plain="G").notes))

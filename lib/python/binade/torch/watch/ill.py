@@ -80,6 +80,8 @@ def ill_of(run, merged):
     elif run._skips.split:
         lines.append(f"The scaler skipped {run._skips.split}.")
     dead = dead or stuck
+    if dead and not ill and events:
+        lines.append(f"First was {events[0].text}.")
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
     return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "unlooked": unlooked,
             "lines": lines}
@@ -94,15 +96,16 @@ def of_training(held, layers, ill, meant):
         ill["dead"] and not ill["finite"] or x.nan or x.inf and key not in meant)}
 
 
-def none_kept(of, uncounted, underflow):
+def none_kept(of, uncounted, underflow, but_for=""):
     """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. uncounted: what uncounted_text()
-    gives. underflow: layers of which FP16 may have made zeros."""
+    gives. underflow: layers of which FP16 may have made zeros. but_for: what is left out."""
     if underflow:
         more = len(underflow) - 12
         return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(underflow[:12])}"
                 + (f" and {more} more" if more > 0 else "") + ".")
     if of["finite"] and not of["dead"]:
-        return "No layer needs FP32 for its range" + (", as far as it was counted." if uncounted else ".")
+        more = (", as far as it was counted" if uncounted else "") + (f", but for {but_for}" if but_for else "")
+        return f"No layer needs FP32 for its range{more}."
     return "Which layers need FP32 is not known of a run that was not finite" + (
         "." if of["unlooked"] is None else f", since step {of['unlooked']} was not looked into (every=1 does).")
 

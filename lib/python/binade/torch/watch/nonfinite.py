@@ -3,6 +3,8 @@
 import dataclasses
 import math
 
+from .words import in_words
+
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
@@ -106,7 +108,7 @@ class NonFinite:
             line += "; it was there before"
         if self.skipped:
             line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
-        return line
+        return in_words(line)
 
     def to_dict(self):
         """Returns what was found as a dict, as in the report's JSON."""
