@@ -52,7 +52,8 @@ class NonFinite(CliCase):
         found = watched(x=torch.full((3, 4), math.nan)).first_nonfinite()
         self.assertEqual((found.step, found.layer, found.arose), (0, "0", False))
         self.assertIn("input nothing finite, 12 NaN, weight ", found.text)
-        self.assertTrue(found.text.endswith("it was there before"), found.text)
+        self.assertTrue(found.text.endswith("; input held Inf or NaN already, which arose before this layer: in the data, or in what is computed in "
+                                            "front of it"), found.text)
 
     def test_a_weight_that_the_optimizer_broke(self):
         for every in (1, 50):

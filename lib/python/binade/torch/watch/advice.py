@@ -298,7 +298,7 @@ def formats_text(of):
     if not of["keep_fp32"]:
         underflow = dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])
         out.append(none_kept(ill, of["uncounted"], list(underflow), but_for(of)))
-    return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"])
+    return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"], ill["finite"] or not ill["dead"])
 
 
 def kept_text(rows):
@@ -311,7 +311,8 @@ def kept_text(rows):
             + ([f"  and {more} layers more"] if more > 0 else []))
 
 
-def autocast_text(rows):
+def autocast_text(rows, tells_losses):
+    """Returns lines about what autocast ran in 16 bits. tells_losses: whether the weights were finite enough to tell what they lose."""
     out, by_format = [], {}
     for row in rows:
         by_format.setdefault(row["format"], []).append(row)
@@ -322,8 +323,10 @@ def autocast_text(rows):
             worst["to_zero"] or worst["subnormal"]) else (
             f" Of the weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
             f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
-        if len(counted) < len(of):
-            lost += f" The weights of {len(of) - len(counted)}, which no optimizer holds, were not counted."
+        lost = lost if tells_losses else ""
+        others = [row["layer"] for row in of if row["to_zero"] is None]
+        if others:
+            lost += f" Not counted, since no optimizer holds them: the weights of {listed(others)}."
         out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {NAMES[format]}: {listed([row['layer'] for row in of])}.{lost}")
     return out
 

@@ -9,6 +9,9 @@ PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "ste
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
 MOST = 100  # steps that are told of
+# Where Inf or NaN arose that what an op or a layer got held already.
+BEFORE = {"forward": "before {}: in the data, or in what is computed in front of it", "backward": "before it in the backward pass, or in the "
+          "loss", "step": "before the optimizer's step"}
 ZERO_MATTERS = frozenset("div reciprocal rsqrt log log2 log10 log1p pow".split())  # ops that give Inf or NaN where they get zero
 SIGN_MATTERS = frozenset("rsqrt sqrt log log2 log10 log1p logit pow".split())  # and these where they get negative numbers
 
@@ -105,10 +108,18 @@ class NonFinite:
         for more in filter(None, (self.after, self.cause)):
             line += f"; {more}"
         if self.arose is False:
-            line += "; it was there before"
+            line += f"; {self._already()}"
         if self.skipped:
             line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
         return in_words(line)
+
+    def _already(self):
+        """Returns in words what held Inf or NaN already, and where that arose."""
+        names = [x["name"] for x in self.inputs if x["nan"] or x["inf"]]
+        where = BEFORE[self.phase].format("this op" if self.op else "this layer")
+        if self.phase == "forward" and not any(name.split()[0] == "input" for name in names):
+            where = "in an earlier step, or was there when training began"
+        return f"{' and '.join(names) or 'what it got'} held Inf or NaN already, which arose {where}"
 
     def to_dict(self):
         """Returns what was found as a dict, as in the report's JSON."""
