@@ -179,14 +179,14 @@ class InsideOfModules(CliCase):
         w = self.of(torch.nn.Linear(8, 8), Root(), torch.nn.Linear(8, 2), steps=2)
         found = w.first_nonfinite()
         self.assertEqual((found.step, found.layer, found.op, found.phase, found.arose), (0, "1", "sqrt", "backward", True))
-        self.assertRegex(found.text, r"32 Inf in the gradient of sqrt inside of 1 \(\S+\), backward; it got gradient .*; its operand "
+        self.assertRegex(found.text, r"32 Inf in the gradient of sqrt inside of '1' \(\S+\), backward; it got gradient .*; its operand "
                                      "holds 32 zeros, where the slope of sqrt is infinite")
         self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
         for op, slope in ((lambda x: torch.hypot(x * 0, x * 0), "hypot is undefined"), (lambda x: (x * 0) ** 0.5, "pow is infinite")):
             text = self.of(torch.nn.Linear(8, 8), Op(lambda x: op(x) + x), torch.nn.Linear(8, 2), steps=1).first_nonfinite().text
             self.assertIn(f"holds 32 zeros, where the slope of {slope}", text)
         found = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.sqrt(x.abs() * 1e-30 * 1e-15)), steps=1).first_nonfinite()
-        self.assertIn("the gradient of sqrt inside of 1", found.text)
+        self.assertIn("the gradient of sqrt inside of '1'", found.text)
 
     def check_no_format(self, w, layer, op, cure):
         advice = w.advise()
@@ -572,6 +572,9 @@ class InsideOfModules(CliCase):
                 self.assertIn("HalfAdam's eps 1e-08 is 0 in FP16", advice)
                 self.assertIn("Which layers need FP32 is not known of a run that was not finite.", advice)
                 self.assertNotIn("No layer needs FP32", advice)
+                self.assertIn(" with a copy in FP32, ", advice)
+                self.assertNotRegex(advice, "state in (?!FP32)")
+                self.assertLess(advice.index("or give an eps that stands"), advice.index("act in "))
 
     def test_adams_eps_is_divided_by_the_step_size_where_the_step_is_differentiable(self):
         x = torch.nn.Parameter(torch.ones(4).half())

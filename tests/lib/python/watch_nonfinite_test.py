@@ -36,7 +36,7 @@ class NonFinite(CliCase):
         (x,) = found.inputs
         self.assertEqual((x["name"], x["dtype"], x["values"], x["nan"], x["inf"]), ("input", "F32", 24, 0, 0))
         self.assertGreater(x["largest"], x["smallest"])
-        self.assertIn(f"step {step}: 24 Inf in the output of 1, forward; it got input ", found.text)
+        self.assertIn(f"step {step}: 24 Inf in the output of '1', forward; it got input ", found.text)
         self.assertEqual(json.loads(json.dumps(found.to_dict()))["text"], str(found))
         report = w.report()
         self.assertEqual(report.to_dict()["watched"]["first_nonfinite"], found.to_dict())
@@ -60,7 +60,7 @@ class NonFinite(CliCase):
             w = watched(lr=math.inf, every=every)
             found, then = w.nonfinite()[:2]
             self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (0, "0", "weight", "step", True))
-            self.assertIn(" in parameter 0, after the optimizer's step; it got gradient ", found.text)
+            self.assertIn(" in parameter '0', after the optimizer's step; it got gradient ", found.text)
             self.assertEqual((then.step, then.layer, then.role, then.arose), (1, "0", "act", False))
             weight = next(x for x in then.inputs if x["name"] == "weight")
             self.assertGreater(weight["nan"] + weight["inf"], 0)

@@ -25,7 +25,7 @@ from .state_decay import stuck_text
 from .sums import drowns_in_sums
 from .told import ill_ranges, no_format, no_format_text, together, with_inside
 from .underflow import HALVES, NAMES, died, died_text, with_died, with_underflow
-from .words import in_words
+from .words import in_words, shown
 
 SHOWN = 12  # layers of a list in the text
 OF_THE_RUN = frozenset(("inside", "underflow"))  # reasons to keep a layer in FP32 that are no matter of another format
@@ -243,7 +243,7 @@ def already_zero(layers, merged):
 
 def listed(words):
     more = len(words) - SHOWN
-    return ", ".join(words[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(shown, words[:SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
 def text_of(of):

@@ -3,6 +3,7 @@
 import dataclasses
 import typing
 
+from .alerts import GRADIENTS
 from .lost_updates import FORMATS, NARROW, decays_lost, is_lost
 
 COPY = "{} with a copy in FP32"  # {}: the format of the verdict
@@ -64,6 +65,8 @@ def concluded(verdict, excluded, ill):
         role = line.partition(":")[0]
         if role in formats and role in excluded and excluded[role]["instead"] != COPY:
             line = f"{role}: {excluded[role]['instead'] or 'not known'}, since {excluded[role]['why']}."
+        if ill["finite"] and role in GRADIENTS:
+            line = line.replace(" NaN or Inf, about", " NaN or Inf, in steps that a scaler skipped, about")
         out.append(line)
     return out
 

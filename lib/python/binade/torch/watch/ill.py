@@ -106,7 +106,7 @@ def none_kept(of, uncounted, underflow, but_for=""):
     if of["finite"] and not of["dead"]:
         more = (", as far as it was counted" if uncounted else "") + (f", but for {but_for}" if but_for else "")
         return f"No layer needs FP32 for its range{more}."
-    return "Which layers need FP32 is not known of a run that was not finite" + (
+    return f"Which layers need FP32 is not known of a run that {'trained nothing at its end' if of['finite'] else 'was not finite'}" + (
         "." if of["unlooked"] is None else f", since step {of['unlooked']} was not looked into (every=1 does).")
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from .words import in_words
+from .words import in_words, shown
 
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
@@ -94,9 +94,9 @@ class NonFinite:
     def text(self):
         """What was found, as text of one line."""
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
-        place = PLACES[self.role].format(self.layer)
+        place = PLACES[self.role].format(shown(self.layer))
         if self.op is not None:
-            place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, {self.phase}"
+            place = f"{self.op} inside of {shown(self.layer)}{f' ({self.site})' if self.site else ''}, {self.phase}"
             if self.phase == "backward":
                 place = f"the gradient of {place}"
         line = f"step {self.step}: {what or 'Inf or NaN'} in {place}"

@@ -10,3 +10,8 @@ FORMAT = re.compile(r"(?<![\w./])(" + "|".join(WORDS) + r")(?![\w/]|\.\w)")
 def in_words(line):
     """Returns a line with one word for each format."""
     return FORMAT.sub(lambda found: WORDS[found[1]], line)
+
+
+def shown(layer):
+    """Returns the name of a layer as a text has it: one that is a number would read as a count."""
+    return f"'{layer}'" if layer.isdigit() else layer
