@@ -241,6 +241,16 @@ class OrderOfCalls(CliCase):
             for one in Loop(True).run(words).mistakes:
                 self.assertRegex(one.text, r"^(begins|divides|clips|steps|adds|unscales|updates|runs) ")
 
+    def test_what_overflows_after_steps_with_scaled_gradients_may_come_of_these(self):
+        words = "What follows may come of steps with gradients that are too large: mend the order of calls before anything else. Not finite"
+        for calls, told in (("zero_grad backward plain_step", True), ("zero_grad backward clip step update", False)):
+            loop = Loop(True, every=1)
+            loop.scaler = loop.options["scaler"] = binade.torch.LossScaler(init_scale=2.0**100)
+            loop.x = loop.x if told else loop.x * 2.0**80
+            advice = " ".join(str(loop.run(calls).advise()).split())
+            self.assertTrue("The run was not finite" in advice and advice.startswith("Order of calls"), advice)
+            self.assertEqual(words in advice, told)
+
     def test_clipping_under_another_name_is_seen(self):
         own = sys.modules[__name__]
         own.clip = clip_grad_norm_

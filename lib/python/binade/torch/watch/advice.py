@@ -20,7 +20,7 @@ from .lost_updates import lost_rows, lost_text, wide_decay_text
 from .order import order_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text
-from .spoiled import caveats, spoiled, withheld
+from .spoiled import caveats, may_diverge_by, spoiled, withheld
 from .state_decay import stuck_text
 from .sums import drowns_in_sums
 from .told import ill_ranges, no_format, no_format_text, together, with_inside
@@ -46,6 +46,7 @@ class Advice(Document):
                   "ill inside" where an op inside did or made zero what is not
     spoiled       what the gradients of weights are that were counted, where the order of calls made others than the run's of them: they
                   give no loss scale then
+    may_diverge_by_order  whether a mistake in the order of calls that enlarges gradients came before the first Inf or NaN
     excluded      a dict by role, of what the verdict's text says of it beside another finding: instead of its format, None if that is
                   not known, and why
     uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
@@ -130,6 +131,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "verdict": report["verdict"],
         "loss_scale": withheld(scale, spoils),
         "spoiled": spoils,
+        "may_diverge_by_order": may_diverge_by(run),
         "formats": formats_of(merged, options, run, dead, spoils),
         "uncounted": uncounted_text(run),
         "not_finite": ill,
@@ -262,7 +264,10 @@ def ails(of):
     out = [*mistakes[False], *(ill["lines"] if is_ill else [])]
     if ill["scale"] is not None:
         out.append(f"The loss scale in use at the end is {ill['scale']}: nothing that it multiplies can be divided again.")
-    out += kept_text(kept_rows(of, True)) + no_format_text(of["no_format"]) + eps_text(of["eps"])
+    overflowed = kept_text(kept_rows(of, True)) + no_format_text(of["no_format"])
+    if overflowed and of["may_diverge_by_order"]:
+        out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
+    out += overflowed + eps_text(of["eps"])
     out += mistakes[True] + untrained_text(of["untrained"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
     out += lost_text(of["lost_updates"], listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)

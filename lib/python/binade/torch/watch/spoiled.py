@@ -14,6 +14,7 @@ SPOILS = {
     "step_with_scaled_gradients": "still multiplied by the loss scale",
 }
 EMPTIES = {"step_without_backward": "taken away before the step", "unscale_without_backward": "taken away before they were unscaled"}
+ENLARGE = frozenset(("step_with_scaled_gradients", "backward_after_unscale", "backward_over_update"))  # and may make a run diverge
 # The same of warnings, which may be meant.
 MAY_SPOIL = {"backward_without_zero_grad": "sums over several steps",
              "zero_grad_without_step": "those of the last backward passes before a step alone"}
@@ -24,6 +25,12 @@ def spoiled(mistakes, has_gradients):
     whether some of these gradients is not zero."""
     of = SPOILS if has_gradients else SPOILS | EMPTIES
     return list(dict.fromkeys(of[one.mistake] for one in mistakes if one.mistake in of))
+
+
+def may_diverge_by(run):
+    """Returns whether a mistake that enlarges gradients came before the first Inf or NaN that no scaler skipped."""
+    broke = [event.step for event in run.nonfinite() if not event.skipped or event.phase == "forward"]
+    return bool(broke) and any(one.mistake in ENLARGE and one.step < min(broke) for one in run.mistakes)
 
 
 def withheld(scale, why):
