@@ -19,6 +19,7 @@ from binade.torch import Run, Window
 from binade.torch.watch.advice import asked_to_be_held
 from binade.torch.watch.bound import Bound as StepBound
 from binade.torch.watch.bound import origin_of, parameters_as_is
+from binade.torch.watch.conclusions import but_for, concluded, excluded
 from binade.torch.watch.nonfinite import NonFinite
 from binade.torch.watch.residues import residues
 from binade.torch.watch.run import Layer
@@ -585,6 +586,30 @@ class Underflow(CliCase):
         advice = run.advise()
         return advice.to_dict(), " ".join(str(advice).split())
 
+    def test_no_sentence_of_an_advice_contradicts_another_one(self):
+        none = {"spoiled": [], "died": [], "eps": [], "stuck_states": [], "lost_updates": [], "loss_scale": {"status": "ok"}}
+        verdict = {"roles": [{"role": role, "format": format} for role, format in (("act", "e4m3"), ("weight", "binary16"), ("state", None))],
+                   "text": ["act in e4m3, weight in binary16, state in binary32: the narrowest that keeps range and precision.",
+                            "act: e4m3; 1 of 1 hold NaN or Inf, about which this says nothing.", "weight: binary16.", "state: binary32."]}
+        healthy = {"finite": True, "dead": False}
+        self.assertEqual((excluded(none), but_for(none), concluded(verdict, {}, healthy)), ({}, "", verdict["text"]))
+        lost = {"dtype": "BF16", "lost": 9, "asked": 10, "decay_lost": 0, "decay_asked": 0}
+        for found, head, but in (
+                ({"died": [1]}, "act in e4m3, weight in binary16, state in binary32", ""),
+                ({"eps": [1]}, "act in e4m3, weight in binary16 with a copy in FP32, state in FP32", "the states of the optimizer whose eps is 0"),
+                ({"stuck_states": [1]}, "act in e4m3, weight in binary16, state in FP32", "states that do not decay"),
+                ({"lost_updates": [lost]}, "act in e4m3, weight in binary16 with a copy in FP32, state in binary32",
+                 "a copy of the weights that lose updates or decay"),
+                ({"lost_updates": [{**lost, "lost": 4}]}, "act in e4m3, weight in binary16, state in binary32", ""),
+                ({"spoiled": ["clipped"]}, "act in e4m3, weight in binary16", ""),
+                ({"loss_scale": {"status": "empty interval"}}, "act in e4m3, weight in binary16, state in binary32",
+                 "gradients that no loss scale serves beside the others")):
+            text = concluded(verdict, excluded({**none, **found}), healthy)
+            self.assertEqual((text[0].partition(":")[0], but_for({**none, **found})), (head, but))
+        self.assertTrue(concluded(verdict, {}, {"finite": True, "dead": True})[0].endswith(
+            "precision of the finite values alone: this is no answer for a run that trains, which may need wider ones."))
+        self.assertTrue(concluded(verdict, {}, {"finite": False, "dead": False})[0].endswith("precision of the finite values alone."))
+
     def test_gradients_at_the_floor_of_their_dtype_ask_for_a_larger_scale(self):
         low = [2.0**-24, 2.0**-23, 3 * 2.0**-24]
         of, text = self.gradients(low)
@@ -595,6 +620,7 @@ class Underflow(CliCase):
         self.assertIn("Which layers need FP32 is not known where FP16 may have made zeros: fc.", text)
         self.assertIn("watch one in FP32, or one with a loss scale, such as 2^22.", text)
         self.assertIn("dAct underflow: fc", text)
+        self.assertNotIn("dAct in", text)
         self.assertEqual(of["keep_fp32"], [])
         of, text = self.gradients([x / 2**10 for x in low], scale=2.0**10)
         self.assertIn("Gradients underflow in FP16, at the loss scale 2^10: ", text)

@@ -448,6 +448,8 @@ class Scalers(CliCase):
         self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
             "The scaler skipped 2 of 5 steps, whose gradients were not finite, as it does while it looks for its scale."])
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step"), w.first_nonfinite())
+        for words in ("dW not finite in skipped steps: ", " NaN or Inf, in steps that a scaler skipped, about which this says nothing."):
+            self.assertIn(words, " ".join(str(w.advise()).split()))
         self.assertEqual(self.gan(lambda step, name: False, 3).advise().to_dict()["not_finite"]["lines"], [])
 
     def test_each_of_an_optimizers_steps_within_a_step_is_counted(self):
