@@ -27,7 +27,8 @@ class Excludes:
 
 
 FINDINGS = (
-    Excludes(lambda of: of["spoiled"], dict.fromkeys(("dW", "update", "state")), "the order of calls made other gradients of the run's"),
+    Excludes(lambda of: of["spoiled"], dict.fromkeys(("dW", "update", "state")),
+             "the order of calls gave the optimizer other gradients than the run's"),
     Excludes(lambda of: of["died"], dict.fromkeys(("dAct", "dW")), "most of what they were may have become zero"),
     Excludes(lambda of: of["eps"], {"state": "FP32", "weight": COPY}, "the optimizer's eps is 0 in the dtype that they have",
              "the states of the optimizer whose eps is 0"),

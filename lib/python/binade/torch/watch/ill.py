@@ -2,6 +2,7 @@
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
 from .alerts import GRADIENTS
 from .gaps import UNLOOKED
+from .words import shown
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
 
@@ -101,7 +102,7 @@ def none_kept(of, uncounted, underflow, but_for=""):
     gives. underflow: layers of which FP16 may have made zeros. but_for: what is left out."""
     if underflow:
         more = len(underflow) - 12
-        return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(underflow[:12])}"
+        return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(map(shown, underflow[:12]))}"
                 + (f" and {more} more" if more > 0 else "") + ".")
     if of["finite"] and not of["dead"]:
         more = (", as far as it was counted" if uncounted else "") + (f", but for {but_for}" if but_for else "")
@@ -115,5 +116,5 @@ def eps_text(rows):
     return [f"{row['optimizer']}'s eps {row['eps']:g} is 0 in {row['dtype']}, the dtype of {row['of']}: where that is zero, the step "
             f"divides by zero. Keep the weights and their states in FP32, or give an eps that stands {row['beside']}, such as "
             f"{row['serving']:.0e} (it is not 0 from {row['least']:.0e} on). It is so for "
-            f"{len(row['layers'])} parameter{'s' * (len(row['layers']) > 1)}: {', '.join(row['layers'][:12])}"
+            f"{len(row['layers'])} parameter{'s' * (len(row['layers']) > 1)}: {', '.join(map(shown, row['layers'][:12]))}"
             + (f" and {len(row['layers']) - 12} more" if len(row["layers"]) > 12 else "") + "." for row in rows]
