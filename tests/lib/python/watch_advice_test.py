@@ -19,6 +19,7 @@ from binade.torch import Run, Window
 from binade.torch.watch.advice import asked_to_be_held
 from binade.torch.watch.bound import Bound as StepBound
 from binade.torch.watch.bound import origin_of, parameters_as_is
+from binade.torch.watch.conclusions import but_for, concluded, excluded
 from binade.torch.watch.nonfinite import NonFinite
 from binade.torch.watch.residues import residues
 from binade.torch.watch.run import Layer
@@ -302,9 +303,9 @@ class Untrained(CliCase):
         layers, zeros, negative, underflow, text = self.untrained(
             torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), linear(8, 2)))
         self.assertEqual((layers, zeros, negative, underflow), ({"0": 4, "2": 4}, ["1"], ["0"], []))
-        self.assertIn("no gradient reached 0; it was nothing but zeros in all 4 counted steps. Layers that do not learn: the gradients of "
-                      "the weights of 2 were nothing but zeros in all 4 counted steps, while gradients reached their outputs. All that 2 "
-                      "got was zero, so that its gradient is. All outputs of 1 were zero. All outputs of 0 were negative, of which a "
+        self.assertIn("no gradient reached '0'; it was nothing but zeros in all 4 counted steps. Layers that do not learn: the gradients of "
+                      "the weights of '2' were nothing but zeros in all 4 counted steps, while gradients reached their outputs. All that '2' "
+                      "got was zero, so that its gradient is. All outputs of '1' were zero. All outputs of '0' were negative, of which a "
                       "ReLU makes zeros: it is dead", text)
         # Of a function no output is seen; and behind the last layer nothing is left that changes.
         layers, zeros, negative, _, _ = self.untrained(
@@ -342,7 +343,7 @@ class Untrained(CliCase):
                 optimizer.step()
         text = " ".join(str(w.advise()).split())
         self.assertEqual(w.advise().to_dict()["untrained"]["order"], 0)
-        self.assertIn("the gradients of the weights of 0, 2 were nothing but zeros in all 3 counted steps, while gradients reached their "
+        self.assertIn("the gradients of the weights of '0', '2' were nothing but zeros in all 3 counted steps, while gradients reached their "
                       "outputs. They were taken away before the optimizer stepped: see the order of calls, step 0.", text)
         for wrong in ("no gradient reached", "is not known: a saturated", "Why is not known"):
             self.assertNotIn(wrong, text)
@@ -363,7 +364,7 @@ class Untrained(CliCase):
                     optimizer.zero_grad(set_to_none=False)
             of = w.advise().to_dict()["untrained"]
             self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
-            self.assertEqual("Trained by no optimizer that was seen: 0, 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
+            self.assertEqual("Trained by no optimizer that was seen: '0', 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
 
     def run_with(self, model, optimizer, loss, steps=3, beside=None, after=lambda: None):
         with warnings.catch_warnings(record=True) as warned:
@@ -383,11 +384,12 @@ class Untrained(CliCase):
             model[2] = torch.nn.Linear(8, width)
             w, of, text, warned = self.run_with(model, optimizer, lambda model: model(torch.ones(3, 4)).square().sum())
             self.assertEqual((of["unheld"], of["orphans"]), (["2"], {"SGD": 2} if orphan else {}))
-            words = "SGD holds 2 parameters that no watched model has and that got no gradient: was 2 put into the model after"
+            words = "SGD holds 2 parameters that no watched model has and that got no gradient: was "
             self.assertEqual((words in text, sum(words in one for one in warned)), (orphan, orphan))
             self.assertEqual("were they added after the optimizer was made, or left out of it?" in text, not orphan)
-            self.assertTrue(text.startswith("What follows is of a part of the model alone. Not counted: weights, their gradients and "
-                                            "updates of 2 (1 of 2 layers,"), text)
+            self.assertTrue(text.startswith("Trained by no optimizer that was seen: '2', "), text)
+            self.assertIn(" What follows is of a part of the model alone. Not counted: weights, their gradients and updates of 2 (1 of 2 "
+                          "layers,", text)
 
     def test_copies_that_the_optimizer_trains_in_the_place_of_a_models_parameters_are_no_orphans(self):
         for flat in (False, True):
@@ -654,6 +656,30 @@ class Underflow(CliCase):
         advice = run.advise()
         return advice.to_dict(), " ".join(str(advice).split())
 
+    def test_no_sentence_of_an_advice_contradicts_another_one(self):
+        none = {"spoiled": [], "died": [], "eps": [], "stuck_states": [], "lost_updates": [], "loss_scale": {"status": "ok"}}
+        verdict = {"roles": [{"role": role, "format": format} for role, format in (("act", "e4m3"), ("weight", "binary16"), ("state", None))],
+                   "text": ["act in e4m3, weight in binary16, state in binary32: the narrowest that keeps range and precision.",
+                            "act: e4m3; 1 of 1 hold NaN or Inf, about which this says nothing.", "weight: binary16.", "state: binary32."]}
+        healthy = {"finite": True, "dead": False}
+        self.assertEqual((excluded(none), but_for(none), concluded(verdict, {}, healthy)), ({}, "", verdict["text"]))
+        lost = {"dtype": "BF16", "lost": 9, "asked": 10, "decay_lost": 0, "decay_asked": 0}
+        for found, head, but in (
+                ({"died": [1]}, "act in e4m3, weight in binary16, state in binary32", ""),
+                ({"eps": [1]}, "act in e4m3, weight in binary16 with a copy in FP32, state in FP32", "the states of the optimizer whose eps is 0"),
+                ({"stuck_states": [1]}, "act in e4m3, weight in binary16, state in FP32", "states that do not decay"),
+                ({"lost_updates": [lost]}, "act in e4m3, weight in binary16 with a copy in FP32, state in binary32",
+                 "a copy of the weights that lose updates or decay"),
+                ({"lost_updates": [{**lost, "lost": 4}]}, "act in e4m3, weight in binary16, state in binary32", ""),
+                ({"spoiled": ["clipped"]}, "act in e4m3, weight in binary16", ""),
+                ({"loss_scale": {"status": "empty interval"}}, "act in e4m3, weight in binary16, state in binary32",
+                 "gradients that no loss scale serves beside the others")):
+            text = concluded(verdict, excluded({**none, **found}), healthy)
+            self.assertEqual((text[0].partition(":")[0], but_for({**none, **found})), (head, but))
+        self.assertTrue(concluded(verdict, {}, {"finite": True, "dead": True})[0].endswith(
+            "precision of the finite values alone: this is no answer for a run that trains, which may need wider ones."))
+        self.assertTrue(concluded(verdict, {}, {"finite": False, "dead": False})[0].endswith("precision of the finite values alone."))
+
     def test_gradients_at_the_floor_of_their_dtype_ask_for_a_larger_scale(self):
         low = [2.0**-24, 2.0**-23, 3 * 2.0**-24]
         of, text = self.gradients(low)
@@ -664,6 +690,7 @@ class Underflow(CliCase):
         self.assertIn("Which layers need FP32 is not known where FP16 may have made zeros: fc.", text)
         self.assertIn("watch one in FP32, or one with a loss scale, such as 2^22.", text)
         self.assertIn("dAct underflow: fc", text)
+        self.assertNotIn("dAct in", text)
         self.assertEqual(of["keep_fp32"], [])
         of, text = self.gradients([x / 2**10 for x in low], scale=2.0**10)
         self.assertIn("Gradients underflow in FP16, at the loss scale 2^10: ", text)

@@ -22,6 +22,7 @@ except ImportError as error:
 import readmes
 from binade.torch import Run, Window
 from binade.torch.watch.run import Layer
+from binade.torch.watch.words import shown
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
 from watch_runs import new_net, train, watched
@@ -241,7 +242,7 @@ class Documents(CliCase):
                          [("0", "BF16", "F32", "bfloat16"), ("1", "BF16", "F32", "bfloat16")])
         self.assertEqual(rows[0]["to_zero"], 4 / 32)
         self.assertEqual(w.layers["0", "act"].dtype, "BF16")
-        self.assertIn("Autocast ran 2 layers in BF16: 0, 1", str(w.advise()))
+        self.assertIn("Autocast ran 2 layers in BF16: '0', '1'", str(w.advise()))
 
     def test_autocast_is_told_of_frozen_layers(self):
         model = torch.nn.Sequential(torch.nn.Linear(4, 8).requires_grad_(False), torch.nn.Linear(8, 2))
@@ -254,7 +255,7 @@ class Documents(CliCase):
         advice = w.advise()
         self.assertEqual([(row["layer"], row["weight_dtype"], row["to_zero"]) for row in advice.to_dict()["autocast"]],
                          [("0", "F32", None), ("1", "F32", 0)])
-        self.assertIn("The weights of 1, which no optimizer holds, were not counted.", " ".join(str(advice).split()))
+        self.assertIn("Not counted, since no optimizer holds them: the weights of '0'.", " ".join(str(advice).split()))
 
     def test_autocast_is_told_of_modules_whose_weights_have_other_names(self):
         class Model(torch.nn.Module):
@@ -279,7 +280,7 @@ class Documents(CliCase):
                 optimizer.step()
             rows = w.advise().to_dict()["autocast"]
             self.assertEqual([row["layer"] for row in rows], names)
-            self.assertIn(f"Autocast ran {len(names)} layer{'s' * (len(names) > 1)} in BF16: {', '.join(names)}.",
+            self.assertIn(f"Autocast ran {len(names)} layer{'s' * (len(names) > 1)} in BF16: {', '.join(map(shown, names))}.",
                           " ".join(str(w.advise()).split()))
             self.assertEqual(rows[-1]["to_zero"], 1 / 9 if len(names) > 1 else 0)
 

@@ -38,7 +38,7 @@ class NonFinite(CliCase):
         (x,) = found.inputs
         self.assertEqual((x["name"], x["dtype"], x["values"], x["nan"], x["inf"]), ("input", "F32", 24, 0, 0))
         self.assertGreater(x["largest"], x["smallest"])
-        self.assertIn(f"step {step}: 24 Inf in the output of 1, forward; it got input ", found.text)
+        self.assertIn(f"step {step}: 24 Inf in the output of '1', forward; it got input ", found.text)
         self.assertEqual(json.loads(json.dumps(found.to_dict()))["text"], str(found))
         report = w.report()
         self.assertEqual(report.to_dict()["watched"]["first_nonfinite"], found.to_dict())
@@ -54,14 +54,15 @@ class NonFinite(CliCase):
         found = watched(x=torch.full((3, 4), math.nan)).first_nonfinite()
         self.assertEqual((found.step, found.layer, found.arose), (0, "0", False))
         self.assertIn("input nothing finite, 12 NaN, weight ", found.text)
-        self.assertTrue(found.text.endswith("it was there before"), found.text)
+        self.assertTrue(found.text.endswith("; input held Inf or NaN already, which arose before this layer: in the data, or in what is computed in "
+                                            "front of it"), found.text)
 
     def test_a_weight_that_the_optimizer_broke(self):
         for every in (1, 50):
             w = watched(lr=math.inf, every=every)
             found, then = w.nonfinite()[:2]
             self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (0, "0", "weight", "step", True))
-            self.assertIn(" in parameter 0, after the optimizer's step; it got gradient ", found.text)
+            self.assertIn(" in parameter '0', after the optimizer's step; it got gradient ", found.text)
             self.assertEqual((then.step, then.layer, then.role, then.arose), (1, "0", "act", False))
             weight = next(x for x in then.inputs if x["name"] == "weight")
             self.assertGreater(weight["nan"] + weight["inf"], 0)

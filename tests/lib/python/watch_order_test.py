@@ -138,6 +138,12 @@ class Loop:
         return w
 
 
+# Mistakes after which the optimizer gets other gradients than the run's, from which no loss scale follows.
+SPOILING = {"clip_before_unscale", "step_without_backward", "unscale_without_backward", "double_unscale", "backward_after_unscale",
+            "unscale_after_update", "update_after_unscale", "backward_over_update", "backward_without_scale", "plain_beside_scaled",
+            "step_with_scaled_gradients"}
+
+
 class OrderOfCalls(CliCase):
     def test_healthy_orders_are_no_mistakes(self):
         for words in ("zero_grad backward unscale_ clip step update", "backward backward unscale_ clip step update zero_grad",
@@ -207,6 +213,9 @@ class OrderOfCalls(CliCase):
                     advice = w.advise()
                     self.assertEqual([row["mistake"] for row in advice.to_dict()["mistakes"]], [one.mistake for one in w.mistakes])
                     self.assertIn(found[0].text, " ".join(str(advice).split()))
+                    self.assertEqual((advice.recommended_scale is None, "dW in" in str(advice)), (mistake in SPOILING, mistake not in SPOILING))
+                    self.assertEqual("unless that is meant" in " ".join(str(advice).split()), mistake == "backward_without_zero_grad")
+                    self.assertTrue(found[0].warning or str(advice).startswith("Order of calls"), advice)
                     self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
 
     def test_gradients_that_are_taken_away_before_each_step_are_named_unless_they_are_used(self):
@@ -232,6 +241,16 @@ class OrderOfCalls(CliCase):
                       "zero_grad backward step update scale step"):
             for one in Loop(True).run(words).mistakes:
                 self.assertRegex(one.text, r"^(begins|divides|clips|steps|adds|unscales|updates|runs) ")
+
+    def test_what_overflows_after_steps_with_scaled_gradients_may_come_of_these(self):
+        words = "What follows may come of steps with gradients that are too large: mend the order of calls before anything else. Not finite"
+        for calls, told in (("zero_grad backward plain_step", True), ("zero_grad backward clip step update", False)):
+            loop = Loop(True, every=1)
+            loop.scaler = loop.options["scaler"] = binade.torch.LossScaler(init_scale=2.0**100)
+            loop.x = loop.x if told else loop.x * 2.0**80
+            advice = " ".join(str(loop.run(calls).advise()).split())
+            self.assertTrue("The run was not finite" in advice and advice.startswith("Order of calls"), advice)
+            self.assertEqual(words in advice, told)
 
     def test_clipping_under_another_name_is_seen(self):
         own = sys.modules[__name__]
@@ -370,6 +389,7 @@ class Scalers(CliCase):
                          "GradScalers took turns, and a new GradScaler begins at its init_scale again")
                 text = " ".join(str(w.advise()).split())
                 self.assertNotIn("as it does while it looks", text)
+                self.assertRegex(text, "^The scaler skipped .* It began with step 0: .* of the finite values alone: this is no answer")
                 for one in (text, " ".join(w.notes), " ".join(str(w.report()).split())):
                     self.assertIn(words, one)
                 self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
@@ -410,7 +430,8 @@ class Scalers(CliCase):
                 "2^8: nothing of netD.* was trained, and each skipped step lowered the scale of the others, too")
         self.assertIn(told, w.notes)
         self.assertEqual(w.advise().to_dict()["not_finite"], {
-            "finite": True, "dead": True, "skipped": 10, "scale": None, "unlooked": None, "lines": [f"T{told[1:]}."]})
+            "finite": True, "dead": True, "skipped": 10, "scale": None, "unlooked": None, "lines": [
+                f"T{told[1:]}.", f"It began with {w.first_nonfinite()}."]})
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
         self.assertTrue(any(note.endswith(": nothing of netD.* was trained") for note in self.gan(
             lambda step, name: name == "D", 3, plain="G").notes))
@@ -428,6 +449,8 @@ class Scalers(CliCase):
         self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
             "The scaler skipped 2 of 5 steps, whose gradients were not finite, as it does while it looks for its scale."])
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step"), w.first_nonfinite())
+        for words in ("dW not finite in skipped steps: ", " NaN or Inf, in steps that a scaler skipped, about which this says nothing."):
+            self.assertIn(words, " ".join(str(w.advise()).split()))
         self.assertEqual(self.gan(lambda step, name: False, 3).advise().to_dict()["not_finite"]["lines"], [])
 
     def test_each_of_an_optimizers_steps_within_a_step_is_counted(self):

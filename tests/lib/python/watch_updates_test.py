@@ -162,6 +162,8 @@ class LostUpdates(CliCase):
             text = " ".join(str(w.advise()).split())
             share = sum(row["lost"] for row in w.advise().to_dict()["lost_updates"]) / seen[0]
             self.assertIn(f"Updates are lost: {share:.1%}".replace("%", " %"), text)
+            self.assertRegex(text, r"weight in \w+ with a copy in FP32, ")
+            self.assertNotIn("No layer needs FP32 for its range.", text)
             self.assertIn("in BF16: Linear, bias.", text)
             self.assertIn("of the weight's ulp", text)
             report = w.report()

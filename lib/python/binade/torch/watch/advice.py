@@ -11,6 +11,7 @@ from ... import _binade
 from ..._documents import Document, page, table
 from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
+from .conclusions import but_for, concluded, excluded
 from .dead import untrained, untrained_text
 from .diverging import diverging, diverging_text
 from .factors import zero_weights, zero_weights_text
@@ -21,15 +22,15 @@ from .order import order_text
 from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text
+from .spoiled import caveats, may_diverge_by, spoiled, withheld
 from .state_decay import stuck_text
 from .sums import drowns_in_sums
 from .told import ill_ranges, no_format, no_format_text, together, with_inside
 from .underflow import HALVES, NAMES, died, died_text, with_died, with_underflow
+from .words import in_words, shown
 
 SHOWN = 12  # layers of a list in the text
-# One word in a text for a format that files, reports and torch call by others.
-WORDS = {"binary16": "FP16", "float16": "FP16", "F16": "FP16", "binary32": "FP32", "float32": "FP32", "F32": "FP32", "bfloat16": "BF16"}
-FORMAT = re.compile(r"(?<![\w./])(" + "|".join(WORDS) + r")(?![\w/]|\.\w)")
+OF_THE_RUN = frozenset(("inside", "underflow"))  # reasons to keep a layer in FP32 that are no matter of another format
 
 
 class Advice(Document):
@@ -43,8 +44,13 @@ class Advice(Document):
     formats       a dict for each layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range holds
                   the values; s_min_log2 and s_max_log2, between which a scale for this layer must lie; text; and status: "ok",
                   "all zero", "no finite value", "not finite" of what held Inf or NaN, "underflow" of what is in `died`, "of underflow" of
-                  gradients of weights that are made of it, or
+                  gradients of weights that are made of it, "order of calls" of those in `spoiled`, or
                   "ill inside" where an op inside did or made zero what is not
+    spoiled       what the gradients of weights are that were counted, where the order of calls made others than the run's of them: they
+                  give no loss scale then
+    may_diverge_by_order  whether a mistake in the order of calls that enlarges gradients came before the first Inf or NaN
+    excluded      a dict by role, of what the verdict's text says of it beside another finding: instead of its format, None if that is
+                  not known, and why
     uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
     refreshed     lines about FP32 weights, as master copies, that are rounded between steps, so that most of what these change is lost
     diverges      of a training whose weights grew from step to step until something overflowed: layer, with the largest weights, least and
@@ -121,19 +127,23 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     scale = dict(report["loss_scale"])
     used = [window.loss_scale for window in run.windows if window.loss_scale is not None]
     scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
-    at = scale["recommended_log2"] or 0
+    spoils = spoiled(run.mistakes, any(role == "dW" and summary.nonzero for (_, role), summary in merged.items()))
+    at = (scale["used_log2"] if spoils else scale["recommended_log2"]) or 0
     left = run.residues()
     learning = untrained(run, layers, merged)
-    dead, ill = died(run, layers, left), ill_of(run, merged)
+    dead, ill = [] if spoils else died(run, layers, left), ill_of(run, merged)
     held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
+    held = {key: summary for key, summary in held.items() if not (spoils and key[1] == "dW")}
     keep = with_inside(with_died(with_underflow(
         kept(held, 0 if scale["own_scales"] else at, target_loss, run._sums), layers, merged), dead, scale), run)
     grows = diverging(run, any(reason["what"] == "overflow" for row in keep for reason in row["reasons"]))
     keep = [] if grows else keep
     of = {
         "verdict": report["verdict"],
-        "loss_scale": scale,
-        "formats": formats_of(merged, options, run, dead),
+        "loss_scale": withheld(scale, spoils),
+        "spoiled": spoils,
+        "may_diverge_by_order": may_diverge_by(run),
+        "formats": formats_of(merged, options, run, dead, spoils),
         "uncounted": uncounted_text(run),
         "refreshed": refreshed_text(run._learning.refreshed),
         "diverges": grows,
@@ -155,13 +165,16 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "lost_updates": lost_rows(run),
         "mistakes": [dataclasses.asdict(mistake) for mistake in run.mistakes],
     }
+    of["excluded"] = excluded(of)
+    of["verdict"] = {**of["verdict"], "text": concluded(of["verdict"], of["excluded"], ill)}
     return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
 
 
-def formats_of(merged, options, run, dead):
-    """Returns a row for each layer and role; what held Inf that is not meant, or NaN, what was ill inside, and gradients of which most
-    died, the rows `dead`, have no format."""
-    ill = {(row["layer"], row["role"]): "underflow" for row in dead}
+def formats_of(merged, options, run, dead, spoils):
+    """Returns a row for each layer and role; what held Inf that is not meant, or NaN, what was ill inside, gradients of which most
+    died, the rows `dead`, and those of weights if the order of calls spoils them, have no format."""
+    ill = {key: "order of calls" for key in merged if spoils and key[1] == "dW"}
+    ill |= {(row["layer"], row["role"]): "underflow" for row in dead}
     ill |= {(layer, role): "of underflow" for layer, role in merged
             if role == "dW" and (layer, role) not in ill and (layer.removesuffix(".bias"), "dAct") in ill}
     ill |= {key: "ill inside" for key in merged if key[1] == "act" and key[0] in ill_ranges(run)}
@@ -244,45 +257,63 @@ def already_zero(layers, merged):
 
 def listed(words):
     more = len(words) - SHOWN
-    return ", ".join(words[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(shown, words[:SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
 def text_of(of):
-    scale = of["loss_scale"]
-    out = [*of["refreshed"], *diverging_text(of["diverges"]), *of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
-           *zero_weights_text(of["zero_weights"], listed),
-           *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
-           *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],
-           f"{scale_head(scale)} {scale['reason']}"]
+    out = [*ails(of), *of["uncounted"], *formats_text(of)]
+    if any(re.search(r" and \d+ (layers )?more", line) for line in out):
+        out.append("to_dict() names all of them.")
+    return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)
+                     for line in map(in_words, out)) + "\n"
+
+
+def ails(of):
+    """Returns the lines about what ails the run, each with its remedy, what the others may come from first."""
+    ill = of["not_finite"]
+    mistakes = {warning: order_text([row for row in of["mistakes"] if row["warning"] == warning]) for warning in (False, True)}
+    is_ill = not ill["finite"] or ill["dead"]
+    out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else [])]
+    overflowed = kept_text(kept_rows(of, True)) + no_format_text(of["no_format"])
+    if overflowed and of["may_diverge_by_order"]:
+        out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
+    out += overflowed + eps_text(of["eps"])
+    out += mistakes[True] + untrained_text(of["untrained"], listed) + zero_weights_text(of["zero_weights"], listed)
+    out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
+    out += lost_text(of["lost_updates"], listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)
+    return out + ([] if is_ill else ill["lines"])
+
+
+def kept_rows(of, of_the_run):
+    """Returns the layers to keep in FP32 for what the run itself did, or those that FP16 would harm."""
+    return [row for row in of["keep_fp32"] if any(reason["what"] in OF_THE_RUN for reason in row["reasons"]) == of_the_run]
+
+
+def formats_text(of):
+    """Returns the lines about formats and loss scales."""
+    scale, ill = of["loss_scale"], of["not_finite"]
+    # Details of what a run held that trained nothing would be taken for an answer.
+    out = of["verdict"]["text"][:1] if ill["dead"] and of["verdict"]["roles"] else list(of["verdict"]["text"])
+    out += [f"{scale_head(scale)} {scale['reason']}", *caveats(of["mistakes"])]
     out += unbound_text(of["unbound"], listed)
     out += residues_text(of["residues"], listed)
-    if any(row["mistake"] == "step_with_scaled_gradients" for row in of["mistakes"]):
-        out.append("Gradients of weights were counted as the optimizer got them, multiplied by the loss scale: scales of dW are too "
-                   "small by as much.")
     if scale["used_log2"] is not None:
         out.append(f"The last loss scale in use: 2^{scale['used_log2']}.")
-    if of["not_finite"]["scale"] is not None:
-        out.append(f"The loss scale in use at the end is {of['not_finite']['scale']}: nothing that it multiplies can be divided again.")
     by_format, by_role = {}, {}
     for row in of["formats"]:
         what = row["status"] if row["status"] != "ok" else row["format"] or "none of these"
+        if what == "not finite" and row["role"] in GRADIENTS and ill["finite"] and ill["skipped"]:
+            what = "not finite in skipped steps"
         by_format.setdefault((row["role"], what), []).append(row["layer"])
         by_role[row["role"]] = by_role.get(row["role"], 0) + 1
     out.append("Narrowest of e4m3, e5m2, binary16, bfloat16 whose range serves, with a scale of its own:")
     for (role, what), names in sorted(by_format.items()):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
-    out += kept_text(of["keep_fp32"]) or [none_kept(
-        of["not_finite"], of["diverges"], of["uncounted"], list(dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])))]
-    out += no_format_text(of["no_format"])
-    out += wide_decay_text(of["lost_updates"], listed)
-    out += eps_text(of["eps"])
-    out += stuck_text(of["stuck_states"], listed)
-    out += autocast_text(of["autocast"])
-    if any(re.search(r" and \d+ (layers )?more", line) for line in out):
-        out.append("to_dict() names all of them.")
-    out = [FORMAT.sub(lambda found: WORDS[found[1]], line) for line in out]
-    return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)
-                     for line in out) + "\n"
+    out += kept_text(kept_rows(of, False))
+    if not of["keep_fp32"]:
+        underflow = dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])
+        out.append(none_kept(ill, of["diverges"], of["uncounted"], list(underflow), but_for(of)))
+    return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"], ill["finite"] or not ill["dead"])
 
 
 def kept_text(rows):
@@ -295,7 +326,8 @@ def kept_text(rows):
             + ([f"  and {more} layers more"] if more > 0 else []))
 
 
-def autocast_text(rows):
+def autocast_text(rows, tells_losses):
+    """Returns lines about what autocast ran in 16 bits. tells_losses: whether the weights were finite enough to tell what they lose."""
     out, by_format = [], {}
     for row in rows:
         by_format.setdefault(row["format"], []).append(row)
@@ -306,8 +338,10 @@ def autocast_text(rows):
             worst["to_zero"] or worst["subnormal"]) else (
             f" Of the weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
             f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
-        if len(counted) < len(of):
-            lost += f" The weights of {len(of) - len(counted)}, which no optimizer holds, were not counted."
+        lost = lost if tells_losses else ""
+        others = [row["layer"] for row in of if row["to_zero"] is None]
+        if others:
+            lost += f" Not counted, since no optimizer holds them: the weights of {listed(others)}."
         out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {NAMES[format]}: {listed([row['layer'] for row in of])}.{lost}")
     return out
 

@@ -3,6 +3,7 @@
 from .alerts import GRADIENTS
 from .gaps import UNLOOKED
 from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
+from .words import shown
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
 
@@ -69,7 +70,7 @@ def ill_of(run, merged):
     if run._skips.text:
         lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
         dead = dead or run._skips.all or bool(run._skips.starved)
-        lines += cause_text(run, left_out) if left_out and run._skips.all and not ill else []
+        lines += cause_text(run, left_out) if left_out and (run._skips.all or run._skips.starved) and not ill else []
     elif skipped:
         whose = f" ({run._skips.split})" if run._skips.split else ""
         high = began_too_high(run, left_out)
@@ -83,8 +84,11 @@ def ill_of(run, merged):
     elif run._skips.split:
         lines.append(f"The scaler skipped {run._skips.split}.")
     dead = dead or stuck
-    lines = unusable_text(run, min((event.step for event in events), default=None)) + lines
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
+    unusable = unusable_text(run, min((event.step for event in events), default=None))
+    if scale is not None and not unusable:
+        lines.append(f"The loss scale in use at the end is {scale}: nothing that it multiplies can be divided again.")
+    lines = unusable + lines
     return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "unlooked": unlooked,
             "lines": lines}
 
@@ -98,18 +102,20 @@ def of_training(held, layers, ill, meant):
         ill["dead"] and not ill["finite"] or x.nan or x.inf and key not in meant)}
 
 
-def none_kept(of, diverges, uncounted, underflow):
+def none_kept(of, diverges, uncounted, underflow, but_for=""):
     """Returns the sentence that says that no layer is to be kept in FP32, as far as a run tells it. diverges: whether the
-    training does. uncounted: what uncounted_text() gives. underflow: layers of which FP16 may have made zeros."""
+    training does. uncounted: what uncounted_text() gives. underflow: layers of which FP16 may have made zeros. but_for: what is left
+    out."""
     if diverges:
         return "Which layers need FP32 is not known of a training that diverges."
     if underflow:
         more = len(underflow) - 12
-        return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(underflow[:12])}"
+        return (f"Which layers need FP32 is not known where FP16 may have made zeros: {', '.join(map(shown, underflow[:12]))}"
                 + (f" and {more} more" if more > 0 else "") + ".")
     if of["finite"] and not of["dead"]:
-        return "No layer needs FP32 for its range" + (", as far as it was counted." if uncounted else ".")
-    return "Which layers need FP32 is not known of a run that was not finite" + (
+        more = (", as far as it was counted" if uncounted else "") + (f", but for {but_for}" if but_for else "")
+        return f"No layer needs FP32 for its range{more}."
+    return f"Which layers need FP32 is not known of a run that {'trained nothing at its end' if of['finite'] else 'was not finite'}" + (
         "." if of["unlooked"] is None else f", since step {of['unlooked']} was not looked into (every=1 does).")
 
 
@@ -118,5 +124,5 @@ def eps_text(rows):
     return [f"{row['optimizer']}'s eps {row['eps']:g} is 0 in {row['dtype']}, the dtype of {row['of']}: where that is zero, the step "
             f"divides by zero. Keep the weights and their states in FP32, or give an eps that stands {row['beside']}, such as "
             f"{row['serving']:.0e} (it is not 0 from {row['least']:.0e} on). It is so for "
-            f"{len(row['layers'])} parameter{'s' * (len(row['layers']) > 1)}: {', '.join(row['layers'][:12])}"
+            f"{len(row['layers'])} parameter{'s' * (len(row['layers']) > 1)}: {', '.join(map(shown, row['layers'][:12]))}"
             + (f" and {len(row['layers']) - 12} more" if len(row["layers"]) > 12 else "") + "." for row in rows]

@@ -3,10 +3,15 @@
 import dataclasses
 import math
 
+from .words import in_words, shown
+
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}  # in the order of a step
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
 MOST = 100  # steps that are told of
+# Where Inf or NaN arose that what an op or a layer got held already.
+BEFORE = {"forward": "before {}: in the data, or in what is computed in front of it", "backward": "before it in the backward pass, or in the "
+          "loss", "step": "before the optimizer's step"}
 ZERO_MATTERS = frozenset("div reciprocal rsqrt log log2 log10 log1p pow".split())  # ops that give Inf or NaN where they get zero
 SIGN_MATTERS = frozenset("rsqrt sqrt log log2 log10 log1p logit pow".split())  # and these where they get negative numbers
 
@@ -105,9 +110,9 @@ class NonFinite:
     def text(self):
         """What was found, as text of one line."""
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
-        place = PLACES[self.role].format(self.layer)
+        place = PLACES[self.role].format(shown(self.layer))
         if self.op is not None:
-            place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, {self.phase}"
+            place = f"{self.op} inside of {shown(self.layer)}{f' ({self.site})' if self.site else ''}, {self.phase}"
             if self.phase == "backward":
                 place = f"the gradient of {place}"
         if self.turn and self.turns > 1:
@@ -122,12 +127,20 @@ class NonFinite:
         for more in filter(None, (self.after, self.cause)):
             line += f"; {more}"
         if self.arose is False:
-            line += "; it was there before"
+            line += f"; {self._already()}"
         if self.may_be_reduced:
             line += "; the gradients of this rank's outputs were finite: it may come from another rank, through their reduction"
         if self.skipped:
             line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
-        return line
+        return in_words(line)
+
+    def _already(self):
+        """Returns in words what held Inf or NaN already, and where that arose."""
+        names = [x["name"] for x in self.inputs if x["nan"] or x["inf"]]
+        where = BEFORE[self.phase].format("this op" if self.op else "this layer")
+        if self.phase == "forward" and not any(name.split()[0] == "input" for name in names):
+            where = "in an earlier step, or was there when training began"
+        return f"{' and '.join(names) or 'what it got'} held Inf or NaN already, which arose {where}"
 
     def to_dict(self):
         """Returns what was found as a dict, as in the report's JSON."""
