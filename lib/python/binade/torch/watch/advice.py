@@ -11,6 +11,7 @@ from ... import _binade
 from ..._documents import Document, page, table
 from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
+from .compiled import compiled_in
 from .dead import untrained, untrained_text
 from .factors import zero_weights, zero_weights_text
 from .gaps import uncounted_text
@@ -73,6 +74,7 @@ class Advice(Document):
                   of a bias before a BatchNorm: they bind no loss scale either
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses, None where
                   the weight is frozen
+    compiled      the parts of the model that run compiled, as text, of which nothing inside was seen
     states        what binary16 would lose of each state of the optimizer, unscaled
     lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON; later: "stays" if
                   its later steps lost as much as the earlier ones, "few" of fewer than 8, "moves" if not, None of one or two; rates: the least, the largest and
@@ -138,6 +140,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
                     if role in GRADIENTS and one.binds is False],
         "residues": [{"layer": layer, "role": role} for layer, role in layers if (layer, role) in left],
         "autocast": casts(layers, merged),
+        "compiled": compiled_in(run.notes),
         "states": states(run, layers),
         "already_zero": already_zero(layers, merged),
         "lost_updates": lost_rows(run),
@@ -265,7 +268,7 @@ def text_of(of):
     out += wide_decay_text(of["lost_updates"], listed)
     out += eps_text(of["eps"])
     out += stuck_text(of["stuck_states"], listed)
-    out += autocast_text(of["autocast"])
+    out += autocast_text(of["autocast"], of["compiled"])
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
         out.append("to_dict() names all of them.")
     out = [FORMAT.sub(lambda found: WORDS[found[1]], line) for line in out]
@@ -283,7 +286,8 @@ def kept_text(rows):
             + ([f"  and {more} layers more"] if more > 0 else []))
 
 
-def autocast_text(rows):
+def autocast_text(rows, compiled):
+    """compiled: the parts of the model that run compiled, as text; \"\" if none does."""
     out, by_format = [], {}
     for row in rows:
         by_format.setdefault(row["format"], []).append(row)
@@ -297,6 +301,8 @@ def autocast_text(rows):
         if len(counted) < len(of):
             lost += f" The weights of {len(of) - len(counted)}, which no optimizer holds, were not counted."
         out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {NAMES[format]}: {listed([row['layer'] for row in of])}.{lost}")
+    if out and compiled:
+        out[-1] += f" What it ran inside of {compiled}, compiled, was not seen."
     return out
 
 

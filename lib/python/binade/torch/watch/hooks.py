@@ -14,6 +14,7 @@ from ..observe.attaching import passes_by, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
 from .bound import NARROW, origin_of
+from .compiled import CompiledHooks
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
@@ -28,7 +29,7 @@ TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 
 
-class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
+class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     """The hooks of one watched run.
 
     names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
@@ -152,6 +153,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
 
     def _tell(self, event):
         event.loss_scale = self._loss_scale()
+        self._why_unseen(event)
         self._tell_of(event)
 
     def _loss_scale(self):
@@ -178,6 +180,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         step.loss_scale = scale
 
     def _forward(self, module, args, out):
+        module = module if passes_by() else self._compiled_inside(module)
         if not passes_by() and id(module) not in self._own:
             self._see_outputs(module, args, out)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
 from .alerts import GRADIENTS
+from .compiled import UNCOMPILED
 from .gaps import UNLOOKED
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
@@ -20,7 +21,7 @@ def runs_in_a_row(steps):
 
 def is_unlooked(run, event):
     """Whether Inf or NaN arose, or may have, inside of a layer in a step that a smaller `every` would have looked into."""
-    return (event.role != "weight" and event.arose is not False and event.step % run.every != 0
+    return (event.role != "weight" and UNCOMPILED not in event.cause and event.arose is not False and event.step % run.every != 0
             and not any(note.startswith(UNLOOKED) for note in run.notes))
 
 

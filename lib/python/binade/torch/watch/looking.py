@@ -74,9 +74,11 @@ class InsideHooks:
             self._end_hook.remove()
 
     def _begin_forward(self, module, args):
+        if passes_by():
+            return
         if self._opened is not None and not self._opened.thread.is_alive():
             self._opened = None
-        if self._opened is not None or passes_by():
+        if self._opened is not None:
             return
         if id(module) not in self._names.modules and not isinstance(module, LOSS):
             return
@@ -95,6 +97,8 @@ class InsideHooks:
             step.inside.open()
 
     def _end_forward(self, module, args, out):
+        if passes_by():
+            return
         calls_itself = sum(one is module for one in calling()[1]) > 1
         if self._opened is not None and self._opened.is_of(module) and not calls_itself:
             self._close()
