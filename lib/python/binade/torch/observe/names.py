@@ -98,6 +98,11 @@ class Names:
             self._walk(model, prefix, prefix or type(unwrapped(model)).__name__)
 
     @property
+    def of_roots(self):
+        """The names of the models."""
+        return [self.modules[key] for key in self.roots if key in self.modules]
+
+    @property
     def layers(self):
         """The names of the modules with parameters of their own."""
         return {name for _, name in self.owners.values()}

@@ -13,11 +13,13 @@ import torch
 from ..observe.attaching import passes_by, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
+from .arguments import call_of, come_with_data, ill_among
 from .bound import NARROW, origin_of
 from .compiled import CompiledHooks
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
+from .loss_graph import mark
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .scaler_hooks import ScalerHooks
@@ -153,7 +155,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
 
     def _tell(self, event):
         event.loss_scale = self._loss_scale()
-        self._why_unseen(event)
+        if not come_with_data(event, self._plan.counter, self._names.roots, self._names.of_roots, self._step.ill_data):
+            self._why_unseen(event)
         self._tell_of(event)
 
     def _loss_scale(self):
@@ -198,6 +201,10 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         with_grad = torch.is_grad_enabled()
         if with_grad and id(module) in self._names.roots:
             step.passes += 1
+            for _, x in tensors_in(out):
+                mark(x)
+            if self._plan.nonfinite and not step.ill_data:
+                step.ill_data = ill_among(call_of({id(module)}) or {}, self._plan.counter)
             if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
                 self._order.inputs_want_gradients()
         if with_grad:

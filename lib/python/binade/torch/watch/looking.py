@@ -13,6 +13,7 @@ from ..observe.recorder import calling
 from ..observe.tensors import local
 from .gaps import UNLOOKED
 from .inside import CAN_LOOK, Inside
+from .loss_graph import LOSS, came_with_target
 from .nodes import Nodes
 from .nonfinite import NonFinite
 from .optimizer_hooks import watching
@@ -21,7 +22,7 @@ from .told import tell
 
 MOST_MORE = 4  # steps that are looked into because the one before was ill
 HOOKS = torch.nn.modules.module
-LOSS = torch.nn.modules.loss._Loss
+LOSSES = torch.nn.modules.loss._Loss
 PASSED_OVER = " and nothing after it was ill: its Inf is passed over"
 ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
 
@@ -80,7 +81,7 @@ class InsideHooks:
             self._opened = None
         if self._opened is not None:
             return
-        if id(module) not in self._names.modules and not isinstance(module, LOSS):
+        if id(module) not in self._names.modules and not isinstance(module, LOSSES):
             return
         if torch.is_grad_enabled() and not repeats():
             self._open(module)
@@ -105,7 +106,7 @@ class InsideHooks:
             if self._undo is None:  # watching ended meanwhile
                 if out is not None:  # after a forward that raised torch goes through its hooks themselves, not through a copy
                     self._end_hook.remove()
-            elif isinstance(module, LOSS) and id(module) not in self._names.modules:
+            elif isinstance(module, LOSSES) and id(module) not in self._names.modules:
                 self._see_loss(type(module).__name__, out, functools.partial(inputs_of, module, args))
 
     @watching
@@ -120,7 +121,22 @@ class InsideHooks:
         if self._plan.nonfinite and isinstance(loss, torch.Tensor) and loss.numel() == 1 and torch.is_grad_enabled():
             x = local(loss)
             if x is not None and x.device.type == "cpu":
+                event = self._step.event
                 self._step.look_at_loss(name, x, inputs)
+                if event is not self._step.event and self._step.event.layer == name:
+                    if name == LOSS:
+                        self._step.loss_graph.explain(self._step.event, loss)
+                    else:
+                        came_with_target(self._step.event)
+
+    def _backward_begins(self, loss):
+        """Looks at a loss that no scaler has multiplied, and at its graph in steps that are looked into."""
+        if not isinstance(loss, torch.Tensor) or passes_by():
+            return
+        if self._step.scaler is None:
+            self._see_loss(LOSS, loss)
+        if self._step.inside is not None:
+            self._step.loss_graph.watch_backward(loss)
 
     def _is_hidden(self, step, event):
         return step.inside is not None and (event.layer, event.op) in step.inside.vanished

@@ -65,6 +65,7 @@ class NonFinite:
     skipped_of: str = ""
     hidden: bool = False
     cure: str = ""
+    came: str = ""  # what the model was called with that held it, as text
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):
@@ -94,7 +95,7 @@ class NonFinite:
             place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, {self.phase}"
             if self.phase == "backward":
                 place = f"the gradient of {place}"
-        line = f"step {self.step}: {what or 'Inf or NaN'} in {place}"
+        line = f"step {self.step}: " + (f"{self.came}; it became " if self.came else "") + f"{what or 'Inf or NaN'} in {place}"
         if self.loss_scale is not None and self.phase == "backward":
             line += f", at loss scale {scale_text(self.loss_scale)}"
         if self.inputs:
@@ -102,7 +103,7 @@ class NonFinite:
             line += "; it got " + ", ".join(f"{x['name']} {magnitudes(x, zeros, self.op in SIGN_MATTERS)}" for x in self.inputs)
         for more in filter(None, (self.after, self.cause)):
             line += f"; {more}"
-        if self.arose is False:
+        if self.arose is False and not self.came:
             line += "; it was there before"
         if self.skipped:
             line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
