@@ -13,6 +13,7 @@ from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
 from .compiled import compiled_in
 from .dead import untrained, untrained_text
+from .dies import dies, dies_text
 from .factors import zero_weights, zero_weights_text
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
@@ -56,6 +57,8 @@ class Advice(Document):
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; stays: lines about models beside whose narrow weights
                   are written to and hardly change
+    dies          weights that learned, and most of whose units were dead before a ReLU from some step on: layer, since, that step, steps,
+                  how many counted ones since, share, the part of the weight without a gradient, and moved_log2, log2 of the last update before it beside the weight, by their norms
     zero_weights  those of `untrained` whose weights stay zero since both factors of a product are
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
@@ -128,6 +131,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "uncounted": uncounted_text(run),
         "not_finite": ill,
         "untrained": learning,
+        "dies": dies(run, layers),
         "zero_weights": zero_weights(learning, merged),
         "died": dead,
         "keep_fp32": with_inside(with_died(with_underflow(
@@ -241,7 +245,7 @@ def listed(words):
 def text_of(of):
     scale = of["loss_scale"]
     out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *untrained_text(of["untrained"], listed),
-           *zero_weights_text(of["zero_weights"], listed),
+           *dies_text(of["dies"], listed), *zero_weights_text(of["zero_weights"], listed),
            *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
            *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],
            f"{scale_head(scale)} {scale['reason']}"]

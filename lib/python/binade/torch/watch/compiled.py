@@ -76,7 +76,7 @@ class CompiledHooks:
         if event.role != "act" or event.op is not None or event.cause:
             return
         compiled = self._names.compiled
-        if event.layer in compiled:
+        if event.layer in compiled and event.arose is not False:
             event.cause = f"{event.layer}{RUNS}, and nobody saw inside of it: {UNCOMPILED}"
             return
         own = [module for module in self._names.all_modules() if self._names.modules[id(module)] == event.layer]
