@@ -318,6 +318,19 @@ class Gaps(CliCase):
                         self.assertEqual((first.layer, first.arose), ("1", True))
                         self.assertIn("1 runs compiled, and nobody saw inside of it: run it uncompiled to see the op", text)
 
+    def test_inf_that_comes_out_of_a_compiled_function_is_not_laid_to_the_data(self):
+        class Calls(torch.nn.Module):
+            def forward(self, x):
+                big = torch.from_numpy((x.detach().numpy() * math.inf)) * 0  # as out of compiled code: no op gives the Inf
+                return x + big
+
+        for opaque, told in (([], "look at the data"), (["torch.compile of f"], "may have come out of torch.compile of f, inside of which nobody")):
+            with unittest.mock.patch("binade.torch.watch.compiled.opaque_in", lambda _, opaque=opaque: opaque):
+                w = self.of(torch.nn.Sequential(torch.nn.Linear(4, 4), Calls()))
+            text = " ".join(str(w.advise()).split())
+            self.assertIn(told, text)
+            self.assertEqual("look at the data" in text, not opaque)
+
     @unittest.skipUnless(hasattr(torch.nn.Module, "compile"), "torch.compile came with torch 2.0; the suite torch-latest has it")
     def test_watching_leaves_compiled_modules_and_filters_of_warnings_as_they_were(self):
         model = torch.nn.Sequential(torch.nn.Linear(4, 8), compiled_by_method(torch.nn.Linear(8, 8)))

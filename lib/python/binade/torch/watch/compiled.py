@@ -10,6 +10,7 @@ import warnings
 from ..observe.attaching import passes_by
 from ..observe.names import listed, unwrapped
 from ..observe.opaque import kind_of, opaque_in
+from .exact import GIVEN
 
 RUNS, RUN = " runs compiled", " run compiled"
 CALL = "_compiled_call_impl"  # what a module calls after its method compile()
@@ -73,7 +74,16 @@ class CompiledHooks:
 
     def _why_unseen(self, event):
         """Enters into an event of a forward pass of which no op is known that what runs compiled was not seen inside."""
-        if event.role != "act" or event.op is not None or event.cause:
+        if event.role != "act":
+            return
+        origin = event.origin
+        if origin is not None and origin.exact == GIVEN:
+            opaque = opaque_in([module.forward for module in self._names.all_modules()])
+            if opaque:  # no op that was seen gave it
+                event.origin, event.cure = None, ""
+                event.cause = f"{GIVEN.why}, and may have come out of {listed(opaque)}, inside of which nobody saw: {UNCOMPILED}"
+            return
+        if event.op is not None or event.cause:
             return
         compiled = self._names.compiled
         if event.layer in compiled and event.arose is not False:
