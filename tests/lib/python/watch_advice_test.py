@@ -293,6 +293,24 @@ class Untrained(CliCase):
     def setUp(self):
         torch.manual_seed(0)
 
+    def test_layers_that_die_of_too_large_a_step_are_named_with_the_step_from_which_on(self):
+        for lr, last, ill in ((0.3, torch.nn.ReLU, True), (0.01, torch.nn.ReLU, False), (0.05, torch.nn.GELU, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(16, 32), last(), torch.nn.Linear(32, 1))
+            optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+                for _ in range(12):
+                    x = torch.rand(64, 16)
+                    optimizer.zero_grad()
+                    torch.nn.functional.mse_loss(model(x), x[:, :1] * 10).backward()
+                    optimizer.step()
+            advice = w.advise()
+            rows = advice.to_dict()["dies"]
+            self.assertEqual([row["layer"] for row in rows], ["0"] if ill else [])
+            self.assertEqual("Layers that died: from step " in str(advice), ill)
+            self.assertEqual("norm of its weight: the step was too large" in " ".join(str(advice).split()), ill)
+            self.assertTrue(all(0 < row["since"] < 9 and row["moved_log2"] > 0 for row in rows), rows)
+
     def untrained(self, *args, **options):
         of, text = advised(*args, **options)
         rows = of["untrained"]

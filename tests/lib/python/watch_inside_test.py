@@ -116,6 +116,15 @@ class InsideOfModules(CliCase):
             self.assertNotIn("No layer needs FP32", str(advice))
             self.assertEqual(w.report().to_dict()["watched"]["first_nonfinite"], found.to_dict())
 
+    def test_zeros_that_come_of_an_overflow_are_told_as_such_and_ask_for_no_larger_loss_scale(self):
+        for factor, ill in ((1e25, True), (1.0, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), Multiplied(), Norm(), torch.nn.Linear(8, 2))
+            model[1].factor = factor
+            text = " ".join(str(watched(model=model, x=random_batch(4, 8), every=1).advise()).split())
+            self.assertEqual("Zero is what comes of the Inf in mul inside of 2, of which rsqrt made finite numbers" in text, ill)
+            self.assertNotIn("larger loss scale, tells", text)
+
     def ill_attention(self, watching, every=50):
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(5), Attention(), torch.nn.Linear(8, 2))
@@ -503,9 +512,9 @@ class InsideOfModules(CliCase):
         model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2))
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
         with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
-            for factor in (1.0, 1e30):
+            for factor in (1.0, math.inf):
                 optimizer.zero_grad()
-                (model(torch.ones(3, 4)) * factor * factor).sum().backward()
+                model(torch.ones(3, 4)).backward(torch.full((3, 2), factor))
                 optimizer.step()
         self.assertEqual((w.first_nonfinite().step, w.first_nonfinite().role), (1, "dAct"))
         self.assertIn("; the model got it so, from the loss or what else is computed after the model", w.first_nonfinite().text)

@@ -234,6 +234,11 @@ class Keeps(torch.optim.SGD):
                 self.state[p].update(self._make(p))
 
 
+def compiled_by_method(module):
+    module.compile(backend="eager")
+    return module
+
+
 NOT_INSIDE = "what runs compiled is not looked into: of Inf and NaN the layer is known, not the op inside of it"
 
 
@@ -265,7 +270,7 @@ class Gaps(CliCase):
         scripted = torch.nn.Sequential(torch.nn.Linear(4, 8), *(torch.jit.trace(torch.nn.Linear(8, 8), (torch.ones(3, 8),))
                                                                 for _ in range(2)))
         self.assertEqual(self.of(scripted).notes, [
-            "1, 2 run compiled: their parameters (78.3 % of all) are counted, their activations are not", NOT_INSIDE])
+            "1, 2 run compiled: their activations inside are not counted, their outputs and parameters (78.3 % of all) are", NOT_INSIDE])
         self.assertEqual(self.of(torch.nn.TransformerEncoderLayer(4, 2)).notes, [])
 
     @unittest.skipUnless(hasattr(torch.nn.Module, "compile"), "Module.compile came with torch 2.2; the suite torch-latest has it")
@@ -279,10 +284,60 @@ class Gaps(CliCase):
             else:
                 model[1] = torch.compile(model[1], backend="eager")
             notes = self.of(model).notes
-            self.assertEqual(notes[:1], ["1 runs compiled: its parameters (64.3 % of all) are counted, its activations are not"])
+            self.assertEqual(notes[:1], [
+                "1 runs compiled: its activations inside are not counted, its outputs and parameters (64.3 % of all) are"])
             self.assertLessEqual(set(notes[1:]), {NOT_INSIDE})
         model = new_net()
-        self.assertIn("not counted: outputs and their gradients of 0, ", self.of(model, call=torch.compile(model, backend="eager")).notes[0])
+        notes = self.of(model, call=torch.compile(model, backend="eager")).notes
+        self.assertEqual(notes, ["Sequential runs compiled: its activations inside are not counted, its outputs and parameters (100 % of all) are"])
+
+    def test_of_a_compiled_part_that_overflows_it_is_the_part_that_is_named_with_what_to_do(self):
+        class Squares(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(4, 4)
+
+            def forward(self, x):
+                y = self.fc(x).half() * 4e4
+                return (y - 2 * y).float()
+
+        ways = {"script": torch.jit.script}
+        if hasattr(torch.nn.Module, "compile"):
+            ways |= {"wrapper": lambda part: torch.compile(part, backend="eager"), "method": compiled_by_method}
+        for way, compiled in ways.items():
+            for size, ill in ((1e3, True), (1e-3, False)):
+                with self.subTest(way=way, ill=ill), warnings.catch_warnings(record=True) as warned:
+                    warnings.simplefilter("always")
+                    model = torch.nn.Sequential(torch.nn.Linear(4, 4), compiled(Squares()), torch.nn.Tanh(), torch.nn.Linear(4, 4))
+                    w = self.of(model, x=torch.full((3, 4), size))
+                    self.assertIn(("1", "act"), w.layers)
+                    first, text = w.first_nonfinite(), " ".join(str(w.advise()).split())
+                    self.assertEqual(first is not None, ill)
+                    self.assertFalse([one for one in warned if "global hooks" in str(one.message)])
+                    if ill:
+                        self.assertEqual((first.layer, first.arose), ("1", True))
+                        self.assertIn("1 runs compiled, and nobody saw inside of it: run it uncompiled to see the op", text)
+
+    def test_inf_that_comes_out_of_a_compiled_function_is_not_laid_to_the_data(self):
+        class Calls(torch.nn.Module):
+            def forward(self, x):
+                big = torch.from_numpy((x.detach().numpy() * math.inf)) * 0  # as out of compiled code: no op gives the Inf
+                return x + big
+
+        for opaque, told in (([], "look at the data"), (["torch.compile of f"], "may have come out of torch.compile of f, inside of which nobody")):
+            with unittest.mock.patch("binade.torch.watch.compiled.opaque_in", lambda _, opaque=opaque: opaque):
+                w = self.of(torch.nn.Sequential(torch.nn.Linear(4, 4), Calls()))
+            text = " ".join(str(w.advise()).split())
+            self.assertIn(told, text)
+            self.assertEqual("look at the data" in text, not opaque)
+
+    @unittest.skipUnless(hasattr(torch.nn.Module, "compile"), "torch.compile came with torch 2.0; the suite torch-latest has it")
+    def test_watching_leaves_compiled_modules_and_filters_of_warnings_as_they_were(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), compiled_by_method(torch.nn.Linear(8, 8)))
+        call, filters = model[1]._compiled_call_impl, list(warnings.filters)
+        self.of(model)
+        self.assertIs(model[1]._compiled_call_impl, call)
+        self.assertEqual(warnings.filters, filters)
 
     def test_complex_numbers(self):
         model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2, dtype=torch.complex64))

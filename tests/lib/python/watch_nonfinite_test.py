@@ -8,6 +8,7 @@ import sys
 try:
     import torch
 
+    import binade.torch
     from binade.torch import watch
     from binade.torch.watch.held import MOST, Held
 except ImportError as error:
@@ -54,8 +55,7 @@ class NonFinite(CliCase):
         found = watched(x=torch.full((3, 4), math.nan)).first_nonfinite()
         self.assertEqual((found.step, found.layer, found.arose), (0, "0", False))
         self.assertIn("input nothing finite, 12 NaN, weight ", found.text)
-        self.assertTrue(found.text.endswith("; input held Inf or NaN already, which arose before this layer: in the data, or in what is computed in "
-                                            "front of it"), found.text)
+        self.assertIn("step 0: 12 NaN in input, which the model was called with", found.text)
 
     def test_a_weight_that_the_optimizer_broke(self):
         for every in (1, 50):
@@ -170,8 +170,8 @@ class NonFinite(CliCase):
             return str(w.first_nonfinite())
 
         for every in (1, 3):
-            for ill, phase in (("input", "forward"), ("loss", "backward")):
-                self.assertIn(f"{phase}, in micro-batch 3 of 4 of the step", text_of(every, ill))
+            for ill in ("input", "loss"):
+                self.assertIn("forward, in micro-batch 3 of 4 of the step", text_of(every, ill))
             self.assertIn("forward, in forward pass 3 of 4 of the step", text_of(every, "input", False))
             self.assertNotIn("of the step", text_of(every, "loss", False))
 
@@ -240,6 +240,87 @@ class InsideOfBlocks(CliCase):
             found = self.run_blocks(IllBackward(), change, flat)
             self.assertEqual((found.step, found.layer, found.role, found.arose), (3, layer, "dAct", True))
             self.assertEqual([x["name"] for x in found.inputs], [f"gradient of {before}"])
+
+
+class Marked(torch.nn.Module):
+    """Adds a mask, and computes its loss where it gets a target."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.out = torch.nn.Linear(4, 4), torch.nn.Linear(4, 3)
+
+    def forward(self, x, mask=None, target=None):
+        h = self.fc(x)
+        y = self.out((h if mask is None else h + mask).tanh())
+        return y if target is None else (y - target).square().mean()
+
+
+class FromOutside(CliCase):
+    """Inf and NaN that came in with the data, or arose in a loss that is computed after the model, are told as such."""
+
+    def first(self, loss, every=1):
+        torch.manual_seed(0)
+        model = Marked()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        with binade.torch.watch(model, optimizer, scaler=None, every=every) as w:
+            for step in range(3):
+                optimizer.zero_grad()
+                loss(model, step == 1).backward()
+                optimizer.step()
+        return w
+
+    def test_what_the_model_is_called_with_is_named_with_its_argument(self):
+        x, zeros = torch.linspace(-1, 1, 12).reshape(3, 4), torch.zeros(3, 4)
+
+        def holed(x, ill, value=math.nan):
+            x = x.clone()
+            x[0, 1] = value if ill else x[0, 1]
+            return x
+
+        for name, what, loss in (
+                ("x", "1 NaN", lambda model, ill: model(holed(x, ill)).sum()), ("x", "1 Inf", lambda model, ill: model(holed(x, ill, math.inf)).sum()),
+                ("x", "1 NaN", lambda model, ill: model(x=holed(x, ill)).sum()),
+                ("mask", "1 NaN", lambda model, ill: model(x, holed(zeros, ill)).sum()),
+                ("target", "1 NaN", lambda model, ill: model(x, target=holed(zeros, ill)[:, :3]))):
+            for every in (1, 50):
+                with self.subTest(name=name, what=what, every=every):
+                    w = self.first(loss, every)
+                    line = f"step 1: {what} in {name}, which the model was called with, as the data of this step have it: skip or mend such batches; "
+                    self.assertIn(line, w.first_nonfinite().text)
+                    self.assertIn("The run was not finite: " + line, " ".join(str(w.advise()).split()))
+                    self.assertNotIn("Keep in FP32", str(w.advise()))
+                    self.assertIsNone(self.first(lambda model, _, loss=loss: loss(model, False), every).first_nonfinite())
+        # The -Inf of a mask is meant, and no data: what is ill is the row of which it leaves nothing open.
+        w = self.first(lambda model, ill: (model(x) + model(x, holed(zeros, True, -math.inf) if ill else None)).sum())
+        self.assertNotIn("called with", str(w.first_nonfinite()))
+
+    def test_of_a_loss_outside_of_the_model_the_op_is_named_that_made_it_ill(self):
+        functional, x = torch.nn.functional, torch.linspace(-1, 1, 12).reshape(3, 4)
+        classes = torch.tensor([0, 1, 2])
+
+        def ill_target(ill):
+            return torch.full((3, 3), math.nan if ill else 0.0)
+
+        for told, loss in (
+                ("the target of mse_loss in the loss holds NaN: the model did not give it", lambda y, ill: functional.mse_loss(y, ill_target(ill))),
+                ("input 1 of MSELoss holds NaN: the model did not give it", lambda y, ill: torch.nn.MSELoss()(y, ill_target(ill))),
+                ("the weight of nll_loss in the loss holds Inf", lambda y, ill: functional.cross_entropy(
+                    y, classes, torch.tensor([1.0, math.inf if ill else 1.0, 1.0]))),
+                ("3 Inf in log inside of the loss", lambda y, ill: -(y.sigmoid()[:, 0] * (not ill)).log().mean()),
+                ("in div inside of the loss", lambda y, ill: (y.sum() * (not ill)) / torch.full((), 0.0 if ill else 2.0)),
+                ("1 NaN in sqrt inside of the loss", lambda y, ill: (y.sum() * 0 - 1 if ill else y.sum() * 0 + 1).sqrt()),
+                ("all of its targets are ignored", lambda y, ill: functional.cross_entropy(y, torch.full((3,), -100) if ill else classes)),
+                ("9 NaN in acos inside of the loss", lambda y, ill: (y * 0 + (1.5 if ill else 0.5)).acos().mean()),
+                ("9 Inf in exp inside of the loss", lambda y, ill: (y + (100 if ill else 0)).exp().mean()),
+                ("what the model gave was finite", lambda y, ill: (y + ill_target(ill)).sum())):
+            with self.subTest(told=told):
+                w = self.first(lambda model, ill, loss=loss: loss(model(x), ill))
+                self.assertEqual((w.first_nonfinite().step, w.first_nonfinite().phase), (1, "forward"))
+                self.assertIn(told, w.first_nonfinite().text)
+                self.assertIsNone(self.first(lambda model, _, loss=loss: loss(model(x), False)).first_nonfinite())
+        w = self.first(lambda model, ill: ((model(x) * (not ill)) ** 2).sum(1).sqrt().sum())
+        self.assertIn("3 Inf in the gradient of sqrt inside of the loss, backward", w.first_nonfinite().text)
+        self.assertIn("its operand holds 3 zeros, where the slope of sqrt is infinite", w.first_nonfinite().text)
 
 
 class TensorsThatWait(CliCase):

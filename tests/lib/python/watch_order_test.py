@@ -389,7 +389,7 @@ class Scalers(CliCase):
                          "GradScalers took turns, and a new GradScaler begins at its init_scale again")
                 text = " ".join(str(w.advise()).split())
                 self.assertNotIn("as it does while it looks", text)
-                self.assertRegex(text, "^The scaler skipped .* It began with step 0: .* of the finite values alone: this is no answer")
+                self.assertRegex(text, "^The (scaler skipped|run was not finite: step 0: 1 Inf in the output of the loss).* of the finite values alone.*: this is no answer")
                 for one in (text, " ".join(w.notes), " ".join(str(w.report()).split())):
                     self.assertIn(words, one)
                 self.assertEqual(([one.mistake for one in w.mistakes], w.windows[0].loss_scale), ([], 2.0**16))
@@ -548,7 +548,7 @@ class Scalers(CliCase):
         self.assertIn("those up to ", text_of(CpuScaler(2.0**60), steps=60))
         self.assertIn("far too high", text_of(CpuScaler(2.0**60), steps=60))
         root = text_of(CpuScaler(2.0**10), lambda y: (y * 0).sqrt().sum(), 21)
-        self.assertIn("It began with step 0: 6 NaN in the gradient of Linear's output, backward", root)
+        self.assertIn("It began with step 0: 6 Inf in the gradient of sqrt inside of the loss, backward", root)
         self.assertIn("the scaler skipped the step. A smaller loss scale does not cure that.", root)
         seen = []
         spike = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * (1e38 if seen.append(0) or len(seen) == 6 else 1.0))

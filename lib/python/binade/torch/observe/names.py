@@ -88,6 +88,7 @@ class Names:
         self.order = {}  # names of layers as the model has them, and their places
         self.owners = {}  # id of a parameter: its module, and the module's name
         self.sizes = {}  # id of a parameter: how many elements it has
+        self.compiled_by_method = []  # modules that run compiled by their method compile(): no hook of theirs is called, but inside
         self.within_compiled = set()  # ids of modules inside of what runs compiled
         self.never_called = set()  # ids of modules that only hold parameters, which others use
         self._layers = set()
@@ -95,6 +96,11 @@ class Names:
         self.roots = {id(unwrapped(model)) for model in models.values()}
         for prefix, model in models.items():
             self._walk(model, prefix, prefix or type(unwrapped(model)).__name__)
+
+    @property
+    def of_roots(self):
+        """The names of the models."""
+        return [self.modules[key] for key in self.roots if key in self.modules]
 
     @property
     def layers(self):
@@ -110,13 +116,13 @@ class Names:
         self._add_parameters(module, name, shown)
         if inner is not None:
             if type(module).__name__ == "OptimizedModule":
-                self._add_compiled(module, shown)
+                self.add_compiled(module, shown)
             if isinstance(module, torch.nn.DataParallel):
                 self.replicated.append(shown)
             self._walk(inner, name, shown)
             return
         if is_compiled(module) and not (within_script and isinstance(module, torch.jit.ScriptModule)):
-            self._add_compiled(module, shown)
+            self.add_compiled(module, shown)
         if isinstance(module, torch.nn.MultiheadAttention):
             self.never_called.update(id(x) for x in module.children())
         if inspect.getattr_static(type(module), "forward", None) is torch.nn.Module.forward:
@@ -130,10 +136,17 @@ class Names:
             child_name = joined(name, child_name)
             self._walk(child, child_name, child_name, isinstance(module, torch.jit.ScriptModule))
 
-    def _add_compiled(self, module, shown):
+    def add_compiled(self, module, shown):
+        """Enters that a module, with all inside of it, runs compiled."""
         if id(module) not in self.within_compiled:
             self.compiled.append(shown)
+            if getattr(module, "_compiled_call_impl", None) is not None:
+                self.compiled_by_method.append(module)
             self.within_compiled.update(map(id, module.modules()))
+
+    def all_modules(self):
+        """Returns the modules that have names."""
+        return [x for x in self.held if id(x) in self.modules]
 
     def weights_of(self, module):
         """Returns the names of the layers whose weights of more than one axis a module takes itself: its own, and those of children

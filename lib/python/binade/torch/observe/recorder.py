@@ -21,6 +21,7 @@ LIFTS = frozenset(("lift_fresh", "lift_fresh_copy"))  # of what torch makes of P
 UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
                        "resize"))
 OWN_FOLDERS = tuple(os.path.dirname(os.path.abspath(x)) + os.sep for x in (torch.__file__, os.path.dirname(__file__)))
+GENERATED = "<frozen", "<eval_with_key>"  # files of code that Python and torch.fx make
 CALLERS = frozenset(("_call_impl", "_slow_forward"))  # functions of torch.nn.Module that call forward
 RESULT = "the result"  # the name of what stands for what the function gave
 open_here = threading.local()  # .recorders, of this thread, the innermost last
@@ -206,7 +207,7 @@ def calling(opaque=None):
             text = "" if opaque is None or wrapped_by(modules[-1]) is not None else described(modules[-1])
         if text:
             opaque[text] = None
-        elif not site and not code.co_filename.startswith(OWN_FOLDERS) and not code.co_filename.startswith("<frozen"):
+        elif not site and not code.co_filename.startswith(OWN_FOLDERS) and not code.co_filename.startswith(GENERATED):
             site = f"{shortened(code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back
     return site, modules

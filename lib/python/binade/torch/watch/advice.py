@@ -11,8 +11,10 @@ from ... import _binade
 from ..._documents import Document, page, table
 from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
+from .compiled import compiled_in
 from .conclusions import but_for, concluded, excluded
 from .dead import untrained, untrained_text
+from .dies import dies, dies_text
 from .diverging import diverging, diverging_text
 from .factors import zero_weights, zero_weights_text
 from .gaps import uncounted_text
@@ -64,10 +66,12 @@ class Advice(Document):
                   whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
                   loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
                   `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
-                  the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
+                  the zeros; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; stays: lines about models beside whose narrow weights
                   are written to and hardly change
+    dies          weights that learned, and most of whose units were dead before a ReLU from some step on: layer, since, that step, steps,
+                  how many counted ones since, share, the part of the weight without a gradient, and moved_log2, log2 of the last update before it beside the weight, by their norms
     zero_weights  those of `untrained` whose weights stay zero since both factors of a product are
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
@@ -86,6 +90,7 @@ class Advice(Document):
                   of a bias before a BatchNorm: they bind no loss scale either
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses, None where
                   the weight is frozen
+    compiled      the parts of the model that run compiled, as text, of which nothing inside was seen
     states        what binary16 would lose of each state of the optimizer, unscaled
     lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON; later: "stays" if
                   its later steps lost as much as the earlier ones, "few" of fewer than 8, "moves" if not, None of one or two; rates: the least, the largest and
@@ -149,6 +154,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "diverges": grows,
         "not_finite": ill,
         "untrained": learning,
+        "dies": dies(run, layers),
         "zero_weights": zero_weights(learning, merged),
         "died": dead,
         "keep_fp32": keep,
@@ -160,6 +166,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
                     if role in GRADIENTS and one.binds is False],
         "residues": [{"layer": layer, "role": role} for layer, role in layers if (layer, role) in left],
         "autocast": casts(layers, merged),
+        "compiled": compiled_in(run.notes),
         "states": states(run, layers),
         "already_zero": already_zero(layers, merged),
         "lost_updates": lost_rows(run),
@@ -278,7 +285,7 @@ def ails(of):
     if overflowed and of["may_diverge_by_order"]:
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
     out += overflowed + eps_text(of["eps"])
-    out += mistakes[True] + untrained_text(of["untrained"], listed) + zero_weights_text(of["zero_weights"], listed)
+    out += mistakes[True] + untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
     out += lost_text(of["lost_updates"], listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)
     return out + ([] if is_ill else ill["lines"])
@@ -313,7 +320,7 @@ def formats_text(of):
     if not of["keep_fp32"]:
         underflow = dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])
         out.append(none_kept(ill, of["diverges"], of["uncounted"], list(underflow), but_for(of)))
-    return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"], ill["finite"] or not ill["dead"])
+    return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"], ill["finite"] or not ill["dead"], of["compiled"])
 
 
 def kept_text(rows):
@@ -326,8 +333,9 @@ def kept_text(rows):
             + ([f"  and {more} layers more"] if more > 0 else []))
 
 
-def autocast_text(rows, tells_losses):
-    """Returns lines about what autocast ran in 16 bits. tells_losses: whether the weights were finite enough to tell what they lose."""
+def autocast_text(rows, tells_losses, compiled):
+    """Returns lines about what autocast ran in 16 bits. tells_losses: whether the weights were finite enough to tell what they lose.
+    compiled: the parts of the model that run compiled, as text; "" if none does."""
     out, by_format = [], {}
     for row in rows:
         by_format.setdefault(row["format"], []).append(row)
@@ -343,6 +351,8 @@ def autocast_text(rows, tells_losses):
         if others:
             lost += f" Not counted, since no optimizer holds them: the weights of {listed(others)}."
         out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {NAMES[format]}: {listed([row['layer'] for row in of])}.{lost}")
+    if out and compiled:
+        out[-1] += f" What it ran inside of {compiled}, compiled, was not seen."
     return out
 
 

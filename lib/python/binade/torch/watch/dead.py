@@ -129,7 +129,7 @@ def untrained(run, layers, merged):
     """Returns a dict: layers, a list of {layer, steps}, the weights whose gradients were all zero in all counted steps, at least
     two; reached, those of them whose outputs had gradients that are not zero; unfed, those of `reached` whose inputs were all zero;
     order, the first step in which the loop took gradients away before a step, if that may be why, or None; zeros, the layers whose
-    outputs were all zero; negative, those of `layers` whose outputs were all negative and had no gradient; underflow, if there are no
+    outputs were all zero; hidden, the overflow of which an op made them, as text, or ""; negative, those of `layers` whose outputs were all negative and had no gradient; underflow, if there are no
     such, those whose outputs, or the gradients of these, or of their weights, were all zero in FP16, in which they may have become so;
     unheld, the modules of whose parameters no optimizer holds some, unheld_share, of all parameters' elements, and orphans, how many
     parameters optimizers hold that no model has and that had no gradient; detached and unused, the modules of which an optimizer holds
@@ -155,7 +155,7 @@ def untrained(run, layers, merged):
            "detached": [name for name, called in seen.ungraded.items() if called],
            "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values())}
     if not found:
-        return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], **out}
+        return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], "hidden": "", **out}
     reached = [layer for layer, owner in owners.items() if not all_zero(merged[owner, "dAct"])]
     unfed = [layer for layer in reached if seen.unfed.get(owners[layer])]
     taken = [mistake.step for mistake in run.mistakes if mistake.mistake in TAKEN_AWAY] if len(reached) > len(unfed) else []
@@ -166,9 +166,11 @@ def untrained(run, layers, merged):
     narrow = [] if negative else [(owner, "dAct") for owner in owners.values()] + [
         (layer, "act") for layer in zeros if (layer, "weight") in merged] + [
         (layer, "dW") for layer in reached if layer not in unfed and not taken]
+    hidden = next((event for event in run.nonfinite() if event.hidden), None) if zeros else None
+    narrow = [] if hidden is not None else narrow
     underflow = dict.fromkeys(key[0] for key in narrow if layers[key].dtype == "F16" and all_zero(merged[key]))
     return {"layers": found, "reached": reached, "unfed": unfed, "order": min(taken, default=None), "zeros": zeros,
-            "negative": negative, "underflow": list(underflow), **out}
+            "negative": negative, "underflow": list(underflow), "hidden": "" if hidden is None else hidden.origin.ending, **out}
 
 
 def changed(run, merged):
@@ -201,7 +203,7 @@ def untrained_text(of, listed):
     lines = []
     steps = sorted({row["steps"] for row in of["layers"]})
     many = f"all {steps[0]} counted steps" if len(steps) == 1 else f"all counted steps ({steps[0]} to {steps[-1]})" if steps else ""
-    known = of["zeros"] or of["negative"] or of["underflow"]
+    known = of["zeros"] or of["negative"] or of["underflow"] or of["hidden"]
     cut = [row["layer"] for row in of["layers"] if row["layer"] not in of["reached"]]
     if cut:
         lines.append(f"Layers that do not learn: no gradient reached {listed(cut)}; it was nothing but zeros in {many}.")
@@ -215,7 +217,7 @@ def untrained_text(of, listed):
             lines[-1] += f" All that {listed(of['unfed'])} got was zero, so that {'its' if len(of['unfed']) == 1 else 'their'} gradient is."
         if of["order"] is not None:
             lines[-1] += f" They were taken away before the optimizer stepped: see the order of calls, step {of['order']}."
-        elif len(of["unfed"]) < len(of["reached"]) and not of["underflow"]:
+        elif len(of["unfed"]) < len(of["reached"]) and not of["underflow"] and not of["hidden"]:
             lines[-1] += " Why is not known."
     if of["zeros"] and lines:
         lines[-1] += f" All outputs of {listed(of['zeros'])} were zero."
@@ -225,6 +227,8 @@ def untrained_text(of, listed):
     elif of["underflow"]:
         lines[-1] += (f" The outputs of {listed(of['underflow'])}, or the gradients of these, may have become zero in FP16: a run in FP32, "
                       "or one with a larger loss scale, tells.")
+    elif of["hidden"] and lines:
+        lines[-1] += f" Zero is what comes of {of['hidden']}, as told above: mend that first."
     if of["detached"]:
         lines.append(f"No gradient reached {listed(of['detached'])} in any step, though an optimizer holds their weights and their outputs "
                      "were seen: these are detached, or the loss does not use them. Where that is meant, requires_grad_(False) says so.")

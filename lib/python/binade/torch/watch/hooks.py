@@ -13,10 +13,13 @@ import torch
 from ..observe.attaching import passes_by, rank_of_process, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
+from .arguments import call_of, come_with_data, ill_among
 from .bound import NARROW, origin_of
+from .compiled import CompiledHooks
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
+from .loss_graph import mark
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .refreshed import Between, refreshed_text
@@ -29,7 +32,7 @@ TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 
 
-class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
+class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     """The hooks of one watched run.
 
     names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
@@ -158,6 +161,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
 
     def _tell(self, event):
         event.loss_scale, event.rank = self._loss_scale(), rank_of_process()
+        if not come_with_data(event, self._plan.counter, self._names.roots, self._names.of_roots, self._step.ill_data):
+            self._why_unseen(event)
         self._tell_of(event)
 
     def _loss_scale(self):
@@ -184,6 +189,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         step.loss_scale = scale
 
     def _forward(self, module, args, out):
+        module = module if passes_by() else self._compiled_inside(module)
         if not passes_by() and id(module) not in self._own:
             self._see_outputs(module, args, out)
 
@@ -201,6 +207,10 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         with_grad = torch.is_grad_enabled()
         if with_grad and id(module) in self._names.roots:
             step.passes += 1
+            for _, x in tensors_in(out):
+                mark(x)
+            if self._plan.nonfinite and not step.ill_data:
+                step.ill_data = ill_among(call_of({id(module)}) or {}, self._plan.counter)
             if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
                 self._order.inputs_want_gradients()
         if with_grad:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
 from .alerts import GRADIENTS
+from .compiled import UNCOMPILED
 from .gaps import UNLOOKED
 from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
 from .words import shown
@@ -19,7 +20,7 @@ def runs_in_a_row(steps):
 
 def is_unlooked(run, event):
     """Whether Inf or NaN arose, or may have, inside of a layer in a step that a smaller `every` would have looked into."""
-    return (event.role != "weight" and event.arose is not False and event.step % run.every != 0
+    return (event.role != "weight" and UNCOMPILED not in event.cause and event.arose is not False and event.step % run.every != 0
             and not any(note.startswith(UNLOOKED) for note in run.notes))
 
 

@@ -82,6 +82,11 @@ class Origin:
                 f"{self.vanished} then gave finite numbers, and it was gone" if self.vanished else "")
 
     @property
+    def ending(self):
+        """What vanished where, as part of a sentence."""
+        return f"the Inf in {self.first.op} inside of {self.first.layer}, of which {self.vanished} made {self.became or 'finite numbers'}"
+
+    @property
     def told(self):
         """(What it is, as text without counts; the Told of this step)."""
         first = self.first

@@ -13,15 +13,16 @@ from ..observe.recorder import calling
 from ..observe.tensors import local
 from .gaps import UNLOOKED
 from .inside import CAN_LOOK, Inside
+from .loss_graph import came_with_target
 from .nodes import Nodes
-from .nonfinite import NonFinite
+from .nonfinite import LOSS, NonFinite
 from .optimizer_hooks import watching
 from .step import inputs_of
 from .told import tell
 
 MOST_MORE = 4  # steps that are looked into because the one before was ill
 HOOKS = torch.nn.modules.module
-LOSS = torch.nn.modules.loss._Loss
+LOSSES = torch.nn.modules.loss._Loss
 PASSED_OVER = " and nothing after it was ill: its Inf is passed over"
 ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
 
@@ -74,11 +75,13 @@ class InsideHooks:
             self._end_hook.remove()
 
     def _begin_forward(self, module, args):
+        if passes_by():
+            return
         if self._opened is not None and not self._opened.thread.is_alive():
             self._opened = None
-        if self._opened is not None or passes_by():
+        if self._opened is not None:
             return
-        if id(module) not in self._names.modules and not isinstance(module, LOSS):
+        if id(module) not in self._names.modules and not isinstance(module, LOSSES):
             return
         if torch.is_grad_enabled() and not repeats():
             self._open(module)
@@ -95,13 +98,15 @@ class InsideHooks:
             step.inside.open()
 
     def _end_forward(self, module, args, out):
+        if passes_by():
+            return
         calls_itself = sum(one is module for one in calling()[1]) > 1
         if self._opened is not None and self._opened.is_of(module) and not calls_itself:
             self._close()
             if self._undo is None:  # watching ended meanwhile
                 if out is not None:  # after a forward that raised torch goes through its hooks themselves, not through a copy
                     self._end_hook.remove()
-            elif isinstance(module, LOSS) and id(module) not in self._names.modules:
+            elif isinstance(module, LOSSES) and id(module) not in self._names.modules:
                 self._see_loss(type(module).__name__, out, functools.partial(inputs_of, module, args))
 
     @watching
@@ -116,7 +121,22 @@ class InsideHooks:
         if self._plan.nonfinite and isinstance(loss, torch.Tensor) and loss.numel() == 1 and torch.is_grad_enabled():
             x = local(loss)
             if x is not None and x.device.type == "cpu":
+                event = self._step.event
                 self._step.look_at_loss(name, x, inputs)
+                if event is not self._step.event and self._step.event.layer == name:
+                    if name == LOSS:
+                        self._step.loss_graph.explain(self._step.event, loss)
+                    else:
+                        came_with_target(self._step.event)
+
+    def _backward_begins(self, loss):
+        """Looks at a loss that no scaler has multiplied, and at its graph in steps that are looked into."""
+        if not isinstance(loss, torch.Tensor) or passes_by():
+            return
+        if self._step.scaler is None:
+            self._see_loss(LOSS, loss)
+        if self._step.inside is not None:
+            self._step.loss_graph.watch_backward(loss)
 
     def _is_hidden(self, step, event):
         return step.inside is not None and (event.layer, event.op) in step.inside.vanished

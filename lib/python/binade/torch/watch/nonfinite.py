@@ -8,6 +8,7 @@ from .words import in_words, shown
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}  # in the order of a step
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
+LOSS = "the loss"  # the layer of what is seen of a loss when its backward pass begins
 MOST = 100  # steps that are told of
 # Where Inf or NaN arose that what an op or a layer got held already.
 BEFORE = {"forward": "before {}: in the data, or in what is computed in front of it", "backward": "before it in the backward pass, or in the "
@@ -75,6 +76,7 @@ class NonFinite:
     turns: int = 0
     are_micro_batches: bool = False
     rank: "int | None" = None
+    came: str = ""  # what the model was called with that held it, as text
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):
@@ -94,7 +96,7 @@ class NonFinite:
     def of_turns(self, forward, backward):
         """Takes how many forward and backward passes the step had. One backward pass after several forward ones is of all of them."""
         self.turns, self.are_micro_batches = forward, forward == backward
-        if self.phase == "backward" and not self.are_micro_batches:
+        if (self.phase == "backward" or self.layer == LOSS) and not self.are_micro_batches:
             self.turn = 0
 
     @property
@@ -118,7 +120,7 @@ class NonFinite:
         if self.turn and self.turns > 1:
             place += f", in {'micro-batch' if self.are_micro_batches else 'forward pass'} {self.turn} of {self.turns} of the step"
         of_rank = "" if self.rank is None else f", rank {self.rank}"
-        line = f"step {self.step}{of_rank}: {what or 'Inf or NaN'} in {place}"
+        line = f"step {self.step}{of_rank}: " + (f"{self.came}; it became " if self.came else "") + f"{what or 'Inf or NaN'} in {place}"
         if self.loss_scale is not None and self.phase == "backward":
             line += f", at loss scale {scale_text(self.loss_scale)}"
         if self.inputs:
@@ -126,7 +128,7 @@ class NonFinite:
             line += "; it got " + ", ".join(f"{x['name']} {magnitudes(x, zeros, self.op in SIGN_MATTERS)}" for x in self.inputs)
         for more in filter(None, (self.after, self.cause)):
             line += f"; {more}"
-        if self.arose is False:
+        if self.arose is False and not self.came:
             line += f"; {self._already()}"
         if self.may_be_reduced:
             line += "; the gradients of this rank's outputs were finite: it may come from another rank, through their reduction"

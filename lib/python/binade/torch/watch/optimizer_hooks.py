@@ -20,6 +20,7 @@ from .aside import Aside
 from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
 from .gaps import why_uncounted
+from .loss_graph import LOSS
 from .lost_updates import held, known_as, may_write_gradients
 from .remainders import Beside
 from .run import SCALED, add_to
@@ -155,7 +156,7 @@ class OptimizerHooks:
     def _scale(self, scaler, inner, *args, **kwargs):
         self._step.scaler, self._step.scale_is_known = scaler, False
         if args:
-            self._see_loss("the loss", args[0])
+            self._see_loss(LOSS, args[0])
         return inner(*args, **kwargs)
 
     def _parameters(self, optimizer):

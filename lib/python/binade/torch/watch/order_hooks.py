@@ -57,6 +57,7 @@ class OrderHooks:
 
     def _order_of_backward(self, inner, *args, **kwargs):
         self._saw(self._order.backward_begins)
+        self._saw(self._backward_begins, args[0] if args else kwargs.get("tensors"))
         well = False
         try:
             out = inner(*args, **kwargs)

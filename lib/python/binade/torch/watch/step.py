@@ -9,6 +9,7 @@ from ..observe.tensors import FLOATING, described, unscaled
 from .alerts import GRADIENTS
 from .bound import Bound
 from .held import Held, version_of
+from .loss_graph import LossGraph
 from .nonfinite import NonFinite
 from .run import SCALED, Layer, Window, add_to
 
@@ -45,6 +46,8 @@ class Step:
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
         self.inside = self.nodes = None  # the Inside and the Nodes of this step, if it is looked into
+        self.ill_data = ""  # what is told of arguments of the model that held Inf or NaN
+        self.loss_graph = LossGraph(plan.counter)
         self._causes = plan.causes
         self._counter, self._gradients, self._layers, self._tell = plan.counter, plan.gradients, layers, tell
         self._seen = {}  # id of an output: itself, and how often it was written to
@@ -113,7 +116,8 @@ class Step:
         if summary is not None:
             origin = None
             if self.inside is not None:
-                origin = self.inside.origin_of(x) if role == "act" else self.nodes.origin if role in GRADIENTS else None
+                origin = self.inside.origin_of(x) if role == "act" else (
+                    self.loss_graph.origin or self.nodes.origin) if role in GRADIENTS else None
             self._harm = self._harm or x.numel() == 1  # a loss, and no mask
             self._found(layer, role, {"nan": summary.nan, "inf": summary.inf},
                         [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()), origin)

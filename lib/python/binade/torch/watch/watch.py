@@ -160,12 +160,6 @@ class Watch(Run):
         self._alike = all(type(model).__name__ == "DistributedDataParallel" for model in self._models.values())
         self._hooks = hooks = Hooks(names, self._plan, self._step, self._layers, self.notes, self.mistakes, self._ended, self._tell,
                                     self._drop)
-        if names.compiled:
-            runs, their = ("runs", "its") if len(names.compiled) == 1 else ("run", "their")
-            note = (f"{listed(names.compiled)} {runs} compiled: {their} parameters ({100 * names.compiled_share:.3g} % of all) are "
-                    f"counted, {their} activations are not")
-            hooks.note(note)
-            self._uncounted[note] = names.compiled_share
         for name in names.replicated:
             hooks.note(f"{name} runs as copies of its modules, one for each GPU, whose activations are not counted")
         try:
@@ -178,6 +172,7 @@ class Watch(Run):
                 hooks.find_optimizers()
             else:
                 hooks.attach_optimizers(self._optimizers)
+            hooks.attach_compiled()
             hooks.attach_modules()
             hooks.attach_order()
         except BaseException:

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of Hooks that sees what runs compiled from outside: what it gives, and that nobody looked inside of it.
+
+    torch.compile(module) ─▶ torch calls global hooks of what it returns; module.compile() ─▶ a function around what it calls
+"""
+import functools
+import re
+import warnings
+
+from ..observe.attaching import passes_by
+from ..observe.names import listed, unwrapped
+from ..observe.opaque import kind_of, opaque_in
+from .exact import GIVEN
+
+RUNS, RUN = " runs compiled", " run compiled"
+CALL = "_compiled_call_impl"  # what a module calls after its method compile()
+# torch says that hooks of all modules are called once more for such a module. Those of a watch are meant to be.
+WARNS_OF_HOOKS = re.escape("Using `torch.compile(module)` when there are global hooks on modules")
+UNCOMPILED = "run it uncompiled to see the op; if that is FP16's range, keep this part in FP32 or scale its inputs"
+
+
+def compiled_note(names):
+    """Returns the note on the parts of a model that run compiled."""
+    runs, their = (RUNS, "its") if len(names.compiled) == 1 else (RUN, "their")
+    share = f"{100 * names.compiled_share:.3g} % of all"
+    return (f"{listed(names.compiled)}{runs}: {their} activations inside are not counted, {their} outputs and parameters ({share}) are")
+
+
+def compiled_in(notes):
+    """Returns which parts of a model run compiled, as text; "" if none does."""
+    return next((note.partition(words)[0] for note in notes for words in (f"{RUNS}: ", f"{RUN}: ") if words in note), "")
+
+
+class CompiledHooks:
+    """Sees what compiled modules give, as outputs of their own."""
+
+    def attach_compiled(self):
+        self._compiled_note = ""
+        self._note_compiled()
+        for module in self._names.compiled_by_method:
+            self._wrap(module, CALL, functools.partial(self._compiled_call, module))
+        filters = warnings.filters
+        warnings.filterwarnings("ignore", message=WARNS_OF_HOOKS)
+        mine = filters[0]
+        self._undo.append(lambda: filters.remove(mine) if mine in filters else None)
+
+    def _note_compiled(self):
+        """Notes which parts run compiled, in the place of an earlier note on fewer of them."""
+        if not self._names.compiled:
+            return
+        line = compiled_note(self._names)
+        if self._compiled_note in self._notes:
+            self._notes[self._notes.index(self._compiled_note)] = line
+        else:
+            self.note(line)
+        self._plan.uncounted.pop(self._compiled_note, None)
+        self._plan.uncounted[line], self._compiled_note = self._names.compiled_share, line
+
+    def _compiled_call(self, module, inner, *args, **kwargs):
+        out = inner(*args, **kwargs)
+        if not passes_by():
+            self._see_outputs(module, args, out)
+        return out
+
+    def _compiled_inside(self, module):
+        """Returns the module of which an OptimizedModule is the compiled one, else the module itself."""
+        if kind_of(module) != "torch.compile" or id(unwrapped(module)) not in self._names.modules:
+            return module
+        inner = unwrapped(module)
+        if id(inner) not in self._names.within_compiled:  # compiled after watching began, or beside the model that is watched
+            self._names.add_compiled(inner, self._names.modules[id(inner)])
+            self._note_compiled()
+        return inner
+
+    def _why_unseen(self, event):
+        """Enters into an event of a forward pass of which no op is known that what runs compiled was not seen inside."""
+        if event.role != "act":
+            return
+        origin = event.origin
+        if origin is not None and origin.exact == GIVEN:
+            opaque = opaque_in([module.forward for module in self._names.all_modules()])
+            if opaque:  # no op that was seen gave it
+                event.origin, event.cure = None, ""
+                event.cause = f"{GIVEN.why}, and may have come out of {listed(opaque)}, inside of which nobody saw: {UNCOMPILED}"
+            return
+        if event.op is not None or event.cause:
+            return
+        compiled = self._names.compiled
+        if event.layer in compiled and event.arose is not False:
+            event.cause = f"{event.layer}{RUNS}, and nobody saw inside of it: {UNCOMPILED}"
+            return
+        own = [module for module in self._names.all_modules() if self._names.modules[id(module)] == event.layer]
+        if event.arose and any(type(module).__module__.startswith("torch.nn") for module in own):
+            return  # one op, which is the layer
+        if compiled:
+            event.cause = f"no op was looked at, since {listed(compiled)}{RUNS if len(compiled) == 1 else RUN}: {UNCOMPILED}"
+            return
+        opaque = opaque_in([module.forward for module in (own if event.arose else self._names.all_modules())])
+        if opaque:
+            event.cause = f"it may have come out of {listed(opaque)}, and nobody saw inside of that: {UNCOMPILED}"

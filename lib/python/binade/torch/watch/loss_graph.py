@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds what made a loss Inf or NaN after the model: autograd's graph of the loss, up to what the model gave, and what its nodes keep.
+
+    outputs of the model are marked ─▶ backward() or scale() of a loss that is ill ─▶ the first node that got, or made, Inf or NaN
+"""
+import functools
+import re
+import weakref
+
+import torch
+
+from ..observe.tensors import described, local
+from .compiled import UNCOMPILED
+from .exact import ARCS, LOGARITHMS, SINGULAR, SKIP, Exact, exact_of, slope_exact, slope_of, weightless
+from .inside import Origin
+from .nonfinite import LOSS
+
+MARK = "binade_output"  # a key of a node's metadata
+MOST = 2000  # nodes that are looked at
+RESULTS = frozenset("result output total_weight grid_sampler_mask".split())  # what nodes keep that they did not get
+FROM_RESULT = frozenset(("sqrt", "rsqrt", "exp"))  # ops that keep what they give
+NOT_GIVEN = f"the model did not give it, but the data of this step, or what was made of them: {SKIP}"
+BESIDE = ("what the model gave was finite: targets, weights or a mask of the loss hold it, or an op makes it that keeps nothing of what it "
+          "got, as a sum that overflows or 0·log(0): look at what enters the loss")
+
+
+def op_of(node):
+    """Returns the name of the op whose node it is, as torch's dispatcher has it."""
+    op = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
+    op = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower()
+    return {"log1_p": "log1p", "log1p": "log1p"}.get(op, op)
+
+
+def mark(x):
+    """Marks an output of a model, at which its graph begins."""
+    if x.grad_fn is not None:
+        x.grad_fn.metadata[MARK] = True
+
+
+def nodes_after_model(loss):
+    """Returns the nodes of a loss whose op ran after the model, those that ran first before the others."""
+    out, seen, waiting = [], set(), [(loss.grad_fn, False)]
+    while waiting and len(seen) < MOST:
+        node, is_done = waiting.pop()
+        if is_done:
+            out.append(node)
+        elif node is not None and id(node) not in seen and node.next_functions and not node.metadata.get(MARK):
+            seen.add(id(node))
+            waiting.append((node, True))
+            waiting += [(before, False) for before, _ in reversed(node.next_functions)]
+    return out
+
+
+def saved_by(node):
+    """Returns what a node keeps of its op, by name."""
+    return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+
+
+def arguments(op, saved):
+    """Returns (arguments, what it gave, whether this was computed of the first argument's results alone) of an op as far as its node keeps
+    them, or None. Where a quotient's numerator is not kept, it is 1."""
+    if op in FROM_RESULT and "result" in saved:
+        return (saved["result"],), saved["result"], True
+    x, second = saved.get("self"), saved.get("exponent", saved.get("other"))
+    if op == "div" and isinstance(second, torch.Tensor):
+        x = torch.ones_like(second) if x is None else x
+        return (x, second), x / second, False
+    if op == "reciprocal" and "result" in saved:
+        return (saved["result"].reciprocal(),), saved["result"], False
+    if x is None or not isinstance(x, torch.Tensor):
+        return None
+    if op in ("pow", "mul", "xlogy") and second is not None:
+        return (x, second), getattr(torch, op)(x, second), False
+    return ((x,), getattr(torch, op)(x), False) if op in LOGARITHMS | ARCS and hasattr(torch, op) else None
+
+
+def mean_of_nothing(op, saved):
+    """Returns the Exact of a mean over nothing, or over targets that do not count; None if it is none."""
+    if op == "mean" and saved.get("self_numel", saved.get("self_sym_numel", 1)) == 0:
+        return Exact("it is taken over no element", "pass over such batches")
+    if op in ("nll_loss", "nll_loss2d"):
+        ignored = saved["ignore_index"]
+        ignored -= 2**64 if ignored >= 2**63 else 0  # torch 1.13 gives numbers below zero so
+        return weightless(saved["self"], saved["target"], saved["weight"], ignored=ignored)
+    if op == "std" and saved["self"].numel() // max(1, saved["result"].numel()) < 2:
+        return Exact("it is taken over too few elements", "pass over such batches")
+    return None
+
+
+class LossGraph:
+    """The graph of the losses of one step. counter: a Counter."""
+
+    def __init__(self, counter):
+        self._counter, self._nodes = counter, []  # kept until the step is over
+        self.origin = None  # of the first Inf or NaN of a backward pass of these
+
+    def origin_of(self, loss):
+        """Returns (the Origin of what a loss holds, whether its op got it); (None, False) if no node tells."""
+        masked = None
+        for node in nodes_after_model(loss):
+            with torch.no_grad():
+                found = self._origin(op_of(node), saved_by(node))
+            if found is not None and (not found[1] or found[0].found["nan"]):
+                return found
+            masked = masked or found  # Inf that an op got may be a mask's
+        return masked or (None, False)
+
+    def explain(self, event, loss):
+        """Enters into an event of a loss which op of it gave Inf or NaN, or got it."""
+        origin, was_given = self.origin_of(loss)
+        if origin is None:
+            compiled = any("CompiledFunction" in node.name() for node in nodes_after_model(loss))
+            event.cause = f"what computes it runs compiled, and nobody saw inside of it: {UNCOMPILED}" if compiled else BESIDE
+            return
+        event.come_from(origin)
+        if was_given:
+            event.came, event.cause, event.arose, event.origin = origin.exact.why, "", None, None
+
+    def _origin(self, op, saved):
+        tensors = {name: x for name, x in saved.items() if isinstance(x, torch.Tensor) and local(x) is not None}
+        got = {name: x for name, x in tensors.items() if name not in RESULTS}
+        ill = next((name for name, x in got.items() if not self._counter.finite(local(x))), None)
+        if ill is not None:
+            found = self._found(got[ill])
+            return Origin("given", op, LOSS, "", found, self._rows(got), exact=Exact(
+                f"the {'input' if ill == 'self' else ill} of {op} in the loss holds {'NaN' if found['nan'] else 'Inf'}: {NOT_GIVEN}",
+                SKIP)), True
+        nothing = mean_of_nothing(op, saved)
+        if nothing is not None:
+            return Origin("NaN", op, LOSS, "", {"nan": 1, "inf": 0}, self._rows(got), exact=nothing), False
+        known = arguments(op, saved)
+        if known is None or local(known[1]) is None or self._counter.finite(local(known[1])):
+            return None
+        args, out, rewritten = known
+        exact = exact_of(op, args, {}, out, rewritten)
+        kind = "NaN" if bool(out.isnan().any()) else "pole" if exact is not None else "overflow"
+        return Origin(kind, op, LOSS, "", self._found(out), self._rows(got), exact=exact, dtype=out.dtype), False
+
+    def _rows(self, got):
+        return described(self._counter, {"input" if name == "self" else name: x for name, x in got.items()}, 0)
+
+    def _found(self, x):
+        summary = self._counter.count(local(x))
+        return {"nan": summary.nan, "inf": summary.inf}
+
+    def watch_backward(self, loss):
+        """Hangs hooks on the nodes of a loss, to see which makes Inf or NaN of finite gradients."""
+        for node in nodes_after_model(loss):
+            at = len(self._nodes)
+            self._nodes.append(node)
+            node.register_hook(functools.partial(on_gradients, weakref.ref(self), at))
+
+    def see(self, at, after, before):
+        if self.origin is not None:
+            return
+        ill = next((x for x in map(values_of, after) if x is not None and not self._counter.finite(x)), None)
+        given = [x for x in map(values_of, before) if x is not None]
+        if ill is None or not all(map(self._counter.finite, given)):
+            return
+        node = self._nodes[at]
+        op = op_of(node)
+        with torch.no_grad():
+            known = arguments(op, saved_by(node)) if op in SINGULAR else None
+        slope = None if known is None else slope_of(op, *known)
+        if op == "sqrt" and known is not None:
+            zeros = int((known[1] == 0).sum())
+            slope = (zeros, f"its operand holds {zeros:,} zero{'s' * (zeros != 1)}") if zeros else None
+        summary = self._counter.count(ill)
+        self.origin = Origin("NaN" if summary.nan else "overflow", op, LOSS, "", {"nan": summary.nan, "inf": summary.inf},
+                             described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None,
+                             None if slope is None else slope_exact(op, slope[1], ill.dtype), "backward", dtype=ill.dtype)
+
+
+def came_with_target(event):
+    """Enters into an event of a module that is a loss that what it got beside its first input held Inf or NaN."""
+    ill = next((x for x in event.inputs if x["nan"] or x["inf"]), None)
+    if ill is not None and ill["name"] != "input 0":
+        event.came = f"{ill['name']} of {event.layer} holds {'NaN' if ill['nan'] else 'Inf'}: {NOT_GIVEN}"
+
+
+def values_of(x):
+    return local(x) if isinstance(x, torch.Tensor) else None
+
+
+def on_gradients(graph, at, after, before):
+    """Sees what a node made of the gradients that it got; the graph may outlive the object that looks."""
+    mine = graph()
+    if mine is not None:
+        mine.see(at, after, before)
