@@ -20,8 +20,8 @@ from .aside import Aside
 from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
 from .gaps import why_uncounted
-from .loss_graph import LOSS
 from .lost_updates import held, known_as, may_write_gradients
+from .nonfinite import LOSS
 from .remainders import Beside
 from .run import SCALED, add_to
 from .settings import is_idle, note_ill_settings, rate_of
