@@ -30,7 +30,7 @@
 #include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/range/event_columns.h"
-#include "lib/study/data_folder.h"
+#include "lib/runs/data_folder.h"
 #include "lib/text/error.h"
 #include "lib/version.h"
 

@@ -25,7 +25,7 @@ GEMM = EVIDENCE + ["lib/gemm"]
 REPORT = GEMM + ["lib/report"]
 EXPLAIN = REPORT + ["lib/explain"]
 VALIDATE = EXPLAIN + ["lib/validate", "lib/identify", "lib/train"]
-STUDY = VALIDATE + ["lib/study"]
+RUNS = VALIDATE + ["lib/runs"]
 MAY_INCLUDE = {
     "emulate": [],
     "lib/version.h": [],
@@ -50,9 +50,9 @@ MAY_INCLUDE = {
     "lib/identify": EXPLAIN + ["lib/validate"],
     "lib/train": REPORT,
     "lib/public": VALIDATE,
-    "lib/study": VALIDATE,
-    "lib/cli": STUDY + ["lib/program.h"],
-    "lib/python": STUDY + ["lib/program.h"],
+    "lib/runs": VALIDATE,
+    "lib/cli": RUNS + ["lib/program.h"],
+    "lib/python": RUNS + ["lib/program.h"],
     "cuda": ["emulate", "lib/cases", "lib/device", "lib/instruction"],
     "experiments": ["emulate", "lib"],
     "tests": ["emulate", "lib", "cuda", "experiments"],
@@ -259,7 +259,7 @@ WRONG = [
     ("lib/io/a.cpp", '#include "lib/range/summary.h"'),
     ("lib/range/a.cpp", ' # include "lib/report/page.h"'),
     ("lib/report/a.cpp", '#include "lib/cli/main.h"'),
-    ("lib/study/a.cpp", '#include "experiments/list.h"'),
+    ("lib/runs/a.cpp", '#include "experiments/list.h"'),
     ("lib/cli/a.cpp", '#include "cuda/device.h"'),
     ("lib/cli/a.cpp", '#include "tests/oracle.h"'),
     ("lib/a.cpp", "#include <vector>"),
