@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss account of a product of fused blocks, eight elements at a time (loss_lanes.h). Operands are decoded
+// The loss account of a product of fused blocks, eight elements at a time (account_lanes.h). Operands are decoded
 // once, and rows and columns of similar Euclidean norm are put together, so that one unit serves all elements of a
 // piece, which is some rows of eight columns. `kernels` says which level's code counts; the reference level has
 // none.
@@ -26,13 +26,13 @@ struct LaneElement {
 };
 
 /// A product, cut into pieces that threads can count independently of each other.
-class LaneProduct {
+class AccountLanesProduct {
  public:
   /// Prepares a product. position_width is the number of k that one entry of by_position covers. There are no
   /// pieces if the lanes cannot do the model, or if no row of it would have room.
-  LaneProduct(const GemmModel& model, const GemmOperands& operands, std::size_t position_width,
-              const Kernels& kernels);
-  ~LaneProduct();
+  AccountLanesProduct(const GemmModel& model, const GemmOperands& operands,
+                      std::size_t position_width, const Kernels& kernels);
+  ~AccountLanesProduct();
 
   std::size_t pieces() const;
   using Left = std::function<void(std::size_t row, std::size_t column)>;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plans a product, cuts it into pieces, and adds what the lanes counted to an account.
-#include "lib/gemm/lane_product.h"
+#include "lib/gemm/account_lanes_product.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "lib/gemm/lane_plan.h"
-#include "lib/gemm/loss_lanes.h"
+#include "lib/gemm/account_lanes.h"
+#include "lib/gemm/account_lanes_plan.h"
 
 namespace binade {
 namespace {
 
+using lanes::AccountLanesPlan;
 using lanes::EightLongs;
 using lanes::FactorLine;
 using lanes::FactorLines;
@@ -21,7 +22,6 @@ using lanes::LaneAccount;
 using lanes::LaneCost;
 using lanes::LaneNumbers;
 using lanes::LaneOperands;
-using lanes::LanePlan;
 
 constexpr auto width = static_cast<std::size_t>(lanes::count);
 
@@ -220,19 +220,19 @@ lanes::LaneAccount& lanes::LaneAccount::operator-=(const LaneAccount& other) {
   return *this;
 }
 
-struct LaneProduct::Prepared {
+struct AccountLanesProduct::Prepared {
   lanes::LaneRun run = nullptr;
-  LanePlan plan{};
+  AccountLanesPlan plan{};
   std::size_t positions = 0;
   std::size_t height = 0;  ///< rows of a piece, which has eight columns
   std::size_t groups = 0;  ///< number of groups of eight columns
   FactorLines rows{}, columns{};
 };
 
-LaneProduct::LaneProduct(const GemmModel& model, const GemmOperands& operands,
-                         std::size_t position_width, const Kernels& kernels) {
+AccountLanesProduct::AccountLanesProduct(const GemmModel& model, const GemmOperands& operands,
+                                         std::size_t position_width, const Kernels& kernels) {
   Prepared x{.run = lanes::lane_run(kernels)};
-  if (x.run != nullptr) x.plan = lanes::lane_plan(model, operands, position_width);
+  if (x.run != nullptr) x.plan = lanes::account_lanes_plan(model, operands, position_width);
   if (x.plan.known) {
     x.positions = (operands.k + position_width - 1) / position_width;
     x.height = lanes::rows_at_once(x.plan, x.positions);
@@ -245,14 +245,14 @@ LaneProduct::LaneProduct(const GemmModel& model, const GemmOperands& operands,
   x_ = std::make_unique<const Prepared>(std::move(x));
 }
 
-LaneProduct::~LaneProduct() = default;
+AccountLanesProduct::~AccountLanesProduct() = default;
 
-std::size_t LaneProduct::pieces() const {
+std::size_t AccountLanesProduct::pieces() const {
   return x_->height == 0 ? 0 : (x_->rows.order.size() + x_->height - 1) / x_->height * x_->groups;
 }
 
-std::size_t LaneProduct::add(std::size_t piece, GemmAccount& account, const Finish& finish,
-                             const Left& left) const {
+std::size_t AccountLanesProduct::add(std::size_t piece, GemmAccount& account, const Finish& finish,
+                                     const Left& left) const {
   const Prepared& x = *x_;
   const std::size_t begin = piece / x.groups * x.height;
   const std::size_t end = std::min(begin + x.height, x.rows.order.size());

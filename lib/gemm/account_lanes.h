@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulate/fast/kernels.h"
-#include "lib/gemm/lane_plan.h"
+#include "lib/gemm/account_lanes_plan.h"
 #include "lib/gemm/loss.h"
 
 namespace binade::lanes {
@@ -74,9 +74,9 @@ struct LaneNumbers {
   EightLongs sum{}, exact{}, bound{}, products{}, left{}, last_position{};
 };
 
-/// Counts eight elements into an account. lane_run returns the function that loss_lanes.inc makes for the level of
+/// Counts eight elements into an account. lane_run returns the function that account_lanes.inc makes for the level of
 /// these kernels, and null for the reference level.
-using LaneRun = LaneNumbers (*)(const LanePlan&, const LaneOperands&, LaneAccount&);
+using LaneRun = LaneNumbers (*)(const AccountLanesPlan&, const LaneOperands&, LaneAccount&);
 LaneRun lane_run(const Kernels& kernels);
 
 }  // namespace binade::lanes

@@ -3,13 +3,13 @@
 // The account of eight elements at a time against the definition, element by element (loss.h): the
 // same numbers at every level that this machine has, also for operands with which the lanes cannot
 // count some elements.
-#include "lib/gemm/lane_product.h"
+#include "lib/gemm/account_lanes_product.h"
 
 #include <doctest/doctest.h>
 
 #include "tests/lib/gemm/exact_product.h"
 
-namespace binade::test::lane_product_test {
+namespace binade::test::account_lanes_product_test {
 namespace {
 
 /// The kinds of random operands.
@@ -78,7 +78,7 @@ std::size_t counted(const GemmModel& g, const GemmOperands& x, const Kernels& ke
   account.by_position.resize(64);
   account.product_position.resize(64);
   account.by_distance.resize(GemmAccount::distances);
-  const LaneProduct lanes(g, x, std::max<std::size_t>(1, (x.k + 63) / 64 * 32), kernels);
+  const AccountLanesProduct lanes(g, x, std::max<std::size_t>(1, (x.k + 63) / 64 * 32), kernels);
   std::size_t elements = 0;
   for (std::size_t piece = 0; piece < lanes.pieces(); ++piece) {
     elements += lanes.add(
@@ -121,7 +121,7 @@ TEST_CASE("lanes count what the trace counts, in every recipe, order and kind of
           for (std::size_t j = 0; j < x.n; ++j)
             x.bias.push_back(draw_operand(random, g.bias, Kind::numbers, 2));
         }
-        if (LaneProduct(g, x, 64, kernels(Level::portable)).pieces() == 0) continue;
+        if (AccountLanesProduct(g, x, 64, kernels(Level::portable)).pieces() == 0) continue;
         REQUIRE(same_on_every_level(g, x));
         in_lanes[kind] += counted(g, x, kernels(Level::portable));
         all[kind] += x.m * x.n;
@@ -165,9 +165,9 @@ TEST_CASE("the reference has no lanes") {
   Random random(33);
   const GemmModel g = model_of(product_cases[0], 0);
   const GemmOperands x = draw_operands(random, g, Kind::numbers, 4, 4, 32);
-  CHECK(LaneProduct(g, x, 16, kernels(Level::reference)).pieces() == 0);
-  CHECK(LaneProduct(g, x, 16, kernels(Level::portable)).pieces() == 1);
+  CHECK(AccountLanesProduct(g, x, 16, kernels(Level::reference)).pieces() == 0);
+  CHECK(AccountLanesProduct(g, x, 16, kernels(Level::portable)).pieces() == 1);
 }
 
 }  // namespace
-}  // namespace binade::test::lane_product_test
+}  // namespace binade::test::account_lanes_product_test

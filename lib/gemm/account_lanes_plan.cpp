@@ -2,7 +2,7 @@
 //
 // Decides which models the lanes can count, computes the places of their blocks, and decodes
 // operands for them.
-#include "lib/gemm/lane_plan.h"
+#include "lib/gemm/account_lanes_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ bool has_known_rounding(const GemmModel& g) {
 
 /// Computes the places and the blocks of the plan's instructions. Returns false if the products of
 /// an instruction lie in several positions.
-bool place_blocks(LanePlan& plan, std::size_t position_width) {
+bool place_blocks(AccountLanesPlan& plan, std::size_t position_width) {
   const GemmModel& g = plan.model;
   const bool expanded = g.model.recipe == Recipe::expanded;
   const int part = expanded ? g.k / 2 : g.k;
@@ -55,8 +55,9 @@ bool place_blocks(LanePlan& plan, std::size_t position_width) {
 
 }  // namespace
 
-LanePlan lane_plan(const GemmModel& model, const GemmOperands& x, std::size_t position_width) {
-  LanePlan out{.model = model};
+AccountLanesPlan account_lanes_plan(const GemmModel& model, const GemmOperands& x,
+                                    std::size_t position_width) {
+  AccountLanesPlan out{.model = model};
   const DotTypes& types = model.types;
   const Epilogue& e = model.epilogue;
   out.plain_epilogue =
@@ -76,7 +77,7 @@ LanePlan lane_plan(const GemmModel& model, const GemmOperands& x, std::size_t po
   return out;
 }
 
-std::size_t rows_at_once(const LanePlan& plan, std::size_t positions) {
+std::size_t rows_at_once(const AccountLanesPlan& plan, std::size_t positions) {
   const GemmModel& g = plan.model;
   std::vector<std::size_t> blocks(positions);
   for (const LaneBlock& block : plan.blocks) ++blocks[block.position];
@@ -92,8 +93,8 @@ std::size_t rows_at_once(const LanePlan& plan, std::size_t positions) {
   return std::min({most_rows, by_losses, by_cells});
 }
 
-FactorLines lines_of(const LanePlan& plan, const std::vector<std::uint64_t>& codes, std::size_t k,
-                     const Format& f) {
+FactorLines lines_of(const AccountLanesPlan& plan, const std::vector<std::uint64_t>& codes,
+                     std::size_t k, const Format& f) {
   const std::size_t places = plan.places.size();
   const DotModel& model = plan.model.model;
   const int fraction_bits = fast::block_operand(model, f).fraction_bits();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares a product for loss_lanes.h: the steps of its sum, the places of its blocks, and its operands, decoded and
+// Prepares a product for account_lanes.h: the steps of its sum, the places of its blocks, and its operands, decoded and
 // in the order of the blocks.
 #pragma once
 
@@ -22,7 +22,7 @@ inline constexpr std::int32_t zero_exponent = -16384;
 /// Number of accumulators of an element that the lanes have room for. A sum that needs as many or more at once is
 /// left to the definition.
 inline constexpr std::size_t most_depth = 8;
-/// The greatest number of products that a cell of loss_lanes.h has room to count.
+/// The greatest number of products that a cell of account_lanes.h has room to count.
 inline constexpr int most_in_cell = (1 << 20) - 1;
 
 /// A block of a fused sum: the index of its first operand in the order of the blocks, its number of products, and
@@ -34,7 +34,7 @@ struct LaneBlock {
 };
 
 /// The steps of a product's sum, as eight elements take them together.
-struct LanePlan {
+struct AccountLanesPlan {
   bool known = false;  ///< whether the lanes can count this product
   /// Whether the lanes compute D: it is the sum, converted to D's format.
   bool plain_epilogue = false;
@@ -48,11 +48,12 @@ struct LanePlan {
 };
 
 /// Returns the plan of a product; `known` is false if only the definition (loss.h) can count it.
-LanePlan lane_plan(const GemmModel& model, const GemmOperands& x, std::size_t position_width);
+AccountLanesPlan account_lanes_plan(const GemmModel& model, const GemmOperands& x,
+                                    std::size_t position_width);
 
 /// Returns for how many rows, at most 64, the counts and losses of eight columns have room in the lanes' words; 0 if
 /// not even those of one row have. plan.known must be true.
-std::size_t rows_at_once(const LanePlan& plan, std::size_t positions);
+std::size_t rows_at_once(const AccountLanesPlan& plan, std::size_t positions);
 
 /// An operand, ±significand · 2^exponent. A zero and padding have significand 0 and zero_exponent.
 struct Factor {
@@ -72,7 +73,7 @@ struct FactorLines {
   std::vector<Factor> factors;
 };
 
-FactorLines lines_of(const LanePlan& plan, const std::vector<std::uint64_t>& codes, std::size_t k,
-                     const Format& f);
+FactorLines lines_of(const AccountLanesPlan& plan, const std::vector<std::uint64_t>& codes,
+                     std::size_t k, const Format& f);
 
 }  // namespace binade::lanes

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiles loss_lanes.inc once for each level. A namespace has the name of its level's translation unit, which says
+// Compiles account_lanes.inc once for each level. A namespace has the name of its level's translation unit, which says
 // whose instructions its functions have. `width` is the number of lanes of its vectors: GCC turns vectors that are
 // wider than the machine's into scalar code.
-#include "lib/gemm/loss_lanes.h"
+#include "lib/gemm/account_lanes.h"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 namespace binade::lanes::Portable {
 inline constexpr int width = 8;  // with fewer lanes GCC makes no scalars, but slower vectors
 #include "emulate/fast/lanes.inc"
-#include "lib/gemm/loss_lanes.inc"
+#include "lib/gemm/account_lanes.inc"
 }  // namespace binade::lanes::Portable
 
 #ifdef __x86_64__
@@ -27,7 +27,7 @@ BINADE_AVX2_BEGIN
 namespace binade::lanes::Avx2 {
 inline constexpr int width = 4;
 #include "emulate/fast/lanes.inc"
-#include "lib/gemm/loss_lanes.inc"
+#include "lib/gemm/account_lanes.inc"
 }  // namespace binade::lanes::Avx2
 BINADE_AVX2_END
 
@@ -35,7 +35,7 @@ BINADE_AVX512_BEGIN
 namespace binade::lanes::Avx512 {
 inline constexpr int width = 8;
 #include "emulate/fast/lanes.inc"
-#include "lib/gemm/loss_lanes.inc"
+#include "lib/gemm/account_lanes.inc"
 }  // namespace binade::lanes::Avx512
 BINADE_AVX512_END
 #endif
