@@ -2,13 +2,13 @@
 //
 // Single dot products by the kernels against the definition: every generator's rows, for
 // instructions of every kind and for models with similar rules.
-#include "lib/device/lone_dots.h"
+#include "lib/device/dot_products.h"
 
 #include <doctest/doctest.h>
 
 #include "tests/lib/cases/dot_rows.h"
 
-namespace binade::lone_dots_test {
+namespace binade::dot_products_test {
 
 TEST_CASE("rows are as they are defined, under the table's rules and others") {
   std::size_t numbers = 0, compared = 0;
@@ -41,7 +41,7 @@ TEST_CASE("any row of a meets any row of b") {
     const Instruction how = test::instruction(named);
     const Dots rows = test::rows_of("specials", named, 12);
     const auto k = static_cast<std::size_t>(how.k);
-    const LoneDots dots(how.model, how.types, how.k, rows.a, rows.b);
+    const DotProducts dots(how.model, how.types, how.k, rows.a, rows.b);
     for (std::size_t i = 0; i < 12; ++i) {
       for (std::size_t j = 0; j < 12; ++j) {
         CAPTURE(named.name);
@@ -52,4 +52,4 @@ TEST_CASE("any row of a meets any row of b") {
   }
 }
 
-}  // namespace binade::lone_dots_test
+}  // namespace binade::dot_products_test

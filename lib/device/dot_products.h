@@ -19,10 +19,10 @@ namespace binade {
 
 /// Decoded rows of an instruction's operands under a model. `a` and `b` hold rows of k encodings;
 /// the object refers to them, so they must outlive it.
-class LoneDots {
+class DotProducts {
  public:
-  LoneDots(const DotModel& model, const DotTypes& types, int k, std::span<const std::uint64_t> a,
-           std::span<const std::uint64_t> b);
+  DotProducts(const DotModel& model, const DotTypes& types, int k, std::span<const std::uint64_t> a,
+              std::span<const std::uint64_t> b);
 
   /// Returns `dot` of row i of a, row j of b and c.
   std::uint64_t operator()(std::size_t i, std::size_t j, std::uint64_t c) const;

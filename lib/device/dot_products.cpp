@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A single dot product is a kernel's tile of one row and one column.
-#include "lib/device/lone_dots.h"
+#include "lib/device/dot_products.h"
 
 namespace binade {
-LoneDots::LoneDots(const DotModel& model, const DotTypes& types, int k,
-                   std::span<const std::uint64_t> a, std::span<const std::uint64_t> b)
+DotProducts::DotProducts(const DotModel& model, const DotTypes& types, int k,
+                         std::span<const std::uint64_t> a, std::span<const std::uint64_t> b)
     : how_{.model = model, .types = types, .k = k},
       kernel_(&product_kernel(kernels_for_elements(), how_)),
       packing_(kernel_->packing(how_)),
       a_(taken_apart(a, false)),
       b_(taken_apart(b, true)) {}
 
-LoneDots::Side LoneDots::taken_apart(std::span<const std::uint64_t> codes, bool is_column) const {
+DotProducts::Side DotProducts::taken_apart(std::span<const std::uint64_t> codes,
+                                           bool is_column) const {
   const auto k = static_cast<std::size_t>(how_.k);
   std::vector<std::int32_t> places(k);
   for (std::size_t i = 0; i < k; ++i) places[i] = kernel_->place(how_, static_cast<int>(i));
@@ -41,7 +42,7 @@ LoneDots::Side LoneDots::taken_apart(std::span<const std::uint64_t> codes, bool 
   return out;
 }
 
-std::uint64_t LoneDots::operator()(std::size_t i, std::size_t j, std::uint64_t c) const {
+std::uint64_t DotProducts::operator()(std::size_t i, std::size_t j, std::uint64_t c) const {
   const auto k = static_cast<std::size_t>(how_.k);
   if (a_.usable[i] != 0 && b_.usable[j] != 0) {
     const ProductTile tile{.rows = a_.packed.data() + i * a_.row_bytes,
@@ -61,7 +62,7 @@ std::uint64_t LoneDots::operator()(std::size_t i, std::size_t j, std::uint64_t c
 
 std::vector<std::uint64_t> dots_of(const DotModel& model, const DotTypes& types, int k,
                                    const Dots& rows) {
-  const LoneDots dots(model, types, k, rows.a, rows.b);
+  const DotProducts dots(model, types, k, rows.a, rows.b);
   std::vector<std::uint64_t> out(rows.c.size());
   parallel_for(out.size(), 1024, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) out[i] = dots(i, i, rows.c[i]);
