@@ -223,7 +223,7 @@ NB_MODULE(_binade_parts, m) {
   add_order_checker(m);
   add_range_summary(m);
   add_report(m);
-  add_counted_run(m);
+  add_run_counts(m);
   add_rounding(m);
   add_loss_scaler(m);
   add_training(m);

@@ -2,7 +2,7 @@
 //
 // Rules that hold for every counted run, and the report on one in memory: roles and time are the
 // run's, whatever the tensors' names suggest.
-#include "lib/report/counted_run.h"
+#include "lib/report/run_counts.h"
 
 #include <doctest/doctest.h>
 
@@ -12,13 +12,13 @@
 #include "lib/report/report.h"
 #include "lib/report/text.h"
 #include "tests/lib/io/files.h"
-#include "tests/lib/report/counted.h"
+#include "tests/lib/report/made_run_counts.h"
 
-namespace binade::test::counted_run_test {
+namespace binade::test::run_counts_test {
 namespace {
 
 Report report_on(const MadeRun& made, const ReportOptions& options = {}) {
-  return read_report(inputs_of(std::make_shared<const CountedRun>(made.run),
+  return read_report(inputs_of(std::make_shared<const RunCounts>(made.run),
                                std::make_shared<const std::vector<RangeSummary>>(made.summaries),
                                options));
 }
@@ -108,8 +108,8 @@ TEST_CASE("summaries with squared errors and without are not of one report") {
 }
 
 TEST_CASE("what no run can be is refused in a line") {
-  const auto refused = [](const std::function<void(CountedRun&)>& change) {
-    CountedRun run = made_run().run;
+  const auto refused = [](const std::function<void(RunCounts&)>& change) {
+    RunCounts run = made_run().run;
     check_run(run);
     change(run);
     return error_of([&run] { check_run(run); });
@@ -197,4 +197,4 @@ TEST_CASE("gradients in FP32 that were FP16 are told by their smallest value") {
 }
 
 }  // namespace
-}  // namespace binade::test::counted_run_test
+}  // namespace binade::test::run_counts_test

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs that are counted while they run: the report in memory is that of the saved file, and its figures those of the arrays.
-# Run as counted_run_test.py PATH_TO_BINADE with the package on PYTHONPATH; needs NumPy.
+# Run as run_counts_test.py PATH_TO_BINADE with the package on PYTHONPATH; needs NumPy.
 
 import json
 import os
@@ -28,7 +28,7 @@ def updates_of(weights, updates, dtype="F32"):
     return out
 
 
-class CountedRuns(CliCase):
+class RunCounts(CliCase):
     def setUp(self):
         super().setUp()
         random = np.random.default_rng(1)

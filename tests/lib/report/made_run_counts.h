@@ -10,12 +10,12 @@
 
 #include "lib/parallel/parallel.h"
 #include "lib/range/counter.h"
-#include "lib/report/counted_run.h"
+#include "lib/report/run_counts.h"
 
 namespace binade::test {
 
 struct MadeRun {
-  CountedRun run;
+  RunCounts run;
   std::vector<RangeSummary> summaries;
 
   void add(std::uint64_t step, const std::string& layer, TensorRole role,

@@ -179,7 +179,7 @@ void add_update_counts(nb::module_& m) {
 
 /// A run as it grows. Reports share it, so whoever changes it meanwhile is refused.
 struct GrowingRun {
-  std::shared_ptr<CountedRun> run = std::make_shared<CountedRun>();
+  std::shared_ptr<RunCounts> run = std::make_shared<RunCounts>();
   std::shared_ptr<std::vector<RangeSummary>> summaries =
       std::make_shared<std::vector<RangeSummary>>();
   Occupied place = {};
@@ -210,7 +210,7 @@ void add_tensor(GrowingRun& self, Whole<std::uint64_t> step, const std::string& 
       tensor.shape->push_back(extent);
     }
   }
-  CountedRun& run = *self.run;
+  RunCounts& run = *self.run;
   if (run.tensors.empty()) run.columns = summary.columns;
   if (run.columns != summary.columns) {
     throw Error(printable(run_tensor_name(tensor)) +
@@ -270,7 +270,7 @@ ReportObject report_on_run(GrowingRun& self, Whole<int> headroom, double target_
 
 }  // namespace
 
-void add_counted_run(nb::module_& m) {
+void add_run_counts(nb::module_& m) {
   add_update_counts(m);
   nb::class_<GrowingRun> run(m, "_CountedRun", "A run whose tensors were counted while it ran.");
   run.def(nb::init<>());

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules that every counted run must fulfil, whether a file or Python gave it.
-#include "lib/report/counted_run.h"
+#include "lib/report/run_counts.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
 
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 #include "lib/report/named_tensors.h"
 #include "lib/text/error.h"
 
@@ -77,7 +77,7 @@ std::string run_tensor_name(const RunTensor& tensor) {
   return "step" + digits + "/" + layer + "/" + std::string(tensor_role_name(role));
 }
 
-void check_run(const CountedRun& run) {
+void check_run(const RunCounts& run) {
   check_windows(run.watched);
   PlacesInRun tensors(run.watched), updates(run.watched);
   for (const RunTensor& tensor : run.tensors) {
@@ -95,7 +95,7 @@ void check_run(const CountedRun& run) {
   }
 }
 
-std::unique_ptr<TensorFile> file_of_run(std::string path, std::shared_ptr<const CountedRun> run,
+std::unique_ptr<TensorFile> file_of_run(std::string path, std::shared_ptr<const RunCounts> run,
                                         std::function<RangeSummary(std::size_t)> summary,
                                         const std::vector<std::uint64_t>& bytes,
                                         std::shared_ptr<const InputFile> from) {
@@ -112,7 +112,8 @@ std::unique_ptr<TensorFile> file_of_run(std::string path, std::shared_ptr<const 
                   .has_errors = has_errors,
                   .run = std::move(run),
                   .from = std::move(from)};
-  return std::make_unique<CountedTensors>(std::move(path), std::move(tensors), std::move(counted));
+  return std::make_unique<CountsTensorFile>(std::move(path), std::move(tensors),
+                                            std::move(counted));
 }
 
 }  // namespace binade

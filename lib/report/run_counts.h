@@ -36,7 +36,7 @@ struct RunUpdates {
 };
 
 /// A counted run without its summaries. There is one summary for each of `tensors`, in their order.
-struct CountedRun {
+struct RunCounts {
   Watched watched;
   std::vector<ErrorColumn> columns;  ///< those of every summary
   std::vector<RunTensor> tensors;    ///< by rising step
@@ -48,6 +48,6 @@ std::string run_tensor_name(const RunTensor& tensor);
 
 /// Throws Error if the run is inconsistent: steps that do not rise, a tensor that is in no window,
 /// a tensor that is there twice, 2^64 values or more …
-void check_run(const CountedRun& run);
+void check_run(const RunCounts& run);
 
 }  // namespace binade
