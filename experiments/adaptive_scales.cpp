@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/study/experiment.h"
-#include "lib/study/trainings.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/trainings.h"
 #include "lib/text/percent.h"
 
 namespace binade {

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/study/experiment.h"
-#include "lib/study/trainings.h"
-#include "lib/study/workloads.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/trainings.h"
+#include "lib/runs/workloads.h"
 #include "lib/text/percent.h"
 
 namespace binade {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/study/experiment.h"
-#include "lib/study/trainings.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/trainings.h"
 #include "lib/text/percent.h"
 
 namespace binade {

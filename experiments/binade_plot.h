@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/range/summary.h"
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 
 namespace binade {
 

@@ -20,7 +20,7 @@
 #include <string>
 
 #include "emulate/quantize.h"
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 #include "lib/text/paragraph.h"
 
 namespace binade {

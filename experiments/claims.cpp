@@ -11,8 +11,8 @@
 #include <map>
 #include <vector>
 
-#include "lib/study/experiment.h"
-#include "lib/study/trainings.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/trainings.h"
 #include "lib/text/paragraph.h"
 
 namespace binade {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 
 namespace binade {
 

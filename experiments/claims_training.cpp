@@ -13,8 +13,8 @@
 #include "lib/amp/autocast.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
-#include "lib/study/tensor_dump.h"
-#include "lib/study/trainings.h"
+#include "lib/runs/tensor_dump.h"
+#include "lib/runs/trainings.h"
 #include "lib/text/percent.h"
 #include "lib/train/ops.h"
 

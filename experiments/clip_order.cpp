@@ -22,8 +22,8 @@
 #include "emulate/philox.h"
 #include "lib/amp/grad_scaler.h"
 #include "lib/amp/order_checker.h"
-#include "lib/study/experiment.h"
-#include "lib/study/tensor_dump.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/tensor_dump.h"
 #include "lib/text/error.h"
 
 namespace binade {

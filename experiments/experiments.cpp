@@ -3,7 +3,7 @@
 // The list of experiments. BINADE_EXPERIMENTS, which meson.build makes of its own list, is X(name) of each.
 #include <array>
 
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 
 namespace binade {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "emulate/philox.h"
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 #include "lib/train/gradcheck.h"
 #include "lib/train/ops.h"
 

@@ -15,8 +15,8 @@
 
 #include "emulate/carrier.h"
 #include "emulate/quantize.h"
-#include "lib/study/experiment.h"
-#include "lib/study/trainings.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/trainings.h"
 #include "lib/text/percent.h"
 
 namespace binade {

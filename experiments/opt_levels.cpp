@@ -14,9 +14,9 @@
 
 #include "emulate/carrier.h"
 #include "emulate/quantize.h"
-#include "lib/study/experiment.h"
-#include "lib/study/trainings.h"
-#include "lib/study/workloads.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/trainings.h"
+#include "lib/runs/workloads.h"
 
 namespace binade {
 namespace {

@@ -22,7 +22,7 @@
 #include "emulate/functions.h"
 #include "experiments/draws.h"
 #include "lib/parallel/parallel.h"
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 
 namespace binade {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/study/experiment.h"
-#include "lib/study/tensor_dump.h"
-#include "lib/study/text_corpus.h"
-#include "lib/study/trainings.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/tensor_dump.h"
+#include "lib/runs/text_corpus.h"
+#include "lib/runs/trainings.h"
 #include "lib/text/percent.h"
 
 namespace binade {

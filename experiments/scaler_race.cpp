@@ -25,7 +25,7 @@
 #include "lib/amp/histogram_scaler.h"
 #include "lib/amp/log_max_scaler.h"
 #include "lib/amp/loss_scaler.h"
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 #include "lib/text/error.h"
 
 namespace binade {

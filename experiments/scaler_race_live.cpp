@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/study/trainings.h"
+#include "lib/runs/trainings.h"
 
 namespace binade {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 
 namespace binade {
 

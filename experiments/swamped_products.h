@@ -4,7 +4,7 @@
 // different accumulators.
 #pragma once
 
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 
 namespace binade {
 

@@ -20,7 +20,7 @@
 #include "experiments/draws.h"
 #include "experiments/short_sums.h"
 #include "experiments/swamped_products.h"
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 
 namespace binade {
 namespace {

@@ -15,9 +15,9 @@
 #include "experiments/binade_plot.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
-#include "lib/study/experiment.h"
-#include "lib/study/tensor_dump.h"
-#include "lib/study/trainings.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/tensor_dump.h"
+#include "lib/runs/trainings.h"
 #include "lib/text/percent.h"
 
 namespace binade {

@@ -20,7 +20,7 @@
 #include "lib/parallel/parallel.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 #include "lib/text/error.h"
 #include "lib/text/percent.h"
 

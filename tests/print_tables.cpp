@@ -17,8 +17,8 @@
 #include "lib/cli/command.h"
 #include "lib/io/file_format.h"
 #include "lib/report/figure_table.h"
-#include "lib/study/experiment.h"
-#include "lib/study/workloads.h"
+#include "lib/runs/experiment.h"
+#include "lib/runs/workloads.h"
 #include "lib/train/memory.h"
 #include "lib/train/optimizers.h"
 

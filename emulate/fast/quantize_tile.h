@@ -74,8 +74,8 @@ struct TileQuantizer {
       : to(quantizer),
         plan(rounding_plan<T>(quantizer.format, quantizer.attributes,
                               operand_format<T>(quantizer))) {
-    if (plan.family == Family::none) return;
-    round = round_tile<T>(plan.family, to.attributes.rounding);
+    if (plan.method == RoundingMethod::none) return;
+    round = round_tile<T>(plan.method, to.attributes.rounding);
     for (const bool negative : {false, true}) {
       const Exact huge{Kind::finite, negative, false, false, 1 << 14, 1};
       const std::uint64_t bits = project(huge, to.format, to.attributes).bits;
@@ -84,7 +84,7 @@ struct TileQuantizer {
   }
   /// Returns whether tiles can do this quantizer. They cannot do one that flushes results (FTZ).
   constexpr bool known() const {
-    return plan.family != Family::none && plan.tiny_below == std::array<Bits, 2>{};
+    return plan.method != RoundingMethod::none && plan.tiny_below == std::array<Bits, 2>{};
   }
 
   /// Quantizes the elements first … first + n - 1 of a stream, n <= tile_size, all finite, given and returned as bits.

@@ -3,7 +3,7 @@
 // Magnitudes onto the grid of a format, a tile at a time, in operations that every vector unit has: the part that
 // `quantize`, `encode` and `elementwise` share. Equal to the rounding in `project` (emulate/project.h).
 //
-// Two families of formats. Where emin is the carrier's own (bfloat16, tf32 in binary32), bits are cut off:
+// Two methods, by the format. Where emin is the carrier's own (bfloat16, tf32 in binary32), bits are cut off:
 //
 //     binary32   eeee eeee ffff fff|xxxx xxxx xxxx xxxx    + increment, then the bits x are cleared;
 //                           kept --'`- drop = 24 - p -'    a carry goes on into the exponent
@@ -31,7 +31,7 @@ namespace binade::fast {
 
 inline constexpr std::size_t tile_size = 128;  ///< elements of a tile, rounded in one loop
 
-enum class Family : std::uint8_t { none, cut, carrier };
+enum class RoundingMethod : std::uint8_t { none, cut, carrier };
 
 /// The numbers of a Quantizer. Magnitudes are the bits of a T without sign, which are ordered as the numbers are.
 template <std::floating_point T>
@@ -42,7 +42,8 @@ struct RoundingPlan {
   static constexpr Bits infinity = static_cast<Bits>(carrier.exponent_mask())
                                    << carrier.fraction_bits();
 
-  Family family = Family::none;      ///< none: the definition's; no other member has a meaning
+  /// none: the definition's; no other member has a meaning.
+  RoundingMethod method = RoundingMethod::none;
   int drop = 0;                      ///< bits that normal results lose
   Bits last = infinity;              ///< larger magnitudes are replaced by this one
   Bits lowest_m = 0;                 ///< M of the smallest normal number
@@ -75,7 +76,8 @@ constexpr typename RoundingPlan<T>::Bits first_not_tiny(const Format& f,
 
 }  // namespace detail
 
-/// Returns the plan of a format in T, of Family::none where neither family has it. DAZ judges by the format `operands`.
+/// Returns the plan of a format in T, of RoundingMethod::none where neither method fits it. DAZ judges by the format
+/// `operands`.
 template <std::floating_point T>
 constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attributes,
                                         const Format& operands = Carrier<T>::format) {
@@ -94,11 +96,11 @@ constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attri
   out.drop = c.precision - f.precision;
   if (f.emin() == c.emin()) {
     if (f.precision == 1) return out;  // the last bit kept would be the hidden one
-    out.family = Family::cut;
+    out.method = RoundingMethod::cut;
   } else if (out.drop > 0 && f.emax() + 1 + out.drop <= c.emax() &&
              f.emin() + out.drop >= 32 + c.fraction_bits() - c.bias) {
     // The conditions make 2^32 / ulp a normal number; stochastic rounding multiplies by it.
-    out.family = Family::carrier;
+    out.method = RoundingMethod::carrier;
     out.last = power(f.emax() + 1);
     out.lowest_m = power(f.emin() + out.drop);
   } else {
@@ -247,17 +249,18 @@ void carrier_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* rando
 }
 
 template <std::floating_point T, std::size_t... i>
-constexpr RoundTile<T> round_tile(Family family, Rounding rounding, std::index_sequence<i...>) {
+constexpr RoundTile<T> round_tile(RoundingMethod method, Rounding rounding,
+                                  std::index_sequence<i...>) {
   constexpr std::array<std::array<RoundTile<T>, 2>, sizeof...(i)> tiles{
       {{&cut_tile<T, roundings[i].rounding>, &carrier_tile<T, roundings[i].rounding>}...}};
-  return tiles[static_cast<std::size_t>(rounding)][family == Family::cut ? 0 : 1];
+  return tiles[static_cast<std::size_t>(rounding)][method == RoundingMethod::cut ? 0 : 1];
 }
 
 }  // namespace detail
 
 template <std::floating_point T>
-constexpr RoundTile<T> round_tile(Family family, Rounding rounding) {
-  return detail::round_tile<T>(family, rounding, std::make_index_sequence<roundings.size()>());
+constexpr RoundTile<T> round_tile(RoundingMethod method, Rounding rounding) {
+  return detail::round_tile<T>(method, rounding, std::make_index_sequence<roundings.size()>());
 }
 
 }  // namespace binade::fast

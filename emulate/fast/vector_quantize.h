@@ -124,7 +124,7 @@ struct CodeLanes {
   explicit CodeLanes(const TileQuantizer<T>& quantizer) {
     const Format& f = quantizer.to.format;
     const Plan& plan = quantizer.plan;
-    known = plan.family != Family::none && f.storage_bits() <= carrier.storage_bits();
+    known = plan.method != RoundingMethod::none && f.storage_bits() <= carrier.storage_bits();
     if (!known) return;
     bytes = code_bytes(f);
     padding = f.padding_bits;
@@ -373,24 +373,24 @@ struct VectorQuantizer {
   using Run = void (*)(const T* in, std::byte* out, const Call& call);
 
   template <class To, Rounding rounding>
-  static Run run_of(Family family, bool plain) {
+  static Run run_of(RoundingMethod method, bool plain) {
     using Cut = CutLanes<V, T>;
     using InCarrier = CarrierLanes<V, T>;
-    if (family == Family::cut) {
+    if (method == RoundingMethod::cut) {
       return plain ? &run<Cut, rounding, true, To> : &run<Cut, rounding, false, To>;
     }
     return plain ? &run<InCarrier, rounding, true, To> : &run<InCarrier, rounding, false, To>;
   }
   template <class To>
-  static Run run_of(Rounding rounding, Family family, bool plain) {
+  static Run run_of(Rounding rounding, RoundingMethod method, bool plain) {
     switch (rounding) {
-      case Rounding::ties_to_even: return run_of<To, Rounding::ties_to_even>(family, plain);
-      case Rounding::ties_to_away: return run_of<To, Rounding::ties_to_away>(family, plain);
-      case Rounding::toward_zero: return run_of<To, Rounding::toward_zero>(family, plain);
-      case Rounding::toward_positive: return run_of<To, Rounding::toward_positive>(family, plain);
-      case Rounding::toward_negative: return run_of<To, Rounding::toward_negative>(family, plain);
-      case Rounding::to_odd: return run_of<To, Rounding::to_odd>(family, plain);
-      case Rounding::stochastic: return run_of<To, Rounding::stochastic>(family, plain);
+      case Rounding::ties_to_even: return run_of<To, Rounding::ties_to_even>(method, plain);
+      case Rounding::ties_to_away: return run_of<To, Rounding::ties_to_away>(method, plain);
+      case Rounding::toward_zero: return run_of<To, Rounding::toward_zero>(method, plain);
+      case Rounding::toward_positive: return run_of<To, Rounding::toward_positive>(method, plain);
+      case Rounding::toward_negative: return run_of<To, Rounding::toward_negative>(method, plain);
+      case Rounding::to_odd: return run_of<To, Rounding::to_odd>(method, plain);
+      case Rounding::stochastic: return run_of<To, Rounding::stochastic>(method, plain);
       default: return nullptr;
     }
   }
@@ -399,13 +399,13 @@ struct VectorQuantizer {
   template <class To>
   static Run run_of(const TileQuantizer<T>& quantizer) {
     const Plan& plan = quantizer.plan;
-    if (plan.family == Family::none) return nullptr;
+    if (plan.method == RoundingMethod::none) return nullptr;
     // ties_to_away sets a bit below a tie (vector_rounding.h), for which at least two bits must be dropped.
-    if (plan.family == Family::carrier && plan.drop < 2) return nullptr;
+    if (plan.method == RoundingMethod::carrier && plan.drop < 2) return nullptr;
     constexpr Bits sign = ~Plan::magnitude_bits;
     const bool plain = plan.sign == sign && plan.zero_sign == sign && plan.flushed_below == 0 &&
                        plan.tiny_below == std::array<Bits, 2>{};
-    return run_of<To>(quantizer.to.attributes.rounding, plan.family, plain);
+    return run_of<To>(quantizer.to.attributes.rounding, plan.method, plain);
   }
 
   static Run run_to_codes(const TileQuantizer<T>& quantizer, const CodeLanes<V, T>& code) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two families of emulate/fast/rounding.h by vectors of V: magnitudes onto the grid of a format, equal to the
+// The two methods of emulate/fast/rounding.h by vectors of V: magnitudes onto the grid of a format, equal to the
 // rounding of `project` (emulate/project.h). V is the level's vector unit (avx2.h, avx512.h): a struct of types and
 // functions for its vectors. Beside the rounded magnitude r each lane gets `field`, the exponent and fraction of
 // its code in the format. Where the unit's addition can name its rounding (AVX-512), directed roundings are one
@@ -30,13 +30,13 @@ concept NamesRounding = requires(typename V::F x) {
   V::template add<1>(x, x);
 };
 
-/// Family::cut: an increment is added, and the lowest bits are cleared.
+/// RoundingMethod::cut: an increment is added, and the lowest bits are cleared.
 template <class V, std::floating_point T>
 struct CutLanes {
   using I = typename V::I;
   using Plan = RoundingPlan<T>;
   using Bits = typename Plan::Bits;
-  static constexpr Family family = Family::cut;
+  static constexpr RoundingMethod method = RoundingMethod::cut;
 
   int drop, random_shift, word_right, word_left;
   I infinity, kept, rest, half, below_half, odd;
@@ -83,14 +83,14 @@ struct CutLanes {
   }
 };
 
-/// Family::carrier: the machine's own addition of M, a power of two, rounds.
+/// RoundingMethod::carrier: the machine's own addition of M, a power of two, rounds.
 template <class V, std::floating_point T>
 struct CarrierLanes {
   using I = typename V::I;
   using F = typename V::F;
   using Plan = RoundingPlan<T>;
   using Bits = typename Plan::Bits;
-  static constexpr Family family = Family::carrier;
+  static constexpr RoundingMethod method = RoundingMethod::carrier;
 
   int drop, random_shift;
   I magnitude, exponent, last, min_normal, lowest_m, one, per_ulp, word_bits;

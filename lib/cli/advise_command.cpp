@@ -11,7 +11,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/suggestions.h"
 #include "lib/instruction/instruction_name.h"
-#include "lib/study/advise_answer.h"
+#include "lib/runs/advise_answer.h"
 #include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 #include "lib/train/memory.h"

@@ -10,7 +10,7 @@
 #include "emulate/range_count.h"
 #include "lib/cases/crossing.h"
 #include "lib/cases/scalar_cases.h"
-#include "lib/device/lone_dots.h"
+#include "lib/device/dot_products.h"
 #include "lib/device/matrix_product.h"
 #include "lib/device/scalar_tally.h"
 #include "lib/parallel/parallel.h"
@@ -61,8 +61,9 @@ CannotRun EmulatedDevice::tally_crossed(const Instruction& instruction, const Do
                 std::to_string(crossing.n) +
                 " fits neither the instruction nor the pool; report this as a bug of binade");
   }
-  const LoneDots device(used_model(instruction), instruction.types, instruction.k, pool.a, pool.b);
-  const LoneDots emulator(instruction.model, instruction.types, instruction.k, pool.a, pool.b);
+  const DotProducts device(used_model(instruction), instruction.types, instruction.k, pool.a,
+                           pool.b);
+  const DotProducts emulator(instruction.model, instruction.types, instruction.k, pool.a, pool.b);
   const auto m = static_cast<std::uint64_t>(crossing.m);
   const auto n = static_cast<std::uint64_t>(crossing.n);
   std::vector<CrossTally> slots(thread_count());
@@ -72,7 +73,9 @@ CannotRun EmulatedDevice::tally_crossed(const Instruction& instruction, const Do
       for (std::uint64_t e = 0; e < m * n; ++e) {
         const CrossedRows rows =
             crossed_rows(crossing, start, static_cast<int>(e / n), static_cast<int>(e % n));
-        const auto made_by = [&](const LoneDots& by) { return by(rows.a, rows.b, pool.c[rows.c]); };
+        const auto made_by = [&](const DotProducts& by) {
+          return by(rows.a, rows.b, pool.c[rows.c]);
+        };
         const bool same = made_by(device) == made_by(emulator);
         slots[slot].merge({1, same ? 0U : 1U, same ? CrossTally::none : tile * m * n + e});
       }

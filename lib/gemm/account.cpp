@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the elements of a product on all threads: eight at once where lane_product.h knows the model, else one
+// Counts the elements of a product on all threads: eight at once where account_lanes_product.h knows the model, else one
 // traced element at a time. Each thread adds to an account of its own, and these are added up at the end.
 #include "lib/gemm/account.h"
 
 #include <algorithm>
 #include <mutex>
 
+#include "lib/gemm/account_lanes_product.h"
 #include "lib/gemm/error_walk.h"
-#include "lib/gemm/lane_product.h"
 #include "lib/gemm/model_check.h"
 #include "lib/parallel/parallel.h"
 
@@ -280,7 +280,7 @@ GemmAccount account(const GemmModel& model, const GemmOperands& operands,
     done += elements;
     progress(done / operands.n);
   };
-  const LaneProduct by_lanes(model, operands, out.position_width, kernels);
+  const AccountLanesProduct by_lanes(model, operands, out.position_width, kernels);
   parallel_for(by_lanes.pieces(), 1, [&](std::size_t begin, std::size_t end, std::size_t slot) {
     for (std::size_t piece = begin; piece < end; ++piece) {
       Share& share = shares[slot];

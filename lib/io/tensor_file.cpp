@@ -88,7 +88,7 @@ std::unique_ptr<TensorFile> open_by_contents(const std::string& path,
   const std::vector<std::byte> bytes = beginning_of(*file);
   const std::string extension = fs::path(name).extension().string();
   if (bytes.empty()) throw error_in(name, "an empty file", "export it again");
-  if (begins_with(bytes, counted_run_name)) {
+  if (begins_with(bytes, run_file_prefix)) {
     if (options.open_run) return options.open_run(std::move(file));
     throw error_in(name, "a run that was counted while it ran holds no elements",
                    "binade report tells of it");
@@ -169,8 +169,8 @@ std::vector<const InputFile*> TensorFile::sources(std::size_t) const {
   return {file_.get()};
 }
 
-bool is_counted_run(const std::string& path) {
-  return begins_with(beginning_of(InputFile(path)), counted_run_name);
+bool is_run_file(const std::string& path) {
+  return begins_with(beginning_of(InputFile(path)), run_file_prefix);
 }
 
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {

@@ -113,9 +113,9 @@ struct OpenOptions {
 
 /// The bytes with which the file of a counted run (report/run_file.h) begins, before the version of
 /// its format.
-inline constexpr std::string_view counted_run_name = "binade.run/";
-/// Returns whether the file begins with counted_run_name. Throws Error if it cannot be read.
-bool is_counted_run(const std::string& path);
+inline constexpr std::string_view run_file_prefix = "binade.run/";
+/// Returns whether the file begins with run_file_prefix. Throws Error if it cannot be read.
+bool is_run_file(const std::string& path);
 
 /// Opens a file, a folder of torch.distributed.checkpoint, or arrays in memory that go by that name
 /// (array_file.h). Its contents decide what kind of file it is; its name only chooses the message

@@ -30,7 +30,7 @@
 #include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/range/event_columns.h"
-#include "lib/study/data_folder.h"
+#include "lib/runs/data_folder.h"
 #include "lib/text/error.h"
 #include "lib/version.h"
 
@@ -223,7 +223,7 @@ NB_MODULE(_binade_parts, m) {
   add_order_checker(m);
   add_range_summary(m);
   add_report(m);
-  add_counted_run(m);
+  add_run_counts(m);
   add_rounding(m);
   add_loss_scaler(m);
   add_training(m);

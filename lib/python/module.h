@@ -8,7 +8,6 @@
 
 namespace binade::python {
 
-void add_counted_run(nanobind::module_& m);
 void add_formats(nanobind::module_& m);
 void add_gemm_model(nanobind::module_& m);
 void add_identification(nanobind::module_& m);
@@ -19,6 +18,7 @@ void add_products(nanobind::module_& m);
 void add_range_summary(nanobind::module_& m);
 void add_report(nanobind::module_& m);
 void add_rounding(nanobind::module_& m);
+void add_run_counts(nanobind::module_& m);
 void add_training(nanobind::module_& m);
 void add_value_products(nanobind::module_& m);
 

@@ -19,7 +19,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "lib/device/lone_dots.h"
+#include "lib/device/dot_products.h"
 #include "lib/explain/explained.h"
 #include "lib/explain/explanation_json.h"
 #include "lib/explain/explanation_svg.h"

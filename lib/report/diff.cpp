@@ -163,7 +163,7 @@ std::string only(const char* side, const std::set<std::string>& names) {
 }  // namespace
 
 nlohmann::ordered_json load_report(const std::string& path) {
-  if (is_counted_run(path)) return report_on_run(path);
+  if (is_run_file(path)) return report_on_run(path);
   constexpr std::uint64_t most_bytes_of_report = std::uint64_t{4} << 30;
   Json json =
       Json::parse(read_text(path, most_bytes_of_report, "give a report's JSON"), nullptr, false);

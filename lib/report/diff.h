@@ -10,7 +10,7 @@
 namespace binade {
 
 /// Returns the JSON of a report. It is read from a JSON file, or made from a file of
-/// binade.torch.watch, which has summaries without elements (counted_run.h). Throws Error if the
+/// binade.torch.watch, which has summaries without elements (run_counts.h). Throws Error if the
 /// file is neither.
 nlohmann::ordered_json load_report(const std::string& path);
 

@@ -4,7 +4,7 @@
 // "binade.range_report/3" (/2 had no roles, /1 had no time either). Some keys are there only in
 // some reports: a tensor has "time" if its name says a step; the report has "gradients" if there
 // are any (with "passed_over", the steps whose gradients hold NaN or Inf), "time" if there are two
-// steps or more, and "watched" for a counted run (counted_run.h); a step's scale has "used" if the
+// steps or more, and "watched" for a counted run (run_counts.h); a step's scale has "used" if the
 // files state it. "role" is null if nothing says one, and "roles" is empty unless there are
 // several. Integers above 2^53 are decimal strings, and sums of squares always are. The sums of
 // segments count units of 2^(exponent - 52), sums of squares units of 2^(2·(exponent - 52)).

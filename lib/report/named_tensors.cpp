@@ -7,7 +7,7 @@
 
 #include "emulate/format.h"
 #include "lib/io/scaled_codes.h"
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 #include "lib/report/name_pattern.h"
 #include "lib/text/error.h"
 
@@ -70,7 +70,7 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
   for (std::size_t number = 0; number < files.size(); ++number) {
     const auto& file = files[number];
     const std::size_t first = out.size();
-    if (const CountedRun* const run = run_in(*file)) {
+    if (const RunCounts* const run = run_in(*file)) {
       for (std::size_t i = 0; i < run->tensors.size(); ++i) {
         const RunTensor& tensor = run->tensors[i];
         out.push_back({.place = {file.get(), i},

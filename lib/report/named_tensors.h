@@ -30,7 +30,7 @@ struct NamedTensor {
   std::optional<TensorTime> time;
   bool by_file = false;     ///< the name of the file says that it is a gradient
   bool by_rule = false;     ///< a rule (--role) decides its role
-  bool by_run = false;      ///< a counted run (counted_run.h) states its role and step
+  bool by_run = false;      ///< a counted run (run_counts.h) states its role and step
   bool binds_scale = true;  ///< false if a counted run says that it binds none (RunTensor)
 };
 
@@ -48,7 +48,7 @@ std::vector<std::vector<std::string>> reasons_to_skip(
 /// gradients and no tensor's name in it does, its tensors are taken as gradients, except updates,
 /// state of an optimizer, tensors whose role a rule decides, and those named
 /// step<digits>/<layer>/<role>. Neither names nor rules are applied to files of
-/// binade.torch.watch (counted_run.h): these hold summaries without elements, and state role and
+/// binade.torch.watch (run_counts.h): these hold summaries without elements, and state role and
 /// step.
 std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorFile>>& files,
                                        std::span<const RoleRule> rules);

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 #include "lib/report/used_scale.h"
 #include "lib/text/error.h"
 
@@ -116,7 +116,7 @@ TensorFiles inputs_from(CountsBytesReader from) {
     const Counted absent{.metadata = {{used_scale_key, std::string(from.text())}}};
     std::vector<TensorInfo> tensors;
     for (std::size_t n = from.count(least_of_tensor); n-- > 0;) tensors.push_back(info_from(from));
-    out.push_back(std::make_unique<CountedTensors>(path, std::move(tensors), absent));
+    out.push_back(std::make_unique<CountsTensorFile>(path, std::move(tensors), absent));
   }
   if (!from.at_end()) from.refuse("damaged: it has more than inputs");
   return out;

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "lib/range/summary_bytes.h"
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 #include "lib/report/part_bytes.h"
 #include "lib/report/tensor_counting.h"
 #include "lib/text/error.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "lib/io/tensor_file.h"
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 #include "lib/report/report_builder.h"
 #include "lib/report/run_file.h"
 #include "lib/report/tensor_counting.h"
@@ -50,7 +50,7 @@ std::unique_ptr<TensorFile> file_of_summaries(std::vector<NamedSummary> summarie
   }
   const bool has_errors = !summaries.front().summary.columns.empty();
   const auto held = std::make_shared<const std::vector<NamedSummary>>(std::move(summaries));
-  return std::make_unique<CountedTensors>(
+  return std::make_unique<CountsTensorFile>(
       name_of_summaries, std::move(tensors),
       Counted{.summary = [held](std::size_t i) { return (*held)[i].summary; },
               .has_errors = has_errors});
@@ -115,7 +115,7 @@ ReportInputs inputs_of(std::vector<NamedSummary> summaries, const ReportOptions&
   return with_errors_at_hand(std::move(files), options, {name_of_summaries});
 }
 
-ReportInputs inputs_of(std::shared_ptr<const CountedRun> run,
+ReportInputs inputs_of(std::shared_ptr<const RunCounts> run,
                        std::shared_ptr<const std::vector<RangeSummary>> summaries,
                        const ReportOptions& options) {
   check_run(*run);

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/report/counted_run.h"
 #include "lib/report/loss_scale.h"
+#include "lib/report/run_counts.h"
 #include "lib/report/tensor_counting.h"
 #include "lib/report/tensor_report.h"
 #include "lib/report/time.h"
@@ -72,7 +72,7 @@ struct Report {
   std::string hint;
   /// In words, the parts that are missing from a report made of parts; empty if none is.
   std::string missing_parts;
-  std::optional<Watched> watched;  ///< of a counted run (counted_run.h)
+  std::optional<Watched> watched;  ///< of a counted run (run_counts.h)
   /// All gradients together, if names say which they are, without those of the steps passed_over,
   /// whose gradients hold NaN or Inf.
   std::optional<TensorReport> gradients;
@@ -101,7 +101,7 @@ struct ReportInputs {
 /// none, or if none has any and options.scales_log2 is not {0} alone.
 ReportInputs open_inputs(const std::vector<std::string>& files, const ReportOptions& options);
 ReportInputs inputs_of(std::vector<NamedSummary> summaries, const ReportOptions& options);
-ReportInputs inputs_of(std::shared_ptr<const CountedRun> run,
+ReportInputs inputs_of(std::shared_ptr<const RunCounts> run,
                        std::shared_ptr<const std::vector<RangeSummary>> summaries,
                        const ReportOptions& options);
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "lib/io/scaled_codes.h"
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 #include "lib/report/held_floor.h"
 #include "lib/report/used_scale.h"
 #include "lib/text/error.h"
@@ -52,7 +52,7 @@ std::string codes_hint(const std::vector<SkippedTensor>& skipped) {
 /// Returns the shape of a tensor; nothing for a tensor of a counted run that merges tensors of
 /// different shapes.
 std::optional<std::vector<std::uint64_t>> shape_of(const TensorPlace& place) {
-  const CountedRun* const run = run_in(*place.file);
+  const RunCounts* const run = run_in(*place.file);
   return run == nullptr ? place.info().shape : run->tensors[place.index].shape;
 }
 
@@ -61,7 +61,7 @@ std::optional<Watched> watched_in(const TensorFiles& files) {
   std::optional<Watched> out;
   const TensorFile* first = nullptr;
   for (const auto& file : files) {
-    const CountedRun* const run = run_in(*file);
+    const RunCounts* const run = run_in(*file);
     if (run == nullptr) continue;
     if (!out) {
       out = run->watched;

@@ -18,7 +18,7 @@ namespace binade {
 namespace {
 
 constexpr CountsKind run_kind{.magic = {"binade.run/1\n\0\0\0", 16},
-                              .any_version = counted_run_name,
+                              .any_version = run_file_prefix,
                               .noun = "counted run",
                               .where_from = "save the run again with this version of binade",
                               .again = "save the run again"};
@@ -108,9 +108,9 @@ std::vector<ErrorColumn> read_columns(CountsReader& from) {
   return out;
 }
 
-CountedRun read_run(CountsReader& from) try {
+RunCounts read_run(CountsReader& from) try {
   constexpr std::uint64_t least_of_tensor = 56, least_of_update = 24;
-  CountedRun run;
+  RunCounts run;
   run.watched = read_watched(from);
   run.columns = read_columns(from);
   for (std::uint64_t n = from.count(least_of_tensor); n-- > 0;) {
@@ -137,7 +137,7 @@ struct SummaryPlace {
 };
 
 /// Reads a summary. Throws Error unless it is one of the tensor that the directory describes.
-RangeSummary read_summary(const InputFile& file, const SummaryPlace& place, const CountedRun& run,
+RangeSummary read_summary(const InputFile& file, const SummaryPlace& place, const RunCounts& run,
                           const RunTensor& tensor) {
   std::vector<std::byte> bytes(place.size);
   file.read(place.begin, bytes);
@@ -159,7 +159,7 @@ RangeSummary read_summary(const InputFile& file, const SummaryPlace& place, cons
 
 }  // namespace
 
-void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries,
+void write_run(const RunCounts& run, const std::vector<RangeSummary>& summaries,
                const std::string& path) {
   check_run(run);
   CountsWriter to(run_kind, path);
@@ -187,7 +187,7 @@ void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries
 std::unique_ptr<TensorFile> open_run(const std::shared_ptr<const InputFile>& file) {
   const auto held = file->hold();
   CountsReader from(run_kind, file);
-  const auto run = std::make_shared<const CountedRun>(read_run(from));
+  const auto run = std::make_shared<const RunCounts>(read_run(from));
   std::vector<SummaryPlace> places;
   std::vector<std::uint64_t> sizes;
   for (std::size_t i = 0; i < run->tensors.size(); ++i) {

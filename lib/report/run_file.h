@@ -20,13 +20,13 @@
 #include <vector>
 
 #include "lib/io/input_file.h"
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 
 namespace binade {
 
 /// Writes the run and its summaries, one for each of its tensors. Throws Error as check_run() does,
 /// or if the file cannot be written.
-void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries,
+void write_run(const RunCounts& run, const std::vector<RangeSummary>& summaries,
                const std::string& path);
 
 /// Opens a file that begins as a counted run. Throws Error if it is damaged. Everything is checked,

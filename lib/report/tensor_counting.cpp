@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lib/format/format_spec.h"
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 
 namespace binade {
 namespace {

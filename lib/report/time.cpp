@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 #include "lib/text/error.h"
 
 namespace binade {

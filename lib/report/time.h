@@ -97,7 +97,7 @@ struct UpdatePair {
   TensorTime time;
   TensorPlace weight, update;
 };
-/// The updates of a layer and step that a counted run (counted_run.h) has counted.
+/// The updates of a layer and step that a counted run (run_counts.h) has counted.
 struct CountedUpdates {
   std::uint64_t step = 0;
   std::string layer;

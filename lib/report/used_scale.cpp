@@ -7,13 +7,13 @@
 #include <charconv>
 #include <cmath>
 
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 
 namespace binade {
 namespace {
 
 std::optional<double> scale_in(const TensorFile& file, std::uint64_t step) {
-  if (const CountedRun* const run = run_in(file)) {
+  if (const RunCounts* const run = run_in(file)) {
     const auto& windows = run->watched.windows;
     const auto at = std::ranges::lower_bound(windows, step, {}, &RunWindow::first);
     return at == windows.end() || at->first != step ? std::nullopt : at->loss_scale;

@@ -2,7 +2,7 @@
 //
 // The loss scale that a run used, if its files state it: as "loss_scale" in the metadata of a
 // .safetensors file, as `binade train --dump` writes it, or in a window of a counted run
-// (counted_run.h).
+// (run_counts.h).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a counted run (counted_run.h) was watched while it ran: at which steps, with which loss
+// How a counted run (run_counts.h) was watched while it ran: at which steps, with which loss
 // scales, and the first NaN or Inf.
 #pragma once
 

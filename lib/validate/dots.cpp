@@ -3,7 +3,7 @@
 // Emulates rows in parallel, and compares.
 #include "lib/validate/dots.h"
 
-#include "lib/device/lone_dots.h"
+#include "lib/device/dot_products.h"
 
 namespace binade {
 DotCheck check_dots(const Dots& dots, const Instruction& instruction, std::size_t keep) {

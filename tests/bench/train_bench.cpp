@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "lib/parallel/parallel.h"
-#include "lib/study/train_settings.h"
-#include "lib/study/workloads.h"
+#include "lib/runs/train_settings.h"
+#include "lib/runs/workloads.h"
 #include "tests/bench/clock.h"
 #include "tests/bench/registered.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 
 namespace binade::hypotheses_test {
 namespace {

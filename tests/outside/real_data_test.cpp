@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <string>
 
-#include "lib/study/fashion_mnist.h"
-#include "lib/study/text_corpus.h"
+#include "lib/runs/fashion_mnist.h"
+#include "lib/runs/text_corpus.h"
 
 namespace {
 

@@ -23,7 +23,7 @@ GEMM = EVIDENCE + ["lib/gemm"]
 REPORT = GEMM + ["lib/report"]
 EXPLAIN = REPORT + ["lib/explain"]
 VALIDATE = EXPLAIN + ["lib/validate", "lib/identify", "lib/train"]
-STUDY = VALIDATE + ["lib/study"]
+RUNS = VALIDATE + ["lib/runs"]
 MAY_INCLUDE = {
     "emulate": [],
     "lib/version.h": [],
@@ -48,9 +48,9 @@ MAY_INCLUDE = {
     "lib/identify": EXPLAIN + ["lib/validate"],
     "lib/train": REPORT,
     "lib/public": VALIDATE,
-    "lib/study": VALIDATE,
-    "lib/cli": STUDY + ["lib/program.h"],
-    "lib/python": STUDY + ["lib/program.h"],
+    "lib/runs": VALIDATE,
+    "lib/cli": RUNS + ["lib/program.h"],
+    "lib/python": RUNS + ["lib/program.h"],
     "cuda": ["emulate", "lib/cases", "lib/device", "lib/instruction"],
     "experiments": ["emulate", "lib"],
     "tests": ["emulate", "lib", "cuda", "experiments"],

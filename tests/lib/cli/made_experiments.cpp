@@ -10,7 +10,7 @@
 #include <fstream>
 #include <limits>
 
-#include "lib/study/experiment.h"
+#include "lib/runs/experiment.h"
 #include "lib/text/error.h"
 
 namespace binade {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "lib/study/train_job.h"
+#include "lib/runs/train_job.h"
 #include "lib/text/error.h"
 
 namespace binade {

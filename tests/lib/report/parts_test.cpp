@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "lib/report/counted_tensors.h"
+#include "lib/report/counts_tensor_file.h"
 
 namespace binade::test::parts_test {
 namespace {
@@ -24,7 +24,7 @@ TensorInfo f32(const std::string& name, std::uint64_t elements) {
 
 TensorFiles one_file(std::vector<TensorInfo> tensors) {
   TensorFiles out;
-  out.push_back(std::make_unique<CountedTensors>("made", std::move(tensors), Counted{}));
+  out.push_back(std::make_unique<CountsTensorFile>("made", std::move(tensors), Counted{}));
   return out;
 }
 

@@ -15,7 +15,7 @@
 #include "lib/report/counts_file.h"
 #include "lib/report/report.h"
 #include "tests/lib/io/files.h"
-#include "tests/lib/report/counted.h"
+#include "tests/lib/report/made_run_counts.h"
 
 namespace binade::test::run_file_test {
 namespace {
@@ -47,7 +47,7 @@ TEST_CASE("a run is read as it was written, with squared errors and without") {
     for (const std::size_t i : {1U, 2U}) made.run.tensors[i].binds_scale = false;
     write_run(made.run, made.summaries, folder / "run.binade");
     const auto file = open_run(std::make_shared<const InputFile>(folder / "run.binade"));
-    const CountedRun* const run = run_in(*file);
+    const RunCounts* const run = run_in(*file);
     REQUIRE(run != nullptr);
     CHECK(run->watched.every == 50);
     CHECK(run->watched.notes == made.run.watched.notes);

@@ -14,9 +14,9 @@
 #include "lib/report/text.h"
 #include "lib/report/time_text.h"
 #include "tests/lib/io/files.h"
-#include "tests/lib/report/counted.h"
 #include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
+#include "tests/lib/report/made_run_counts.h"
 #include "tests/lib/report/made_steps.h"
 
 namespace binade::test::time_test {
@@ -333,7 +333,7 @@ TEST_CASE("the JSON has a column per number and says where each tensor stands") 
 TEST_CASE("what weights lost in the dtype that they have is told where they lost any") {
   const auto text = [](const Report& report) { return time_text(*report.time, false); };
   const auto report_on = [](const MadeRun& made) {
-    return read_report(inputs_of(std::make_shared<const CountedRun>(made.run),
+    return read_report(inputs_of(std::make_shared<const RunCounts>(made.run),
                                  std::make_shared<const std::vector<RangeSummary>>(made.summaries),
                                  {}));
   };

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "lib/report/text.h"
-#include "tests/lib/report/counted.h"
 #include "tests/lib/report/made_report.h"
+#include "tests/lib/report/made_run_counts.h"
 
 namespace binade::test::verdict_test {
 namespace {
@@ -137,7 +137,7 @@ TEST_CASE(
       made.run.watched.first_nonfinite = parse_first_nonfinite(
           R"({"text":"x","phase":"forward","skipped":false,"step":)" + std::to_string(step) + "}");
       return said(read_report(inputs_of(
-          std::make_shared<const CountedRun>(made.run),
+          std::make_shared<const RunCounts>(made.run),
           std::make_shared<const std::vector<RangeSummary>>(made.summaries), ReportOptions{})));
     };
     const std::string went_on = "in step 0, and went on with finite weights.";
@@ -157,7 +157,7 @@ TEST_CASE("the verdict on a run that was not finite says what it is worth") {
     made.add(step, "fc", TensorRole::update, {NAN});
   }
   const auto read_made = [&made] {
-    return read_report(inputs_of(std::make_shared<const CountedRun>(made.run),
+    return read_report(inputs_of(std::make_shared<const RunCounts>(made.run),
                                  std::make_shared<const std::vector<RangeSummary>>(made.summaries),
                                  ReportOptions{}));
   };

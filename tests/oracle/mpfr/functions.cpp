@@ -16,37 +16,37 @@ constexpr Integer integers[] = {
 
 struct Arithmetic {
   const char* suffix;
-  Family family;
+  FunctionFamily family;
   std::size_t arity;
   int (*compute)(mpfr_ptr, const Numbers&, mpfr_rnd_t);
 };
 
 constexpr Arithmetic arithmetic[] = {
-    {"add", Family::sum, 2,
+    {"add", FunctionFamily::sum, 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_add(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"sub", Family::sum, 2,
+    {"sub", FunctionFamily::sum, 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_sub(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"mul", Family::product, 2,
+    {"mul", FunctionFamily::product, 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_mul(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"mulAdd", Family::fused, 3,
+    {"mulAdd", FunctionFamily::fused, 3,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_fma(result, x[0].value.get(), x[1].value.get(), x[2].value.get(), direction);
      }},
-    {"div", Family::quotient, 2,
+    {"div", FunctionFamily::quotient, 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_div(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"rem", Family::remainder, 2,
+    {"rem", FunctionFamily::remainder, 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_remainder(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"sqrt", Family::root, 1,
+    {"sqrt", FunctionFamily::root, 1,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_sqrt(result, x[0].value.get(), direction);
      }},
@@ -102,7 +102,8 @@ Function arithmetic_function(const Format& format, const Arithmetic& operation) 
                                                const Operands& operands) {
     const Numbers x = decode_all(kinds, operands);
     if (any_nan(x)) {
-      const bool invalid_product = operation.family == Family::fused && product_is_invalid(x);
+      const bool invalid_product =
+          operation.family == FunctionFamily::fused && product_is_invalid(x);
       return deliver_nan(format, any_signaling(x) || invalid_product);
     }
     return deliver(format, environment, [&](mpfr_ptr result, mpfr_rnd_t direction) {
@@ -121,8 +122,8 @@ Function comparison_function(const Format& format, const Comparison& comparison)
     const bool holds = comparison.holds(x[0].value.get(), x[1].value.get()) != 0;
     return Outcome{holds ? std::uint64_t{1} : 0, invalid ? flag_invalid : 0};
   };
-  return {std::string(format.name) + "_" + comparison.suffix, Family::comparison, kinds, Kind{},
-          evaluate};
+  return {std::string(format.name) + "_" + comparison.suffix, FunctionFamily::comparison, kinds,
+          Kind{}, evaluate};
 }
 
 Function round_to_int_function(const Format& format) {
@@ -138,7 +139,7 @@ Function round_to_int_function(const Format& format) {
     return outcome;
   };
   return {std::string(format.name) + "_roundToInt",
-          Family::to_integer,
+          FunctionFamily::to_integer,
           {Kind{&format}},
           Kind{&format},
           evaluate};
@@ -170,7 +171,7 @@ Function to_integer_function(const Format& format, const Integer& integer) {
     return Outcome{bits & integer_mask(integer), inexact && environment.exact ? flag_inexact : 0};
   };
   return {std::string(format.name) + "_to_" + integer.name,
-          Family::to_integer,
+          FunctionFamily::to_integer,
           {Kind{&format}},
           Kind{nullptr, &integer},
           evaluate};
@@ -189,7 +190,7 @@ Function from_integer_function(const Integer& integer, const Format& format) {
     });
   };
   return {std::string(integer.name) + "_to_" + format.name,
-          Family::from_integer,
+          FunctionFamily::from_integer,
           {Kind{nullptr, &integer}},
           Kind{&format},
           evaluate};
@@ -204,7 +205,7 @@ Function conversion_function(const Format& from, const Format& to) {
     });
   };
   return {std::string(from.name) + "_to_" + to.name,
-          Family::conversion,
+          FunctionFamily::conversion,
           {Kind{&from}},
           Kind{&to},
           evaluate};

@@ -29,8 +29,8 @@ struct Kind {
   int bits() const;  // number of bits that vary
 };
 
-// The kind of a function, on which its hard operands depend.
-enum class Family {
+// The family of a function, on which its hard operands depend.
+enum class FunctionFamily {
   sum,
   product,
   quotient,
@@ -47,7 +47,7 @@ using Operands = std::array<std::uint64_t, 3>;
 
 struct Function {
   std::string name;
-  Family family;
+  FunctionFamily family;
   std::vector<Kind> operands;
   Kind result;
   std::function<Outcome(const Environment&, const Operands&)> evaluate;

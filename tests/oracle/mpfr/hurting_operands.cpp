@@ -279,17 +279,17 @@ void conversions(const Hunt& hunt) {
 }  // namespace
 
 void hurting_operands(const Function& function, Engine& engine, const Sink& sink) {
-  static const std::map<Family, void (*)(const Hunt&)> hunts = {
-      {Family::sum, sums},
-      {Family::product, products},
-      {Family::quotient, quotients},
-      {Family::fused, fused},
-      {Family::remainder, remainders},
-      {Family::root, roots},
-      {Family::to_integer, integral},
-      {Family::comparison, comparisons},
-      {Family::from_integer, from_integers},
-      {Family::conversion, conversions},
+  static const std::map<FunctionFamily, void (*)(const Hunt&)> hunts = {
+      {FunctionFamily::sum, sums},
+      {FunctionFamily::product, products},
+      {FunctionFamily::quotient, quotients},
+      {FunctionFamily::fused, fused},
+      {FunctionFamily::remainder, remainders},
+      {FunctionFamily::root, roots},
+      {FunctionFamily::to_integer, integral},
+      {FunctionFamily::comparison, comparisons},
+      {FunctionFamily::from_integer, from_integers},
+      {FunctionFamily::conversion, conversions},
   };
   const Format* operand = function.operands[0].format;
   const Format& format = operand != nullptr ? *operand : *function.result.format;
