@@ -243,7 +243,7 @@ class OrderOfCalls(CliCase):
                 self.assertRegex(one.text, r"^(begins|divides|clips|steps|adds|unscales|updates|runs) ")
 
     def test_what_overflows_after_steps_with_scaled_gradients_may_come_of_these(self):
-        words = "What follows may come of steps with gradients that are too large: mend the order of calls before anything else. Not finite"
+        words = "Its steps were made with gradients that were still multiplied by the loss scale: unscale them first."
         for calls, told in (("zero_grad backward plain_step", True), ("zero_grad backward clip step update", False)):
             loop = Loop(True, every=1)
             loop.scaler = loop.options["scaler"] = binade.torch.LossScaler(init_scale=2.0**100)

@@ -58,7 +58,7 @@ class Advice(Document):
     diverges      of a training whose weights grew from step to step until something overflowed: layer, with the largest weights, least and
                   most, the largest of them at first and at last, steps, between these, others, how many more layers grew so, change,
                   the largest update's share of the weights, by norms, finite, whether nothing was Inf or NaN, and scaled, whether steps
-                  were made with scaled gradients; else None. Nothing is then told to be kept in FP32
+                  were made with scaled gradients; else None. Nothing is then told to be kept in FP32, or to need more range than that
     not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
                   steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; unlooked: the step in
                   which Inf or NaN arose, if none such was looked into; lines: all that in words
@@ -158,7 +158,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "zero_weights": zero_weights(learning, merged),
         "died": dead,
         "keep_fp32": keep,
-        "no_format": no_format(run),
+        "no_format": [row for row in no_format(run) if not (grows and row["wide"])],
         "eps": run._eps,
         "stuck_states": run._stuck,
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),

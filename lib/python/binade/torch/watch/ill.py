@@ -35,6 +35,8 @@ def ill_of(run, merged):
     ill = [event for event in events if not event.skipped or event.phase == "forward"]
     skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
     left_out = [event for event in events if event.skipped and event.phase != "forward"]
+    scale = str(run._unusable_scale[0]) if run._unusable_scale else None
+    unusable = unusable_text(run, min((event.step for event in events), default=None))
     lines, dead = [], False
     of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
     unlooked = None
@@ -58,21 +60,21 @@ def ill_of(run, merged):
         scaled = any(window.loss_scale is not None for window in run.windows)
         rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (
             summary.inf and (layer, role) not in run.meant_infinities())]
-        rows = [row for row in rows if not (scaled and row[1] in GRADIENTS)]
+        rows = [] if unusable else [row for row in rows if not (scaled and row[1] in GRADIENTS)]
         if rows:
             layer, role, summary = rows[0]
             what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", summary.inf), ("NaN", summary.nan)) if n)
             lines.append(f"The run was not finite: {what} in {role} of {layer}"
                          + (f", and in {len(rows) - 1:,} others" if len(rows) > 1 else "") + ".")
-    finite = not lines
+    finite = not lines and not unusable
     first = runs_in_a_row(skipped) if skipped else 0
     total = max(run._skips.steps, run.windows[-1].last + 1 if run.windows else 0)
     stuck = bool(skipped) and skipped[-1] - first >= STREAK and skipped[-1] == total - 1
     if run._skips.text:
         lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
         dead = dead or run._skips.all or bool(run._skips.starved)
-        lines += cause_text(run, left_out) if left_out and (run._skips.all or run._skips.starved) and not ill else []
-    elif skipped:
+        lines += cause_text(run, left_out) if left_out and (run._skips.all or run._skips.starved) and not (ill or unusable) else []
+    elif skipped and not unusable:
         whose = f" ({run._skips.split})" if run._skips.split else ""
         high = began_too_high(run, left_out)
         lines.append(f"The scaler skipped {len(skipped)} of {total} steps, whose gradients were not finite{whose}, " + (
@@ -85,8 +87,6 @@ def ill_of(run, merged):
     elif run._skips.split:
         lines.append(f"The scaler skipped {run._skips.split}.")
     dead = dead or stuck
-    scale = str(run._unusable_scale[0]) if run._unusable_scale else None
-    unusable = unusable_text(run, min((event.step for event in events), default=None))
     if scale is not None and not unusable:
         lines.append(f"The loss scale in use at the end is {scale}: nothing that it multiplies can be divided again.")
     lines = unusable + lines

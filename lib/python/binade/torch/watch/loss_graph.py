@@ -69,6 +69,9 @@ def arguments(op, saved):
         return (saved["result"].reciprocal(),), saved["result"], False
     if x is None or not isinstance(x, torch.Tensor):
         return None
+    if op in ("mse_loss", "l1_loss") and "target" in saved:
+        apart = x - saved["target"]
+        return (x, saved["target"]), apart.square() if op == "mse_loss" else apart.abs(), False
     if op in ("pow", "mul", "xlogy") and second is not None:
         return (x, second), getattr(torch, op)(x, second), False
     return ((x,), getattr(torch, op)(x), False) if op in LOGARITHMS | ARCS and hasattr(torch, op) else None

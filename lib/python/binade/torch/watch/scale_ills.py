@@ -25,8 +25,9 @@ def unusable_text(run, first):
         why = ("no gradient is left, and divided by it they are NaN. It was lowered without a floor: keep it at 1 or above, and look for "
                "what made it fall")
     elif math.isinf(scale):
-        why = ("the scaled loss and its gradients are Inf or NaN, whatever the model gives. It was raised without a bound: bound it, at "
-               f"{scale_text(SENSIBLE)} for instance; BF16 and FP32 need none")
+        why = "the scaled loss and its gradients are Inf or NaN, whatever the model gives. " + (
+            f"It was raised without a bound: bound it, at {scale_text(SENSIBLE)} for instance; BF16 and FP32 need none" if step else
+            "It began so: give the scaler an init_scale of 2^16, and look for what its state was loaded from")
     else:
         why = "a loss scale is a finite number above 0"
     return [f"The loss scale is {scale:g} from step {step} on: {why}. No layer is the cause, and FP32 no remedy."]
