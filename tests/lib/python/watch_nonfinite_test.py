@@ -7,6 +7,8 @@ import sys
 
 try:
     import torch
+
+    import binade.torch
     from binade.torch.watch.held import MOST, Held
 except ImportError as error:
     print(f"SKIP: {error}")
@@ -153,6 +155,66 @@ class NonFinite(CliCase):
 
     def test_not_looked_for(self):
         self.assertIsNone(watched(x=torch.full((3, 4), math.nan), nonfinite=False).first_nonfinite())
+
+
+class Logarithm(torch.nn.Module):
+    """log(x) where x > 0, whose gradient is NaN where x is 0."""
+
+    def forward(self, x):
+        return torch.where(x > 0, x.log(), torch.zeros_like(x))
+
+
+def trained(model, loss_of, steps=3, lr=1e-3, scale=1.0, every=1, before=lambda: None):
+    """Returns (the Run of a watched training, the advice's text on one line)."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    with binade.torch.watch(model, optimizer, every=every, scaler=None) as w:
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss_of().backward()
+            before()
+            for parameter in model.parameters():
+                parameter.grad.div_(scale)
+            optimizer.step()
+    return w, " ".join(str(w.advise()).split())
+
+
+class OfNoWeight(CliCase):
+    def test_nan_that_ends_in_a_relu_is_not_told_as_a_run_that_broke(self):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), Logarithm(), torch.nn.Linear(8, 1))
+        x = torch.randn(16, 4)
+        w, text = trained(model, lambda: model(x).square().mean())
+        self.assertTrue(text.startswith("Inf or NaN reached no weight: step 0: "), text)
+        self.assertIn("it ended in the backward of relu in 1; it reached no weight", text)
+        self.assertIn("So it was in 2 more steps, up to step 2.", text)
+        for wrong in ("The run was not finite", "no scale can be told", "tells of no training", "is not known of a run"):
+            self.assertNotIn(wrong, text)
+        advice = w.advise().to_dict()
+        self.assertTrue(advice["not_finite"]["finite"])
+        self.assertIsNotNone(advice["loss_scale"]["recommended_log2"])
+        report = w.report().to_dict()["watched"]
+        self.assertIsNone(report["first_nonfinite"])
+        self.assertIn("Inf or NaN reached no weight", " ".join(report["notes"]))
+
+    def test_the_same_nan_that_reaches_a_weight_is(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Logarithm(), torch.nn.Linear(8, 1))
+        torch.nn.init.zeros_(model[0].weight)
+        torch.nn.init.zeros_(model[0].bias)
+        _, text = trained(model, lambda: model(torch.ones(3, 4)).square().mean())
+        self.assertTrue(text.startswith("The run was not finite"), text)
+        self.assertNotIn("reached no weight", text)
+
+    def test_a_loss_that_alone_overflows_is_told_as_that(self):
+        for dtype in (torch.float32, torch.float16)[:1 + hasattr(torch, "compile")]:  # torch 1.13 has no such products on the CPU
+            model, criterion = torch.nn.Linear(8, 64).to(dtype), torch.nn.MSELoss(reduction="sum")
+            x, y = torch.ones(64, 8, dtype=dtype), torch.full((64, 64), 8 if dtype == torch.float16 else 1e18, dtype=dtype)
+            w, text = trained(model, lambda: criterion(model(x), y), lr=1e-20)
+            self.assertTrue(text.startswith("The loss alone was not finite, and its value is no number to watch"), text)
+            self.assertEqual("in FP32 (of outputs.float())" in text, dtype == torch.float16)
+            self.assertIn("the run trains", text)
+            for wrong in ("The run was not finite", "no scale can be told"):
+                self.assertNotIn(wrong, text)
+            self.assertEqual(w.advise().keep_fp32, ["MSELoss"] if dtype == torch.float16 else [])
 
 
 class Block(torch.nn.Module):

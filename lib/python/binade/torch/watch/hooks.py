@@ -145,6 +145,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         harmless = step.harmless_event()
         is_passed_over = harmless is not None and self._pass_over(step, harmless)
         self._count_skips(step)
+        step.end_event()
         self._see_inside(step, is_passed_over)
 
     def _begin_step(self, number):

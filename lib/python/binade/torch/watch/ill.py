@@ -2,6 +2,7 @@
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
 from .alerts import GRADIENTS
 from .gaps import UNLOOKED
+from .spared import spared, spared_text
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
 
@@ -32,7 +33,8 @@ def ill_of(run, merged):
     merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none.
     """
     events = sorted(run.nonfinite(), key=lambda event: event.step)
-    ill = [event for event in events if not event.skipped or event.phase == "forward"]
+    of_no_weight = spared(run)
+    ill = [event for event in events if (not event.skipped or event.phase == "forward") and not event.is_spared]
     skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
     lines, dead = [], False
     of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
@@ -52,7 +54,7 @@ def ill_of(run, merged):
         dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
         if dead:
             lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted{of_some} from then on tells of no training.")
-    else:
+    elif not of_no_weight:
         scaled = any(window.loss_scale is not None for window in run.windows)
         rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (
             summary.inf and (layer, role) not in run.meant_infinities())]
@@ -63,6 +65,7 @@ def ill_of(run, merged):
             lines.append(f"The run was not finite: {what} in {role} of {layer}"
                          + (f", and in {len(rows) - 1:,} others" if len(rows) > 1 else "") + ".")
     finite = not lines
+    lines += spared_text(of_no_weight)
     first = runs_in_a_row(skipped) if skipped else 0
     stuck = bool(skipped) and skipped[-1] - first >= STREAK
     late = [step for step in skipped if step - skipped[0] >= STREAK]

@@ -13,12 +13,12 @@ from .inside import Origin
 
 
 class Nodes:
-    """The nodes of the graph of one step. origin: the Origin of the first Inf or NaN that arose in one of them, or None. inside: the
-    Inside of the step."""
+    """The nodes of the graph of one step. origin: the Origin of the first Inf or NaN that arose in one of them, or None. end: the op,
+    and its layer, that gave nothing but finite gradients for such, as text; "" if none did. inside: the Inside of the step."""
 
     def __init__(self, counter, inside):
         self._counter, self._inside, self._nodes = counter, inside, {}
-        self.origin = None
+        self.origin, self.end = None, ""
 
     def claim(self, layer, args, x):
         """Hangs a hook on the nodes between what a layer got and an output of it, but those of the layers inside of it, which were
@@ -41,10 +41,12 @@ class Nodes:
 
     def see(self, layer, op, after, before):
         if self.origin is not None:
+            if not self.end and not all(map(self._finite, before)) and all(map(self._finite, after)):
+                self.end = f"{op} in {layer}"
             return
-        ill = next((x for x in map(values_of, after) if x is not None and not self._counter.finite(x)), None)
+        ill = next((values_of(x) for x in after if not self._finite(x)), None)
         given = [x for x in map(values_of, before) if x is not None]
-        if ill is None or not all(map(self._counter.finite, given)):
+        if ill is None or not all(map(self._finite, given)):
             return
         summary = self._counter.count(ill)
         many, text, dtype, site, rounded = self._inside.slopes.get((layer, op), (0, "", None, "", ""))
@@ -55,6 +57,10 @@ class Nodes:
         self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, site, {"nan": summary.nan, "inf": summary.inf},
                              described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward",
                              dtype=dtype, rounded=rounded)
+
+    def _finite(self, x):
+        x = values_of(x)
+        return x is None or self._counter.finite(x)
 
 
 def values_of(x):

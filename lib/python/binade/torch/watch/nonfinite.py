@@ -47,7 +47,9 @@ class NonFinite:
     what it gives is what the op gave. after: the op that made NaN of its Inf, or that gave nothing but finite numbers for it, in
     words. cause: what else is known of the cause, as text. hidden: whether an op after it gave finite numbers, so that the run goes
     on. cure: what to do about it where no format helps, else "". skipped_of: the optimizers whose steps were skipped, as text; ""
-    of all.
+    of all. is_loss: whether it is a loss that was ill, and no other output before it. reached: whether a gradient that an optimizer got
+    in the step, or a weight after it, held Inf or NaN; None if that is not known. ended: the op whose backward gave finite numbers
+    for what arose in a backward pass, with its layer; "" if none is known.
     """
 
     step: int
@@ -65,6 +67,9 @@ class NonFinite:
     skipped_of: str = ""
     hidden: bool = False
     cure: str = ""
+    is_loss: bool = False
+    reached: "bool | None" = None
+    ended: str = ""
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):
@@ -80,6 +85,11 @@ class NonFinite:
         self.cause = origin.why or self.cause
         if origin.exact is not None:
             self.cure = origin.exact.cure
+
+    @property
+    def is_spared(self):
+        """Whether no weight got anything of it, and no number of the run but those that are told is another for it."""
+        return self.reached is False and not self.hidden and not self.skipped
 
     @property
     def phase(self):
@@ -104,6 +114,8 @@ class NonFinite:
             line += f"; {more}"
         if self.arose is False:
             line += "; it was there before"
+        if self.is_spared:
+            line += (f"; it ended in the backward of {self.ended}" if self.ended else "") + "; it reached no weight"
         if self.skipped:
             line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
         return line
