@@ -17,6 +17,7 @@ from .bound import NARROW, origin_of
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
+from .loss import LossHooks
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .scaler_hooks import ScalerHooks
@@ -28,7 +29,7 @@ TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 
 
-class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
+class Hooks(InsideHooks, LossHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     """The hooks of one watched run.
 
     names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
@@ -57,6 +58,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
+        self._backwards = 0  # passes that run, one inside of another
+        self._loss_graphs = []  # the LossGraphs of one
         self.by_hand = False  # steps end by end_step() alone
         self._begin_step(first)
         self._begin_order()

@@ -12,6 +12,15 @@ from .exact import slope_exact
 from .inside import Origin
 
 
+CLAIMED = "binade.torch.watch"  # in the metadata of a node that belongs to a layer
+
+
+def op_of(node):
+    """Returns the name of the op of a node of autograd's graph."""
+    op = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower()
+
+
 class Nodes:
     """The nodes of the graph of one step. origin: the Origin of the first Inf or NaN that arose in one of them, or None. end: the op,
     and its layer, that gave nothing but finite gradients for such, as text; "" if none did. inside: the Inside of the step."""
@@ -30,9 +39,8 @@ class Nodes:
             if node is None or id(node) in self._nodes or id(node) in begin or not node.next_functions:
                 continue
             self._nodes[id(node)] = node
-            op = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
-            op = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower()
-            node.register_hook(functools.partial(on_gradients, weakref.ref(self), layer, op))
+            node.metadata[CLAIMED] = layer
+            node.register_hook(functools.partial(on_gradients, weakref.ref(self), layer, op_of(node)))
             waiting += [before for before, _ in node.next_functions]
 
     def forget(self):
@@ -41,12 +49,12 @@ class Nodes:
 
     def see(self, layer, op, after, before):
         if self.origin is not None:
-            if not self.end and not all(map(self._finite, before)) and all(map(self._finite, after)):
+            if not self.end and not all(map(self.finite, before)) and all(map(self.finite, after)):
                 self.end = f"{op} in {layer}"
             return
-        ill = next((values_of(x) for x in after if not self._finite(x)), None)
+        ill = next((values_of(x) for x in after if not self.finite(x)), None)
         given = [x for x in map(values_of, before) if x is not None]
-        if ill is None or not all(map(self._finite, given)):
+        if ill is None or not all(map(self.finite, given)):
             return
         summary = self._counter.count(ill)
         many, text, dtype, site, rounded = self._inside.slopes.get((layer, op), (0, "", None, "", ""))
@@ -58,7 +66,7 @@ class Nodes:
                              described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward",
                              dtype=dtype, rounded=rounded)
 
-    def _finite(self, x):
+    def finite(self, x):
         x = values_of(x)
         return x is None or self._counter.finite(x)
 

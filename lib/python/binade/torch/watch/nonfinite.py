@@ -6,6 +6,7 @@ import math
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
+LOSS = "the loss"  # as a layer: what is computed after the model, of which a backward pass begins
 MOST = 100  # steps that are told of
 ZERO_MATTERS = frozenset("div reciprocal rsqrt log log2 log10 log1p pow".split())  # ops that give Inf or NaN where they get zero
 SIGN_MATTERS = frozenset("rsqrt sqrt log log2 log10 log1p logit pow".split())  # and these where they get negative numbers
@@ -99,7 +100,7 @@ class NonFinite:
     def text(self):
         """What was found, as text of one line."""
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
-        place = PLACES[self.role].format(self.layer)
+        place = PLACES[self.role].format(self.layer) if self.layer != LOSS else f"{LOSS}, {self.phase}"
         if self.op is not None:
             place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, {self.phase}"
             if self.phase == "backward":

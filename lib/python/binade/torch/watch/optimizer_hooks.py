@@ -21,6 +21,7 @@ from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
 from .gaps import why_uncounted
 from .lost_updates import held, known_as, may_write_gradients
+from .nonfinite import LOSS
 from .run import SCALED, add_to
 from .settings import is_idle, note_ill_settings, rate_of
 from .skips import optimizer_text
@@ -154,7 +155,7 @@ class OptimizerHooks:
     def _scale(self, scaler, inner, *args, **kwargs):
         self._step.scaler, self._step.scale_is_known = scaler, False
         if args:
-            self._see_loss("the loss", args[0])
+            self._see_loss(LOSS, args[0])
         return inner(*args, **kwargs)
 
     def _parameters(self, optimizer):

@@ -57,12 +57,14 @@ class OrderHooks:
 
     def _order_of_backward(self, inner, *args, **kwargs):
         self._saw(self._order.backward_begins)
+        self._saw(self.begin_backward, args, kwargs)
         well = False
         try:
             out = inner(*args, **kwargs)
             well = True
         finally:
             self._saw(self._order.backward_ends, well)
+            self._saw(self.end_backward)
         return out
 
     def _order_of_clipping(self, limit, inner, parameters, *args, **kwargs):
