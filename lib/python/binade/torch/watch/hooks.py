@@ -20,6 +20,7 @@ from .looking import InsideHooks
 from .loss import LossHooks
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
+from .received import name_received
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
 
@@ -149,6 +150,7 @@ class Hooks(InsideHooks, LossHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         is_passed_over = harmless is not None and self._pass_over(step, harmless)
         self._count_skips(step)
         step.end_event()
+        name_received(step, self._names.wrappers)
         self._see_inside(step, is_passed_over)
 
     def _begin_step(self, number):
@@ -194,6 +196,7 @@ class Hooks(InsideHooks, LossHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         step = self._step
         name = self._names.modules.get(id(module))
         if name is None:
+            self._see_compiled(module, args, out)
             return
         step.is_empty = False
         with_grad = torch.is_grad_enabled()
@@ -269,6 +272,7 @@ class Hooks(InsideHooks, LossHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if self._undo is None or gradient is None or passes_by():
             return
         step = self._step
+        step.saw_gradients = True
         if self._searches and step.passes:
             self.find_optimizers()
         if not step.counted and not is_block and type(gradient) is torch.Tensor and gradient.is_cpu:

@@ -19,6 +19,11 @@ def runs_in_a_row(steps):
     return first
 
 
+def cure_text(event):
+    """Returns what to do about what no format helps, as a sentence; "" of what one may help."""
+    return f" What helps: {event.cure}." if event.cure else ""
+
+
 def is_unlooked(run, event):
     """Whether Inf or NaN arose, or may have, inside of a layer in a step that a smaller `every` would have looked into."""
     return (event.role != "weight" and event.arose is not False and event.step % run.every != 0
@@ -40,7 +45,7 @@ def ill_of(run, merged):
     of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
     unlooked = None
     if ill:
-        lines.append(f"The run was not finite: {ill[0].text}.")
+        lines.append(f"The run was not finite: {ill[0].text}.{cure_text(ill[0])}")
         if is_unlooked(run, ill[0]) and not any(event.op for event in ill):
             unlooked = ill[0].step
             lines.append("Which op gave it, and what to do, is not known of a step that was not looked into: every=1 names both.")

@@ -9,6 +9,7 @@ import weakref
 import torch
 
 from ..observe.attaching import passes_by, repeats
+from ..observe.names import outputs_of, unwrapped
 from ..observe.recorder import calling
 from ..observe.tensors import local
 from .gaps import UNLOOKED
@@ -23,6 +24,7 @@ MOST_MORE = 4  # steps that are looked into because the one before was ill
 HOOKS = torch.nn.modules.module
 LOSS = torch.nn.modules.loss._Loss
 PASSED_OVER = " and nothing after it was ill: its Inf is passed over"
+COMPILED = "it runs compiled, so that the op inside of it is not known: run it without torch.compile to have it named"
 ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
 
 
@@ -117,6 +119,21 @@ class InsideHooks:
             x = local(loss)
             if x is not None and x.device.type == "cpu":
                 self._step.look_at_loss(name, x, inputs)
+
+    def _see_compiled(self, module, args, out):
+        """Looks for Inf and NaN in what a compiled model gives, whose own modules call no hook."""
+        inner, step = unwrapped(module), self._step
+        name = self._names.modules.get(id(inner))
+        if type(module).__name__ != "OptimizedModule" or name is None or not self._plan.nonfinite or not torch.is_grad_enabled():
+            return
+        for layer, x in outputs_of(inner, name, out, self._names.order):
+            if step.nodes is not None:
+                step.nodes.claim(name, args, x)
+            values, event = local(x), step.event
+            if values is not None:
+                step.look_at(layer, "act", values, None, functools.partial(inputs_of, inner, args))
+            if event is None and step.event is not None:
+                step.event.cause = COMPILED
 
     def _is_hidden(self, step, event):
         return step.inside is not None and (event.layer, event.op) in step.inside.vanished

@@ -17,7 +17,7 @@ from .optimizer_hooks import watching
 LARGEST = torch.finfo(torch.float16).max
 OVERFLOW = 65520.0  # the least number that FP16 rounds to Inf
 SAVED = ("self", "other", "exponent")  # operands that nodes of elementwise ops keep, in the order of the op's arguments
-RESULTS = frozenset(("sqrt", "exp"))  # which keep their result instead
+RESULTS = frozenset(("sqrt", "rsqrt", "reciprocal", "exp"))  # which keep their result instead
 SCALING = frozenset(("mul", "div", "neg", "to_copy"))  # ops between a loss and where a backward pass begins that scale or cast it
 ACTS_ALONE = frozenset("log log2 log10 log1p acos asin acosh atanh div pow xlogy mul sinh cosh tan".split())
 
@@ -56,15 +56,16 @@ def number_in(x):
 
 
 def scale_of(root):
-    """Returns the number that a loss was multiplied by before a backward pass began; 1.0 if by none."""
-    scale, node = 1.0, root.grad_fn
+    """Returns the largest number that a gradient of 1 at a root becomes on its way to the loss, which was multiplied by a scale."""
+    scale, largest, node = 1.0, 1.0, root.grad_fn
     while node is not None and op_of(node) in SCALING:
         op, saved = op_of(node), [number_in(getattr(node, f"_saved_{name}", None)) for name in ("other", "self")]
         factor = next((x for x in saved if x is not None), None)
         if op in ("mul", "div") and factor is not None:
             scale = scale * factor if op == "mul" else scale / factor if factor else scale
+            largest = max(largest, abs(scale))
         node = next((before for before, _ in node.next_functions if before is not None), None)
-    return abs(scale)
+    return largest
 
 
 def scale_cause(scale):
@@ -84,11 +85,18 @@ def saved_in(node, op):
         return None, local(node._saved_result)
     if op not in ACTS_ALONE:
         return None, None
-    names = [name for name in SAVED if hasattr(node, f"_saved_{name}")]
-    if op in ("div", "mul"):
-        names = ["self", "other"]
-    args = tuple(getattr(node, f"_saved_{name}") for name in names)
+    args = tuple(getattr(node, f"_saved_{name}") for name in SAVED if hasattr(node, f"_saved_{name}"))
     return (None, None) if any(x is None for x in args) else (args, None)
+
+
+def origin_of_division(node, root, counter):
+    """Returns the Origin of a division by zero of which the node keeps its divisor alone, or None."""
+    divisor = node._saved_other
+    if node._saved_self is not None or divisor is None or not bool((divisor == 0).any()):
+        return None
+    summary = counter.count(root.detach())
+    return Origin("pole", "div", LOSS, "", {"nan": summary.nan, "inf": summary.inf}, described(counter, {"divisor": divisor}, 0), None,
+                  exact_of("div", (torch.ones_like(divisor), divisor), {}, 1 / divisor, False), dtype=root.dtype)
 
 
 def slope_in(node, op):
@@ -105,6 +113,9 @@ def origin_in(nodes, root, counter):
     """Returns the Origin of Inf and NaN in a root, as far as what its nodes keep tells it, or None. nodes: {node: op}."""
     for node, op in reversed(list(nodes.items())):
         args, result = saved_in(node, op)
+        by_zero = origin_of_division(node, root, counter) if op == "div" else None
+        if by_zero is not None:
+            return by_zero
         operands = [x for _, x in tensors_in(args)] if args else []
         if not all(counter.finite(x.detach()) for x in operands):
             continue
@@ -112,7 +123,7 @@ def origin_in(nodes, root, counter):
         if out is None or counter.finite(out.detach()):
             continue
         summary = counter.count(out.detach())
-        exact = exact_of(op, args, {}, out, False) if operands else None
+        exact = exact_of(op, args or (out,), {}, out, not operands)
         kind = "NaN" if summary.nan else "overflow" if exact is None else "pole"
         rows = described(counter, {"input": operands[0] if len(operands) == 1 else operands}, 0)
         return Origin(kind, op, LOSS, "", {"nan": summary.nan, "inf": summary.inf}, rows, None, exact, dtype=out.dtype)
@@ -125,10 +136,10 @@ def origin_in(nodes, root, counter):
 def operands_in(nodes):
     """Returns the operands of more than one element of the node next to a root that keeps some, by name; {} if several lead to it."""
     for node in nodes:
-        kept = [getattr(node, f"_saved_{name}", None) for name in ("self", "target", "other")]
-        kept = [x for x in kept if isinstance(x, torch.Tensor) and x.numel() > 1]
+        kept = {name: getattr(node, f"_saved_{key}", None) for name, key in (("input", "self"), ("target", "target"))}
+        kept = {name: x for name, x in kept.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
         if kept:
-            return {"input": kept[0] if len(kept) == 1 else kept}
+            return kept
         if sum(before is not None for before, _ in node.next_functions) > 1:
             break
     return {}
@@ -186,6 +197,7 @@ class LossHooks:
     def _see_root(self, root):
         step, counter, x = self._step, self._plan.counter, local(root)
         is_ill = x is not None and x.numel() == 1 and x.device.type == "cpu" and not counter.finite(x)
+        is_ill = is_ill and (step.scaler is None or step.event is not None and step.event.layer == LOSS)  # a scale that is too large
         if not is_ill and step.nodes is None:
             return
         of, is_related = nodes_after(root, self._names.parts)

@@ -50,7 +50,8 @@ class NonFinite:
     on. cure: what to do about it where no format helps, else "". skipped_of: the optimizers whose steps were skipped, as text; ""
     of all. is_loss: whether it is a loss that was ill, and no other output before it. reached: whether a gradient that an optimizer got
     in the step, or a weight after it, held Inf or NaN; None if that is not known. ended: the op whose backward gave finite numbers
-    for what arose in a backward pass, with its layer; "" if none is known.
+    for what arose in a backward pass, with its layer; "" if none is known. received: whether a gradient was ill where all of the
+    backward pass was finite. dtype: safetensors' name of that of the tensor; "" if it lay on a GPU.
     """
 
     step: int
@@ -71,6 +72,8 @@ class NonFinite:
     is_loss: bool = False
     reached: "bool | None" = None
     ended: str = ""
+    received: bool = False
+    dtype: str = ""
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):

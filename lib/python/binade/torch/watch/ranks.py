@@ -80,7 +80,7 @@ def reduced(run, group, replicated):
         notes += [note for note in told if note not in notes]
         mistakes += [mistake for mistake in wrong if mistake not in mistakes]
         found += [(event.step, rank, event) for event in events]
-    found.sort(key=lambda row: row[:2])
+    found.sort(key=lambda row: (row[0], row[2].role == "weight", row[2].received, row[1]))  # in a step, first the rank where it arose
     out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
     out._inside, out._meant, out._eps, out._stuck, out._skips = inside, meant, run._eps, run._stuck, run._skips
     out._unusable_scale, out._uncounted, out._sums, out._learning = run._unusable_scale, uncounted, sums, learning

@@ -42,6 +42,7 @@ class Step:
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
         self.reached = None  # whether a gradient that an optimizer got, or a weight, was not finite
+        self.saw_gradients = False  # whether a gradient of an output was seen
         self.inside = self.nodes = None  # the Inside and the Nodes of this step, if it is looked into
         self._causes = plan.causes
         self._counter, self._gradients, self._layers, self._tell = plan.counter, plan.gradients, layers, tell
@@ -116,7 +117,7 @@ class Step:
             self._found(layer, role, {"nan": summary.nan, "inf": summary.inf},
                         [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()), origin)
             if is_first and self.event is not None:
-                self.event.is_loss = is_loss
+                self.event.is_loss, self.event.dtype = is_loss, FLOATING[x.dtype]
         return False
 
     def reaches(self, is_finite):
