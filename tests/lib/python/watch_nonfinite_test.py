@@ -217,6 +217,82 @@ class OfNoWeight(CliCase):
             self.assertEqual(w.advise().keep_fp32, ["MSELoss"] if dtype == torch.float16 else [])
 
 
+class OfTheLoss(CliCase):
+    def check(self, loss_of, *words, model=None, lr=1e-3, scale=1.0):
+        torch.manual_seed(0)
+        model = model or torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+        w, text = trained(model, lambda: loss_of(model), lr=lr, scale=scale)
+        self.assertEqual(w.notes, [])
+        for one in words:
+            self.assertIn(one, text)
+        return text
+
+    def test_an_op_of_a_loss_outside_of_the_model_is_named_by_what_the_graph_keeps(self):
+        x, mask = torch.randn(16, 4), torch.zeros(16, 1)
+        self.check(lambda model: torch.log(1 - torch.sigmoid(model(x).abs() * 1e4 + 100)).mean(),
+                   "The run was not finite: step 0: 16 Inf in log inside of the loss, forward; it got input all zero; its operand holds "
+                   "16 zeros. What helps: add an eps inside of the logarithm or bound its operand, or take an op that computes both")
+        self.check(lambda model: (model(x) * mask).sum() / mask.sum(), "1 NaN in div inside of the loss, forward", "its divisor holds 1 zero")
+        self.check(lambda model: (1 / (model(x) * 0)).sum(), "16 Inf in reciprocal inside of the loss, forward")
+        self.check(lambda model: torch.exp(model(x).abs() * 1e4 + 100).mean(), "16 Inf in exp inside of the loss, forward")
+        self.check(lambda model: torch.nn.functional.mse_loss(model(x), mask * torch.nan),
+                   "1 NaN in the loss, forward", "target nothing finite, 16 NaN; it was there before")
+
+    def test_a_slope_of_a_loss_that_is_infinite_is_named(self):
+        self.check(lambda model: ((model(torch.ones(16, 4)) * 0).sqrt()).mean(),
+                   "16 Inf in the gradient of sqrt inside of the loss, backward", "its operand holds 16 zeros, where the slope of sqrt is infinite")
+
+    def test_a_healthy_loss_with_the_same_ops_is_not_told(self):
+        x = torch.randn(16, 4)
+        text = self.check(lambda model: (model(x).square() + 1e-6).sqrt().mean() - torch.log(torch.sigmoid(model(x)) + 1e-6).mean())
+        for wrong in ("The run was not finite", "reached no weight", "the loss"):
+            self.assertNotIn(wrong, text)
+
+    def test_a_loss_scale_that_fp16_cannot_hold_is_named(self):
+        class Scaled(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.full((), 4.0).half())
+
+            def forward(self, x):
+                return self.weight * x
+
+        x = torch.tensor(0.5).half()
+        too_large = "the loss is FP16, and its scale, 2^16, is more than FP16's largest number, 65504: take a scale of at most 2^15, or"
+        self.check(lambda model: model(x) * 65536.0, "1 Inf in mul inside of the loss, forward; " + too_large, model=Scaled(), scale=2.0**16)
+        self.check(lambda model: model(x).float() * 65536.0, "in the gradient of to_copy inside of the loss, backward; " + too_large,
+                   model=Scaled(), scale=2.0**16)
+        self.check(lambda model: model(x) * 40000.0, "The loss alone was not finite", "the run trains", "multiply in FP32 (loss.float() * scale)",
+                   model=Scaled(), scale=4e4)
+        self.assertNotIn("not finite", self.check(lambda model: model(x) * 1024.0, model=Scaled(), scale=1024.0))
+
+    def test_gradients_that_are_ill_after_a_finite_backward_pass_are_told_as_that(self):
+        model, x = torch.nn.Linear(4, 1), torch.ones(2, 4)
+
+        def communicate():
+            model.weight.grad.copy_((model.weight.grad * 1e6).half())
+
+        w, text = trained(model, lambda: model(x).sum(), before=communicate)
+        self.assertTrue(w.first_nonfinite().received)
+        self.assertIn("4 Inf in the gradient of parameter Linear, backward; the gradients of outputs and all that the backward pass made of "
+                      "them were finite in this process: it arose where they are added up or communicated", text)
+        w, text = trained(model, lambda: (model(x) * 3e38).sum(), every=1)
+        self.assertFalse(w.first_nonfinite().received)
+        self.assertNotIn("added up or communicated", text)
+
+    def test_what_a_compiled_model_gives_is_looked_at(self):
+        if not hasattr(torch, "compile"):
+            self.skipTest("torch before 2.0 compiles nothing")
+        inner = torch.nn.Linear(4, 1)
+        model = torch._dynamo.eval_frame.OptimizedModule(
+            inner, lambda forward: lambda x: torch.nn.functional.linear(x, inner.weight, inner.bias))
+        with torch.no_grad():
+            inner.weight.fill_(3e38)
+        w, text = trained(model, lambda: model(torch.ones(2, 4)).square().mean())
+        self.assertIn("2 Inf in the output of Linear, forward; it got input 1 … 1, weight 3e+38", text)
+        self.assertIn("it runs compiled, so that the op inside of it is not known", text)
+
+
 class Block(torch.nn.Module):
     """A residual block of three layers, as transformers have them."""
 

@@ -55,16 +55,28 @@ def number_in(x):
     return float(x) if isinstance(x, int | float) else None
 
 
-def scale_of(root):
-    """Returns the largest number that a gradient of 1 at a root becomes on its way to the loss, which was multiplied by a scale."""
-    scale, largest, node = 1.0, 1.0, root.grad_fn
-    while node is not None and op_of(node) in SCALING:
-        op, saved = op_of(node), [number_in(getattr(node, f"_saved_{name}", None)) for name in ("other", "self")]
-        factor = next((x for x in saved if x is not None), None)
-        if op in ("mul", "div") and factor is not None:
-            scale = scale * factor if op == "mul" else scale / factor if factor else scale
-            largest = max(largest, abs(scale))
+def kept(node, name):
+    """Returns what a node keeps of a tensor, or None: what a checkpoint keeps is computed again, in a pass just once."""
+    try:
+        return getattr(node, f"_saved_{name}", None)
+    except RuntimeError:
+        return None
+
+
+def scale_of(root, nodes):
+    """Returns the largest number that a gradient of 1 at a root becomes on its way to a loss of FP16, which was multiplied by a scale;
+    1.0 where nothing is FP16."""
+    chain, node = [], root.grad_fn
+    while nodes.get(node) in SCALING:
+        chain.append(node)
         node = next((before for before, _ in node.next_functions if before is not None), None)
+    if root.dtype != torch.float16 and not any(nodes[node] == "to_copy" for node in chain):
+        return 1.0
+    scale, largest = 1.0, 1.0
+    for node in (node for node in chain if nodes[node] in ("mul", "div")):
+        factor = next((x for x in (number_in(kept(node, name)) for name in ("other", "self")) if x), 1.0)
+        scale = scale * factor if nodes[node] == "mul" else scale / factor
+        largest = max(largest, abs(scale))
     return largest
 
 
@@ -82,17 +94,18 @@ def scale_cause(scale):
 def saved_in(node, op):
     """Returns (the operands that a node keeps, as the op's arguments; its result), each None if it keeps none."""
     if op in RESULTS:
-        return None, local(node._saved_result)
+        x = kept(node, "result")
+        return None, None if x is None else local(x)
     if op not in ACTS_ALONE:
         return None, None
-    args = tuple(getattr(node, f"_saved_{name}") for name in SAVED if hasattr(node, f"_saved_{name}"))
+    args = tuple(kept(node, name) for name in SAVED if f"_saved_{name}" in dir(node))
     return (None, None) if any(x is None for x in args) else (args, None)
 
 
 def origin_of_division(node, root, counter):
     """Returns the Origin of a division by zero of which the node keeps its divisor alone, or None."""
-    divisor = node._saved_other
-    if node._saved_self is not None or divisor is None or not bool((divisor == 0).any()):
+    divisor = kept(node, "other")
+    if kept(node, "self") is not None or divisor is None or not bool((divisor == 0).any()):
         return None
     summary = counter.count(root.detach())
     return Origin("pole", "div", LOSS, "", {"nan": summary.nan, "inf": summary.inf}, described(counter, {"divisor": divisor}, 0), None,
@@ -127,7 +140,7 @@ def origin_in(nodes, root, counter):
         kind = "NaN" if summary.nan else "overflow" if exact is None else "pole"
         rows = described(counter, {"input": operands[0] if len(operands) == 1 else operands}, 0)
         return Origin(kind, op, LOSS, "", {"nan": summary.nan, "inf": summary.inf}, rows, None, exact, dtype=out.dtype)
-    scale = scale_of(root)
+    scale = scale_of(root, nodes)
     if root.dtype == torch.float16 and scale > 1 and not bool(root.isnan()):
         return Origin("overflow", "mul", LOSS, "", {"nan": 0, "inf": 1}, [], dtype=torch.float16, rounded=scale_cause(scale))
     return None
@@ -136,10 +149,10 @@ def origin_in(nodes, root, counter):
 def operands_in(nodes):
     """Returns the operands of more than one element of the node next to a root that keeps some, by name; {} if several lead to it."""
     for node in nodes:
-        kept = {name: getattr(node, f"_saved_{key}", None) for name, key in (("input", "self"), ("target", "target"))}
-        kept = {name: x for name, x in kept.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
-        if kept:
-            return kept
+        found = {name: kept(node, key) for name, key in (("input", "self"), ("target", "target"))}
+        found = {name: x for name, x in found.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
+        if found:
+            return found
         if sum(before is not None for before, _ in node.next_functions) > 1:
             break
     return {}
@@ -148,16 +161,22 @@ def operands_in(nodes):
 class LossGraph:
     """The nodes between what models gave and the root of a backward pass, while that runs.
 
-    nodes, inside: the Nodes and the Inside of the step. of: {node: op}, as of nodes_after()."""
+    nodes, inside: the Nodes and the Inside of the step. of: {node: op}, as of nodes_after(). scale: by which the loss was multiplied,
+    if a scaler did. note(line) is told what could not be looked at."""
 
-    def __init__(self, counter, nodes, inside, root, of):
-        self._counter, self._nodes, self._inside = counter, nodes, inside
-        self._of, self._scale = list(of.items()), scale_of(root)
+    def __init__(self, nodes, inside, root, of, scale, note):
+        self._nodes, self._inside, self._note = nodes, inside, note
+        self._of, self._scale = list(of.items()), max(scale_of(root, of), scale or 1.0)
         for at, node in enumerate(of):
             node.register_hook(functools.partial(on_gradients, weakref.ref(self), at))
 
     def see(self, at, after, before):
-        node, op = self._of[at]
+        try:
+            self._see(*self._of[at], after, before)
+        except Exception as error:  # what fails in looking ends no training
+            self._note(f"{self._of[at][1]} of the loss: not looked into: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+
+    def _see(self, node, op, after, before):
         if self._nodes.origin is None and self._scale >= OVERFLOW:
             self._see_scale(op, [*after, *before])
         if self._nodes.origin is None and op in SINGULAR and not all(map(self._nodes.finite, after)):
@@ -210,4 +229,4 @@ class LossHooks:
             if origin is not None:
                 event.come_from(origin)
         if step.nodes is not None:
-            self._loss_graphs.append(LossGraph(counter, step.nodes, step.inside, root, of))
+            self._loss_graphs.append(LossGraph(step.nodes, step.inside, root, of, self._loss_scale(), self.note))

@@ -30,6 +30,8 @@ def spared_text(events):
         out.append(f"The loss alone was not finite, and its value is no number to watch{cure}: {first.text}. The gradients that the "
                    f"optimizer got and the weights are finite: the run trains.{more_text(losses)}")
     if others:
+        trains = ("the run trains, but is fragile: another op in place of what ended it may let it through" if
+                  others[0].phase == "backward" else "the run trains, since the loss or the loop passed it over")
         out.append(f"Inf or NaN reached no weight: {others[0].text}. The gradients that the optimizer got and the weights are finite: "
-                   f"the run trains, but is fragile: another op in place of what ended it may let it through.{more_text(others)}")
+                   f"{trains}.{more_text(others)}")
     return out
