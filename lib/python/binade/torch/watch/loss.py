@@ -161,12 +161,13 @@ def operands_in(nodes):
 class LossGraph:
     """The nodes between what models gave and the root of a backward pass, while that runs.
 
-    nodes, inside: the Nodes and the Inside of the step. of: {node: op}, as of nodes_after(). scale: by which the loss was multiplied,
-    if a scaler did. note(line) is told what could not be looked at."""
+    nodes, inside: the Nodes and the Inside of the step. of: {node: op}, as of nodes_after(). scale(): the loss scale in use,
+    or None. note(line) is told what could not be looked at."""
 
     def __init__(self, nodes, inside, root, of, scale, note):
         self._nodes, self._inside, self._note = nodes, inside, note
-        self._of, self._scale = list(of.items()), max(scale_of(root, of), scale or 1.0)
+        self._of, self._scale = list(of.items()), scale_of(root, of)
+        self._scale_in_use = scale
         for at, node in enumerate(of):
             node.register_hook(functools.partial(on_gradients, weakref.ref(self), at))
 
@@ -177,7 +178,7 @@ class LossGraph:
             self._note(f"{self._of[at][1]} of the loss: not looked into: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
 
     def _see(self, node, op, after, before):
-        if self._nodes.origin is None and self._scale >= OVERFLOW:
+        if self._nodes.origin is None:
             self._see_scale(op, [*after, *before])
         if self._nodes.origin is None and op in SINGULAR and not all(map(self._nodes.finite, after)):
             self._inside.slopes[LOSS, op] = slope_in(node, op)
@@ -186,8 +187,10 @@ class LossGraph:
     def _see_scale(self, op, gradients):
         """Looks whether the gradient of a loss in FP16 is Inf since its scale is more than FP16 can hold."""
         if any(isinstance(x, torch.Tensor) and x.dtype == torch.float16 and x.numel() == 1 and bool(x.isinf()) for x in gradients):
-            self._nodes.origin = Origin("overflow", op, LOSS, "", {"nan": 0, "inf": 1}, [], phase="backward", dtype=torch.float16,
-                                        rounded=scale_cause(self._scale))
+            scale = max(self._scale, self._scale_in_use() or 1.0)
+            if scale >= OVERFLOW:
+                self._nodes.origin = Origin("overflow", op, LOSS, "", {"nan": 0, "inf": 1}, [], phase="backward", dtype=torch.float16,
+                                            rounded=scale_cause(scale))
 
 
 def on_gradients(graph, at, after, before):
@@ -229,4 +232,4 @@ class LossHooks:
             if origin is not None:
                 event.come_from(origin)
         if step.nodes is not None:
-            self._loss_graphs.append(LossGraph(step.nodes, step.inside, root, of, self._loss_scale(), self.note))
+            self._loss_graphs.append(LossGraph(step.nodes, step.inside, root, of, self._loss_scale, self.note))
