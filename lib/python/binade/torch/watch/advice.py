@@ -44,7 +44,7 @@ class Advice(Document):
                   gradients of weights that are made of it, or
                   "ill inside" where an op inside did or made zero what is not
     uncounted     a line about what of the model was not counted, where that is a tenth of its parameters or more, else none
-    not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
+    not_finite    finite: whether the run was, but for Inf that is meant, what reached no weight and steps that a scaler skipped; dead: whether its last
                   steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; unlooked: the step in
                   which Inf or NaN arose, if none such was looked into; lines: all that in words
     untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; reached: those

@@ -35,7 +35,7 @@ def ill_of(run, merged):
     how many steps a scaler skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; unlooked,
     the step in which Inf or NaN arose if no step with some was looked into, or None; lines, all that as text.
 
-    merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none.
+    merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none, nor is what reached no weight.
     """
     events = sorted(run.nonfinite(), key=lambda event: event.step)
     of_no_weight = spared(run)
