@@ -183,6 +183,131 @@ class NonFinite(CliCase):
         self.assertIsNone(watched(x=torch.full((3, 4), math.nan), nonfinite=False).first_nonfinite())
 
 
+class Logarithm(torch.nn.Module):
+    """log(x) where x > 0, whose gradient is NaN where x is 0."""
+
+    def forward(self, x):
+        return torch.where(x > 0, x.log(), torch.zeros_like(x))
+
+
+def trained(model, loss_of, steps=3, lr=1e-3, scale=1.0, every=1, before=lambda: None):
+    """Returns (the Run of a watched training, the advice's text on one line)."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    with binade.torch.watch(model, optimizer, every=every, scaler=None) as w:
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss_of().backward()
+            before()
+            for parameter in model.parameters():
+                parameter.grad.div_(scale)
+            optimizer.step()
+    return w, " ".join(str(w.advise()).split())
+
+
+class OfNoWeight(CliCase):
+    def test_nan_that_ends_in_a_relu_is_not_told_as_a_run_that_broke(self):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), Logarithm(), torch.nn.Linear(8, 1))
+        x = torch.randn(16, 4)
+        w, text = trained(model, lambda: model(x).square().mean())
+        self.assertTrue(text.startswith("Inf or NaN reached no weight: step 0: "), text)
+        self.assertIn("it ended in the backward of relu in 1; it reached no weight", text)
+        self.assertIn("So it was in 2 more steps, up to step 2.", text)
+        for wrong in ("The run was not finite", "no scale can be told", "tells of no training", "is not known of a run"):
+            self.assertNotIn(wrong, text)
+        advice = w.advise().to_dict()
+        self.assertTrue(advice["not_finite"]["finite"])
+        self.assertIsNotNone(advice["loss_scale"]["recommended_log2"])
+        report = w.report().to_dict()["watched"]
+        self.assertIsNone(report["first_nonfinite"])
+        self.assertIn("Inf or NaN reached no weight", " ".join(report["notes"]))
+
+    def test_the_same_nan_that_reaches_a_weight_is(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Logarithm(), torch.nn.Linear(8, 1))
+        torch.nn.init.zeros_(model[0].weight)
+        torch.nn.init.zeros_(model[0].bias)
+        _, text = trained(model, lambda: model(torch.ones(3, 4)).square().mean())
+        self.assertTrue(text.startswith("The run was not finite"), text)
+        self.assertNotIn("reached no weight", text)
+
+    def test_a_loss_that_alone_overflows_is_told_as_that(self):
+        for dtype in (torch.float32, torch.float16)[:1 + hasattr(torch, "compile")]:  # torch 1.13 has no such products on the CPU
+            model, criterion = torch.nn.Linear(8, 64).to(dtype), torch.nn.MSELoss(reduction="sum")
+            x, y = torch.ones(64, 8, dtype=dtype), torch.full((64, 64), 8 if dtype == torch.float16 else 1e18, dtype=dtype)
+            w, text = trained(model, lambda: criterion(model(x), y), lr=1e-20)
+            self.assertTrue(text.startswith("The loss alone was not finite, and its value is no number to watch"), text)
+            self.assertEqual("in FP32 (of outputs.float())" in text, dtype == torch.float16)
+            self.assertIn("the run trains", text)
+            for wrong in ("The run was not finite", "no scale can be told"):
+                self.assertNotIn(wrong, text)
+            self.assertEqual(w.advise().keep_fp32, ["MSELoss"] if dtype == torch.float16 else [])
+
+
+class OfTheLoss(CliCase):
+    def check(self, loss_of, *words, model=None, lr=1e-3, scale=1.0):
+        torch.manual_seed(0)
+        model = model or torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+        w, text = trained(model, lambda: loss_of(model), lr=lr, scale=scale)
+        self.assertEqual(w.notes, [])
+        for one in words:
+            self.assertIn(one, text)
+        return text
+
+    def test_an_op_of_a_loss_outside_of_the_model_is_named_by_what_the_graph_keeps(self):
+        x, mask = torch.randn(16, 4), torch.zeros(16, 1)
+        self.check(lambda model: torch.log(1 - torch.sigmoid(model(x).abs() * 1e4 + 100)).mean(),
+                   "The run was not finite: step 0: 16 Inf in log inside of the loss, forward; it got input all zero; its operand holds "
+                   "16 zeros. What helps: add an eps inside of the logarithm or bound its operand, or take an op that computes both")
+        self.check(lambda model: (model(x) * mask).sum() / mask.sum(), "1 NaN in div inside of the loss, forward", "its divisor holds 1 zero")
+        self.check(lambda model: (1 / (model(x) * 0)).sum(), "16 Inf in reciprocal inside of the loss, forward")
+        self.check(lambda model: torch.exp(model(x).abs() * 1e4 + 100).mean(), "16 Inf in exp inside of the loss, forward")
+        self.check(lambda model: torch.nn.functional.mse_loss(model(x), mask * torch.nan),
+                   "the target of mse_loss in the loss holds NaN: the model did not give it, but the data")
+
+    def test_a_slope_of_a_loss_that_is_infinite_is_named(self):
+        self.check(lambda model: ((model(torch.ones(16, 4)) * 0).sqrt()).mean(),
+                   "16 Inf in the gradient of sqrt inside of the loss, backward", "its operand holds 16 zeros, where the slope of sqrt is infinite")
+
+    def test_a_healthy_loss_with_the_same_ops_is_not_told(self):
+        x = torch.randn(16, 4)
+        text = self.check(lambda model: (model(x).square() + 1e-6).sqrt().mean() - torch.log(torch.sigmoid(model(x)) + 1e-6).mean())
+        for wrong in ("The run was not finite", "reached no weight", "the loss"):
+            self.assertNotIn(wrong, text)
+
+    def test_a_loss_scale_that_fp16_cannot_hold_is_named(self):
+        class Scaled(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.full((), 4.0).half())
+
+            def forward(self, x):
+                return self.weight * x
+
+        x = torch.tensor(0.5).half()
+        too_large = "the loss is FP16, and its scale, 2^16, is more than FP16's largest number, 65504: take a scale of at most 2^15, or"
+        self.check(lambda model: model(x) * 65536.0, "1 Inf in mul inside of the loss, forward; " + too_large, model=Scaled(), scale=2.0**16)
+        self.check(lambda model: model(x).float() * 65536.0, "in the gradient of to_copy inside of the loss, backward; " + too_large,
+                   model=Scaled(), scale=2.0**16)
+        self.check(lambda model: model(x) * 40000.0, "The loss alone was not finite", "the run trains", "multiply in FP32 (loss.float() * scale)",
+                   model=Scaled(), scale=4e4)
+        self.assertNotIn("not finite", self.check(lambda model: model(x) * 1024.0, model=Scaled(), scale=1024.0))
+
+    def test_gradients_that_are_ill_after_a_finite_backward_pass_are_told_as_that(self):
+        model, x = torch.nn.Linear(4, 1), torch.ones(2, 4)
+
+        def communicate():
+            model.weight.grad.copy_((model.weight.grad * 1e6).half())
+
+        w, text = trained(model, lambda: model(x).sum(), before=communicate)
+        self.assertTrue(w.first_nonfinite().received)
+        self.assertIn("4 Inf in the gradient of parameter Linear, backward; the gradients of outputs and all that the backward pass made of "
+                      "them were finite in this process: it arose where they are added up or communicated", text)
+        w, text = trained(model, lambda: (model(x) * 3e38).sum(), every=1)
+        self.assertFalse(w.first_nonfinite().received)
+        self.assertNotIn("added up or communicated", text)
+
+
+
 class Block(torch.nn.Module):
     """A residual block of three layers, as transformers have them."""
 

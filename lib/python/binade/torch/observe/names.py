@@ -84,6 +84,7 @@ class Names:
         self.compiled = []  # names of models whose modules run compiled: no hook of theirs is called
         self.replicated = []  # names of models whose copies run in their place, for each GPU
         self.blocks = set()  # ids of modules that are made of others
+        self.wrappers = []  # modules that wrap a model, as DistributedDataParallel
         self.hooked = []  # modules with forward hooks of their own, which may replace what they give
         self.order = {}  # names of layers as the model has them, and their places
         self.owners = {}  # id of a parameter: its module, and the module's name
@@ -115,6 +116,7 @@ class Names:
             self._place(shown)
         self._add_parameters(module, name, shown)
         if inner is not None:
+            self.wrappers.append(module)
             if type(module).__name__ == "OptimizedModule":
                 self.add_compiled(module, shown)
             if isinstance(module, torch.nn.DataParallel):

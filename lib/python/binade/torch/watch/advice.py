@@ -59,8 +59,9 @@ class Advice(Document):
                   most, the largest of them at first and at last, steps, between these, others, how many more layers grew so, change,
                   the largest update's share of the weights, by norms, finite, whether nothing was Inf or NaN, and scaled, whether steps
                   were made with scaled gradients; else None. Nothing is then told to be kept in FP32, or to need more range than that
-    not_finite    finite: whether the run was, but for Inf that is meant and steps that a scaler skipped; dead: whether its last
-                  steps trained nothing, or nothing of an optimizer; skipped: steps that a scaler skipped; unlooked: the step in
+    not_finite    finite: whether the run was, but for Inf that is meant, what reached no weight and steps that a scaler
+                  skipped; dead: whether its last
+                  steps trained nothing, or nothing of an optimizer; spared: whether Inf or NaN reached no weight; skipped: steps that a scaler skipped; unlooked: the step in
                   which Inf or NaN arose, if none such was looked into; lines: all that in words
     untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; reached: those
                   whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
@@ -279,7 +280,7 @@ def ails(of):
     """Returns the lines about what ails the run, each with its remedy, what the others may come from first."""
     ill = of["not_finite"]
     mistakes = {warning: order_text([row for row in of["mistakes"] if row["warning"] == warning]) for warning in (False, True)}
-    is_ill = not ill["finite"] or ill["dead"]
+    is_ill = not ill["finite"] or ill["dead"] or ill["spared"]
     out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else [])]
     overflowed = kept_text(kept_rows(of, True)) + no_format_text(of["no_format"])
     if overflowed and of["may_diverge_by_order"]:

@@ -22,6 +22,7 @@ from .looking import InsideHooks
 from .loss_graph import mark
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
+from .received import name_received
 from .refreshed import Between, refreshed_text
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
@@ -154,6 +155,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         harmless = step.harmless_event()
         is_passed_over = harmless is not None and self._pass_over(step, harmless)
         self._count_skips(step)
+        step.end_event()
+        name_received(step, self._names.wrappers)
         self._see_inside(step, is_passed_over)
 
     def _begin_step(self, number):
@@ -283,6 +286,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         if self._undo is None or gradient is None or passes_by():
             return
         step = self._step
+        step.saw_gradients = True
         if self._searches and step.passes:
             self.find_optimizers()
         if not step.counted and not is_block and type(gradient) is torch.Tensor and gradient.is_cpu:

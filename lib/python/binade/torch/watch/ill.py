@@ -4,6 +4,7 @@ from .alerts import GRADIENTS
 from .compiled import UNCOMPILED
 from .gaps import UNLOOKED
 from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
+from .spared import spared, spared_text
 from .words import shown
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
@@ -18,6 +19,11 @@ def runs_in_a_row(steps):
     return first
 
 
+def cure_text(event):
+    """Returns what to do about what no format helps, as a sentence; "" of what one may help."""
+    return f" What helps: {event.cure}." if event.cure and not event.came else ""
+
+
 def is_unlooked(run, event):
     """Whether Inf or NaN arose, or may have, inside of a layer in a step that a smaller `every` would have looked into."""
     return (event.role != "weight" and UNCOMPILED not in event.cause and event.arose is not False and event.step % run.every != 0
@@ -25,14 +31,15 @@ def is_unlooked(run, event):
 
 
 def ill_of(run, merged):
-    """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end, or nothing of an optimizer; skipped,
-    how many steps a scaler skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; unlooked,
+    """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end, or nothing of an optimizer; spared,
+    whether Inf or NaN arose that reached no weight; skipped, how many steps a scaler skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; unlooked,
     the step in which Inf or NaN arose if no step with some was looked into, or None; lines, all that as text.
 
-    merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none.
+    merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none, nor is what reached no weight.
     """
     events = sorted(run.nonfinite(), key=lambda event: event.step)
-    ill = [event for event in events if not event.skipped or event.phase == "forward"]
+    of_no_weight = spared(run)
+    ill = [event for event in events if (not event.skipped or event.phase == "forward") and not event.is_spared]
     skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
     left_out = [event for event in events if event.skipped and event.phase != "forward"]
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
@@ -42,7 +49,7 @@ def ill_of(run, merged):
     unlooked = None
     if ill:
         lines += [] if run._unusable_scale else own_scale_text(run, ill[0].step)
-        lines.append(f"The run was not finite: {ill[0].text}.")
+        lines.append(f"The run was not finite: {ill[0].text}.{cure_text(ill[0])}")
         if is_unlooked(run, ill[0]) and not any(event.op for event in ill):
             unlooked = ill[0].step
             lines.append("Which op gave it, and what to do, is not known of a step that was not looked into: every=1 names both.")
@@ -56,7 +63,7 @@ def ill_of(run, merged):
         dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
         if dead:
             lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted{of_some} from then on tells of no training.")
-    else:
+    elif not of_no_weight:
         scaled = any(window.loss_scale is not None for window in run.windows)
         rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (
             summary.inf and (layer, role) not in run.meant_infinities())]
@@ -67,6 +74,7 @@ def ill_of(run, merged):
             lines.append(f"The run was not finite: {what} in {role} of {layer}"
                          + (f", and in {len(rows) - 1:,} others" if len(rows) > 1 else "") + ".")
     finite = not lines and not unusable
+    lines += spared_text(of_no_weight)
     first = runs_in_a_row(skipped) if skipped else 0
     total = max(run._skips.steps, run.windows[-1].last + 1 if run.windows else 0)
     stuck = bool(skipped) and skipped[-1] - first >= STREAK and skipped[-1] == total - 1
@@ -90,7 +98,7 @@ def ill_of(run, merged):
     if scale is not None and not unusable:
         lines.append(f"The loss scale in use at the end is {scale}: nothing that it multiplies can be divided again.")
     lines = unusable + lines
-    return {"finite": finite, "dead": dead, "skipped": len(skipped), "scale": scale, "unlooked": unlooked,
+    return {"finite": finite, "dead": dead, "spared": bool(of_no_weight), "skipped": len(skipped), "scale": scale, "unlooked": unlooked,
             "lines": lines}
 
 

@@ -136,7 +136,7 @@ class InsideHooks:
         if self._step.scaler is None:
             self._see_loss(LOSS, loss)
         if self._step.inside is not None:
-            self._step.loss_graph.watch_backward(loss)
+            self._step.loss_graph.watch_backward(loss, self._loss_scale)
 
     def _is_hidden(self, step, event):
         return step.inside is not None and (event.layer, event.op) in step.inside.vanished

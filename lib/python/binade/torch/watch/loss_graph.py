@@ -4,7 +4,6 @@
     outputs of the model are marked ─▶ backward() or scale() of a loss that is ill ─▶ the first node that got, or made, Inf or NaN
 """
 import functools
-import re
 import weakref
 
 import torch
@@ -13,7 +12,9 @@ from ..observe.tensors import described, local
 from .compiled import UNCOMPILED
 from .exact import ARCS, LOGARITHMS, SINGULAR, SKIP, Exact, exact_of, slope_exact, slope_of, weightless
 from .inside import Origin
+from .nodes import op_of
 from .nonfinite import LOSS
+from .scaled_loss import OVERFLOW, scale_cause, scale_of, scaled_cause
 
 MARK = "binade_output"  # a key of a node's metadata
 MOST = 2000  # nodes that are looked at
@@ -22,13 +23,6 @@ FROM_RESULT = frozenset(("sqrt", "rsqrt", "exp"))  # ops that keep what they giv
 NOT_GIVEN = f"the model did not give it, but the data of this step, or what was made of them: {SKIP}"
 BESIDE = ("what the model gave was finite: targets, weights or a mask of the loss hold it, or an op makes it that keeps nothing of what it "
           "got, as a sum that overflows or 0·log(0): look at what enters the loss")
-
-
-def op_of(node):
-    """Returns the name of the op whose node it is, as torch's dispatcher has it."""
-    op = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
-    op = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower()
-    return {"log1_p": "log1p", "log1p": "log1p"}.get(op, op)
 
 
 def mark(x):
@@ -52,18 +46,21 @@ def nodes_after_model(loss):
 
 
 def saved_by(node):
-    """Returns what a node keeps of its op, by name."""
-    return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+    """Returns what a node keeps of its op, by name; nothing of one whose tensors a checkpoint computes again, in a pass just once."""
+    try:
+        return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+    except RuntimeError:
+        return {}
 
 
-def arguments(op, saved):
+def arguments(op, saved, result=None):
     """Returns (arguments, what it gave, whether this was computed of the first argument's results alone) of an op as far as its node keeps
-    them, or None. Where a quotient's numerator is not kept, it is 1."""
+    them, or None. result: what the op gave, if that is known. Where a quotient's numerator is not kept, it is 0 or 1."""
     if op in FROM_RESULT and "result" in saved:
         return (saved["result"],), saved["result"], True
     x, second = saved.get("self"), saved.get("exponent", saved.get("other"))
     if op == "div" and isinstance(second, torch.Tensor):
-        x = torch.ones_like(second) if x is None else x
+        x = torch.full_like(second, float(result is None or not bool(result.isnan().any()))) if x is None else x
         return (x, second), x / second, False
     if op == "reciprocal" and "result" in saved:
         return (saved["result"].reciprocal(),), saved["result"], False
@@ -95,6 +92,7 @@ class LossGraph:
 
     def __init__(self, counter):
         self._counter, self._nodes = counter, []  # kept until the step is over
+        self._scale_in_use = lambda: 1.0  # by which the loss, or its gradient, is multiplied
         self.origin = None  # of the first Inf or NaN of a backward pass of these
 
     def origin_of(self, loss):
@@ -102,7 +100,7 @@ class LossGraph:
         masked = None
         for node in nodes_after_model(loss):
             with torch.no_grad():
-                found = self._origin(op_of(node), saved_by(node))
+                found = self._origin(op_of(node), saved_by(node), loss if node is loss.grad_fn else None)
             if found is not None and (not found[1] or found[0].found["nan"]):
                 return found
             masked = masked or found  # Inf that an op got may be a mask's
@@ -111,15 +109,20 @@ class LossGraph:
     def explain(self, event, loss):
         """Enters into an event of a loss which op of it gave Inf or NaN, or got it."""
         origin, was_given = self.origin_of(loss)
+        scale, _ = scale_of(loss, saved_by)
+        is_scaled = scale >= 2 and not bool(loss.isnan())
+        if origin is None and is_scaled and loss.dtype == torch.float16:
+            origin = self._scaled("mul", scale)
         if origin is None:
             compiled = any("CompiledFunction" in node.name() for node in nodes_after_model(loss))
-            event.cause = f"what computes it runs compiled, and nobody saw inside of it: {UNCOMPILED}" if compiled else BESIDE
+            event.cause = scaled_cause(scale) if is_scaled else (
+                f"what computes it runs compiled, and nobody saw inside of it: {UNCOMPILED}" if compiled else BESIDE)
             return
         event.come_from(origin)
         if was_given:
             event.came, event.cause, event.arose, event.origin = origin.exact.why, "", None, None
 
-    def _origin(self, op, saved):
+    def _origin(self, op, saved, result):
         tensors = {name: x for name, x in saved.items() if isinstance(x, torch.Tensor) and local(x) is not None}
         got = {name: x for name, x in tensors.items() if name not in RESULTS}
         ill = next((name for name, x in got.items() if not self._counter.finite(local(x))), None)
@@ -131,7 +134,7 @@ class LossGraph:
         nothing = mean_of_nothing(op, saved)
         if nothing is not None:
             return Origin("NaN", op, LOSS, "", {"nan": 1, "inf": 0}, self._rows(got), exact=nothing), False
-        known = arguments(op, saved)
+        known = arguments(op, saved, result)
         if known is None or local(known[1]) is None or self._counter.finite(local(known[1])):
             return None
         args, out, rewritten = known
@@ -146,8 +149,13 @@ class LossGraph:
         summary = self._counter.count(local(x))
         return {"nan": summary.nan, "inf": summary.inf}
 
-    def watch_backward(self, loss):
-        """Hangs hooks on the nodes of a loss, to see which makes Inf or NaN of finite gradients."""
+    def _scaled(self, op, scale, phase="forward"):
+        return Origin("overflow", op, LOSS, "", {"nan": 0, "inf": 1}, [], phase=phase, dtype=torch.float16, rounded=scale_cause(scale))
+
+    def watch_backward(self, loss, scale):
+        """Hangs hooks on the nodes of a loss, to see which makes Inf or NaN of finite gradients. scale(): the loss scale in use, or None."""
+        own, is_half = scale_of(loss, saved_by)
+        self._scale_in_use = lambda: max(own if is_half else 1.0, scale() or 1.0)
         for node in nodes_after_model(loss):
             at = len(self._nodes)
             self._nodes.append(node)
@@ -158,6 +166,10 @@ class LossGraph:
             return
         ill = next((x for x in map(values_of, after) if x is not None and not self._counter.finite(x)), None)
         given = [x for x in map(values_of, before) if x is not None]
+        narrow = [x for x in map(values_of, [*after, *before]) if x is not None and x.dtype == torch.float16 and x.numel() == 1]
+        if any(bool(x.isinf()) for x in narrow) and self._scale_in_use() >= OVERFLOW:
+            self.origin = self._scaled(op_of(self._nodes[at]), self._scale_in_use(), "backward")
+            return
         if ill is None or not all(map(self._counter.finite, given)):
             return
         node = self._nodes[at]

@@ -12,13 +12,19 @@ from .exact import slope_exact
 from .inside import Origin
 
 
+def op_of(node):
+    """Returns the name of the op of a node of autograd's graph."""
+    op = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower().replace("log1_p", "log1p")
+
+
 class Nodes:
-    """The nodes of the graph of one step. origin: the Origin of the first Inf or NaN that arose in one of them, or None. inside: the
-    Inside of the step."""
+    """The nodes of the graph of one step. origin: the Origin of the first Inf or NaN that arose in one of them, or None. end: the op,
+    and its layer, that gave nothing but finite gradients for such, as text; "" if none did. inside: the Inside of the step."""
 
     def __init__(self, counter, inside):
         self._counter, self._inside, self._nodes = counter, inside, {}
-        self.origin = None
+        self.origin, self.end = None, ""
 
     def claim(self, layer, args, x):
         """Hangs a hook on the nodes between what a layer got and an output of it, but those of the layers inside of it, which were
@@ -30,9 +36,7 @@ class Nodes:
             if node is None or id(node) in self._nodes or id(node) in begin or not node.next_functions:
                 continue
             self._nodes[id(node)] = node
-            op = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
-            op = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower()
-            node.register_hook(functools.partial(on_gradients, weakref.ref(self), layer, op))
+            node.register_hook(functools.partial(on_gradients, weakref.ref(self), layer, op_of(node)))
             waiting += [before for before, _ in node.next_functions]
 
     def forget(self):
@@ -41,10 +45,12 @@ class Nodes:
 
     def see(self, layer, op, after, before):
         if self.origin is not None:
+            if not self.end and not all(map(self.finite, before)) and all(map(self.finite, after)):
+                self.end = f"{op} in {layer}"
             return
-        ill = next((x for x in map(values_of, after) if x is not None and not self._counter.finite(x)), None)
+        ill = next((values_of(x) for x in after if not self.finite(x)), None)
         given = [x for x in map(values_of, before) if x is not None]
-        if ill is None or not all(map(self._counter.finite, given)):
+        if ill is None or not all(map(self.finite, given)):
             return
         summary = self._counter.count(ill)
         many, text, dtype, site, rounded = self._inside.slopes.get((layer, op), (0, "", None, "", ""))
@@ -55,6 +61,10 @@ class Nodes:
         self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, site, {"nan": summary.nan, "inf": summary.inf},
                              described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward",
                              dtype=dtype, rounded=rounded)
+
+    def finite(self, x):
+        x = values_of(x)
+        return x is None or self._counter.finite(x)
 
 
 def values_of(x):

@@ -55,6 +55,10 @@ class NonFinite:
     on. cure: what to do about it where no format helps, else "". skipped_of: the optimizers whose steps were skipped, as text; ""
     of all. turn, turns: in or after which forward pass of the step it was, 0 where that is not known, and how many there were;
     are_micro_batches: whether each of these had a backward pass. rank: that of the process among several of torch.distributed.
+    is_loss: whether it is a loss that was ill, and no other output before it. reached: whether a gradient that an optimizer got
+    in the step, or a weight after it, held Inf or NaN; None if that is not known. ended: the op whose backward gave finite numbers
+    for what arose in a backward pass, with its layer; "" if none is known. received: whether a gradient was ill where all of the
+    backward pass was finite. dtype: safetensors' name of that of the tensor; "" if it lay on a GPU.
     """
 
     step: int
@@ -77,6 +81,11 @@ class NonFinite:
     are_micro_batches: bool = False
     rank: "int | None" = None
     came: str = ""  # what the model was called with that held it, as text
+    is_loss: bool = False
+    reached: "bool | None" = None
+    ended: str = ""
+    received: bool = False
+    dtype: str = ""
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):
@@ -100,19 +109,19 @@ class NonFinite:
             self.turn = 0
 
     @property
-    def phase(self):
-        return PHASES[self.role]
+    def is_spared(self):
+        """Whether no weight got anything of it, and no number of the run but those that are told is another for it."""
+        return self.reached is False and not self.hidden and not self.skipped
 
     @property
-    def may_be_reduced(self):
-        """Whether it is the gradient of a parameter in one of several processes, which another one's may have made ill."""
-        return self.role == "dW" and self.rank is not None
+    def phase(self):
+        return PHASES[self.role]
 
     @property
     def text(self):
         """What was found, as text of one line."""
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
-        place = PLACES[self.role].format(shown(self.layer))
+        place = PLACES[self.role].format(shown(self.layer)) if self.layer != LOSS else f"{LOSS}, {self.phase}"
         if self.op is not None:
             place = f"{self.op} inside of {shown(self.layer)}{f' ({self.site})' if self.site else ''}, {self.phase}"
             if self.phase == "backward":
@@ -130,8 +139,8 @@ class NonFinite:
             line += f"; {more}"
         if self.arose is False and not self.came:
             line += f"; {self._already()}"
-        if self.may_be_reduced:
-            line += "; the gradients of this rank's outputs were finite: it may come from another rank, through their reduction"
+        if self.is_spared:
+            line += (f"; it ended in the backward of {self.ended}" if self.ended else "") + "; it reached no weight"
         if self.skipped:
             line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
         return in_words(line)

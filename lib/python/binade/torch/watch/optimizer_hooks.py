@@ -215,7 +215,7 @@ class OptimizerHooks:
                 frozen = self._plan.learning.frozen
                 frozen[layer] = frozen.get(layer, True) and not parameter.requires_grad
             if self._plan.nonfinite:
-                step.look_at(layer, "dW", x, summary)
+                step.reaches(step.look_at(layer, "dW", x, summary))
 
     @watching
     def _see_weights(self, optimizer):
@@ -354,6 +354,7 @@ class OptimizerHooks:
             old, new = in_one_piece(part.of(before)), in_one_piece(part.of(after))
             summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if self._plan.nonfinite and (summary.nan or summary.inf):
+                self._step.reaches(False)
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
             self._plan.learning.at(part.layer, rate_of(group))
             kept = held(optimizer, group, parameter, part, old, new, beside, self._step.gradient_copies.get(id(parameter)))

@@ -82,7 +82,7 @@ def reduced(run, group, replicated):
         mistakes += [mistake for mistake in wrong if mistake not in mistakes]
         found += [(event.step, rank, event) for event in events]
     phases = list(dict.fromkeys(PHASES.values()))  # what came through a reduction is told after what arose
-    found.sort(key=lambda row: (row[0], phases.index(row[2].phase), row[2].may_be_reduced, row[1]))
+    found.sort(key=lambda row: (row[0], phases.index(row[2].phase), row[2].received, row[1]))
     out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
     out._inside, out._meant, out._eps, out._stuck, out._skips = inside, meant, run._eps, run._stuck, run._skips
     out._unusable_scale, out._uncounted, out._sums, out._learning = run._unusable_scale, uncounted, sums, learning

@@ -12,6 +12,7 @@ from .dead import Learning
 from .nonfinite import scale_text
 from .residues import left_by_rounding, residues
 from .skips import Skips
+from .spared import spared, spared_at, spared_text
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
 
@@ -228,16 +229,17 @@ class Run:
         for window in self._windows:
             out.add_window(window.first, window.last, window.steps, window.loss_scale)
         layers = self.of_one_scale()
-        left = self.residues()
+        left, of_no_weight = self.residues(), spared(self)
         for window in self._windows:
             for (layer, role), of in layers.items():
                 summary = window.summaries.get((layer, role))
                 if summary is not None:
                     out.add(window.first, layer, role, of.dtype, of.shape, summary,
-                            of.binds is not False and (layer, role) not in left)
+                            of.binds is not False and (layer, role) not in left and not spared_at(self, window, role, summary))
             for layer, counts in window.updates.items():
                 out.add_update(window.first, layer, counts)
-        told = [event for event in self._nonfinite if not event.skipped or event.phase == "forward"] or self._nonfinite
+        events = [event for event in self._nonfinite if not event.is_spared]
+        told = [event for event in events if not event.skipped or event.phase == "forward"] or events
         first = told[0] if told else None
-        out.set_about(self.every, self.notes, json.dumps(first.to_dict()) if first else None)
+        out.set_about(self.every, [*self.notes, *spared_text(of_no_weight)], json.dumps(first.to_dict()) if first else None)
         return out

@@ -45,6 +45,8 @@ class Step:
         self.gradient_copies = {}  # id of a parameter: its gradient before a step that may write to it
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
+        self.reached = None  # whether a gradient that an optimizer got, or a weight, was not finite
+        self.saw_gradients = False  # whether a gradient of an output was seen
         self.inside = self.nodes = None  # the Inside and the Nodes of this step, if it is looked into
         self.ill_data = ""  # what is told of arguments of the model that held Inf or NaN
         self.loss_graph = LossGraph(plan.counter)
@@ -118,10 +120,25 @@ class Step:
             if self.inside is not None:
                 origin = self.inside.origin_of(x) if role == "act" else (
                     self.loss_graph.origin or self.nodes.origin) if role in GRADIENTS else None
+            is_loss = role == "act" and x.numel() == 1
             self._harm = self._harm or x.numel() == 1  # a loss, and no mask
+            is_first = self.event is None
             self._found(layer, role, {"nan": summary.nan, "inf": summary.inf},
                         [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()), origin)
+            if is_first and self.event is not None:
+                self.event.is_loss, self.event.dtype = is_loss, FLOATING[x.dtype]
         return False
+
+    def reaches(self, is_finite):
+        """Sees whether a gradient that an optimizer gets, or a weight, is finite."""
+        self.reached = bool(self.reached) or not is_finite
+
+    def end_event(self):
+        """Says of the event, once the step is over, whether it reached a weight."""
+        if self.event is not None:
+            self.event.reached = self.reached
+            if self.event.phase == "backward" and self.nodes is not None:
+                self.event.ended = self.nodes.end
 
     def look_at_loss(self, name, x, inputs):
         """Looks for Inf and NaN in the loss, after what is held inside of the model."""
@@ -178,10 +195,15 @@ class Step:
 
     def read_flags(self):
         """Reads the findings of tensors on other devices, for which it waits."""
+        if self._flags and self.event is not None and not self.reached:
+            self.reached = None  # what lies on devices is not read
         if self._flags and self.event is None:
             device = next(iter(self._flags.values())).device
             finite = torch.stack([flag.to(device) for flag in self._flags.values()]).tolist()
-            for _, key in (row for row in zip(finite, self._flags) if not row[0]):
+            ill = [key for is_finite, key in zip(finite, self._flags) if not is_finite]
+            if any(role == "dW" for _, role in ill):
+                self.reaches(False)
+            for key in ill:
                 self._found(*key, {}, [])
                 break
         self._flags = {}
