@@ -319,7 +319,21 @@ class Untrained(CliCase):
         layers, _, negative, _, text = self.untrained(torch.nn.Sequential(linear(bias=9), torch.nn.Hardtanh(), linear(8, 2)))
         self.assertEqual((layers, negative), ({"0": 4}, []))
         self.assertNotIn("ReLU", text)
-        self.assertIn("Whether that is meant is not known", text)
+        self.assertIn("Saturated is 1, hardtanh: all of its outputs are exactly ±1 in FP32", text)
+        self.assertNotIn("Whether that is meant is not known", text)
+
+    def test_saturated_activations_are_named_where_no_gradient_passes_them(self):
+        for function, told in ((lambda self, x: self.b(torch.tanh(self.a(x))), "Saturated is Calls, tanh: all of its outputs are exactly ±1"),
+                               (lambda self, x: self.b((self.a(x) * 99).sigmoid()), "sigmoid: all of its outputs are exactly 0 or 1 in FP32"),
+                               (lambda self, x: self.b((self.a(x) * self.c).softmax(-1)), "softmax: all of its outputs are exactly 0 or 1"),
+                               (lambda self, x: self.b(self.a(x)[:, :1].softmax(-1).expand(-1, 8)), "softmax: it is taken over one element")):
+            model = Calls(function, a=linear(bias=99), b=linear(8, 2))
+            model.c = torch.arange(8.0) * 99
+            self.assertIn(told, advised(model)[1])
+        # One that others pass by, or that has some outputs where its slope is not zero, is no illness.
+        for function in (lambda self, x: self.b(self.a(x) + torch.tanh(x[:, :1] * 0 + 99)), lambda self, x: self.b(torch.tanh(self.a(x)))):
+            of, text = advised(Calls(function, a=linear(), b=linear(8, 2)))
+            self.assertEqual((of["untrained"]["layers"], "Saturated" in text), ([], False))
 
     def test_a_layer_that_gets_zeros_is_told_from_one_that_no_gradient_reaches(self):
         for function, reached, unfed, told in (
@@ -457,6 +471,20 @@ class Untrained(CliCase):
             advice = watched(model=model, x=torch.randn(8, 4), steps=4, every=1).advise()
             self.assertEqual(sorted(advice.to_dict()["zero_weights"]), ["a", "b"] if ill else [])
             self.assertEqual("where both factors of a product begin with zero" in " ".join(str(advice).split()), ill)
+
+    def test_a_gate_and_what_it_multiplies_that_both_begin_with_zero_are_named(self):
+        for zeros, found in (("ab", ["a", "b"]), ("ag", ["a", "g"]), ("a", []), ("b", []), ("g", [])):
+            torch.manual_seed(0)
+            model = Calls((lambda self, x: self.head(self.base(x) + self.g * self.a(x))) if "g" in zeros or zeros == "a" else (
+                lambda self, x: self.head(self.base(x) + self.b(x) * self.a(x))), base=torch.nn.Linear(4, 4), a=torch.nn.Linear(4, 4),
+                b=torch.nn.Linear(4, 4), head=torch.nn.Linear(4, 2))
+            model.g = torch.nn.Parameter(torch.ones(4))
+            with torch.no_grad():
+                for name in zeros:
+                    for p in [model.g] if name == "g" else getattr(model, name).parameters():
+                        p.zero_()
+            advice = watched(model=model, x=torch.randn(8, 4), steps=4, every=1).advise()
+            self.assertEqual(sorted(advice.to_dict()["zero_weights"]), found)
 
     def test_a_frozen_layer_that_holds_gradients_of_before_is_none_that_does_not_learn(self):
         for frozen, found in ((False, ["1"]), (True, [])):

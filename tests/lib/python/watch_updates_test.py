@@ -151,8 +151,9 @@ class LostUpdates(CliCase):
         self.assertEqual(sums(w, "idle", "asked", "lost", "decay_lost"), (asked, 0, 0, 0))
         self.assertNotIn("unmoved", str(w.report()))
         # In every step of the run, also in those that are not counted.
-        words = "Nothing was trained: the learning rate of AdamW was 0 in all 12 steps. Is its scheduler stepped"
+        words = "Nothing was trained: the learning rate of AdamW was 0 in all 12 steps."
         self.assertTrue(" ".join(str(w.advise()).split()).startswith(words))
+        self.assertIn("It was made with that, or the loop has set it", " ".join(str(w.advise()).split()))
         neutral = "At a learning rate of 0 nothing was wanted of Linear, bias, and nothing is lost."
         for steps, later, told in ((1, 0.0, neutral), (12, 0.1, neutral),
                                     (12, None, "At a learning rate of 0 nothing was wanted of Linear,")):
@@ -179,6 +180,20 @@ class LostUpdates(CliCase):
         idle, = sums(w, "idle")
         self.assertEqual(sums(w, "asked", "lost"), (asked - idle, lost - idle))
         self.assertNotIn("lost:", str(w.advise()))
+
+    def test_a_schedule_that_is_stepped_and_gives_zero_is_told_from_one_that_is_not_stepped(self):
+        for each, told in ((True, "Its scheduler, LambdaLR, was stepped 3 times and makes 0 of the learning rate of 0.5 that it began with"),
+                           (False, "Its scheduler, LambdaLR, was not stepped: call scheduler.step()")):
+            model = torch.nn.Linear(4, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+            schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step // 1000)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    optimizer.zero_grad()
+                    model(torch.ones(3, 4)).sum().backward()
+                    optimizer.step()
+                    schedule.step() if each else None
+            self.assertIn(f"the learning rate of SGD was 0 in all 3 steps. {told}", " ".join(str(w.advise()).split()))
 
     def test_updates_of_wide_weights_are_lost_where_they_stay_so(self):
         class Branch(torch.nn.Module):  # begins with zeros, as the last norm of a residual block

@@ -54,8 +54,8 @@ class Advice(Document):
                   the zeros; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; stays: lines about models beside whose narrow weights
-                  are written to and hardly change
-    zero_weights  those of `untrained` whose weights stay zero since both factors of a product are
+                  are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero
+    zero_weights  those of `untrained` whose weights stay zero since both factors of a product are, and vectors that are such a factor
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
@@ -65,8 +65,8 @@ class Advice(Document):
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
                   each step, value, serving, a value at which it decays, and layers
-    idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, and whole, whether
-                  these are all of them
+    idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, whole, whether these
+                  are all of them, and schedule, why, as text
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
     residues      a dict for each layer and role of gradients that are no more than rounding in their own format leaves of zero, as

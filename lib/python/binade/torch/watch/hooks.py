@@ -99,6 +99,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if well:
             self._saw(self._order.ends)
             self.see_unheld()
+            self.see_schedules()
             self._saw(self.see_aside)
         undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
         self.undo_all(undo)

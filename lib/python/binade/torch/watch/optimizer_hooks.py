@@ -22,7 +22,7 @@ from .eps import note_lost_eps
 from .gaps import why_uncounted
 from .lost_updates import held, known_as, may_write_gradients
 from .run import SCALED, add_to
-from .settings import is_idle, note_ill_settings, rate_of
+from .settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of
 from .skips import optimizer_text
 from .state_decay import note_stuck_states
 from .states import values_of
@@ -127,6 +127,13 @@ class OptimizerHooks:
             if learning.orphans:
                 self.note(f"{listed(list(learning.unheld))} has weights that want gradients and that no optimizer trains: "
                           f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
+
+    @watching
+    def see_schedules(self):
+        """Looks for why learning rates were 0."""
+        for optimizer in self._optimizers:
+            of = self._steps_of(optimizer)
+            of.schedule = schedule_of(optimizer) if of.idle >= LEAST else ""
 
     @watching
     def see_aside(self):

@@ -6,6 +6,7 @@ import torch
 
 from ..observe.attaching import unwrapped_optimizer
 from ..observe.wrapping import around_function
+from .clipped import norm_of, zeroed
 from .optimizer_hooks import watching
 from .order import Mistake, Order
 
@@ -75,6 +76,7 @@ class OrderHooks:
         out = inner(parameters, *args, **kwargs)
         at = kwargs.get(limit, args[0] if args else None)
         self._saw(lambda: self._order.clipped(seen, None if at is None else float(at)))
+        self._saw(lambda: self._order.left_of_clipping(seen, zeroed(seen, None if at is None else float(at), lambda: norm_of(out, args))))
         return out
 
     def _order_of_zero_grad(self, optimizer, inner, *args, **kwargs):
