@@ -514,6 +514,27 @@ class Untrained(CliCase):
                     p.data.copy_(copied)
         self.assertEqual(w.advise().to_dict()["untrained"]["unheld"], [])
 
+    def test_masters_that_nothing_copies_back_are_told(self):
+        for copies, back, lr, ill in ((True, False, 0.1, True), (False, False, 0.1, True), (True, True, 0.1, False), (False, True, 1e-6, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(4, 2).bfloat16()
+            masters = [p.detach().float().requires_grad_() for p in model.parameters()]
+            masters = torch.nn.ParameterList([torch.nn.Parameter(x) for x in masters]) if copies else masters
+            optimizer = torch.optim.SGD(list(masters), lr=lr)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with binade.torch.watch({"model": model, "master": masters} if copies else model, optimizer, every=1) as w:
+                    for _ in range(5):
+                        model(torch.ones(3, 4).bfloat16()).sum().backward()
+                        for copied, p in zip(masters, model.parameters()):
+                            copied.grad, p.grad = p.grad.float(), None
+                        optimizer.step()
+                        for copied, p in zip(masters, model.parameters()) if back else ():
+                            p.data.copy_(copied.data)
+            told = w.advise().to_dict()["by_hand"]
+            self.assertEqual([line.partition(":")[0] for line in told], ["The model is not trained"] * ill)
+            self.assertEqual("nothing copies these back" in " ".join(str(w.advise()).split()), ill)
+
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),
                                                        loss=lambda y, step: y.float().mean() * 1e-9)

@@ -4,6 +4,8 @@
 # without torch. watch_updates_test.py BINADE
 import math
 import sys
+import unittest.mock as mock
+import warnings
 
 try:
     import torch
@@ -194,6 +196,41 @@ class LostUpdates(CliCase):
                     optimizer.step()
                     schedule.step() if each else None
             self.assertIn(f"the learning rate of SGD was 0 in all 3 steps. {told}", " ".join(str(w.advise()).split()))
+
+    def by_hand(self, dtype, move, steps=6, micro=1):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(16, 8).to(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch(model, every=4) as w:
+                for _ in range(steps):
+                    model.zero_grad()
+                    for _ in range(micro):
+                        model(torch.randn(4, 16).to(dtype)).float().square().sum().backward()
+                    with torch.no_grad():
+                        for p in model.parameters():
+                            move(p)
+                    w.step()
+        return w, " ".join(str(w.advise()).split())
+
+    def test_updates_that_a_loop_without_an_optimizer_loses_are_told(self):
+        for dtype, move, micro, told in (
+                (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 1, "Updates are lost: "), (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 2, "Updates are lost: "),
+                (torch.bfloat16, lambda p: p.sub_(0.1 * p.grad), 1, ""), (torch.bfloat16, lambda p: p.sub_(0.1 * p.grad), 3, ""),
+                (torch.float32, lambda p: p.sub_(1e-4 * p.grad), 1, ""), (torch.float32, lambda p: p.data.sub_(1e-2 * p.grad), 1, ""),
+                (torch.bfloat16, lambda p: p.data.add_(-1e-9 * p.grad), 1, "below half an ulp in BF16 (keep a copy"),
+                (torch.float32, lambda p: None, 1, "No optimizer was seen, and no weight of Linear, bias changed in any of 6 steps")):
+            w, text = self.by_hand(dtype, move, micro=micro)
+            self.assertTrue(w.notes[0].startswith("no optimizer was seen"), w.notes)
+            self.assertEqual(bool(w.advise().to_dict()["by_hand"]), bool(told), text)
+            self.assertIn(told, text)
+        self.assertEqual(self.by_hand(torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), steps=3)[0].advise().to_dict()["by_hand"], [])
+
+    def test_a_process_is_searched_for_optimizers_a_few_times(self):
+        from binade.torch.watch import optimizer_hooks
+        with mock.patch.object(optimizer_hooks, "living_optimizers", return_value=[]) as search:
+            self.by_hand(torch.float32, lambda p: p.sub_(1e-2 * p.grad), steps=9)
+        self.assertLessEqual(search.call_count, 5)
 
     def test_updates_of_wide_weights_are_lost_where_they_stay_so(self):
         class Branch(torch.nn.Module):  # begins with zeros, as the last norm of a residual block

@@ -29,6 +29,7 @@ class Learning:
     ungraded: dict = dataclasses.field(default_factory=dict)  # {module that got no gradient: whether it gave outputs that want some}
     stays: dict = dataclasses.field(default_factory=dict)  # {model that is not trained: what is ill about its weights}
     saturations: saturation.Saturation = dataclasses.field(default_factory=saturation.Saturation)
+    by_hand: list = dataclasses.field(default_factory=list)  # lines about models of which no optimizer holds a parameter
     rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}
 
     def at(self, layer, rate):

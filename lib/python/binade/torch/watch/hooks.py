@@ -14,6 +14,7 @@ from ..observe.attaching import passes_by, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
 from .bound import NARROW, origin_of
+from .by_hand import ByHand
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
@@ -48,12 +49,14 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._optimizer_texts = {}  # id of an optimizer: what the advice calls it
         self._found = False  # whether the optimizers were found, not given
         self._searches = 0  # how often optimizers are still to be looked for
+        self._searched = 0, 0  # the step and how many passes it had when they were
         self._is_in_step = False  # whether an optimizer's step runs, before torch 2.0
         self._scaler = None  # a scaler that is always in use
         self._known_scalers, self._used_scalers = set(), set()  # ids
         self._attached = 0  # how many scalers got hooks
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
         self._grades = Grades()
+        self._by_hand = ByHand(names)
         self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
@@ -100,6 +103,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             self._saw(self._order.ends)
             self.see_unheld()
             self.see_schedules()
+            self.see_by_hand()
             self._saw(self.see_aside)
         undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
         self.undo_all(undo)
@@ -266,7 +270,8 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if self._undo is None or gradient is None or passes_by():
             return
         step = self._step
-        if self._searches and step.passes:
+        if self._searches and self._searched != (step.number, step.passes):
+            self._searched = step.number, step.passes
             self.find_optimizers()
         if not step.counted and not is_block and type(gradient) is torch.Tensor and gradient.is_cpu:
             if self._plan.nonfinite:

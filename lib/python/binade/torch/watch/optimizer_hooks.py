@@ -27,7 +27,7 @@ from .skips import optimizer_text
 from .state_decay import note_stuck_states
 from .states import values_of
 
-SEARCHES = 20  # for optimizers, where none is found
+SEARCHES = 4  # for optimizers, where none is found, in as many passes
 
 
 def watching(method):
@@ -127,6 +127,17 @@ class OptimizerHooks:
             if learning.orphans:
                 self.note(f"{listed(list(learning.unheld))} has weights that want gradients and that no optimizer trains: "
                           f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
+
+    @watching
+    def see_by_hand(self):
+        """Says what of the models no optimizer holds and trains nothing, or loses updates."""
+        if not self._optimizers and self._by_hand.has_gradients:
+            self.note("no optimizer was seen: weights, their gradients, updates and states are not counted; where torch.optim trains, give "
+                      "the optimizer to watch()")
+        self._by_hand.look(self.number)
+        for line in self._by_hand.ends(self._optimizers, self.gaps.was_called):
+            self.note(line, warn=True)
+            self._plan.learning.by_hand.append(line)
 
     @watching
     def see_schedules(self):

@@ -58,12 +58,14 @@ class OrderHooks:
 
     def _order_of_backward(self, inner, *args, **kwargs):
         self._saw(self._order.backward_begins)
+        self._saw(lambda: self._by_hand.look(self.number))
         well = False
         try:
             out = inner(*args, **kwargs)
             well = True
         finally:
             self._saw(self._order.backward_ends, well)
+            self._saw(lambda: self._by_hand.backward_ends(self.number, self._optimizers))
         return out
 
     def _order_of_clipping(self, limit, inner, parameters, *args, **kwargs):
