@@ -6,6 +6,7 @@ import math
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
+ROLES = tuple(PHASES)  # in the order of a step
 MOST = 100  # steps that are told of
 ZERO_MATTERS = frozenset("div reciprocal rsqrt log log2 log10 log1p pow".split())  # ops that give Inf or NaN where they get zero
 SIGN_MATTERS = frozenset("rsqrt sqrt log log2 log10 log1p logit pow".split())  # and these where they get negative numbers
@@ -47,7 +48,7 @@ class NonFinite:
     what it gives is what the op gave. after: the op that made NaN of its Inf, or that gave nothing but finite numbers for it, in
     words. cause: what else is known of the cause, as text. hidden: whether an op after it gave finite numbers, so that the run goes
     on. cure: what to do about it where no format helps, else "". skipped_of: the optimizers whose steps were skipped, as text; ""
-    of all.
+    of all. rank: the process whose it is, in a Run of several; else None.
     """
 
     step: int
@@ -65,6 +66,7 @@ class NonFinite:
     skipped_of: str = ""
     hidden: bool = False
     cure: str = ""
+    rank: "int | None" = None
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):
@@ -94,7 +96,7 @@ class NonFinite:
             place = f"{self.op} inside of {self.layer}{f' ({self.site})' if self.site else ''}, {self.phase}"
             if self.phase == "backward":
                 place = f"the gradient of {place}"
-        line = f"step {self.step}: {what or 'Inf or NaN'} in {place}"
+        line = f"step {self.step}{'' if self.rank is None else f', rank {self.rank}'}: {what or 'Inf or NaN'} in {place}"
         if self.loss_scale is not None and self.phase == "backward":
             line += f", at loss scale {scale_text(self.loss_scale)}"
         if self.inputs:

@@ -21,6 +21,15 @@ class Seen(enum.Enum):
 FROM_OUTSIDE = "the model got it so, from the loss or what else is computed after the model"
 
 
+OF_RANKS = "gradients may be summed over ranks: all_reduce() of the watches tells on which rank it was first"
+
+
+def ranks():
+    """Returns how many processes train together."""
+    there = torch.distributed
+    return there.get_world_size() if there.is_available() and there.is_initialized() else 1
+
+
 class Step:
     """One step. number: its number. layers: a dict to fill. tell(NonFinite): is called at most once."""
 
@@ -156,6 +165,8 @@ class Step:
                 self._harm = True
                 self._tell(ruined)
             cause = self._causes.get(layer, "") if role == "weight" else FROM_OUTSIDE if role == "dAct" and found and not inputs else ""
+            if role == "dW" and not inputs and ranks() > 1:
+                cause = OF_RANKS
             self.event = NonFinite(self.number, layer, role, found, inputs, arose, cause=cause)
             if origin is not None and origin.arose:
                 self.event.come_from(origin)
