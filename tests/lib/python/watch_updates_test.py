@@ -226,6 +226,23 @@ class LostUpdates(CliCase):
             self.assertIn(told, text)
         self.assertEqual(self.by_hand(torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), steps=3)[0].advise().to_dict()["by_hand"], [])
 
+    def test_running_statistics_that_stand_still_in_narrow_buffers_are_told(self):
+        for momentum, dtype, train, told in ((0.001, torch.bfloat16, True, ["The running_var of 1 stands still in 100 % of its channels after 12"]),
+                                             (0.1, torch.bfloat16, True, []), (0.0, torch.bfloat16, True, []), (None, torch.bfloat16, True, []),
+                                             (0.001, torch.float32, True, []), (0.001, torch.bfloat16, False, [])):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.BatchNorm1d(4, momentum=momentum)).to(dtype)
+            model[1].train(train)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with binade.torch.watch(model, optimizer, every=6) as w:
+                    for _ in range(12):
+                        optimizer.zero_grad()
+                        model(3 * torch.randn(32, 8).to(dtype)).float().square().sum().backward()
+                        optimizer.step()
+            self.assertEqual([line.partition(" updates")[0] for line in w.advise().to_dict()["running"]], told)
+
     def test_a_process_is_searched_for_optimizers_a_few_times(self):
         from binade.torch.watch import optimizer_hooks
         with mock.patch.object(optimizer_hooks, "living_optimizers", return_value=[]) as search:

@@ -67,6 +67,7 @@ class Advice(Document):
                   each step, value, serving, a value at which it decays, and layers
     by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
     ranks         lines about ranks that hold different models, in the advice of a Run of several processes
+    running       lines about running statistics of BatchNorms that stand still in narrow buffers
     idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, whole, whether these
                   are all of them, and schedule, why, as text
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
@@ -137,6 +138,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "stuck_states": run._stuck,
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
+        "running": list(run._learning.running),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
@@ -241,7 +243,7 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *of["by_hand"], *of["ranks"], *untrained_text(of["untrained"], listed),
+    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *of["by_hand"], *of["ranks"], *of["running"], *untrained_text(of["untrained"], listed),
            *zero_weights_text(of["zero_weights"], listed),
            *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
            *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],

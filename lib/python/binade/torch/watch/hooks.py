@@ -20,6 +20,7 @@ from .gaps import Gaps, why_uncounted
 from .looking import InsideHooks
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
+from .running import RunningStatistics
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
 
@@ -57,6 +58,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
         self._grades = Grades()
         self._by_hand = ByHand(names)
+        self._running = RunningStatistics(names)
         self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
@@ -104,6 +106,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
             self.see_unheld()
             self.see_schedules()
             self.see_by_hand()
+            self.see_running()
             self._saw(self.see_aside)
         undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
         self.undo_all(undo)
@@ -197,6 +200,7 @@ class Hooks(InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
         if name is None:
             return
         step.is_empty = False
+        self._running.see(module, args, step.counted)
         with_grad = torch.is_grad_enabled()
         if with_grad and id(module) in self._names.roots:
             step.passes += 1

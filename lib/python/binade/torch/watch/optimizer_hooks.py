@@ -140,6 +140,13 @@ class OptimizerHooks:
             self._plan.learning.by_hand.append(line)
 
     @watching
+    def see_running(self):
+        """Says which running statistics stand still."""
+        for line in self._running.ends():
+            self.note(line, warn=True)
+            self._plan.learning.running.append(line)
+
+    @watching
     def see_schedules(self):
         """Looks for why learning rates were 0."""
         for optimizer in self._optimizers:
