@@ -227,7 +227,7 @@ class LostUpdates(CliCase):
         self.assertEqual(self.by_hand(torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), steps=3)[0].advise().to_dict()["by_hand"], [])
 
     def test_running_statistics_that_stand_still_in_narrow_buffers_are_told(self):
-        for momentum, dtype, train, told in ((0.001, torch.bfloat16, True, ["The running_var of 1 stands still in 100 % of its channels after 12"]),
+        for momentum, dtype, train, told in ((0.001, torch.bfloat16, True, ["The running_var of 1 stands still in 75 % of its channels after 12"]),
                                              (0.1, torch.bfloat16, True, []), (0.0, torch.bfloat16, True, []), (None, torch.bfloat16, True, []),
                                              (0.001, torch.float32, True, []), (0.001, torch.bfloat16, False, [])):
             torch.manual_seed(0)

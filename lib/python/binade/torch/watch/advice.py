@@ -243,7 +243,8 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *of["by_hand"], *of["ranks"], *of["running"], *untrained_text(of["untrained"], listed),
+    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *of["by_hand"], *of["ranks"], *of["running"],
+           *untrained_text(of["untrained"], listed),
            *zero_weights_text(of["zero_weights"], listed),
            *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),
            *lost_text(of["lost_updates"], listed, bool(of["idle"])), *of["verdict"]["text"],
