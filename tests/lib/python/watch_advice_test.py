@@ -472,6 +472,19 @@ class Untrained(CliCase):
             self.assertEqual(sorted(advice.to_dict()["zero_weights"]), ["a", "b"] if ill else [])
             self.assertEqual("where both factors of a product begin with zero" in " ".join(str(advice).split()), ill)
 
+    def test_positions_that_a_narrow_dtype_does_not_tell_apart_are_told(self):
+        scales, half = torch.tensor([1.0, 0.01]), torch.bfloat16
+        for positions, ill in ((lambda n: torch.arange(n, dtype=half)[:, None] * scales.to(half), True),
+                               (lambda n: torch.arange(n).to(half)[:, None] * scales.to(half), True),
+                               (lambda n: torch.outer(torch.arange(n), scales.to(half)), True),
+                               (lambda n: torch.arange(n)[:, None] * scales, False),
+                               (lambda n: torch.arange(n // 2, dtype=half)[:, None] * scales.to(half), False),
+                               (lambda n: 1 / torch.arange(1, n + 1, dtype=half)[:, None] * 0 + torch.ones(n, 2), False)):
+            model = Calls(lambda self, x: self.b(self.a(x) * positions(512).cos().mean()), a=linear(), b=linear(8, 2))
+            of, text = advised(model)
+            self.assertEqual(bool(of["positions"]), ill)
+            self.assertEqual("512 consecutive numbers are 385 distinct ones in BF16" in text, ill)
+
     def test_a_gate_and_what_it_multiplies_that_both_begin_with_zero_are_named(self):
         for zeros, found in (("ab", ["a", "b"]), ("ag", ["a", "g"]), ("a", []), ("b", []), ("g", [])):
             torch.manual_seed(0)

@@ -9,6 +9,7 @@ import textwrap
 
 from ... import _binade
 from ..._documents import Document, page, table
+from . import positions
 from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
 from .dead import untrained, untrained_text
@@ -68,6 +69,7 @@ class Advice(Document):
     by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
     ranks         lines about ranks that hold different models, in the advice of a Run of several processes
     running       lines about running statistics of BatchNorms that stand still in narrow buffers
+    positions     lines about positions of which a narrow dtype makes one number of neighbours, before cosines or sines of them
     idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, whole, whether these
                   are all of them, and schedule, why, as text
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
@@ -139,6 +141,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
         "running": list(run._learning.running),
+        "positions": positions.text_of(run._learning.positions),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
@@ -243,7 +246,7 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *of["by_hand"], *of["ranks"], *of["running"],
+    out = [*of["uncounted"], *of["not_finite"]["lines"], *order_text(of["mistakes"]), *of["by_hand"], *of["ranks"], *of["running"], *of["positions"],
            *untrained_text(of["untrained"], listed),
            *zero_weights_text(of["zero_weights"], listed),
            *died_text(of["died"], of["already_zero"], scale, listed), *idle_text(of["idle"]),

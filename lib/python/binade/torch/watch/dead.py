@@ -30,6 +30,7 @@ class Learning:
     stays: dict = dataclasses.field(default_factory=dict)  # {model that is not trained: what is ill about its weights}
     saturations: saturation.Saturation = dataclasses.field(default_factory=saturation.Saturation)
     by_hand: list = dataclasses.field(default_factory=list)  # lines about models of which no optimizer holds a parameter
+    positions: dict = dataclasses.field(default_factory=dict)  # {layer: what is said of positions in it}
     running: list = dataclasses.field(default_factory=list)  # lines about running statistics that stand still
     ranks: list = dataclasses.field(default_factory=list)  # lines about ranks that hold different models
     rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}

@@ -14,6 +14,7 @@ from ..observe.tensors import PLAIN, described, local
 from . import saturation
 from .differences import Differences
 from .exact import WIDER, Exact, at_zeros, exact_of, exact_of_infinity, operand_at, slope_of
+from .positions import Positions
 from .replaced import REPLACES, is_mask, replaced
 from .sums import Sums
 from .told import Told
@@ -135,6 +136,8 @@ class Inside:
         self._zeros = Zeros()
         self._differences = Differences()
         self.sums = Sums(shares)
+        self.positions = {}  # layer: what is said of positions in it
+        self._positions = Positions(self.positions)
         self._kinds = {}  # op: (its name, whether it gives a view)
         self._mode = None
         self.vanished = {}  # (layer, op): Origin
@@ -208,6 +211,7 @@ class Inside:
                 self._see_vanished(name, sources)
         self._differences.see(name, args, results[0], self._where)
         self._see_slope(name, args, results[0])
+        self._positions.see(name, args, results, self._where)
         if name in saturation.ENDS:
             saturation.see(name, args, results[0], self.saturated, self._where)
         self._zeros.see(func, name, args, kwargs, given, results, lambda: name + (f" at {self._where()[1]}" if self._where()[1] else ""))
