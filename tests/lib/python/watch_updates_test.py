@@ -224,6 +224,22 @@ class LostUpdates(CliCase):
             self.assertTrue(w.notes[0].startswith("no optimizer was seen"), w.notes)
             self.assertEqual(bool(w.advise().to_dict()["by_hand"]), bool(told), text)
             self.assertIn(told, text)
+        masters, rests = {}, {}
+
+        def by_master(p):
+            masters.setdefault(p, p.float()).sub_(1e-6 * p.grad)
+            p.copy_(masters[p])
+
+        def compensated(p):
+            rest = rests.setdefault(p, torch.zeros_like(p))
+            wanted = -1e-6 * p.grad - rest
+            after = p + wanted
+            rest.copy_((after - p) - wanted)
+            p.copy_(after)
+
+        for move in (by_master, compensated):
+            self.assertEqual(self.by_hand(torch.bfloat16, move)[0].advise().to_dict()["by_hand"], [])
+            masters.clear(), rests.clear()
         self.assertEqual(self.by_hand(torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), steps=3)[0].advise().to_dict()["by_hand"], [])
 
     def test_running_statistics_that_stand_still_in_narrow_buffers_are_told(self):

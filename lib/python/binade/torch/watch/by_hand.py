@@ -6,10 +6,12 @@
 """
 import collections
 import dataclasses
+import gc
 
 import torch
 
 from ... import _binade
+from ..observe.attaching import living
 from ..observe.names import listed
 from ..observe.tensors import FLOATING, PLAIN
 from .aside import Kept, first_values, kept
@@ -112,17 +114,36 @@ def lines(told, copies, has_optimizer):
         pairs = pairs_of(told, copies)
         if pairs:
             yield from not_copied(told, pairs)
-        elif not has_optimizer:
+        elif not has_optimizer and not any_kept_elsewhere(told):
             yield not_moved(told)
         return
     for dtype, format in () if has_optimizer else FORMATS.items():
         of = [one for one in told if FLOATING[one.before.dtype] == dtype and format in NARROW]
         ill = [one for one in of if one.stays()]
-        if ill:
+        if ill and not any_kept_elsewhere(ill):
             share = sum(int(one.lost) for one in ill) / sum(int(one.asked) for one in ill)
             yield (f"Updates are lost: {_binade._percent(share)} of those with a gradient that is not zero leave the weight as it was in "
                    f"{format}: {listed([one.name for one in ill])}, which the loop moves by hand, without an optimizer that was seen. What "
                    f"it adds is below half an ulp of the weights. {ADVICE[format]}")
+
+
+def any_kept_elsewhere(moved):
+    """Returns whether a tensor in the process may be what a loop keeps of a parameter of 16 bits: in FP32, what rounds to it and is not it,
+    as a master copy; or in its dtype, what is below its ulps, as the compensation of a sum."""
+    parameters = {one.before.parameter.shape: one.before.parameter for one in moved if one.before.parameter.element_size() == 2}
+    gc.collect()  # what is left of earlier trainings keeps nothing
+    return bool(parameters) and any(
+        may_keep(x, parameters[x.shape]) for x in living(torch.Tensor) if type(x) in PLAIN and x.shape in parameters)
+
+
+def may_keep(x, parameter):
+    if x is parameter or x is parameter.grad or x.device != parameter.device or x.layout is not torch.strided:
+        return False
+    kept, weight = first_values(x), first_values(parameter)
+    if x.dtype == torch.float32:
+        return torch.equal(kept.to(weight.dtype), weight) and not torch.equal(kept, weight.float())
+    below = kept.abs().float() <= torch.finfo(weight.dtype).eps * weight.abs().float()
+    return x.dtype == weight.dtype and bool(kept.any()) and bool(below.all())
 
 
 def pairs_of(moved, copies):

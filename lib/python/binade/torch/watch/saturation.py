@@ -52,6 +52,8 @@ class Saturation:
 def see(name, args, out, seen, where):
     """Sees an op of ENDS. seen: a dict {(layer, site): text} of the step to fill. where(): the layer that it is in, and its file and line."""
     text = saturated(name, args, out)
+    if not text and not seen:
+        return  # without a walk over the frames of the stack
     layer, site = where()
     key = layer, site
     seen[key] = text and seen.get(key, text)
