@@ -338,7 +338,21 @@ class Untrained(CliCase):
         layers, _, negative, _, text = self.untrained(torch.nn.Sequential(linear(bias=9), torch.nn.Hardtanh(), linear(8, 2)))
         self.assertEqual((layers, negative), ({"0": 4}, []))
         self.assertNotIn("ReLU", text)
-        self.assertIn("Whether that is meant is not known", text)
+        self.assertIn("Saturated is 1, hardtanh: all of its outputs are exactly ±1 in FP32", text)
+        self.assertNotIn("Whether that is meant is not known", text)
+
+    def test_saturated_activations_are_named_where_no_gradient_passes_them(self):
+        for function, told in ((lambda self, x: self.b(torch.tanh(self.a(x))), "Saturated is Calls, tanh: all of its outputs are exactly ±1"),
+                               (lambda self, x: self.b((self.a(x) * 99).sigmoid()), "sigmoid: all of its outputs are exactly 0 or 1 in FP32"),
+                               (lambda self, x: self.b((self.a(x) * self.c).softmax(-1)), "softmax: all of its outputs are exactly 0 or 1"),
+                               (lambda self, x: self.b(self.a(x)[:, :1].softmax(-1).expand(-1, 8)), "softmax: it is taken over one element")):
+            model = Calls(function, a=linear(bias=99), b=linear(8, 2))
+            model.c = torch.arange(8.0) * 99
+            self.assertIn(told, advised(model)[1])
+        # One that others pass by, or that has some outputs where its slope is not zero, is no illness.
+        for function in (lambda self, x: self.b(self.a(x) + torch.tanh(x[:, :1] * 0 + 99)), lambda self, x: self.b(torch.tanh(self.a(x)))):
+            of, text = advised(Calls(function, a=linear(), b=linear(8, 2)))
+            self.assertEqual((of["untrained"]["layers"], "Saturated" in text), ([], False))
 
     def test_a_layer_that_gets_zeros_is_told_from_one_that_no_gradient_reaches(self):
         for function, reached, unfed, told in (
@@ -478,6 +492,33 @@ class Untrained(CliCase):
             self.assertEqual(sorted(advice.to_dict()["zero_weights"]), ["a", "b"] if ill else [])
             self.assertEqual("where both factors of a product begin with zero" in " ".join(str(advice).split()), ill)
 
+    def test_positions_that_a_narrow_dtype_does_not_tell_apart_are_told(self):
+        scales, half = torch.tensor([1.0, 0.01]), torch.bfloat16
+        for positions, ill in ((lambda n: torch.arange(n, dtype=half)[:, None] * scales.to(half), True),
+                               (lambda n: torch.arange(n).to(half)[:, None] * scales.to(half), True),
+                               (lambda n: torch.outer(torch.arange(n), scales.to(half)), True),
+                               (lambda n: torch.arange(n)[:, None] * scales, False),
+                               (lambda n: torch.arange(n // 2, dtype=half)[:, None] * scales.to(half), False),
+                               (lambda n: 1 / torch.arange(1, n + 1, dtype=half)[:, None] * 0 + torch.ones(n, 2), False)):
+            model = Calls(lambda self, x: self.b(self.a(x) * positions(512).cos().mean()), a=linear(), b=linear(8, 2))
+            of, text = advised(model)
+            self.assertEqual(bool(of["positions"]), ill)
+            self.assertEqual("512 consecutive numbers are 385 distinct ones in BF16" in text, ill)
+
+    def test_a_gate_and_what_it_multiplies_that_both_begin_with_zero_are_named(self):
+        for zeros, found in (("ab", ["a", "b"]), ("ag", ["a", "g"]), ("a", []), ("b", []), ("g", [])):
+            torch.manual_seed(0)
+            model = Calls((lambda self, x: self.head(self.base(x) + self.g * self.a(x))) if "g" in zeros or zeros == "a" else (
+                lambda self, x: self.head(self.base(x) + self.b(x) * self.a(x))), base=torch.nn.Linear(4, 4), a=torch.nn.Linear(4, 4),
+                b=torch.nn.Linear(4, 4), head=torch.nn.Linear(4, 2))
+            model.g = torch.nn.Parameter(torch.ones(4))
+            with torch.no_grad():
+                for name in zeros:
+                    for p in [model.g] if name == "g" else getattr(model, name).parameters():
+                        p.zero_()
+            advice = watched(model=model, x=torch.randn(8, 4), steps=4, every=1).advise()
+            self.assertEqual(sorted(advice.to_dict()["zero_weights"]), found)
+
     def test_a_frozen_layer_that_holds_gradients_of_before_is_none_that_does_not_learn(self):
         for frozen, found in ((False, ["1"]), (True, [])):
             torch.manual_seed(0)
@@ -528,6 +569,27 @@ class Untrained(CliCase):
             self.assertEqual(text.startswith("Updates are thrown away: the FP32 weights that SGD holds are numbers of BF16 again"),
                              ill and lr < 1, text)
             self.assertEqual(any("never back" in note for note in w.notes), ill and lr < 1)
+
+    def test_masters_that_nothing_copies_back_are_told(self):
+        for copies, back, lr, ill in ((True, False, 0.1, True), (False, False, 0.1, True), (True, True, 0.1, False), (False, True, 1e-6, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(4, 2).bfloat16()
+            masters = [p.detach().float().requires_grad_() for p in model.parameters()]
+            masters = torch.nn.ParameterList([torch.nn.Parameter(x) for x in masters]) if copies else masters
+            optimizer = torch.optim.SGD(list(masters), lr=lr)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with binade.torch.watch({"model": model, "master": masters} if copies else model, optimizer, every=1) as w:
+                    for _ in range(5):
+                        model(torch.ones(3, 4).bfloat16()).sum().backward()
+                        for copied, p in zip(masters, model.parameters()):
+                            copied.grad, p.grad = p.grad.float(), None
+                        optimizer.step()
+                        for copied, p in zip(masters, model.parameters()) if back else ():
+                            p.data.copy_(copied.data)
+            told = w.advise().to_dict()["by_hand"]
+            self.assertEqual([line.partition(":")[0] for line in told], ["The model is not trained"] * ill)
+            self.assertEqual("nothing copies these back" in " ".join(str(w.advise()).split()), ill)
 
     def test_gradients_that_become_zero_in_fp16_reach_no_layer(self):
         layers, _, _, underflow, text = self.untrained(Calls(lambda self, x: self.a(x), a=Half(4, 8)),

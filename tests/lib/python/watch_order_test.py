@@ -575,6 +575,22 @@ class Scalers(CliCase):
                         fixed.run("zero_grad backward step update", 5)):
             self.assertEqual((watched.mistakes, [note for note in watched.notes if "update()" in note]), ([], []))
 
+    def test_clipping_that_makes_zeros_of_all_gradients_is_named(self):
+        for clip, found in ((lambda p: clip_grad_norm_(p, 0.0), True), (lambda p: clip_grad_norm_(list(p), max_norm=0), True),
+                            (lambda p: nn.utils.clip_grad_value_(p, 0), True), (lambda p: clip_grad_norm_(p, 1e-60), True),
+                            (lambda p: clip_grad_norm_(p, 1e-9), False), (lambda p: clip_grad_norm_(p, 1.0), False)):
+            model = nn.Linear(4, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with binade.torch.watch(model, optimizer, every=1) as w:
+                    for _ in range(3):
+                        optimizer.zero_grad()
+                        sum(p.float().sum() for p in model.parameters()).backward()
+                        clip(model.parameters())
+                        optimizer.step()
+            self.assertEqual([(one.mistake, one.step, one.optimizer) for one in w.mistakes], [("clip_to_zero", 0, "SGD")] * found)
+
     def test_what_is_so_in_many_steps_is_noted_once(self):
         loop = Loop(False)
         loop.options["loss_scale"] = lambda: float("inf")

@@ -79,11 +79,17 @@ def scenario(what, rank):
         from torch.distributed.fsdp import fully_shard
 
         fully_shard(model, mesh=torch.distributed.device_mesh.init_device_mesh("cpu", (RANKS,)))
+    elif what == "apart":
+        torch.manual_seed(rank)
+        model = Net()
     data = batches(rank)[2 * rank:] if what == "other steps" else batches(rank)
     if what == "ill" and rank == 1:
         data[2][0, 0] = math.nan
+    if what == "ill data" and rank == 1:
+        data[2][0, 0] = torch.inf
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    return train(model, optimizer, data, (lambda: averaged(model)) if what == "by hand" else lambda: None)
+    by_hand = what in ("by hand", "apart", "ill data")
+    return train(model, optimizer, data, (lambda: averaged(model)) if by_hand else lambda: None)
 
 
 def in_rank(rank, scenarios, store):
@@ -97,6 +103,7 @@ def in_rank(rank, scenarios, store):
             out[what] = packed(w), packed(run), run.report().to_json()
             if what == "ill":
                 out[what] = str(w.first_nonfinite()), str(run.first_nonfinite()), len(run.nonfinite())
+            out["advice", what] = w.first_nonfinite(), run.first_nonfinite(), run.advise().to_dict()["ranks"]
         except ValueError as error:
             out[what] = str(error)
         dist.barrier()
@@ -137,7 +144,7 @@ class Ranks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shards = [] if can_shard() else ["fsdp"]
-        cls.ranks = together(["ddp", "by hand", "local", "drift", "other steps", "ill", *shards])
+        cls.ranks = together(["ddp", "by hand", "local", "drift", "other steps", "ill", "apart", "ill data", *shards])
 
     def held_to_the_sum(self, what, once):
         """once(role, bytes are the same): whether one copy counts."""
@@ -183,6 +190,20 @@ class Ranks(unittest.TestCase):
         own0, own1, _ = self.held_to_the_sum("local", lambda role, same: role not in ("act", "dAct") and same)
         self.assertEqual(own0[0, "fc1", "weight"], own1[0, "fc1", "weight"])
         self.assertNotEqual(own0[0, "fc1", "dW"], own1[0, "fc1", "dW"])
+
+    def test_ranks_that_hold_different_models_without_ddp_are_told(self):
+        for what, told in (("apart", "The ranks hold different models: the gradients of fc1, fc1.bias, fc2 and 1 more are the same on all"),
+                           ("local", "The ranks began with the same weights, and from step 2 on all of these differ"), ("by hand", ""),
+                           ("ddp", "")):
+            for rank in self.ranks:
+                _, _, lines = rank["advice", what]
+                self.assertEqual([line[:len(told)] for line in lines], [told] if told else [])
+
+    def test_of_a_step_that_is_ill_on_all_ranks_the_rank_is_told_on_which_it_began(self):
+        for at, rank in enumerate(self.ranks):
+            own, of_all, _ = rank["advice", "ill data"]
+            self.assertRegex(of_all.text, r"^step 2, rank 1: .* in the output of fc1, forward; it got input .*1 Inf")
+            self.assertEqual("all_reduce() of the watches, which tells on which rank it was first" in own.cure, at == 0, own.cure)
 
     def test_replicas_that_drift_apart_are_told(self):
         for told in (rank["drift"] for rank in self.ranks):

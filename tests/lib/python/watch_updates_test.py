@@ -4,6 +4,8 @@
 # without torch. watch_updates_test.py BINADE
 import math
 import sys
+import unittest.mock as mock
+import warnings
 
 try:
     import torch
@@ -223,8 +225,9 @@ class LostUpdates(CliCase):
         self.assertEqual(sums(w, "idle", "asked", "lost", "decay_lost"), (asked, 0, 0, 0))
         self.assertNotIn("unmoved", str(w.report()))
         # In every step of the run, also in those that are not counted.
-        words = "Nothing was trained: the learning rate of AdamW was 0 in all 12 steps. Is its scheduler stepped"
+        words = "Nothing was trained: the learning rate of AdamW was 0 in all 12 steps."
         self.assertTrue(" ".join(str(w.advise()).split()).startswith(words))
+        self.assertIn("It was made with that, or the loop has set it", " ".join(str(w.advise()).split()))
         neutral = "At a learning rate of 0 nothing was wanted of Linear, bias, and nothing is lost."
         for steps, later, told in ((1, 0.0, neutral), (12, 0.1, neutral),
                                     (12, None, "At a learning rate of 0 nothing was wanted of Linear,")):
@@ -251,6 +254,88 @@ class LostUpdates(CliCase):
         idle, = sums(w, "idle")
         self.assertEqual(sums(w, "asked", "lost"), (asked - idle, lost - idle))
         self.assertNotIn("lost:", str(w.advise()))
+
+    def test_a_schedule_that_is_stepped_and_gives_zero_is_told_from_one_that_is_not_stepped(self):
+        for each, told in ((True, "Its scheduler, LambdaLR, was stepped 3 times and makes 0 of the learning rate of 0.5 that it began with"),
+                           (False, "Its scheduler, LambdaLR, was not stepped: call scheduler.step()")):
+            model = torch.nn.Linear(4, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+            schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step // 1000)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    optimizer.zero_grad()
+                    model(torch.ones(3, 4)).sum().backward()
+                    optimizer.step()
+                    schedule.step() if each else None
+            self.assertIn(f"the learning rate of SGD was 0 in all 3 steps. {told}", " ".join(str(w.advise()).split()))
+
+    def by_hand(self, dtype, move, steps=6, micro=1):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(16, 8).to(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch(model, every=4) as w:
+                for _ in range(steps):
+                    model.zero_grad()
+                    for _ in range(micro):
+                        model(torch.randn(4, 16).to(dtype)).float().square().sum().backward()
+                    with torch.no_grad():
+                        for p in model.parameters():
+                            move(p)
+                    w.step()
+        return w, " ".join(str(w.advise()).split())
+
+    def test_updates_that_a_loop_without_an_optimizer_loses_are_told(self):
+        for dtype, move, micro, told in (
+                (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 1, "Updates are lost: "), (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 2, "Updates are lost: "),
+                (torch.bfloat16, lambda p: p.sub_(0.1 * p.grad), 1, ""), (torch.bfloat16, lambda p: p.sub_(0.1 * p.grad), 3, ""),
+                (torch.float32, lambda p: p.sub_(1e-4 * p.grad), 1, ""), (torch.float32, lambda p: p.data.sub_(1e-2 * p.grad), 1, ""),
+                (torch.bfloat16, lambda p: p.data.add_(-1e-9 * p.grad), 1, "below half an ulp in BF16 (keep a copy"),
+                (torch.float32, lambda p: None, 1, "No optimizer was seen, and no weight of Linear, bias changed in any of 6 steps")):
+            w, text = self.by_hand(dtype, move, micro=micro)
+            self.assertTrue(w.notes[0].startswith("no optimizer was seen"), w.notes)
+            self.assertEqual(bool(w.advise().to_dict()["by_hand"]), bool(told), text)
+            self.assertIn(told, text)
+        masters, rests = {}, {}
+
+        def by_master(p):
+            masters.setdefault(p, p.float()).sub_(1e-6 * p.grad)
+            p.copy_(masters[p])
+
+        def compensated(p):
+            rest = rests.setdefault(p, torch.zeros_like(p))
+            wanted = -1e-6 * p.grad - rest
+            after = p + wanted
+            rest.copy_((after - p) - wanted)
+            p.copy_(after)
+
+        for move in (by_master, compensated):
+            self.assertEqual(self.by_hand(torch.bfloat16, move)[0].advise().to_dict()["by_hand"], [])
+            masters.clear(), rests.clear()
+        self.assertEqual(self.by_hand(torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), steps=3)[0].advise().to_dict()["by_hand"], [])
+
+    def test_running_statistics_that_stand_still_in_narrow_buffers_are_told(self):
+        for momentum, dtype, train, told in ((0.001, torch.bfloat16, True, ["The running_var of 1 stands still in 75 % of its channels after 12"]),
+                                             (0.1, torch.bfloat16, True, []), (0.0, torch.bfloat16, True, []), (None, torch.bfloat16, True, []),
+                                             (0.001, torch.float32, True, []), (0.001, torch.bfloat16, False, [])):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.BatchNorm1d(4, momentum=momentum)).to(dtype)
+            model[1].train(train)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with binade.torch.watch(model, optimizer, every=6) as w:
+                    for _ in range(12):
+                        optimizer.zero_grad()
+                        model(3 * torch.randn(32, 8).to(dtype)).float().square().sum().backward()
+                        optimizer.step()
+            self.assertEqual([line.partition(" updates")[0] for line in w.advise().to_dict()["running"]], told)
+
+    def test_a_process_is_searched_for_optimizers_a_few_times(self):
+        from binade.torch.watch import optimizer_hooks
+        with mock.patch.object(optimizer_hooks, "living_optimizers", return_value=[]) as search:
+            self.by_hand(torch.float32, lambda p: p.sub_(1e-2 * p.grad), steps=9)
+        self.assertLessEqual(search.call_count, 5)
 
     def test_updates_of_wide_weights_are_lost_where_they_stay_so(self):
         class Branch(torch.nn.Module):  # begins with zeros, as the last norm of a residual block

@@ -10,22 +10,29 @@ functorch_level = getattr(getattr(torch._C, "_functorch", None), "peek_interpret
 graph_task = getattr(torch._C, "_current_graph_task_id", None)  # -1 outside of a backward pass; since torch 2.1
 
 
-def living(kind):
-    """Returns the objects in the process that are of a class, or of classes derived from it."""
-    return [x for x in gc.get_objects() if issubclass(type(x), kind)]
+def derived(kinds):
+    """Returns some classes and those derived from them, as a list without repetitions."""
+    found = list(kinds)
+    for kind in found:  # grows as it goes
+        found += type.__subclasses__(kind)
+    return list(dict.fromkeys(found))
+
+
+def living(*kinds):
+    """Returns the objects in the process that are of some classes, or of classes derived from them."""
+    found = set(derived(kinds))
+    return [x for x in gc.get_objects() if type(x) in found]
 
 
 def scaler_kinds():
     """Returns torch's GradScaler and the classes derived from it, as a list."""
     found = [kind for kind in (getattr(getattr(torch, "amp", None), "GradScaler", None), torch.cuda.amp.GradScaler) if kind]
-    for kind in found:  # grows as it goes
-        found += [derived for derived in kind.__subclasses__() if derived not in found]
-    return list(dict.fromkeys(found))
+    return derived(found)
 
 
 def living_scalers():
     """Returns the enabled GradScalers in the process."""
-    return [x for x in living(tuple(scaler_kinds())) if x.is_enabled()]
+    return [x for x in living(*scaler_kinds()) if x.is_enabled()]
 
 
 def optimizers_in(x):
@@ -63,7 +70,8 @@ def optimizers_of_copies(parameters):
 def copies_note(optimizer):
     """Returns the note on an optimizer of master copies."""
     return (f"not counted: weights, their gradients, updates and states, since {type(optimizer).__name__} holds none of the model's "
-            "parameters, but tensors of FP32 of their shapes, as of master copies made by hand. To have them counted, "
+            "parameters, but tensors of FP32 of their shapes, as of master copies made by hand. To have them counted, give the optimizer "
+            "copies that are Parameters, copies = [torch.nn.Parameter(p.detach().float()) for p in model.parameters()], and "
             'watch({"model": model, "master": torch.nn.ParameterList(copies)}, optimizer)')
 
 

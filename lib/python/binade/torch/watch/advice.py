@@ -9,6 +9,7 @@ import textwrap
 
 from ... import _binade
 from ..._documents import Document, page, table
+from . import positions
 from .alerts import GRADIENTS, log2_of
 from .bound import unbound_text
 from .compiled import compiled_in
@@ -70,10 +71,10 @@ class Advice(Document):
                   the zeros; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; stays: lines about models beside whose narrow weights
-                  are written to and hardly change
+                  are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero
     dies          weights that learned, and most of whose units were dead before a ReLU from some step on: layer, since, that step, steps,
                   how many counted ones since, share, the part of the weight without a gradient, and moved_log2, log2 of the last update before it beside the weight, by their norms
-    zero_weights  those of `untrained` whose weights stay zero since both factors of a product are
+    zero_weights  those of `untrained` whose weights stay zero since both factors of a product are, and vectors that are such a factor
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
@@ -83,8 +84,12 @@ class Advice(Document):
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
                   each step, value, serving, a value at which it decays, and layers
-    idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, and whole, whether
-                  these are all of them
+    by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
+    ranks         lines about ranks that hold different models, in the advice of a Run of several processes
+    running       lines about running statistics of BatchNorms that stand still in narrow buffers
+    positions     lines about positions of which a narrow dtype makes one number of neighbours, before cosines or sines of them
+    idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, whole, whether these
+                  are all of them, and schedule, why, as text
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
     residues      a dict for each layer and role of gradients that are no more than rounding in their own format leaves of zero, as
@@ -162,6 +167,10 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "no_format": [row for row in no_format(run) if not (grows and row["wide"])],
         "eps": run._eps,
         "stuck_states": run._stuck,
+        "by_hand": list(run._learning.by_hand),
+        "ranks": list(run._learning.ranks),
+        "running": list(run._learning.running),
+        "positions": positions.text_of(run._learning.positions),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],
@@ -286,7 +295,8 @@ def ails(of):
     if overflowed and of["may_diverge_by_order"]:
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
     out += overflowed + eps_text(of["eps"])
-    out += mistakes[True] + untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
+    out += mistakes[True] + of["by_hand"] + of["ranks"] + of["running"] + of["positions"]
+    out += untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
     out += lost_text(of["lost_updates"], listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)
     return out + ([] if is_ill else ill["lines"])

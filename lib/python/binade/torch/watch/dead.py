@@ -8,8 +8,9 @@ import torch
 
 from ..observe.names import listed, tensors_in
 from ..observe.tensors import local
+from . import saturation
 
-TAKEN_AWAY = frozenset(("step_without_backward",))  # mistakes in the order of calls that leave zeros in the place of gradients
+TAKEN_AWAY = frozenset(("step_without_backward", "clip_to_zero"))  # mistakes in the order of calls that leave zeros in the place of gradients
 
 
 @dataclasses.dataclass
@@ -28,6 +29,11 @@ class Learning:
     ungraded: dict = dataclasses.field(default_factory=dict)  # {module that got no gradient: whether it gave outputs that want some}
     stays: dict = dataclasses.field(default_factory=dict)  # {model that is not trained: what is ill about its weights}
     refreshed: dict = dataclasses.field(default_factory=dict)  # {id of an optimizer: what became of its wide weights between steps}
+    saturations: saturation.Saturation = dataclasses.field(default_factory=saturation.Saturation)
+    by_hand: list = dataclasses.field(default_factory=list)  # lines about models of which no optimizer holds a parameter
+    positions: dict = dataclasses.field(default_factory=dict)  # {layer: what is said of positions in it}
+    running: list = dataclasses.field(default_factory=list)  # lines about running statistics that stand still
+    ranks: list = dataclasses.field(default_factory=list)  # lines about ranks that hold different models
     rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}
 
     def at(self, layer, rate):
@@ -45,6 +51,7 @@ class Learning:
         for mine, theirs in ((self.unfed, other.unfed), (self.frozen, other.frozen)):
             mine.update({key: mine.get(key, True) and x for key, x in theirs.items()})
         self.ungraded = {key: x for key, x in self.ungraded.items() if key in other.ungraded}
+        self.saturations += other.saturations
 
 
 class Grades:
@@ -153,7 +160,7 @@ def untrained(run, layers, merged):
             owners[layer] = owner
     out = {"unheld": list(seen.unheld), "unheld_share": seen.share, "orphans": seen.orphans,
            "detached": [name for name, called in seen.ungraded.items() if called],
-           "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values())}
+           "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values()), "saturated": seen.saturations.texts}
     if not found:
         return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], "hidden": "", **out}
     reached = [layer for layer, owner in owners.items() if not all_zero(merged[owner, "dAct"])]
@@ -207,7 +214,9 @@ def untrained_text(of, listed):
     cut = [row["layer"] for row in of["layers"] if row["layer"] not in of["reached"]]
     if cut:
         lines.append(f"Layers that do not learn: no gradient reached {listed(cut)}; it was nothing but zeros in {many}.")
-        if not known:
+        if of["saturated"]:
+            lines[-1] += saturation.text_of(of["saturated"])
+        elif not known:
             lines[-1] += (" Whether that is meant is not known: a saturated activation passes no gradient, nor does a softmax of one "
                           "element.")
     if of["reached"]:
@@ -221,7 +230,9 @@ def untrained_text(of, listed):
             lines[-1] += " Why is not known."
     if of["zeros"] and lines:
         lines[-1] += f" All outputs of {listed(of['zeros'])} were zero."
-    if of["negative"]:
+    if of["negative"] and of["saturated"]:
+        lines[-1] += f" All outputs of {listed(of['negative'])} were negative: a ReLU that gets them is dead."
+    elif of["negative"]:
         lines[-1] += (f" All outputs of {listed(of['negative'])} were negative, of which a ReLU makes zeros: it is dead, and no gradient "
                       "passes it. Look at the initial biases and the learning rate, or take an activation that has a slope below zero.")
     elif of["underflow"]:

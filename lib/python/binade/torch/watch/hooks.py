@@ -15,6 +15,7 @@ from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
 from .arguments import call_of, come_with_data, ill_among
 from .bound import NARROW, origin_of
+from .by_hand import ByHand
 from .compiled import CompiledHooks
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
@@ -24,6 +25,7 @@ from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .received import name_received
 from .refreshed import Between, refreshed_text
+from .running import RunningStatistics
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
 
@@ -53,6 +55,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         self._optimizer_texts = {}  # id of an optimizer: what the advice calls it
         self._found = False  # whether the optimizers were found, not given
         self._searches = 0  # how often optimizers are still to be looked for
+        self._searched = 0, 0  # the step and how many passes it had when they were
         self._is_in_step = False  # whether an optimizer's step runs, before torch 2.0
         self._scaler = None  # a scaler that is always in use
         self._known_scalers, self._used_scalers = set(), set()  # ids
@@ -60,6 +63,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
         self._grades = Grades()
         self._between = Between(plan.learning.refreshed)
+        self._by_hand = ByHand(names)
+        self._running = RunningStatistics(names)
         self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
         self._most_passes = 0  # forward, of the steps that are over
@@ -107,6 +112,9 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
             self.see_unheld()
             for line in refreshed_text(self._plan.learning.refreshed):
                 self.note(line, warn=True)
+            self.see_schedules()
+            self.see_by_hand()
+            self.see_running()
             self._saw(self.see_aside)
         undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
         self.undo_all(undo)
@@ -207,6 +215,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         if name is None:
             return
         step.is_empty = False
+        self._running.see(module, args, step.counted)
         with_grad = torch.is_grad_enabled()
         if with_grad and id(module) in self._names.roots:
             step.passes += 1
@@ -287,7 +296,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
             return
         step = self._step
         step.saw_gradients = True
-        if self._searches and step.passes:
+        if self._searches and self._searched != (step.number, step.passes):
+            self._searched = step.number, step.passes
             self.find_optimizers()
         if not step.counted and not is_block and type(gradient) is torch.Tensor and gradient.is_cpu:
             if self._plan.nonfinite:

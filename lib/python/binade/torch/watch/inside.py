@@ -11,8 +11,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ..observe.names import tensors_in
 from ..observe.recorder import UNWRITTEN, calling, storage_of
 from ..observe.tensors import PLAIN, described, local
+from . import saturation
 from .differences import Differences
 from .exact import WIDER, Exact, at_zeros, exact_of, exact_of_infinity, operand_at, slope_of
+from .positions import Positions
 from .replaced import REPLACES, is_mask, replaced
 from .sums import Sums
 from .told import Told
@@ -139,11 +141,14 @@ class Inside:
         self._zeros = Zeros()
         self._differences = Differences()
         self.sums = Sums(shares)
+        self.positions = {}  # layer: what is said of positions in it
+        self._positions = Positions(self.positions)
         self._kinds = {}  # op: (its name, whether it gives a view)
         self._mode = None
         self.vanished = {}  # (layer, op): Origin
         self.zeroed = {}  # (layer, op): (what it is, Told)
         self.floors = {}  # (layer, op): the same of an eps that is zero
+        self.saturated = {}  # (layer, site): what is said of an activation whose outputs are all at the ends of its range
         self.slopes = {}  # (layer, op): (how many elements have an infinite slope, text of them, dtype, site, Origin.rounded)
 
     def open(self):
@@ -211,6 +216,9 @@ class Inside:
                 self._see_vanished(name, sources)
         self._differences.see(name, args, results[0], self._where)
         self._see_slope(name, args, results[0])
+        self._positions.see(name, args, results, self._where)
+        if name in saturation.ENDS:
+            saturation.see(name, args, results[0], self.saturated, self._where)
         self._zeros.see(func, name, args, kwargs, given, results, lambda: name + (f" at {self._where()[1]}" if self._where()[1] else ""))
         if results[0].dtype in (torch.float16, torch.bfloat16):
             if name in FLOORS:

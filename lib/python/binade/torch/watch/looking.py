@@ -164,6 +164,8 @@ class InsideHooks:
         """Tells, at the end of a step, of what was seen inside of modules. harmless: whether the event of the step was dropped."""
         event, gone = None if harmless else step.event, None
         if step.inside is not None:
+            self._plan.learning.saturations.add_step(step.inside.saturated)
+            self._plan.learning.positions |= step.inside.positions
             for layer, cause, told in step.inside.told():
                 tell(self._plan.inside, layer, cause, told)
             for layer, _ in list(step.inside.vanished):

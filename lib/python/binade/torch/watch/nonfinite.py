@@ -9,6 +9,7 @@ PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "ste
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
 LOSS = "the loss"  # the layer of what is seen of a loss when its backward pass begins
+ROLES = tuple(PHASES)  # in the order of a step
 MOST = 100  # steps that are told of
 # Where Inf or NaN arose that what an op or a layer got held already.
 BEFORE = {"forward": "before {}: in the data, or in what is computed in front of it", "backward": "before it in the backward pass, or in the "

@@ -24,12 +24,12 @@ from .lost_updates import held, known_as, may_write_gradients
 from .nonfinite import LOSS
 from .remainders import Beside
 from .run import SCALED, add_to
-from .settings import is_idle, note_ill_settings, rate_of
+from .settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of
 from .skips import optimizer_text
 from .state_decay import note_stuck_states
 from .states import values_of
 
-SEARCHES = 20  # for optimizers, where none is found
+SEARCHES = 4  # for optimizers, where none is found, in as many passes
 
 
 def watching(method):
@@ -129,6 +129,31 @@ class OptimizerHooks:
             if learning.orphans:
                 self.note(f"{listed(list(learning.unheld))} has weights that want gradients and that no optimizer trains: "
                           f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
+
+    @watching
+    def see_by_hand(self):
+        """Says what of the models no optimizer holds and trains nothing, or loses updates."""
+        if not self._optimizers and self._by_hand.has_gradients:
+            self.note("no optimizer was seen: weights, their gradients, updates and states are not counted; where torch.optim trains, give "
+                      "the optimizer to watch()")
+        self._by_hand.look(self.number)
+        for line in self._by_hand.ends(self._optimizers, self.gaps.was_called):
+            self.note(line, warn=True)
+            self._plan.learning.by_hand.append(line)
+
+    @watching
+    def see_running(self):
+        """Says which running statistics stand still."""
+        for line in self._running.ends():
+            self.note(line, warn=True)
+            self._plan.learning.running.append(line)
+
+    @watching
+    def see_schedules(self):
+        """Looks for why learning rates were 0."""
+        for optimizer in self._optimizers:
+            of = self._steps_of(optimizer)
+            of.schedule = schedule_of(optimizer) if of.idle >= LEAST else ""
 
     @watching
     def see_aside(self):

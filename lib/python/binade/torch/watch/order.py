@@ -312,6 +312,14 @@ class Order:
             if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
                 self._on(self._checkers, "clip", number, limit)
 
+    def left_of_clipping(self, parameters, zeroed):
+        """zeroed: what the clipping of these parameters' gradients did if it made zeros of all of them, as text; else ""."""
+        clipped = {id(p) for p in parameters} if zeroed else set()
+        for number, optimizer in enumerate(self._optimizers, 1):
+            if ("clip_to_zero", number) not in self._told and any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
+                self._told.add(("clip_to_zero", number))
+                self._tell(self._name(number), "clip_to_zero", zeroed, False)
+
     def updated(self, scaler, sets):
         """sets: whether the loop gave the scale, which wants no check of gradients."""
         self._others = self._others or sets

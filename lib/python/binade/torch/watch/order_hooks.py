@@ -6,6 +6,7 @@ import torch
 
 from ..observe.attaching import unwrapped_optimizer
 from ..observe.wrapping import around_function
+from .clipped import norm_of, zeroed
 from .optimizer_hooks import watching
 from .order import Mistake, Order
 
@@ -58,12 +59,14 @@ class OrderHooks:
     def _order_of_backward(self, inner, *args, **kwargs):
         self._saw(self._order.backward_begins)
         self._saw(self._backward_begins, args[0] if args else kwargs.get("tensors"))
+        self._saw(lambda: self._by_hand.look(self.number))
         well = False
         try:
             out = inner(*args, **kwargs)
             well = True
         finally:
             self._saw(self._order.backward_ends, well)
+            self._saw(lambda: self._by_hand.backward_ends(self.number, self._optimizers))
         self._step.backward_passes += not self._order.is_in_backward
         return out
 
@@ -77,6 +80,7 @@ class OrderHooks:
         out = inner(parameters, *args, **kwargs)
         at = kwargs.get(limit, args[0] if args else None)
         self._saw(lambda: self._order.clipped(seen, None if at is None else float(at)))
+        self._saw(lambda: self._order.left_of_clipping(seen, zeroed(seen, None if at is None else float(at), lambda: norm_of(out, args))))
         return out
 
     def _order_of_zero_grad(self, optimizer, inner, *args, **kwargs):

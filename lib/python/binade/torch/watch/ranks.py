@@ -3,7 +3,8 @@
 import dataclasses
 
 from ... import _binade
-from .nonfinite import PHASES
+from .apart import Apart
+from .nonfinite import ROLES
 from .run import Run, Window
 from .told import tell
 
@@ -51,10 +52,11 @@ def merged(all_bytes, replicated, where, read):
 
 def reduced(run, group, replicated):
     """Returns the Run of all ranks, the same on each. Raises ValueError if they watched different steps, or replicas differ."""
-    windows = []
+    windows, apart = [], Apart()
     must_agree(gathered((run.every, [(w.first, w.last, w.steps) for w in run.windows]), group), "windows")
     for window in run.windows:  # one after the other: memory for one window of every rank
         sums = gathered((packed(window.summaries), packed(window.updates)), group)
+        apart.see(window.first, [one[0] for one in sums])
         where = f"step {window.first}"
         windows.append(Window(
             window.first, window.last, window.steps, window.loss_scale,
@@ -80,10 +82,10 @@ def reduced(run, group, replicated):
                 layers[key] = layer
         notes += [note for note in told if note not in notes]
         mistakes += [mistake for mistake in wrong if mistake not in mistakes]
-        found += [(event.step, rank, event) for event in events]
-    phases = list(dict.fromkeys(PHASES.values()))  # what came through a reduction is told after what arose
-    found.sort(key=lambda row: (row[0], phases.index(row[2].phase), row[2].received, row[1]))
-    out = Run(run.every, windows, layers, notes, [event for _, _, event in found], mistakes)
+        found += [dataclasses.replace(event, rank=rank) for event in events]
+    found.sort(key=lambda event: (event.step, ROLES.index(event.role), event.received, event.rank))  # of a step what came first is told
+    learning.ranks = apart.lines
+    out = Run(run.every, windows, layers, notes, found, mistakes)
     out._inside, out._meant, out._eps, out._stuck, out._skips = inside, meant, run._eps, run._stuck, run._skips
     out._unusable_scale, out._uncounted, out._sums, out._learning = run._unusable_scale, uncounted, sums, learning
     return out

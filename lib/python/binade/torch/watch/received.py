@@ -2,9 +2,11 @@
 """Gradients that are ill in .grad where all that the backward pass made was finite: they were added up or communicated to that."""
 import torch
 
+from ..observe.attaching import rank_of_process
+
 HOOK = ("communicate in BF16 (bf16_compress_hook) or in FP32, or make the gradients smaller: a mean in place of a sum as the loss, "
         "or a smaller loss scale")
-RANKS = "look at what each rank's own watch tells, or at all_reduce(), which tells of the rank where it arose"
+RANKS = "look at what each rank's own watch tells, or at all_reduce() of the watches, which tells on which rank it was first"
 NARROW = "add up in FP32, divide each loss by the number of micro-batches before its backward pass, or take a smaller loss scale"
 
 
@@ -40,4 +42,6 @@ def name_received(step, wrappers):
     passes = f" of {step.passes} passes" if step.passes > 1 and hook is None else ""
     if step.nodes is None and hook is None:
         where = f"in the backward pass of its layer, or {where}"
+    if hook is None and rank_of_process() is not None:
+        event.cure = RANKS
     event.cause = f"{made}: it arose {where}{passes}"

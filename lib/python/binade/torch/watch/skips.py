@@ -14,13 +14,14 @@ OVER = " over "  # in the text of an optimizer
 class Steps:
     """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
     last. scales: the loss scales at which they were. scalers: numbers of the scalers whose step() was called with it. scale: the loss scale
-    of the last such call; None if it is not known. idle: the steps at learning rates of 0."""
+    of the last such call; None if it is not known. idle: the steps at learning rates of 0. schedule: what is known of these, as text."""
 
     optimizer: str
     steps: int = 0
     skipped: int = 0
     in_a_row: int = 0
     idle: int = 0
+    schedule: str = ""
     scales: set = dataclasses.field(default_factory=set)
     scalers: set = dataclasses.field(default_factory=set)
     scale: "float | None" = None
