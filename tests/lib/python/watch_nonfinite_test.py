@@ -10,7 +10,7 @@ try:
 
     import binade.torch
     from binade.torch import watch
-    from binade.torch.watch.held import MOST, Held
+    from binade.torch.watch.waiting_tensors import MOST, Held
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)

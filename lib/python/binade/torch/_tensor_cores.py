@@ -3,7 +3,7 @@
 from .. import _binade
 from .check.check import Check
 from .products.narrow import Recipe
-from .products.recipes import Recipes
+from .products.recipe_of_product import Recipes
 from .products.tensor_cores import TensorCores
 
 

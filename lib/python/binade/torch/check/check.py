@@ -8,8 +8,8 @@ import time
 import torch
 from torch.utils._pytree import tree_map
 
-from ..observe.bits import differing
-from ..products.lowered import lowered
+from ..observe.tensor_bits import differing
+from ..products.op_products import lowered
 from ..products.models import REFERENCE, product_key
 from ..products.products import ChosenProducts
 from ..products.tensor_cores import Ran, TensorCores

@@ -7,8 +7,8 @@ import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from ... import _binade
-from ..observe.bits import differing
-from ..products.lowered import lowered
+from ..observe.tensor_bits import differing
+from ..products.op_products import lowered
 from ..products.products import FORMATS
 from ..products.tensor_cores import TensorCores
 from .explained import evenly, validated

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from .bits import has_bits, same_bits
+from .tensor_bits import has_bits, same_bits
 from .names import Names, tensors_in, wrapped_by
 from .opaque import described, frame_described
 

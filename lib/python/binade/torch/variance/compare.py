@@ -10,11 +10,11 @@ import torch
 
 from ..._documents import Document
 from ..check.explain import explanations
-from ..observe.bits import difference, has_bits, value_hash
+from ..observe.tensor_bits import difference, has_bits, value_hash
 from ..observe.names import listed, tensors_in
 from ..observe.opaque import opaque_in
 from ..observe.recorder import Recorder, again, copied, known_storages, random_states, unmade_texts
-from ..products.lowered import is_product
+from ..products.op_products import is_product
 from .given import Given, alike, differences, values_text
 from .text import comparison_text, output_text
 

@@ -10,7 +10,7 @@ import types
 import torch
 
 from ... import _binade
-from ..observe.bits import difference, has_bits
+from ..observe.tensor_bits import difference, has_bits
 from ..observe.tensors import OWN_DISPATCH, PLAIN
 
 PLAIN_VALUES = (bool, int, float, complex, str, bytes, enum.Enum, torch.dtype, torch.device, torch.layout, type,

@@ -4,10 +4,10 @@ import json
 
 from ..._documents import Document
 from ..check.explain import explanations
-from ..observe.bits import same_bits
+from ..observe.tensor_bits import same_bits
 from ..observe.recorder import RESULT
-from .riding import OTHERWISE, Batch, Runs
-from .rows import Rows
+from .row_comparison import OTHERWISE, Batch, Runs
+from .row_batches import Rows
 from .text import FOLLOWED, text_of
 
 # If an op's status differs between sizes of batches, the first of these is reported.

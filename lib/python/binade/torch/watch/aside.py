@@ -6,7 +6,7 @@ import dataclasses
 import torch
 
 from ..observe.tensors import FLOATING, PLAIN
-from .held import version_of
+from .waiting_tensors import version_of
 from .lost_updates import FORMATS, ILL, NARROW
 
 MOST = 4096  # values of each parameter that are compared

@@ -15,7 +15,7 @@ from ..observe.attaching import living
 from ..observe.names import listed
 from ..observe.tensors import FLOATING, PLAIN
 from .aside import Kept, first_values, kept
-from .held import version_of
+from .waiting_tensors import version_of
 from .lost_updates import ADVICE, FORMATS, ILL, NARROW
 
 LEAST = 4  # steps that tell

@@ -8,7 +8,7 @@ import torch
 from ..observe.tensors import FLOATING, described, unscaled
 from .alerts import GRADIENTS
 from .bound import Bound
-from .held import Held, version_of
+from .waiting_tensors import Held, version_of
 from .loss_graph import LossGraph
 from .nonfinite import NonFinite
 from .run import SCALED, Layer, Window, add_to

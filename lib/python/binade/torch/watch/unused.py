@@ -2,7 +2,7 @@
 """The gradients that optimizers' parameters have, and those that are taken away before any step has used them."""
 import torch
 
-from .held import version_of
+from .waiting_tensors import version_of
 
 
 def gradients_of(optimizer):

@@ -2,7 +2,7 @@
 """Makes batches of one row and others, and finds where the row is in the result of an op."""
 import torch
 
-from ..observe.bits import same_bits
+from ..observe.tensor_bits import same_bits
 
 
 class Rows:

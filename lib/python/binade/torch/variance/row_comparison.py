@@ -4,11 +4,11 @@ import difflib
 
 import torch
 
-from ..observe.bits import difference, has_bits, row_hashes, same_bits
+from ..observe.tensor_bits import difference, has_bits, row_hashes, same_bits
 from ..observe.names import tensors_in
 from ..observe.opaque import opaque_in
 from ..observe.recorder import RESULT, Recorder, again, copied, known_storages, unmade_texts
-from .rows import axis_of, found, part
+from .row_batches import axis_of, found, part
 
 BY_NATURE = frozenset(("mixes rows", "after mixed rows", "of the batch"))
 PLACES = frozenset(("nonzero", "nonzero_static"))  # ops whose results are numbers of rows
