@@ -287,9 +287,8 @@ class LostUpdates(CliCase):
 
     def test_updates_that_a_loop_without_an_optimizer_loses_are_told(self):
         for dtype, move, micro, told in (
-                (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 1, "Updates are lost: "), (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 2, "Updates are lost: "),
-                (torch.bfloat16, lambda p: p.sub_(0.1 * p.grad), 1, ""), (torch.bfloat16, lambda p: p.sub_(0.1 * p.grad), 3, ""),
-                (torch.float32, lambda p: p.sub_(1e-4 * p.grad), 1, ""), (torch.float32, lambda p: p.data.sub_(1e-2 * p.grad), 1, ""),
+                (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 2, "Updates are lost: "),
+                (torch.bfloat16, lambda p: p.sub_(0.1 * p.grad), 3, ""), (torch.float32, lambda p: p.data.sub_(1e-2 * p.grad), 1, ""),
                 (torch.bfloat16, lambda p: p.data.add_(-1e-9 * p.grad), 1, "below half an ulp in BF16 (keep a copy"),
                 (torch.float32, lambda p: None, 1, "No optimizer was seen, and no weight of Linear, bias changed in any of 6 steps")):
             w, text = self.by_hand(dtype, move, micro=micro)
