@@ -11,9 +11,10 @@ LARGE = -2  # log2 of what an update may be of its weight before it is named as 
 
 def dies(run, layers):
     """Returns a row for each weight most of whose units were dead in all counted steps from some on, three or more, after they had learned,
-    while other gradients were not zero: layer, since, the first of these steps, steps, how many, share, the least part of the weight that
-    had no gradient there, and log2 of the norm of the last update before beside that of its weight, None if that is not known. Where
-    windows hold several steps, since is that of a window."""
+    while other gradients were not zero, or all of its outputs were negative: layer, since, the first of these steps, steps, how many,
+    share, the least part of the weight that had no gradient there, alone, whether no other gradient was left either, and log2 of the norm
+    of the last update before beside that of its weight, None if that is not known. Where windows hold several steps, since is that of a
+    window."""
     windows, rows = run._windows, []
     for layer, role in layers:
         shape = layers[layer, role].shape or ()
@@ -25,9 +26,10 @@ def dies(run, layers):
             first -= 1
         dead = windows[first:]
         lived = any(share <= ALIVE and (layer, "dW") in window.summaries for share, window in zip(shares[:first], windows))
-        if lived and sum(window.steps for window in dead) >= LEAST and others_learn(dead, layer):
+        alone = not others_learn(dead, layer)
+        if lived and sum(window.steps for window in dead) >= LEAST and (not alone or all_negative(dead, layer)):
             rows.append({"layer": layer, "since": dead[0].first, "steps": sum(window.steps for window in dead), "share": min(shares[first:]),
-                         "moved_log2": moved_log2(windows[first - 1].summaries, layer)})
+                         "alone": alone, "moved_log2": moved_log2(windows[first - 1].summaries, layer)})
     return rows
 
 
@@ -47,6 +49,12 @@ def others_learn(windows, layer):
     return all(any(x.nonzero for (name, role), x in window.summaries.items() if role == "dW" and name != layer) for window in windows)
 
 
+def all_negative(windows, layer):
+    """Whether all outputs of the layer of a weight were negative. A loss that is met asks for no gradient either, but seldom so."""
+    outputs = [window.summaries[owner_of(layer, window.summaries), "act"] for window in windows]
+    return all(x.negative == x.values for x in outputs)
+
+
 def moved_log2(summaries, layer):
     update, weight = (summaries.get((layer, role)) for role in ("update", "weight"))
     return norm_log2([update]) - norm_log2([weight]) if update is not None and weight is not None and update.nonzero and weight.nonzero else None
@@ -62,7 +70,7 @@ def dies_text(rows, listed):
         lines.append(
             f"Layers that died: from step {since} on outputs of {listed([row['layer'] for row in of])} were negative almost everywhere, of which a "
             f"ReLU makes zeros, and {100 * min(row['share'] for row in of):.3g} % or more of the weights there got no gradient in the "
-            f"{of[0]['steps']} counted steps since. "
+            f"{of[0]['steps']} counted steps since{', nor did any other weight' if all(row['alone'] for row in of) else ''}. "
             + (f"The last update before was {2.0**moved:.2g} times the norm of its weight: the step was too large. Use a smaller learning rate, a "
                "warm-up, or clip gradients more, " if large else "Use a smaller learning rate, look at what moved the biases, ")
             + "and begin anew or from a state before: what is dead does not come back, unless its activation has a slope below zero.")

@@ -22,6 +22,7 @@ from .zeros import Zeros
 
 # Where modes cannot leave compiled functions alone, what torch.compile has made would run uncompiled inside of one.
 CAN_LOOK = not hasattr(torch, "compile") or hasattr(TorchDispatchMode, "ignore_compile_internals")
+ADDING = frozenset(("addmm", "addmv", "addbmm", "baddbmm", "addr"))  # whose first operand is not read where beta is 0
 # What these give of Inf is its limit, or another value was wanted in its place.
 ENDS = frozenset(
     "softmax log_softmax safe_softmax masked_softmax logsumexp exp expm1 exp2 sigmoid log_sigmoid_forward tanh erf atan "
@@ -196,7 +197,7 @@ class Inside:
         results = [x for _, x in tensors_in(out) if type(x) in PLAIN and local(x) is not None]
         if is_view or not results:
             return
-        got = (args, kwargs)
+        got = (args[1:] if name in ADDING and kwargs.get("beta", 1) == 0 else args, kwargs)
         given = [x for _, x in tensors_in(got) if type(x) in PLAIN and local(x) is not None]
         self.sums.see(name, args, kwargs, given, results)
         sources = self._sources(given, results) if self._ill else []

@@ -53,14 +53,14 @@ def saved_by(node):
         return {}
 
 
-def arguments(op, saved, result=None):
+def arguments(op, saved, loss=None):
     """Returns (arguments, what it gave, whether this was computed of the first argument's results alone) of an op as far as its node keeps
-    them, or None. result: what the op gave, if that is known. Where a quotient's numerator is not kept, it is 0 or 1."""
+    them, or None. loss: what came of it in the end. Where a quotient's numerator is not kept, it is 0 if that is NaN, else 1."""
     if op in FROM_RESULT and "result" in saved:
         return (saved["result"],), saved["result"], True
     x, second = saved.get("self"), saved.get("exponent", saved.get("other"))
     if op == "div" and isinstance(second, torch.Tensor):
-        x = torch.full_like(second, float(result is None or not bool(result.isnan().any()))) if x is None else x
+        x = torch.full_like(second, float(loss is None or not bool(loss.isnan().any()))) if x is None else x
         return (x, second), x / second, False
     if op == "reciprocal" and "result" in saved:
         return (saved["result"].reciprocal(),), saved["result"], False
@@ -100,7 +100,7 @@ class LossGraph:
         masked = None
         for node in nodes_after_model(loss):
             with torch.no_grad():
-                found = self._origin(op_of(node), saved_by(node), loss if node is loss.grad_fn else None)
+                found = self._origin(op_of(node), saved_by(node), loss)
             if found is not None and (not found[1] or found[0].found["nan"]):
                 return found
             masked = masked or found  # Inf that an op got may be a mask's
@@ -122,7 +122,7 @@ class LossGraph:
         if was_given:
             event.came, event.cause, event.arose, event.origin = origin.exact.why, "", None, None
 
-    def _origin(self, op, saved, result):
+    def _origin(self, op, saved, loss):
         tensors = {name: x for name, x in saved.items() if isinstance(x, torch.Tensor) and local(x) is not None}
         got = {name: x for name, x in tensors.items() if name not in RESULTS}
         ill = next((name for name, x in got.items() if not self._counter.finite(local(x))), None)
@@ -134,7 +134,7 @@ class LossGraph:
         nothing = mean_of_nothing(op, saved)
         if nothing is not None:
             return Origin("NaN", op, LOSS, "", {"nan": 1, "inf": 0}, self._rows(got), exact=nothing), False
-        known = arguments(op, saved, result)
+        known = arguments(op, saved, loss)
         if known is None or local(known[1]) is None or self._counter.finite(local(known[1])):
             return None
         args, out, rewritten = known
