@@ -311,6 +311,20 @@ class Untrained(CliCase):
             self.assertEqual("norm of its weight: the step was too large" in " ".join(str(advice).split()), ill)
             self.assertTrue(all(0 < row["since"] < 9 and row["moved_log2"] > 0 for row in rows), rows)
 
+    def test_a_model_that_dies_as_a_whole_is_named_by_the_layer_before_its_last_relu(self):
+        for lr, ill in ((2.0, True), (0.01, False)):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(16, 1), torch.nn.ReLU())
+            torch.nn.init.constant_(model[0].bias, 5.0)
+            optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+                for _ in range(5):
+                    optimizer.zero_grad()
+                    model(torch.rand(64, 16)).square().mean().backward()
+                    optimizer.step()
+            self.assertEqual("step 1 on outputs of '0' were negative" in " ".join(str(w.advise()).split()), ill, w.advise())
+            self.assertEqual("nor did any other weight" in " ".join(str(w.advise()).split()), ill)
+
     def untrained(self, *args, **options):
         of, text = advised(*args, **options)
         rows = of["untrained"]

@@ -433,6 +433,20 @@ class InsideOfModules(CliCase):
         self.assertEqual({row["layer"] for row in w.advise().to_dict()["keep_fp32"] for reason in row["reasons"]
                           if reason["what"] == "inside"}, {"0", "2"})
 
+    def test_an_operand_that_an_addition_does_not_read_is_no_finding(self):
+        class Scores(torch.nn.Module):
+            def forward(self, x):
+                return torch.baddbmm(torch.full((2, 4, 4), math.nan), x, x.transpose(1, 2), beta=0)
+
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), Scores())
+        with binade.torch.watch(model, optimizer := torch.optim.SGD(model.parameters(), lr=0.1), scaler=None, every=1) as w:
+            for _ in range(2):
+                model(torch.ones(2, 4, 8)).mean().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+        self.assertIsNone(w.first_nonfinite())
+        self.assertNotIn("not finite", str(w.advise()))
+
     def test_what_is_meant_is_no_finding(self):
         future = torch.ones(4, 4).triu(1).bool()
         masks = [lambda s: s.masked_fill(future, -math.inf), lambda s: s + torch.zeros(4, 4).masked_fill(future, -math.inf),

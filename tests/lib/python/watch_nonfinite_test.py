@@ -264,6 +264,42 @@ class OfTheLoss(CliCase):
         self.check(lambda model: torch.nn.functional.mse_loss(model(x), mask * torch.nan),
                    "the target of mse_loss in the loss holds NaN: the model did not give it, but the data")
 
+    def test_a_bound_that_a_narrow_dtype_makes_zero_is_named(self):
+        x = torch.zeros(16, 4)
+        for least, told in ((1e-45, True), (0.0, False)):
+            text = self.check(lambda model, least=least: torch.log((model(x) * 0).bfloat16().clamp(least, 1.0)).float().mean(),
+                              "16 Inf in log inside of the loss")
+            self.assertEqual("1e-45, its bound, is 0 in BF16" in text, told)
+
+    def test_an_inf_after_which_all_gradients_are_zero_is_no_run_that_trains(self):
+        x = torch.ones(16, 4)
+        text = self.check(lambda model: (1e6 + model(x).square()).half().float().mean().sqrt(), "all gradients of weights were zero",
+                          "The run was not finite", "as a sum or a cast that overflows")
+        for wrong in ("the run trains", "add an eps", "a larger loss scale", "one with a loss scale"):
+            self.assertNotIn(wrong, text)
+
+    def test_a_function_of_the_loops_own_is_to_be_looked_at_in_its_backward(self):
+        class Root(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x.sqrt())
+                return x.sqrt()
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient / (2 * ctx.saved_tensors[0])
+
+        class Rooted(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.zeros(4))
+
+            def forward(self, x):
+                return Root.apply(self.weight * x)
+
+        self.check(lambda model: model(torch.ones(4)).sum(), "its backward is code of the loop's own. What helps: look in it for a division",
+                   model=Rooted())
+
     def test_a_slope_of_a_loss_that_is_infinite_is_named(self):
         self.check(lambda model: ((model(torch.ones(16, 4)) * 0).sqrt()).mean(),
                    "16 Inf in the gradient of sqrt inside of the loss, backward", "its operand holds 16 zeros, where the slope of sqrt is infinite")
@@ -288,7 +324,7 @@ class OfTheLoss(CliCase):
         self.check(lambda model: model(x) * 65536.0, "1 Inf in mul inside of the loss, forward; " + too_large, model=Scaled(), scale=2.0**16)
         self.check(lambda model: model(x).float() * 65536.0, "in the gradient of to_copy inside of the loss, backward; " + too_large,
                    model=Scaled(), scale=2.0**16)
-        self.check(lambda model: model(x) * 40000.0, "The loss alone was not finite", "the run trains", "multiply in FP32 (loss.float() * scale)",
+        self.check(lambda model: model(x) * 40000.0, "The loss alone was not finite", "the run trains", "compute the loss in FP32 (of outputs.float()), or bound the scale",
                    model=Scaled(), scale=4e4)
         self.assertNotIn("not finite", self.check(lambda model: model(x) * 1024.0, model=Scaled(), scale=1024.0))
 

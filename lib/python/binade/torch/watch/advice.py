@@ -142,7 +142,8 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     at = (scale["used_log2"] if spoils else scale["recommended_log2"]) or 0
     left = run.residues()
     learning = untrained(run, layers, merged)
-    dead, ill = [] if spoils else died(run, layers, left), ill_of(run, merged)
+    is_of_inf = any(event.left_none for event in run.nonfinite())
+    dead, ill = [] if spoils or is_of_inf else died(run, layers, left), ill_of(run, merged)
     held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
     held = {key: summary for key, summary in held.items() if not (spoils and key[1] == "dW")}
     keep = with_inside(with_died(with_underflow(
@@ -178,7 +179,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "autocast": casts(layers, merged),
         "compiled": compiled_in(run.notes),
         "states": states(run, layers),
-        "already_zero": already_zero(layers, merged),
+        "already_zero": None if is_of_inf else already_zero(layers, merged),
         "lost_updates": lost_rows(run),
         "mistakes": [dataclasses.asdict(mistake) for mistake in run.mistakes],
     }

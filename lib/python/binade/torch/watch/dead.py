@@ -173,11 +173,12 @@ def untrained(run, layers, merged):
     narrow = [] if negative else [(owner, "dAct") for owner in owners.values()] + [
         (layer, "act") for layer in zeros if (layer, "weight") in merged] + [
         (layer, "dW") for layer in reached if layer not in unfed and not taken]
-    hidden = next((event for event in run.nonfinite() if event.hidden), None) if zeros else None
-    narrow = [] if hidden is not None else narrow
+    hidden = next((event.origin.ending for event in run.nonfinite() if event.hidden), "") if zeros else ""
+    hidden = hidden or ("that Inf" if any(event.left_none for event in run.nonfinite()) else "")
+    narrow = [] if hidden else narrow
     underflow = dict.fromkeys(key[0] for key in narrow if layers[key].dtype == "F16" and all_zero(merged[key]))
     return {"layers": found, "reached": reached, "unfed": unfed, "order": min(taken, default=None), "zeros": zeros,
-            "negative": negative, "underflow": list(underflow), "hidden": "" if hidden is None else hidden.origin.ending, **out}
+            "negative": negative, "underflow": list(underflow), "hidden": hidden, **out}
 
 
 def changed(run, merged):

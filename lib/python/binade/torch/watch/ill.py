@@ -59,7 +59,7 @@ def ill_of(run, merged):
             lines.append(f"So it was in {len(hidden) - 1:,} more of the steps that were looked into, up to step {hidden[-1].step}.")
         if ill[0].hidden and plain:
             lines.append(f"First of what was not hidden: {plain[0].text}.")
-        steps = sorted({event.step for event in events if plain and not event.hidden and event.step >= plain[0].step})
+        steps = sorted({event.step for event in events if plain and not (event.hidden or event.is_spared) and event.step >= plain[0].step})
         dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
         if dead:
             lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted{of_some} from then on tells of no training.")

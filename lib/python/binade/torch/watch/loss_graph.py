@@ -22,7 +22,7 @@ RESULTS = frozenset("result output total_weight grid_sampler_mask".split())  # w
 FROM_RESULT = frozenset(("sqrt", "rsqrt", "exp"))  # ops that keep what they give
 NOT_GIVEN = f"the model did not give it, but the data of this step, or what was made of them: {SKIP}"
 BESIDE = ("what the model gave was finite: targets, weights or a mask of the loss hold it, or an op makes it that keeps nothing of what it "
-          "got, as a sum that overflows or 0·log(0): look at what enters the loss")
+          "got, as a sum or a cast that overflows or 0·log(0): look at what enters the loss")
 
 
 def mark(x):
@@ -74,6 +74,17 @@ def arguments(op, saved, loss=None):
     return ((x,), getattr(torch, op)(x), False) if op in LOGARITHMS | ARCS and hasattr(torch, op) else None
 
 
+def floor_of(node):
+    """Returns the lower bound of a clamp in front of a node, where that is 0 in the dtype that it bounds; else 0."""
+    before = next((before for before, _ in node.next_functions if before is not None), None)
+    if before is None or op_of(before) not in ("clamp", "clamp_min"):
+        return 0
+    saved = saved_by(before)
+    x, least = saved.get("self"), saved.get("min")
+    is_lost = isinstance(x, torch.Tensor) and isinstance(least, float) and least and not torch.tensor(least).to(x.dtype).item()
+    return least if is_lost else 0
+
+
 def mean_of_nothing(op, saved):
     """Returns the Exact of a mean over nothing, or over targets that do not count; None if it is none."""
     if op == "mean" and saved.get("self_numel", saved.get("self_sym_numel", 1)) == 0:
@@ -100,7 +111,7 @@ class LossGraph:
         masked = None
         for node in nodes_after_model(loss):
             with torch.no_grad():
-                found = self._origin(op_of(node), saved_by(node), loss)
+                found = self._origin(op_of(node), saved_by(node), loss, floor_of(node))
             if found is not None and (not found[1] or found[0].found["nan"]):
                 return found
             masked = masked or found  # Inf that an op got may be a mask's
@@ -122,7 +133,7 @@ class LossGraph:
         if was_given:
             event.came, event.cause, event.arose, event.origin = origin.exact.why, "", None, None
 
-    def _origin(self, op, saved, loss):
+    def _origin(self, op, saved, loss, floor):
         tensors = {name: x for name, x in saved.items() if isinstance(x, torch.Tensor) and local(x) is not None}
         got = {name: x for name, x in tensors.items() if name not in RESULTS}
         ill = next((name for name, x in got.items() if not self._counter.finite(local(x))), None)
@@ -138,7 +149,12 @@ class LossGraph:
         if known is None or local(known[1]) is None or self._counter.finite(local(known[1])):
             return None
         args, out, rewritten = known
+        if op == "sqrt" and not bool(out.isnan().any()):
+            return None  # the root of an Inf that it got
         exact = exact_of(op, args, {}, out, rewritten)
+        if exact is not None and floor:
+            exact = Exact(f"{exact.why}; {floor:g}, its bound, is 0 in {str(out.dtype).removeprefix('torch.')}",
+                          "take a bound that this format holds, or compute the loss in FP32")
         kind = "NaN" if bool(out.isnan().any()) else "pole" if exact is not None else "overflow"
         return Origin(kind, op, LOSS, "", self._found(out), self._rows(got), exact=exact, dtype=out.dtype), False
 

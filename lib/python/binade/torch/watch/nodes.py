@@ -8,8 +8,12 @@ import torch
 
 from ..observe.names import tensors_in
 from ..observe.tensors import described, local
-from .exact import slope_exact
+from .exact import Exact, slope_exact
 from .inside import Origin
+
+WIDE = frozenset((torch.float32, torch.float64))
+OWN = Exact("its backward is code of the loop's own", "look in it for a division by zero, or a root or logarithm of zero, and give that an eps "
+            "or a mask")
 
 
 def op_of(node):
@@ -24,6 +28,7 @@ class Nodes:
 
     def __init__(self, counter, inside):
         self._counter, self._inside, self._nodes = counter, inside, {}
+        self._own = set()  # (layer, op) of the loop's own functions, as of torch.autograd.Function
         self.origin, self.end = None, ""
 
     def claim(self, layer, args, x):
@@ -36,6 +41,8 @@ class Nodes:
             if node is None or id(node) in self._nodes or id(node) in begin or not node.next_functions:
                 continue
             self._nodes[id(node)] = node
+            if isinstance(node, torch.autograd.function.BackwardCFunction):
+                self._own.add((layer, op_of(node)))
             node.register_hook(functools.partial(on_gradients, weakref.ref(self), layer, op_of(node)))
             waiting += [before for before, _ in node.next_functions]
 
@@ -57,6 +64,8 @@ class Nodes:
         is_slope = many > 0 and (summary.nan + summary.inf <= many or op == "div")
         exact = slope_exact(op, text, dtype) if is_slope and not rounded else None
         rounded = rounded if is_slope else ""
+        if exact is None and (layer, op) in self._own and ill.dtype in WIDE:
+            exact = OWN
         dtype = torch.float16 if rounded or self._inside.rounds_to_zero(layer) else ill.dtype
         self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, site, {"nan": summary.nan, "inf": summary.inf},
                              described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward",

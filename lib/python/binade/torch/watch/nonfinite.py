@@ -86,6 +86,7 @@ class NonFinite:
     reached: "bool | None" = None
     ended: str = ""
     received: bool = False
+    left_none: bool = False  # whether all gradients that optimizers got in the step were zero
     dtype: str = ""
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
@@ -140,6 +141,8 @@ class NonFinite:
             line += f"; {more}"
         if self.arose is False and not self.came:
             line += f"; {self._already()}"
+        if self.left_none:
+            line += "; all gradients of weights were zero, as the slope of what follows an Inf may be: nothing was trained"
         if self.is_spared:
             line += (f"; it ended in the backward of {self.ended}" if self.ended else "") + "; it reached no weight"
         if self.skipped:

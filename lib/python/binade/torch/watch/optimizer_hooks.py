@@ -241,6 +241,7 @@ class OptimizerHooks:
                 frozen[layer] = frozen.get(layer, True) and not parameter.requires_grad
             if self._plan.nonfinite:
                 step.reaches(step.look_at(layer, "dW", x, summary))
+                step.sees_gradient(x, summary)
 
     @watching
     def _see_weights(self, optimizer):

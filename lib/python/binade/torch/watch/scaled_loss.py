@@ -41,8 +41,8 @@ def scale_cause(scale):
         return (f"the loss is FP16, and its scale, {words}, is more than FP16's largest number, {LARGEST:g}: take a scale of at most 2^15, "
                 f"or compute the loss in FP32 and multiply it there (of outputs.float(); loss.float() * scale alone gives a loss of FP16 "
                 f"the gradient {words})")
-    return (f"the loss times its scale, {words}, is more than FP16's largest number, {LARGEST:g}: multiply in FP32 (loss.float() * scale), "
-            "or take a smaller scale")
+    return (f"the loss times its scale, {words}, is more than FP16's largest number, {LARGEST:g}: compute the loss in FP32 "
+            "(of outputs.float()), or bound the scale at 2^15 and below what the loss allows")
 
 
 def scaled_cause(scale):

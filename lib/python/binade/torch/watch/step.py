@@ -47,6 +47,7 @@ class Step:
         self.event = None
         self.reached = None  # whether a gradient that an optimizer got, or a weight, was not finite
         self.saw_gradients = False  # whether a gradient of an output was seen
+        self.has_gradient = False  # whether a gradient that an optimizer got in an ill step holds more than zeros
         self.inside = self.nodes = None  # the Inside and the Nodes of this step, if it is looked into
         self.ill_data = ""  # what is told of arguments of the model that held Inf or NaN
         self.loss_graph = LossGraph(plan.counter)
@@ -133,10 +134,16 @@ class Step:
         """Sees whether a gradient that an optimizer gets, or a weight, is finite."""
         self.reached = bool(self.reached) or not is_finite
 
+    def sees_gradient(self, x, summary):
+        """Sees whether a gradient that an optimizer gets in an ill step holds more than zeros. What lies on devices is not read."""
+        if self.event is not None and not self.has_gradient:
+            self.has_gradient = summary.nonzero > 0 if summary is not None else x.device.type != "cpu" or bool((x != 0).any())
+
     def end_event(self):
-        """Says of the event, once the step is over, whether it reached a weight."""
+        """Says of the event, once the step is over, whether it reached a weight, and whether it left any gradient."""
         if self.event is not None:
-            self.event.reached = self.reached
+            self.event.left_none = self.reached is False and not self.has_gradient
+            self.event.reached = None if self.event.left_none else self.reached
             if self.event.phase == "backward" and self.nodes is not None:
                 self.event.ended = self.nodes.end
 
