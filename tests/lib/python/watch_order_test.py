@@ -218,6 +218,22 @@ class OrderOfCalls(CliCase):
                     self.assertTrue(found[0].warning or str(advice).startswith("Order of calls"), advice)
                     self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
 
+    def test_clipping_between_backward_passes_is_named(self):
+        for words, ill in (("zero_grad plain_backward clip plain_backward clip plain_step", True),
+                           ("zero_grad plain_backward clip_value plain_backward plain_step", True),
+                           ("zero_grad plain_backward plain_backward clip plain_step", False),
+                           ("zero_grad plain_backward norm plain_backward norm clip plain_step", False),
+                           ("zero_grad only:0 plain_backward clip_first plain_step:0 both only:1 plain_backward both plain_step:1", False)):
+            found = Loop(False).run(words).mistakes
+            self.assertEqual({(one.mistake, one.warning) for one in found}, {("backward_after_clip", True)} if ill else set(), words)
+
+    def test_a_step_past_a_scaler_that_found_inf_is_named(self):
+        for factor, ill in ((1e38, True), (1.0, False)):
+            loop = Loop(True)
+            loop.x = loop.x * factor
+            found = {one.mistake for one in loop.run("zero_grad backward unscale_ plain_step update", 2).mistakes}
+            self.assertEqual("step_past_scaler" in found, ill, found)
+
     def test_gradients_that_are_taken_away_before_each_step_are_named_unless_they_are_used(self):
         for scaled, step, backward in ((False, "plain_step", "plain_backward"), (True, "unscale_ clip step update", "backward")):
             for take in ("zero_grad", "none", "model_zero_grad", "zero_by_hand"):

@@ -105,6 +105,8 @@ class Order:
         self._has_passes = False  # backward passes came after the last step
         self._reads_inputs = False  # a pass since the last step was of an input that wants a gradient
         self._unused = {}  # number of an optimizer whose gradients were taken away unused: its Unused
+        self._clipped = {}  # number of an optimizer: its gradients when they were clipped, till a step uses them
+        self._unscaled = {}  # number of an optimizer: the scaler that unscaled its gradients, till a step uses them
         self._told = set()
 
     def add_optimizer(self, optimizer):
@@ -149,6 +151,12 @@ class Order:
                 if (mistake, number) not in self._told and self._is_so(mistake, key, number, limit):
                     self._told.add((mistake, number))
                     self._tell(self._name(number), mistake, text, warning)
+
+    def _tell_once(self, mistake, number, text, warning):
+        """Tells what no checker knows."""
+        if (mistake, number) not in self._told:
+            self._told.add((mistake, number))
+            self._tell(self._name(number), mistake, text, warning)
 
     def _name(self, number):
         if not number:
@@ -209,6 +217,8 @@ class Order:
     def zeroed(self, optimizer):
         self._turn += 1
         number = self._number(optimizer)
+        self._clipped.pop(number, None)
+        self._unscaled.pop(number, None)
         self._to_clear.discard(number)
         self._summed.pop(number, None)
         self._holds.discard(number)
@@ -244,6 +254,11 @@ class Order:
                 if before != state:
                     self._summed[number] = state
                     self._on(self._checkers, "accumulate", number)
+            for number, state in list(self._clipped.items()):
+                if state_of_gradients(self._optimizers[number - 1]) != state:
+                    del self._clipped[number]
+                    self._tell_once("backward_after_clip", number, "adds the gradients of another backward pass to clipped ones; clip once, after "
+                                    "the last backward pass before a step", True)
             self._left = {}
             self._leave_gradients()
             self._has_passes = True
@@ -269,6 +284,8 @@ class Order:
     def unscaled(self, scaler, optimizer):
         if not self._in_step:
             self._by_scaler(scaler, "unscale", optimizer)
+            if self._number(optimizer) is not None:
+                self._unscaled[self._number(optimizer)] = scaler
 
     def step_begins(self, scaler, optimizer):
         self._by_scaler(scaler, "step", optimizer)
@@ -290,6 +307,8 @@ class Order:
 
     def _has_stepped(self, number):
         self._turn += 1
+        self._clipped.pop(number, None)
+        self._unscaled.pop(number, None)
         self._has_passes = self._reads_inputs = False
         self._to_clear.add(number)
         self._stepped_with[number] = state_of_gradients(self._optimizers[number - 1])
@@ -298,6 +317,9 @@ class Order:
         number = self._number(optimizer)
         if number is not None and not self._in_step:
             self._on(self._checkers, "plain_step", number)
+            if number in self._unscaled and found_inf(self._unscaled[number], optimizer):
+                self._tell_once("step_past_scaler", number, "steps by itself with Inf or NaN that unscale_ has found; call the scaler's step, which "
+                                "skips such steps", False)
             self._has_stepped(number)
 
     def clipped(self, parameters, limit):
@@ -311,14 +333,14 @@ class Order:
         for number, optimizer in enumerate(self._optimizers, 1):
             if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
                 self._on(self._checkers, "clip", number, limit)
+                self._clipped[number] = state_of_gradients(optimizer)
 
     def left_of_clipping(self, parameters, zeroed):
         """zeroed: what the clipping of these parameters' gradients did if it made zeros of all of them, as text; else ""."""
         clipped = {id(p) for p in parameters} if zeroed else set()
         for number, optimizer in enumerate(self._optimizers, 1):
-            if ("clip_to_zero", number) not in self._told and any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
-                self._told.add(("clip_to_zero", number))
-                self._tell(self._name(number), "clip_to_zero", zeroed, False)
+            if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
+                self._tell_once("clip_to_zero", number, zeroed, False)
 
     def updated(self, scaler, sets):
         """sets: whether the loop gave the scale, which wants no check of gradients."""
@@ -330,6 +352,12 @@ class Order:
         if id(scaler) in self._uses:
             self._uses[id(scaler)].updated = True
         self._used, self._others = set(), False
+
+
+def found_inf(scaler, optimizer):
+    """Returns whether a scaler's unscale_ found Inf or NaN among an optimizer's gradients, as far as torch's scaler keeps it."""
+    of = getattr(scaler, "_per_optimizer_states", {}).get(id(optimizer), {}).get("found_inf_per_device", {})
+    return any(bool(x) for x in of.values())
 
 
 def call_if_there(method, argument):

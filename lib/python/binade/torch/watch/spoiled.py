@@ -17,7 +17,8 @@ EMPTIES = {"step_without_backward": "taken away before the step", "unscale_witho
 ENLARGE = frozenset(("step_with_scaled_gradients", "backward_after_unscale", "backward_over_update"))  # and may make a run diverge
 # The same of warnings, which may be meant.
 MAY_SPOIL = {"backward_without_zero_grad": "sums over several steps",
-             "zero_grad_without_step": "those of the last backward passes before a step alone"}
+             "zero_grad_without_step": "those of the last backward passes before a step alone",
+             "backward_after_clip": "sums of some that were clipped and some that were not"}
 
 
 def spoiled(mistakes, has_gradients):
