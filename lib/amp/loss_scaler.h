@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dynamic loss scales of ten frameworks as one state machine and a table: when the scale grows, how far an inf
+// The dynamic loss scales of many frameworks as one state machine and a table: when the scale grows, how far an inf
 // lowers it, and what hysteresis, floor and cap do. In these comments an inf is a gradient that is infinite or NaN, and
 // a good step is a step without one. If the defaults of a framework's class differ from those of its configuration,
 // each has a row. Policies that need statistics of the gradients have code of their own (log_max_scaler.h,

@@ -6,9 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "lib/format/format_spec.h"
+#include "lib/range/fate.h"
 #include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
@@ -16,10 +20,11 @@ namespace {
 NamedFormat report_format(const std::string& name) {
   const auto* row = std::ranges::find(report_formats, parse_format(name).name, &NamedFormat::name);
   if (row != report_formats.end()) return *row;
-  throw Error(
-      fmt::format("--formats {}: the report knows binary16, bfloat16, tf32, e5m2 and e4m3; for "
-                  "other formats use binade quantize, which counts",
-                  printable(name)));
+  std::vector<std::string_view> names;
+  for (const NamedFormat& row : report_formats) names.push_back(row.name);
+  throw Error(fmt::format(
+      "--formats {}: the report knows {}; for other formats use binade quantize, which counts",
+      printable(name), listed(names)));
 }
 
 }  // namespace
