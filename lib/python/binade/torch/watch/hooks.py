@@ -227,6 +227,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
                 self._order.inputs_want_gradients()
         if with_grad:
             self.gaps.called(module)
+            self._order.called(module)
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None
