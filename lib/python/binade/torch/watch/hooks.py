@@ -19,6 +19,7 @@ from .by_hand import ByHand
 from .compiled import CompiledHooks
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
+from .gradless import Gradless
 from .looking import InsideHooks
 from .loss_graph import mark
 from .optimizer_hooks import OptimizerHooks, usable, watching
@@ -61,7 +62,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         self._known_scalers, self._used_scalers = set(), set()  # ids
         self._attached = 0  # how many scalers got hooks
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
-        self._grades = Grades()
+        self._grades, self._gradless = Grades(), Gradless()
         self._between = Between(plan.learning.refreshed)
         self._by_hand = ByHand(names)
         self._running = RunningStatistics(names)
@@ -110,6 +111,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         if well:
             self._saw(self._order.ends)
             self.see_unheld()
+            self.see_gradless()
             for line in refreshed_text(self._plan.learning.refreshed):
                 self.note(line, warn=True)
             self.see_schedules()

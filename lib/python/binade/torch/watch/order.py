@@ -82,6 +82,8 @@ class Order:
         self._uses = {}  # key of a scaler: its Use
         self._left = {}  # number of an optimizer: its gradients after the last backward pass and each clipping since, as Lefts
         self._holds = set()  # numbers of the optimizers whose parameters had gradients after the last backward pass
+        self._ever_held = set()  # the same after any
+        self._has_ended = False  # a backward pass has ended well
         self._has_passes = False  # backward passes came after the last step
         self._reads_inputs = False  # a pass since the last step was of an input that wants a gradient
         self._unused = {}  # number of an optimizer whose gradients were taken away unused: its Unused
@@ -172,6 +174,11 @@ class Order:
         for number, one in enumerate(self._optimizers if self._scalers else (), 1):
             self._left.setdefault(number, []).append(Left(one))
 
+    def may_have_reached(self, optimizer):
+        """Returns False if backward passes were seen and left no gradient in an optimizer's parameters, and if no mistake tells why."""
+        number = self._number(optimizer)
+        return not self._has_ended or number in self._ever_held or ("step_without_backward", number) in self._told
+
     def inputs_want_gradients(self):
         """The forward pass is of an input whose gradient is wanted, as for adversarial examples."""
         self._reads_inputs = True
@@ -237,6 +244,8 @@ class Order:
             self._leave_gradients()
             self._has_passes = True
             self._holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
+            self._ever_held |= self._holds
+            self._has_ended = True
             for number, unused in self._unused.items():
                 unused.leave(self._optimizers[number - 1])
 
