@@ -15,6 +15,7 @@ from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
 from .arguments import call_of, come_with_data, ill_among
 from .bound import NARROW, origin_of
+from .bypassed import Bypassed
 from .by_hand import ByHand
 from .compiled import CompiledHooks
 from .dead import Grades
@@ -65,6 +66,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         self._grades, self._gradless = Grades(), Gradless()
         self._between = Between(plan.learning.refreshed)
         self._by_hand = ByHand(names)
+        self._bypassed = Bypassed(names.wrappers)
         self._running = RunningStatistics(names)
         self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
@@ -112,6 +114,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
             self._saw(self._order.ends)
             self.see_unheld()
             self.see_gradless()
+            self.see_bypassed()
             for line in refreshed_text(self._plan.learning.refreshed):
                 self.note(line, warn=True)
             self.see_schedules()
@@ -215,6 +218,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         step = self._step
         name = self._names.modules.get(id(module))
         if name is None:
+            self._bypassed.called(module)
             return
         step.is_empty = False
         self._running.see(module, args, step.counted)

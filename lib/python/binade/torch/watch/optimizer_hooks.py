@@ -138,6 +138,14 @@ class OptimizerHooks:
             self._plan.learning.gradless[text] = f"{line}."
 
     @watching
+    def see_bypassed(self):
+        """Says which models of DistributedDataParallel were never called while their modules were trained."""
+        if self._optimizers and not self._names.compiled and not self._names.compiled_by_method:
+            for line in self._bypassed.ends(self.gaps.was_called):
+                self.note(line, warn=True)
+                self._plan.learning.ranks.append(line)
+
+    @watching
     def see_by_hand(self):
         """Says what of the models no optimizer holds and trains nothing, or loses updates."""
         if not self._optimizers and self._by_hand.has_gradients:
