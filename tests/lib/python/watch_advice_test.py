@@ -423,6 +423,44 @@ class Untrained(CliCase):
                     after()
         return w, w.advise().to_dict()["untrained"], " ".join(str(w.advise()).split()), [str(one.message) for one in warned]
 
+    def test_an_optimizer_that_no_backward_pass_reaches_is_told(self):
+        def run(give, steps=3, one_model=False, after=lambda a, b: None, frozen=False):
+            torch.manual_seed(0)
+            a, b = torch.nn.Linear(4, 8), torch.nn.Linear(8, 2)
+            a.requires_grad_(not frozen)
+            first, second = (torch.optim.Adam(one.parameters()) for one in (a, b))
+            watched = torch.nn.ModuleDict({"a": a, "b": b}) if one_model else {"a": a, "b": b}
+            with warnings.catch_warnings(record=True) as warned, binade.torch.watch(watched, [first, second], every=1) as w:
+                warnings.simplefilter("always")
+                for step in range(steps):
+                    first.zero_grad()
+                    second.zero_grad()
+                    b(give(a, torch.ones(3, 4), step)).square().sum().backward()
+                    after(a, b)
+                    first.step()
+                    second.step()
+            text, words = " ".join(str(w.advise()).split()), "Adam over a stepped without any gradient in all 3 of its steps, and trained nothing"
+            self.assertEqual(any(words in str(one.message) for one in warned), text.startswith(words), text)
+            return words in text, w.advise().to_dict()["untrained"]
+
+        def under_no_grad(a, x, step):
+            with torch.no_grad():
+                return a(x)
+
+        def write(a, b):
+            with torch.no_grad():
+                a.weight.add_(0.1)
+
+        for one_model in (False, True):
+            for give in (lambda a, x, step: a(x).detach(), under_no_grad):
+                found, of = run(give, one_model=one_model)
+                self.assertEqual((found, of["detached"], of["unused"], of["layers"]), (True, [], [], []))
+        for give, options in ((lambda a, x, step: a(x), {}), (lambda a, x, step: a(x) if step == 1 else a(x).detach(), {}),
+                              (lambda a, x, step: a(x).detach(), {"steps": 2}), (lambda a, x, step: a(x).detach(), {"frozen": True}),
+                              (lambda a, x, step: a(x).detach(), {"after": write}),
+                              (lambda a, x, step: a(x), {"after": lambda a, b: a.zero_grad(set_to_none=True)})):
+            self.assertFalse(run(give, **options)[0])
+
     def test_a_layer_that_was_put_in_after_the_optimizer_was_made_is_told(self):
         for width, momentum, orphan in ((3, 0.9, True), (2, 0.0, True), (3, None, False)):  # another shape, the same, none
             model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))

@@ -316,7 +316,32 @@ class Gaps(CliCase):
                     self.assertFalse([one for one in warned if "global hooks" in str(one.message)])
                     if ill:
                         self.assertEqual((first.layer, first.arose), ("1", True))
-                        self.assertIn("1 runs compiled, and nobody saw inside of it: run it uncompiled to see the op", text)
+                        self.assertIn("1 runs compiled, and nobody saw inside of it: run it uncompiled to see the op; no FP16 was seen in it", text)
+                        self.assertNotIn("FP16's range", text)
+
+    def test_fp16s_range_is_blamed_for_what_runs_compiled_where_it_runs_in_fp16_alone(self):
+        class Squares(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(4, dtype=torch.float16))
+
+            def forward(self, x):
+                return (x.half() * x.half() * self.weight).float()
+
+        class Roots(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(4))
+
+            def forward(self, x):
+                return x.sqrt() * self.weight
+
+        x = torch.full((60, 4), 300.0)
+        for make, low, told in ((Squares, 1.0, (True, False, False)), (Roots, -1.0, (False, True, True))):
+            x[0, 0] = low
+            text = self.of(torch.jit.script(make()), x=x).first_nonfinite().text
+            self.assertEqual(("FP16's range (65504 at most) is the likely cause" in text, "no FP16 was seen in it" in text,
+                              text.endswith("of input, 1 of 240 values is negative")), told, text)
 
     def test_inf_that_comes_out_of_a_compiled_function_is_not_laid_to_the_data(self):
         class Calls(torch.nn.Module):

@@ -252,6 +252,64 @@ class OrderOfCalls(CliCase):
         for words in healthy:
             self.assertEqual(Loop(False).run(words, 5).mistakes, [], words)
 
+    def gan_calls(self, words, steps=3, own="D"):
+        """Runs a loop whose passes are: D, a loss of D alone; G, one of both; G!, the same while D is frozen. own: of whom D is behind."""
+        torch.manual_seed(0)
+        g, d = nn.Linear(3, 4), nn.Linear(4, 1)
+        optimizers = {"G": torch.optim.SGD((g if own == "D" else d).parameters(), lr=0.01),
+                      "D": torch.optim.SGD((d if own == "D" else g).parameters(), lr=0.01)}
+        kept = next(iter(optimizers["D"].param_groups))["params"]
+
+        def backward(word):
+            x = torch.ones(2, 3)
+            if word == "D":
+                (d(g(x).detach()) if own == "D" else g(x)).square().sum().backward()
+                return
+            for p in kept:
+                p.requires_grad_(word == "G")
+            d(g(x)).sum().backward()
+            for p in kept:
+                p.requires_grad_(True)
+
+        def call(word):
+            name, _, of = word.partition(":")
+            if not of:
+                backward(word)
+            elif name == "none":
+                for p in kept:
+                    p.grad = None
+            elif name == "data":
+                for p in kept:
+                    p.grad.data.zero_()
+            else:
+                getattr(optimizers[of], name)()
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch({"g": g, "d": d}, list(optimizers.values())) as w:
+                for word in words.split() * steps:
+                    call(word)
+        return w
+
+    def test_gradients_that_the_pass_of_another_optimizer_left_are_named(self):
+        for words, step in (("D step:D zero_grad:D zero_grad:G G step:G", 1), ("zero_grad:G zero_grad:D G step:G D step:D", 0),
+                            ("D D step:D zero_grad:D zero_grad:G G step:G", 1)):
+            w = self.gan_calls(words)
+            self.assertEqual([(one.mistake, one.optimizer, one.warning, one.step) for one in w.mistakes],
+                             [("left_by_another_pass", "SGD (optimizer 2)", True, step)], words)
+            text = " ".join(str(w.advise()).split())
+            self.assertTrue(text.startswith(f"Order of calls, step {step}: SGD (optimizer 2) steps with gradients that the backward pass before "
+                                            "the step of SGD (optimizer 1) left in its parameters"), text)
+            self.assertIn("sums with what the loss of another optimizer left in them", text)
+        healthy = ("zero_grad:D D step:D zero_grad:G G step:G", "D step:D zero_grad:D zero_grad:G G! step:G", "D step:D none:D zero_grad:G G step:G none:D",
+                   "D step:D zero_grad:D zero_grad:G G step:G data:D", "zero_grad:D zero_grad:G D G step:G step:D",
+                   "zero_grad:D zero_grad:G G step:G zero_grad:G G step:G step:D", "zero_grad:D D D step:D zero_grad:G G! step:G zero_grad:G G! step:G",
+                   "zero_grad:D zero_grad:G G step:G step:D")
+        for words in healthy:
+            self.assertEqual(self.gan_calls(words).mistakes, [], words)
+        # an encoder that steps with a penalty of its own and a loss that is its head's, too
+        self.assertEqual(self.gan_calls("zero_grad:G zero_grad:D G step:G D step:D", own="G").mistakes, [])
+
     def test_a_mistake_is_a_sentence_about_who_makes_it(self):
         for words in ("zero_grad backward step", "zero_grad backward step:0 update step:1", "zero_grad backward unscale_ update step update",
                       "zero_grad backward step update scale step"):

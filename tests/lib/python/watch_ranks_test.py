@@ -40,11 +40,11 @@ def batches(rank):
     return [torch.randn(4, 6, generator=generator) for _ in range(STEPS)]
 
 
-def train(model, optimizer, data, before_step=lambda: None, **options):
+def train(model, optimizer, data, before_step=lambda: None, called=None, **options):
     with binade.torch.watch(model, optimizer, every=2, **options) as w:
         for x in data:
             optimizer.zero_grad()
-            model(x).square().mean().backward()
+            (called or model)(x).square().mean().backward()
             before_step()
             optimizer.step()
     return w
@@ -69,7 +69,7 @@ def averaged(model):
 def scenario(what, rank):
     """A run of one of two processes, watched."""
     model = new_net()
-    if what in ("ddp", "ill"):
+    if what in ("ddp", "ill", "bypassed"):
         model = torch.nn.parallel.DistributedDataParallel(model)
     elif what == "drift":
         model = torch.nn.parallel.DistributedDataParallel(model)
@@ -89,7 +89,7 @@ def scenario(what, rank):
         data[2][0, 0] = torch.inf
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     by_hand = what in ("by hand", "apart", "ill data")
-    return train(model, optimizer, data, (lambda: averaged(model)) if by_hand else lambda: None)
+    return train(model, optimizer, data, (lambda: averaged(model)) if by_hand else lambda: None, model.module if what == "bypassed" else model)
 
 
 def in_rank(rank, scenarios, store):
@@ -98,6 +98,7 @@ def in_rank(rank, scenarios, store):
     out = {}
     for what in scenarios:
         w = scenario(what, rank)
+        out["own", what] = w.advise().to_dict()["ranks"]
         try:
             run = w.all_reduce()
             out[what] = packed(w), packed(run), run.report().to_json()
@@ -144,7 +145,7 @@ class Ranks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shards = [] if can_shard() else ["fsdp"]
-        cls.ranks = together(["ddp", "by hand", "local", "drift", "other steps", "ill", "apart", "ill data", *shards])
+        cls.ranks = together(["ddp", "by hand", "local", "drift", "bypassed", "other steps", "ill", "apart", "ill data", *shards])
 
     def held_to_the_sum(self, what, once):
         """once(role, bytes are the same): whether one copy counts."""
@@ -209,6 +210,15 @@ class Ranks(unittest.TestCase):
         for told in (rank["drift"] for rank in self.ranks):
             self.assertRegex(told,
                              "^step 0: fc1 weight of rank 1 is not that of rank 0, but DistributedDataParallel keeps them alike")
+
+    def test_a_forward_pass_that_bypasses_ddp_is_told_by_each_rank_and_by_all(self):
+        for rank in self.ranks:
+            told = "orward pass does not go through DistributedDataParallel, which then averages no gradients (call the"
+            self.assertEqual([told in rank[what] for what in ("drift", "bypassed")], [True, True])
+            self.assertEqual([line[:66] for line in rank["own", "bypassed"]],
+                             ["The forward passes did not go through DistributedDataParallel, whi"])
+            for healthy in ("ddp", "by hand", "local", "drift"):
+                self.assertEqual(rank["own", healthy], [])
 
     def test_other_steps_are_told(self):
         for told in (rank["other steps"] for rank in self.ranks):

@@ -70,8 +70,8 @@ class Advice(Document):
                   `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
                   the zeros; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
-                  gradient reached in any step, by whether they gave outputs; stays: lines about models beside whose narrow weights
-                  are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero
+                  gradient reached in any step, by whether they gave outputs; gradless: lines about optimizers that no
+                  gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero
     dies          weights that learned, and most of whose units were dead before a ReLU from some step on: layer, since, that step, steps,
                   how many counted ones since, share, the part of the weight without a gradient, and moved_log2, log2 of the last update before it beside the weight, by their norms
     zero_weights  those of `untrained` whose weights stay zero since both factors of a product are, and vectors that are such a factor

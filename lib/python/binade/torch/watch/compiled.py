@@ -7,6 +7,8 @@ import functools
 import re
 import warnings
 
+import torch
+
 from ..observe.attaching import passes_by
 from ..observe.names import listed, unwrapped
 from ..observe.opaque import kind_of, opaque_in
@@ -16,7 +18,12 @@ RUNS, RUN = " runs compiled", " run compiled"
 CALL = "_compiled_call_impl"  # what a module calls after its method compile()
 # torch says that hooks of all modules are called once more for such a module. Those of a watch are meant to be.
 WARNS_OF_HOOKS = re.escape("Using `torch.compile(module)` when there are global hooks on modules")
-UNCOMPILED = "run it uncompiled to see the op; if that is FP16's range, keep this part in FP32 or scale its inputs"
+UNCOMPILED = "run it uncompiled to see the op"
+LIKELY = "FP16's range (65504 at most) is the likely cause: keep this part in FP32 or scale its inputs; "
+MAY_BE = "; if that is FP16's range, keep this part in FP32 or scale its inputs"
+WIDE = ("; no FP16 was seen in it, so look for an op outside of its domain (a division by zero, a root, log or power of a number that is zero "
+        "or negative) or one that overflows, as exp or a cast to a narrower dtype")
+FEW = 0.01  # a share of values below which negative ones are told
 
 
 def compiled_note(names):
@@ -29,6 +36,14 @@ def compiled_note(names):
 def compiled_in(notes):
     """Returns which parts of a model run compiled, as text; "" if none does."""
     return next((note.partition(words)[0] for note in notes for words in (f"{RUNS}: ", f"{RUN}: ") if words in note), "")
+
+
+def autocast_dtypes():
+    """Returns the dtypes that autocast casts to here, on any device."""
+    if hasattr(torch, "get_autocast_dtype"):
+        return {torch.get_autocast_dtype(device) for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)}
+    return ({torch.get_autocast_gpu_dtype()} if torch.is_autocast_enabled() else set()) | (
+        {torch.get_autocast_cpu_dtype()} if torch.is_autocast_cpu_enabled() else set())
 
 
 class CompiledHooks:
@@ -72,6 +87,23 @@ class CompiledHooks:
             self._note_compiled()
         return inner
 
+    def _is_in_fp16(self, event):
+        """Returns whether FP16 is in use in what gave an event: as its dtype, an input's, a weight's, an output's inside or autocast's."""
+        dtypes = {event.dtype, *(x["dtype"] for x in event.inputs)}
+        parts = [module for module in self._names.all_modules() if self._names.modules[id(module)] == event.layer]
+        dtypes |= {"F16" for module in parts for p in module.parameters() if p.dtype == torch.float16}
+        names = {self._names.modules.get(id(inner)) for module in parts for inner in module.modules()}
+        dtypes |= {of.dtype for (layer, role), of in self._layers.items() if role == "act" and layer in names}
+        return "F16" in dtypes or torch.float16 in autocast_dtypes()
+
+    def _uncompiled(self, event):
+        """Returns what to do about an event inside of which nobody saw."""
+        if self._is_in_fp16(event):
+            return f"{LIKELY}{UNCOMPILED}" if event.arose else f"{UNCOMPILED}{MAY_BE}"
+        few = [x for x in event.inputs if 0 < (x.get("negative") or 0) <= FEW * x["values"]] if event.found.get("nan") else []
+        return UNCOMPILED + WIDE + "".join(f"; of {x['name']}, {x['negative']:,} of {x['values']:,} values {'is' if x['negative'] == 1 else 'are'} "
+                                           "negative" for x in few[:1])
+
     def _why_unseen(self, event):
         """Enters into an event of a forward pass of which no op is known that what runs compiled was not seen inside."""
         if event.role != "act":
@@ -81,20 +113,20 @@ class CompiledHooks:
             opaque = opaque_in([module.forward for module in self._names.all_modules()])
             if opaque:  # no op that was seen gave it
                 event.origin, event.cure = None, ""
-                event.cause = f"{GIVEN.why}, and may have come out of {listed(opaque)}, inside of which nobody saw: {UNCOMPILED}"
+                event.cause = f"{GIVEN.why}, and may have come out of {listed(opaque)}, inside of which nobody saw: {self._uncompiled(event)}"
             return
         if event.op is not None or event.cause:
             return
         compiled = self._names.compiled
         if event.layer in compiled and event.arose is not False:
-            event.cause = f"{event.layer}{RUNS}, and nobody saw inside of it: {UNCOMPILED}"
+            event.cause = f"{event.layer}{RUNS}, and nobody saw inside of it: {self._uncompiled(event)}"
             return
         own = [module for module in self._names.all_modules() if self._names.modules[id(module)] == event.layer]
         if event.arose and any(type(module).__module__.startswith("torch.nn") for module in own):
             return  # one op, which is the layer
         if compiled:
-            event.cause = f"no op was looked at, since {listed(compiled)}{RUNS if len(compiled) == 1 else RUN}: {UNCOMPILED}"
+            event.cause = f"no op was looked at, since {listed(compiled)}{RUNS if len(compiled) == 1 else RUN}: {self._uncompiled(event)}"
             return
         opaque = opaque_in([module.forward for module in (own if event.arose else self._names.all_modules())])
         if opaque:
-            event.cause = f"it may have come out of {listed(opaque)}, and nobody saw inside of that: {UNCOMPILED}"
+            event.cause = f"it may have come out of {listed(opaque)}, and nobody saw inside of that: {self._uncompiled(event)}"

@@ -27,6 +27,7 @@ class Learning:
     share: float = 0.0  # of the parameters' elements, in unheld
     orphans: dict = dataclasses.field(default_factory=dict)  # {optimizer: how many tensors no model has that never had a gradient}
     ungraded: dict = dataclasses.field(default_factory=dict)  # {module that got no gradient: whether it gave outputs that want some}
+    gradless: dict = dataclasses.field(default_factory=dict)  # {optimizer that never had a gradient: what is said of it}
     stays: dict = dataclasses.field(default_factory=dict)  # {model that is not trained: what is ill about its weights}
     refreshed: dict = dataclasses.field(default_factory=dict)  # {id of an optimizer: what became of its wide weights between steps}
     saturations: saturation.Saturation = dataclasses.field(default_factory=saturation.Saturation)
@@ -51,6 +52,7 @@ class Learning:
         for mine, theirs in ((self.unfed, other.unfed), (self.frozen, other.frozen)):
             mine.update({key: mine.get(key, True) and x for key, x in theirs.items()})
         self.ungraded = {key: x for key, x in self.ungraded.items() if key in other.ungraded}
+        self.gradless = {key: x for key, x in self.gradless.items() if key in other.gradless}
         self.saturations += other.saturations
 
 
@@ -141,7 +143,7 @@ def untrained(run, layers, merged):
     unheld, the modules of whose parameters no optimizer holds some, unheld_share, of all parameters' elements, and orphans, how many
     parameters optimizers hold that no model has and that had no gradient; detached and unused, the modules of which an optimizer holds
     weights that had no gradient in any step, by whether they gave outputs; and stays, what is said of narrow weights of models that are
-    not trained and that hardly change. But for these all are empty where the first is.
+    not trained and that hardly change, and gradless, of optimizers that never had a gradient. But for these all are empty where the first is.
 
     merged: {(layer, role): RangeSummary} of the whole run. A vector, as a bias, is left out: it may have no gradient by its
     mathematics, such as a bias before a BatchNorm. So is a weight whose module did not run forward and backward, one that wants no
@@ -160,7 +162,8 @@ def untrained(run, layers, merged):
             owners[layer] = owner
     out = {"unheld": list(seen.unheld), "unheld_share": seen.share, "orphans": seen.orphans,
            "detached": [name for name, called in seen.ungraded.items() if called],
-           "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values()), "saturated": seen.saturations.texts}
+           "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values()),
+           "gradless": list(seen.gradless.values()), "saturated": seen.saturations.texts}
     if not found:
         return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], "hidden": "", **out}
     reached = [layer for layer, owner in owners.items() if not all_zero(merged[owner, "dAct"])]
@@ -252,7 +255,7 @@ def untrained_text(of, listed):
                      + (orphans_text(of["unheld"], of["orphans"], listed) + "." if of["orphans"] else
                         "They want gradients: were they added after the optimizer was made, or left out of it? Where that is meant, "
                         "requires_grad_(False) saves their gradients."))
-    return lines + of["stays"]
+    return of["gradless"] + lines + of["stays"]
 
 
 def orphans_text(unheld, orphans, listed=listed):

@@ -15,10 +15,12 @@ from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
 from .arguments import call_of, come_with_data, ill_among
 from .bound import NARROW, origin_of
+from .bypassed import Bypassed
 from .by_hand import ByHand
 from .compiled import CompiledHooks
 from .dead import Grades
 from .gaps import Gaps, why_uncounted
+from .gradless import Gradless
 from .looking import InsideHooks
 from .loss_graph import mark
 from .optimizer_hooks import OptimizerHooks, usable, watching
@@ -61,9 +63,10 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         self._known_scalers, self._used_scalers = set(), set()  # ids
         self._attached = 0  # how many scalers got hooks
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
-        self._grades = Grades()
+        self._grades, self._gradless = Grades(), Gradless()
         self._between = Between(plan.learning.refreshed)
         self._by_hand = ByHand(names)
+        self._bypassed = Bypassed(names.wrappers)
         self._running = RunningStatistics(names)
         self._aside = None  # the models that are not trained, once a step is over
         self._first_notes = {}  # what is noted of steps: the place of the note, the first step, how many followed
@@ -110,6 +113,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         if well:
             self._saw(self._order.ends)
             self.see_unheld()
+            self.see_gradless()
+            self.see_bypassed()
             for line in refreshed_text(self._plan.learning.refreshed):
                 self.note(line, warn=True)
             self.see_schedules()
@@ -213,6 +218,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         step = self._step
         name = self._names.modules.get(id(module))
         if name is None:
+            self._bypassed.called(module)
             return
         step.is_empty = False
         self._running.see(module, args, step.counted)
@@ -227,6 +233,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
                 self._order.inputs_want_gradients()
         if with_grad:
             self.gaps.called(module)
+            self._order.called(module)
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None

@@ -131,6 +131,21 @@ class OptimizerHooks:
                           f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
 
     @watching
+    def see_gradless(self):
+        """Says which optimizers never had a gradient."""
+        for text, line in self._gradless.ends(self._optimizers, self._names.parts, self._order.may_have_reached):
+            self.note(line, warn=True)
+            self._plan.learning.gradless[text] = f"{line}."
+
+    @watching
+    def see_bypassed(self):
+        """Says which models of DistributedDataParallel were never called while their modules were trained."""
+        if self._optimizers and not self._names.compiled and not self._names.compiled_by_method:
+            for line in self._bypassed.ends(self.gaps.was_called):
+                self.note(line, warn=True)
+                self._plan.learning.ranks.append(line)
+
+    @watching
     def see_by_hand(self):
         """Says what of the models no optimizer holds and trains nothing, or loses updates."""
         if not self._optimizers and self._by_hand.has_gradients:
@@ -233,6 +248,7 @@ class OptimizerHooks:
         left = None if left is None else float(left)
         counted = step.counted and not (self._plan.gradients == "scaled" and id(optimizer) in step.unscaled)
         self._grades.see(optimizer)
+        self._gradless.see(optimizer)
         for layer, x, parameter in self._weight_gradients(optimizer):
             summary = step.count_gradient(layer, "dW", x, left, placement_of(parameter)) if counted else None
             if counted:

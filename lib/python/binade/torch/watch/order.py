@@ -13,8 +13,9 @@ import torch
 
 from ... import _binade
 from ..observe.attaching import scaler_kinds
+from .leftovers import Leftovers
 from .nonfinite import scale_text
-from .unused import Unused, gradients_of, has_gradient, holds_gradient, is_cleared, state_of_gradients
+from .unused import Left, Unused, has_gradient, holds_gradient, is_cleared, state_of_gradients
 
 FIXED = "static", "none"  # policies of LossScaler whose scale never changes
 TURNS_WITHOUT_UPDATE = 3  # of a scaler, which two models may share in one iteration
@@ -37,27 +38,6 @@ class Mistake:
 
     def __str__(self):
         return f"order of calls, step {self.step}: {self.optimizer} {self.text}"
-
-
-class Left:
-    """The gradients that an optimizer's parameters have, to know later whether somebody wrote to them."""
-
-    def __init__(self, optimizer):
-        self._state = state_of_gradients(optimizer)
-        plain = [x for x in gradients_of(optimizer) if type(x) is torch.Tensor and x.layout is torch.strided]
-        self._smallest = min(plain, key=torch.Tensor.numel, default=torch.empty(0))
-        self._values = self._used = self._smallest.detach().clone()
-        self._differs = False
-
-    def is_used_by(self, optimizer):
-        """Notes what the gradients are. Their values, which alone tell of writing by way of .data, are compared where that matters,
-        since a GPU would be waited for."""
-        self._differs = self._differs or self._state != state_of_gradients(optimizer)
-        self._used = self._smallest.detach().clone()
-
-    def differed(self):
-        """Returns whether the gradients differed when they were used."""
-        return self._differs or not torch.equal(self._used.nan_to_num(), self._values.nan_to_num())
 
 
 @dataclasses.dataclass
@@ -102,11 +82,14 @@ class Order:
         self._uses = {}  # key of a scaler: its Use
         self._left = {}  # number of an optimizer: its gradients after the last backward pass and each clipping since, as Lefts
         self._holds = set()  # numbers of the optimizers whose parameters had gradients after the last backward pass
+        self._ever_held = set()  # the same after any
+        self._has_ended = False  # a backward pass has ended well
         self._has_passes = False  # backward passes came after the last step
         self._reads_inputs = False  # a pass since the last step was of an input that wants a gradient
         self._unused = {}  # number of an optimizer whose gradients were taken away unused: its Unused
         self._clipped = {}  # number of an optimizer: its gradients when they were clipped, till a step uses them
         self._unscaled = {}  # number of an optimizer: the scaler that unscaled its gradients, till a step uses them
+        self._leftovers = Leftovers()
         self._told = set()
 
     def add_optimizer(self, optimizer):
@@ -199,9 +182,19 @@ class Order:
         for number, one in enumerate(self._optimizers if self._scalers else (), 1):
             self._left.setdefault(number, []).append(Left(one))
 
+    def may_have_reached(self, optimizer):
+        """Returns False if backward passes were seen and left no gradient in an optimizer's parameters, and if no mistake tells why."""
+        number = self._number(optimizer)
+        return not self._has_ended or number in self._ever_held or ("step_without_backward", number) in self._told
+
     def inputs_want_gradients(self):
         """The forward pass is of an input whose gradient is wanted, as for adversarial examples."""
         self._reads_inputs = True
+
+    def called(self, module):
+        """A module gave outputs with gradients."""
+        if not self._depth and any(p is not None and p.requires_grad for p in module._parameters.values()):
+            self._leftovers.last_called = weakref.ref(module)
 
     def zeroes(self, optimizer):
         """zero_grad follows."""
@@ -222,6 +215,7 @@ class Order:
         self._to_clear.discard(number)
         self._summed.pop(number, None)
         self._holds.discard(number)
+        self._leftovers.cleared(number)
         self._on(self._checkers, "zero_grad", number)
 
     @property
@@ -243,6 +237,7 @@ class Order:
             for number, state in list(self._summed.items()):  # written to by hand, perhaps with zeros
                 if self._before.get(number, state) != state and not has_gradient(self._optimizers[number - 1]):
                     self.zeroed(self._optimizers[number - 1])
+            self._leftovers.pass_begins(dict(enumerate(self._optimizers, 1)))
 
     def backward_ends(self, well):
         self._depth -= 1
@@ -259,10 +254,13 @@ class Order:
                     del self._clipped[number]
                     self._tell_once("backward_after_clip", number, "adds the gradients of another backward pass to clipped ones; clip once, after "
                                     "the last backward pass before a step", True)
+            self._leftovers.pass_ends(dict(enumerate(self._optimizers, 1)))
             self._left = {}
             self._leave_gradients()
             self._has_passes = True
             self._holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
+            self._ever_held |= self._holds
+            self._has_ended = True
             for number, unused in self._unused.items():
                 unused.leave(self._optimizers[number - 1])
 
@@ -289,6 +287,7 @@ class Order:
 
     def step_begins(self, scaler, optimizer):
         self._by_scaler(scaler, "step", optimizer)
+        self._look_at_leftovers(self._number(optimizer))
         self._in_step = True
 
     def step_ends(self, optimizer):
@@ -305,7 +304,17 @@ class Order:
         self._used.add(number)
         self._on([id(scaler)], event, number)
 
+    def _look_at_leftovers(self, number):
+        after = None if number is None else self._leftovers.about_to_step(number, self._optimizers[number - 1])
+        if after is not None:
+            mine, other = self._name(number), self._name(after)
+            self._tell_once("left_by_another_pass", number, "steps with gradients that the backward pass before the step of "
+                            f"{other} left in its parameters, beside those of its own loss: {mine} follows both losses, as a discriminator "
+                            f"that also helps its generator; call zero_grad() of {mine} right before its own backward pass, after the step "
+                            f"of {other}, or freeze its parameters (requires_grad_(False)) in the backward pass for {other}", True)
+
     def _has_stepped(self, number):
+        self._leftovers.stepped(number)
         self._turn += 1
         self._clipped.pop(number, None)
         self._unscaled.pop(number, None)
@@ -320,6 +329,7 @@ class Order:
             if number in self._unscaled and found_inf(self._unscaled[number], optimizer):
                 self._tell_once("step_past_scaler", number, "steps by itself with Inf or NaN that unscale_ has found; call the scaler's step, which "
                                 "skips such steps", False)
+            self._look_at_leftovers(number)
             self._has_stepped(number)
 
     def clipped(self, parameters, limit):

@@ -4,6 +4,7 @@ import dataclasses
 
 from ... import _binade
 from .apart import Apart
+from .bypassed import WHY
 from .nonfinite import ROLES
 from .run import Run, Window
 from .told import tell
@@ -41,7 +42,7 @@ def merged(all_bytes, replicated, where, read):
         if once and not same:
             rank = next(rank for rank, x in enumerate(there) if x != there[0])
             raise ValueError(f"{where}: {' '.join(key) if isinstance(key, tuple) else key} of rank {rank} is not that of rank 0, "
-                             "but DistributedDataParallel keeps them alike: the ranks have drifted apart")
+                             f"but DistributedDataParallel keeps them alike: the ranks have drifted apart. {WHY[0].upper()}{WHY[1:]}")
         counted = there[:1] if once or (once is None and same) else there
         sums = [read(x) for x in counted if x is not None]
         for more in sums[1:]:

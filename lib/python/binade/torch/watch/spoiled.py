@@ -17,6 +17,7 @@ EMPTIES = {"step_without_backward": "taken away before the step", "unscale_witho
 ENLARGE = frozenset(("step_with_scaled_gradients", "backward_after_unscale", "backward_over_update"))  # and may make a run diverge
 # The same of warnings, which may be meant.
 MAY_SPOIL = {"backward_without_zero_grad": "sums over several steps",
+             "left_by_another_pass": "sums with what the loss of another optimizer left in them",
              "zero_grad_without_step": "those of the last backward passes before a step alone",
              "backward_after_clip": "sums of some that were clipped and some that were not"}
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gradients that optimizers' parameters have, and those that are taken away before any step has used them."""
+"""The gradients that optimizers' parameters have, whether somebody wrote to them, and those that are taken away before any step has
+used them."""
 import torch
 
 from .waiting_tensors import version_of
@@ -65,3 +66,28 @@ class Unused:
     def look(self, optimizer):
         """Sees, before they are clipped or stepped with, whether gradients were written to or set by hand."""
         self.by_hand = self._gradients is not None and (self.by_hand or self._gradients != state_of_gradients(optimizer))
+
+
+class Left:
+    """The gradients that an optimizer's parameters have, to know later whether somebody wrote to them."""
+
+    def __init__(self, optimizer):
+        self._state = state_of_gradients(optimizer)
+        plain = [x for x in gradients_of(optimizer) if type(x) is torch.Tensor and x.layout is torch.strided]
+        self._smallest = min(plain, key=torch.Tensor.numel, default=torch.empty(0))
+        self._values = self._used = self._smallest.detach().clone()
+        self._differs = False
+
+    def is_used_by(self, optimizer):
+        """Notes what the gradients are. Their values, which alone tell of writing by way of .data, are compared where that matters,
+        since a GPU would be waited for."""
+        self._differs = self._differs or self._state != state_of_gradients(optimizer)
+        self._used = self._smallest.detach().clone()
+
+    def differed(self):
+        """Returns whether the gradients differed when they were used."""
+        return self._differs or not torch.equal(self._used.nan_to_num(), self._values.nan_to_num())
+
+    def is_nonzero(self):
+        """Returns whether the values that are compared are not all zero, so that zeros in their place would be seen."""
+        return bool(torch.count_nonzero(self._values))
