@@ -21,7 +21,7 @@ NamedFormat report_format(const std::string& name) {
   const auto* row = std::ranges::find(report_formats, parse_format(name).name, &NamedFormat::name);
   if (row != report_formats.end()) return *row;
   std::vector<std::string_view> names;
-  for (const NamedFormat& row : report_formats) names.push_back(row.name);
+  for (const NamedFormat& known : report_formats) names.push_back(known.name);
   throw Error(fmt::format(
       "--formats {}: the report knows {}; for other formats use binade quantize, which counts",
       printable(name), listed(names)));

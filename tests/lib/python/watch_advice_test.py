@@ -311,6 +311,30 @@ class Untrained(CliCase):
             self.assertEqual("norm of its weight: the step was too large" in " ".join(str(advice).split()), ill)
             self.assertTrue(all(0 < row["since"] < 9 and row["moved_log2"] > 0 for row in rows), rows)
 
+    def test_a_parameter_that_other_data_would_use_beside_modules_that_learn_is_no_module_without_gradients(self):
+        class Body(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mask, self.inner = torch.nn.Parameter(torch.zeros(4)), torch.nn.Linear(4, 2)
+
+            def forward(self, x):
+                return self.inner(x)
+
+        class Weighted(Body):
+            def forward(self, x):
+                return self.inner(x).detach() * self.mask[:2]
+
+        for kind, told in ((Body, []), (Weighted, ["body.inner"])):
+            model = torch.nn.ModuleDict({"body": kind()})
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+                for _ in range(3):
+                    optimizer.zero_grad()
+                    model["body"](torch.ones(3, 4)).square().sum().backward()
+                    optimizer.step()
+            of = w.advise().to_dict()["untrained"]
+            self.assertEqual(of["detached"] + of["unused"], told)
+
     def test_a_model_that_dies_as_a_whole_is_named_by_the_layer_before_its_last_relu(self):
         for lr, ill in ((2.0, True), (0.01, False)):
             torch.manual_seed(0)

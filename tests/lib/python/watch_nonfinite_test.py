@@ -264,6 +264,22 @@ class OfTheLoss(CliCase):
         self.check(lambda model: torch.nn.functional.mse_loss(model(x), mask * torch.nan),
                    "the target of mse_loss in the loss holds NaN: the model did not give it, but the data")
 
+    def test_labels_that_are_too_long_are_named_and_no_overflow_where_they_are_left_out(self):
+        class Connectionist(torch.nn.Module):
+            def __init__(self, left_out):
+                super().__init__()
+                self.outputs, self.left_out = torch.nn.Linear(4, 5), left_out
+
+            def forward(self, x):
+                return torch.nn.functional.ctc_loss(self.outputs(x).log_softmax(-1), torch.ones(2, 3, dtype=torch.long), (4, 4), (3, 1),
+                                                    zero_infinity=self.left_out)
+
+        for left_out in (False, True):
+            model = Connectionist(left_out)
+            _, text = trained(model, lambda model=model: model(torch.ones(4, 2, 4)))
+            self.assertEqual("zero_infinity=True" in text, not left_out, text)
+            self.assertEqual("not finite" in text or "FP64" in text, not left_out, text)
+
     def test_a_bound_that_a_narrow_dtype_makes_zero_is_named(self):
         x = torch.zeros(16, 4)
         for least, told in ((1e-45, True), (0.0, False)):

@@ -332,7 +332,8 @@ def formats_text(of):
     if not of["keep_fp32"]:
         underflow = dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])
         out.append(none_kept(ill, of["diverges"], of["uncounted"], list(underflow), but_for(of)))
-    return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"], ill["finite"] or not ill["dead"], of["compiled"])
+    return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"], ill["finite"] or not ill["dead"], of["compiled"],
+        any(row["role"] == "weight" for row in of["formats"]))
 
 
 def kept_text(rows):
@@ -345,9 +346,9 @@ def kept_text(rows):
             + ([f"  and {more} layers more"] if more > 0 else []))
 
 
-def autocast_text(rows, tells_losses, compiled):
+def autocast_text(rows, tells_losses, compiled, has_weights):
     """Returns lines about what autocast ran in 16 bits. tells_losses: whether the weights were finite enough to tell what they lose.
-    compiled: the parts of the model that run compiled, as text; "" if none does."""
+    compiled: the parts of the model that run compiled, as text; "" if none does. has_weights: whether some weight was counted."""
     out, by_format = [], {}
     for row in rows:
         by_format.setdefault(row["format"], []).append(row)
@@ -361,7 +362,8 @@ def autocast_text(rows, tells_losses, compiled):
         lost = lost if tells_losses else ""
         others = [row["layer"] for row in of if row["to_zero"] is None]
         if others:
-            lost += f" Not counted, since no optimizer holds them: the weights of {listed(others)}."
+            why = "no optimizer holds them" if has_weights else "no optimizer stepped"
+            lost += f" Not counted, since {why}: the weights of {listed(others)}."
         out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {NAMES[format]}: {listed([row['layer'] for row in of])}.{lost}")
     if out and compiled:
         out[-1] += f" What it ran inside of {compiled}, compiled, was not seen."

@@ -94,14 +94,15 @@ def orphans(names, optimizers, grades):
 
 def ungraded(names, optimizers, grades, called):
     """Returns {module: whether it was called} of the parameters that want gradients, that an optimizer holds, and that had none in any
-    step in which others of it had some."""
+    step in which others of it had some. A parameter beside modules that learn, as a mask's embedding, may be meant for other data."""
     out = {}
     for optimizer in optimizers:
         held = [p for group in optimizer.param_groups for p in group["params"]]
         for p in held if any(id(p) in grades.got for p in held) else ():
             if p.requires_grad and id(p) in grades.wanted and id(p) not in grades.got and id(p) in names.owners:
                 module, name = names.owners[id(p)]
-                out[name] = called(module)
+                if not any(id(q) in grades.got for child in module.children() for q in child.parameters()):  # else a part of it is unused
+                    out[name] = called(module)
     return out
 
 

@@ -52,6 +52,7 @@ class Exact:
     cure: str
 
 
+CTC = frozenset(("ctc_loss", "cudnn_ctc_loss"))
 SKIP = "skip or mend such batches"
 GIVEN = Exact("Inf was in what the layer got", "look at the data")
 
@@ -166,6 +167,8 @@ def exact_of(name, args, kwargs, out, rewritten, narrow=None):
     """
     if name in FEW:
         return few_of(name, args, kwargs, out)
+    if name in CTC:
+        return Exact("labels are longer than their inputs allow", "give it zero_infinity=True, or leave such samples out")
     if name in ("nll_loss_forward", "nll_loss2d_forward"):
         return weightless(*args)
     by_zero = divided_by_zero(name, args, out)

@@ -20,7 +20,11 @@ MARK = "binade_output"  # a key of a node's metadata
 MOST = 2000  # nodes that are looked at
 RESULTS = frozenset("result output total_weight grid_sampler_mask".split())  # what nodes keep that they did not get
 FROM_RESULT = frozenset(("sqrt", "rsqrt", "exp"))  # ops that keep what they give
-NOT_GIVEN = f"the model did not give it, but the data of this step, or what was made of them: {SKIP}"
+# Of an operand of a loss's op that is ill and that the model did not give: whence it is, and what to do.
+OF_DATA = "the model did not give it, but the data of this step, or what was made of them", SKIP
+OF_NUMBER = "a factor of the loss, that the model did not give, as its scale or a weight", "look at what makes that number"
+OF_HALF = ("the model did not give it, but the data of this step, or what was made of them in FP16, whose largest number is 65504",
+           "compute the loss in FP32, and skip or mend batches that hold it already")
 BESIDE = ("what the model gave was finite: targets, weights or a mask of the loss hold it, or an op makes it that keeps nothing of what it "
           "got, as a sum or a cast that overflows or 0·log(0): look at what enters the loss")
 
@@ -139,9 +143,10 @@ class LossGraph:
         ill = next((name for name, x in got.items() if not self._counter.finite(local(x))), None)
         if ill is not None:
             found = self._found(got[ill])
+            where, cure = OF_NUMBER if got[ill].numel() == 1 and op == "mul" else OF_HALF if got[ill].dtype == torch.float16 and not found["nan"] else OF_DATA
             return Origin("given", op, LOSS, "", found, self._rows(got), exact=Exact(
-                f"the {'input' if ill == 'self' else ill} of {op} in the loss holds {'NaN' if found['nan'] else 'Inf'}: {NOT_GIVEN}",
-                SKIP)), True
+                f"the {'input' if ill == 'self' else ill} of {op} in the loss holds {'NaN' if found['nan'] else 'Inf'}: {where}: {cure}",
+                cure)), True
         nothing = mean_of_nothing(op, saved)
         if nothing is not None:
             return Origin("NaN", op, LOSS, "", {"nan": 1, "inf": 0}, self._rows(got), exact=nothing), False
@@ -206,7 +211,7 @@ def came_with_target(event):
     """Enters into an event of a module that is a loss that what it got beside its first input held Inf or NaN."""
     ill = next((x for x in event.inputs if x["nan"] or x["inf"]), None)
     if ill is not None and ill["name"] != "input 0":
-        event.came = f"{ill['name']} of {event.layer} holds {'NaN' if ill['nan'] else 'Inf'}: {NOT_GIVEN}"
+        event.came = f"{ill['name']} of {event.layer} holds {'NaN' if ill['nan'] else 'Inf'}: {': '.join(OF_DATA)}"
 
 
 def values_of(x):
