@@ -335,6 +335,21 @@ class Untrained(CliCase):
             of = w.advise().to_dict()["untrained"]
             self.assertEqual(of["detached"] + of["unused"], told)
 
+    def test_gradients_beside_nan_in_a_run_that_trained_nothing_tell_nothing_of_underflow(self):
+        for ill in (True, False):
+            torch.manual_seed(0)
+            model = Half(4, 4)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            factor = torch.randn(64, 4) * 2.0**-25  # of whose values FP16 has few
+            factor[::2] = torch.nan if ill else 0.0
+            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+                for _ in range(4):
+                    optimizer.zero_grad()
+                    (model(torch.rand(64, 4)) * factor).sum().backward()
+                    optimizer.step()
+            rows = w.advise().to_dict()
+            self.assertEqual(bool(rows["died"] or any(of["role"] == "dAct" for row in rows["keep_fp32"] for of in row["reasons"])), not ill)
+
     def test_a_model_that_dies_as_a_whole_is_named_by_the_layer_before_its_last_relu(self):
         for lr, ill in ((2.0, True), (0.01, False)):
             torch.manual_seed(0)

@@ -143,9 +143,12 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     left = run.residues()
     learning = untrained(run, layers, merged)
     is_of_inf = any(event.left_none for event in run.nonfinite())
-    dead, ill = [] if spoils or is_of_inf else died(run, layers, left), ill_of(run, merged)
+    # What is left of gradients beside NaN tells nothing of their range.
+    dead = [] if spoils or is_of_inf else [row for row in died(run, layers, left) if not merged[row["layer"], row["role"]].nan]
+    ill = ill_of(run, merged)
     held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
-    held = {key: summary for key, summary in held.items() if not (spoils and key[1] == "dW")}
+    held = {key: summary for key, summary in held.items() if not (
+        spoils and key[1] == "dW" or ill["dead"] and key[1] in GRADIENTS and summary.nan)}
     keep = with_inside(with_died(with_underflow(
         kept(held, 0 if scale["own_scales"] else at, target_loss, run._sums), layers, merged), dead, scale), run)
     grows = diverging(run, any(reason["what"] == "overflow" for row in keep for reason in row["reasons"]))

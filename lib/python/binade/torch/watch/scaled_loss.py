@@ -47,4 +47,5 @@ def scale_cause(scale):
 
 def scaled_cause(scale):
     """Returns why a loss that is not FP16 was Inf as it was multiplied by a scale, as text."""
-    return f"it was multiplied by {scale_text(scale)} before its backward pass: the loss, or that product, is more than its dtype holds"
+    return (f"it was multiplied by {scale_text(scale)} before its backward pass: the loss, or that product, is more than its dtype "
+            "holds: bound that factor, and lower it where gradients are not finite")
