@@ -280,6 +280,17 @@ class OfTheLoss(CliCase):
             self.assertEqual("zero_infinity=True" in text, not left_out, text)
             self.assertEqual("not finite" in text or "FP64" in text, not left_out, text)
 
+    def test_an_overflow_of_the_backward_pass_is_told_before_a_loss_that_alone_was_inf(self):
+        class Far(torch.nn.Module):
+            def forward(self, x):
+                return x * 1e25 * 1e25
+
+        model = torch.nn.Sequential(torch.nn.Linear(4, 1, bias=False), Far())
+        torch.nn.init.constant_(model[0].weight, 1e-25)
+        text = self.check(lambda model: torch.nn.functional.mse_loss(model(torch.ones(2, 4)), torch.zeros(2, 1)),
+                          "in the gradient of mul inside of '1'", model=model)
+        self.assertNotIn("mse_loss", text)
+
     def test_a_bound_that_a_narrow_dtype_makes_zero_is_named(self):
         x = torch.zeros(16, 4)
         for least, told in ((1e-45, True), (0.0, False)):

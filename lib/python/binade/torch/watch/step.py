@@ -10,7 +10,7 @@ from .alerts import GRADIENTS
 from .bound import Bound
 from .waiting_tensors import Held, version_of
 from .loss_graph import LossGraph
-from .nonfinite import NonFinite
+from .nonfinite import LOSS, NonFinite
 from .run import SCALED, Layer, Window, add_to
 
 
@@ -134,6 +134,13 @@ class Step:
         """Sees whether a gradient that an optimizer gets, or a weight, is finite."""
         self.reached = bool(self.reached) or not is_finite
 
+    def _take_backward_for_loss(self):
+        """Tells of an op of the model that made Inf or NaN of finite gradients, where a loss after it that was ill gave finite ones."""
+        origin = None if self.nodes is None else self.nodes.origin
+        if self.event.layer == LOSS and self.event.is_loss and self.reached and origin is not None and self.loss_graph.origin is None:
+            self.event.role, self.event.is_loss, self.event.came, self.event.cause, self.event.cure = "dAct", False, "", "", ""
+            self.event.come_from(origin)
+
     def sees_gradient(self, x, summary):
         """Sees whether a gradient that an optimizer gets in an ill step holds more than zeros. What lies on devices is not read."""
         if self.event is not None and not self.has_gradient:
@@ -142,6 +149,7 @@ class Step:
     def end_event(self):
         """Says of the event, once the step is over, whether it reached a weight, and whether it left any gradient."""
         if self.event is not None:
+            self._take_backward_for_loss()
             self.event.left_none = self.reached is False and not self.has_gradient
             self.event.reached = None if self.event.left_none else self.reached
             if self.event.phase == "backward" and self.nodes is not None:
