@@ -23,7 +23,7 @@ using lanes::LaneCost;
 using lanes::LaneNumbers;
 using lanes::LaneOperands;
 
-constexpr auto width = static_cast<std::size_t>(lanes::count);
+constexpr auto lane_count = static_cast<std::size_t>(lanes::count);
 
 /// Returns the unit's exponent: since Σ|a·b| <= |a|·|b|, sums use at most half of the room.
 int unit_of(double row_norm, double column_norm) {
@@ -184,7 +184,7 @@ void pack(const FactorLines& columns, std::size_t first, std::uint32_t which, in
           std::vector<lanes::LaneFactors>& to) {
   const std::size_t places = to.size();
   std::ranges::fill(to, lanes::LaneFactors{});
-  for (std::size_t lane = 0; lane < width; ++lane) {
+  for (std::size_t lane = 0; lane < lane_count; ++lane) {
     if ((which >> lane & 1) == 0) continue;
     const lanes::Factor* const from =
         columns.factors.data() + columns.order[first + lane].number * places;
@@ -238,7 +238,7 @@ AccountLanesProduct::AccountLanesProduct(const GemmModel& model, const GemmOpera
     x.height = lanes::rows_at_once(x.plan, x.positions);
   }
   if (x.height != 0) {
-    x.groups = (operands.n + width - 1) / width;
+    x.groups = (operands.n + lane_count - 1) / lane_count;
     x.rows = lanes::lines_of(x.plan, operands.a, operands.k, model.types.a);
     x.columns = lanes::lines_of(x.plan, operands.b, operands.k, model.types.b);
   }
@@ -256,8 +256,8 @@ std::size_t AccountLanesProduct::add(std::size_t piece, GemmAccount& account, co
   const Prepared& x = *x_;
   const std::size_t begin = piece / x.groups * x.height;
   const std::size_t end = std::min(begin + x.height, x.rows.order.size());
-  const std::size_t first = piece % x.groups * width;
-  const std::size_t columns = std::min(width, x.columns.order.size() - first);
+  const std::size_t first = piece % x.groups * lane_count;
+  const std::size_t columns = std::min(lane_count, x.columns.order.size() - first);
   const FactorLine* const column = x.columns.order.data() + first;
   const std::size_t places = x.plan.places.size();
   const int unit = unit_of(x.rows.order[begin].norm, column[0].norm);
