@@ -767,7 +767,8 @@ class Diverging(CliCase):
                 w, text = self.text_of(**options)
                 self.assertTrue(text.startswith("The training diverges: the weights of "), text)
                 self.assertIn(cure, text)
-                self.assertNotIn("Keep in FP32", text)
+                for wrong in ("Keep in FP32", "FP32's own range"):
+                    self.assertNotIn(wrong, text)
                 self.assertIn("Which layers need FP32 is not known of a training that diverges.", text)
                 of = w.advise().to_dict()["diverges"]
                 largest = [window.summaries[of["layer"], "weight"].largest for window in w.windows]

@@ -10,6 +10,7 @@ try:
 
     import binade.torch
     from binade.torch import watch
+    from binade.torch.watch.nonfinite import NonFinite as Finding
     from binade.torch.watch.waiting_tensors import MOST, Held
 except ImportError as error:
     print(f"SKIP: {error}")
@@ -174,6 +175,13 @@ class NonFinite(CliCase):
                 self.assertIn("forward, in micro-batch 3 of 4 of the step", text_of(every, ill))
             self.assertIn("forward, in forward pass 3 of 4 of the step", text_of(every, "input", False))
             self.assertNotIn("of the step", text_of(every, "loss", False))
+
+    def test_of_several_ranks_what_arose_is_told_before_what_was_received(self):
+        found = [Finding(2, "a", role, {"nan": 1, "inf": 0}, [], rank=rank, received=received) for role, rank, received in (
+            ("weight", 0, False), ("dW", 0, True), ("dW", 1, False), ("act", 1, False))]
+        found.append(Finding(1, "a", "weight", {"nan": 1, "inf": 0}, [], rank=1))
+        self.assertEqual([(one.step, one.role, one.received) for one in sorted(found, key=lambda one: one.place_in_run)],
+                         [(1, "weight", False), (2, "act", False), (2, "dW", False), (2, "dW", True), (2, "weight", False)])
 
     def test_events_are_bounded(self):
         w = watched(steps=130, x=torch.full((3, 4), math.nan), every=1000)

@@ -593,6 +593,8 @@ class Scalers(CliCase):
         grows = text_of(2.0**16, True)
         self.assertTrue(grows.startswith("The loss scale is inf from step 8 on"), grows)
         self.assertIn("bound it, at 2^24", grows)
+        self.assertIn("It began so", text_of(1.0, True, start=math.inf, steps=2))
+        self.assertNotIn("It began so", grows)
         falls = text_of(2.0**-16, True)
         self.assertTrue(falls.startswith("The loss scale is 0 from step 10 on: no gradient is left"), falls)
         unseen = text_of(2.0**16, False)

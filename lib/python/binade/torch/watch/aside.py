@@ -26,9 +26,9 @@ class Kept:
         return self.parameter.dtype
 
 
-def first_values(x):
+def first_values(x, most=MOST):
     """Returns the first values of a tensor, as a copy."""
-    return x.detach().reshape(-1)[:MOST].clone()
+    return x.detach().reshape(-1)[:most].clone()
 
 
 def kept(parameter):

@@ -15,8 +15,8 @@ from ..observe.attaching import living
 from ..observe.names import listed
 from ..observe.tensors import FLOATING, PLAIN
 from .aside import Kept, first_values, kept
-from .waiting_tensors import version_of
 from .lost_updates import ADVICE, FORMATS, ILL, NARROW
+from .waiting_tensors import version_of
 
 LEAST = 4  # steps that tell
 

@@ -12,7 +12,7 @@ from ..observe.tensors import described, local
 from .compiled import UNCOMPILED
 from .exact import ARCS, LOGARITHMS, SINGULAR, SKIP, Exact, exact_of, slope_exact, slope_of, weightless
 from .inside import Origin
-from .nodes import op_of
+from .nodes import op_of, values_of
 from .nonfinite import LOSS
 from .scaled_loss import OVERFLOW, scale_cause, scale_of, scaled_cause
 
@@ -143,7 +143,8 @@ class LossGraph:
         ill = next((name for name, x in got.items() if not self._counter.finite(local(x))), None)
         if ill is not None:
             found = self._found(got[ill])
-            where, cure = OF_NUMBER if got[ill].numel() == 1 and op == "mul" else OF_HALF if got[ill].dtype == torch.float16 and not found["nan"] else OF_DATA
+            is_half = got[ill].dtype == torch.float16 and not found["nan"]
+            where, cure = OF_NUMBER if got[ill].numel() == 1 and op == "mul" else OF_HALF if is_half else OF_DATA
             return Origin("given", op, LOSS, "", found, self._rows(got), exact=Exact(
                 f"the {'input' if ill == 'self' else ill} of {op} in the loss holds {'NaN' if found['nan'] else 'Inf'}: {where}: {cure}",
                 cure)), True
@@ -212,10 +213,6 @@ def came_with_target(event):
     ill = next((x for x in event.inputs if x["nan"] or x["inf"]), None)
     if ill is not None and ill["name"] != "input 0":
         event.came = f"{ill['name']} of {event.layer} holds {'NaN' if ill['nan'] else 'Inf'}: {': '.join(OF_DATA)}"
-
-
-def values_of(x):
-    return local(x) if isinstance(x, torch.Tensor) else None
 
 
 def on_gradients(graph, at, after, before):

@@ -116,6 +116,11 @@ class NonFinite:
         return self.reached is False and not self.hidden and not self.skipped
 
     @property
+    def place_in_run(self):
+        """What orders the findings of several processes: of a step what came first, and what arose before what was received."""
+        return self.step, ROLES.index(self.role), self.received, self.rank
+
+    @property
     def phase(self):
         return PHASES[self.role]
 

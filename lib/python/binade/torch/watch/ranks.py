@@ -5,7 +5,6 @@ import dataclasses
 from ... import _binade
 from .apart import Apart
 from .bypassed import WHY
-from .nonfinite import ROLES
 from .run import Run, Window
 from .told import tell
 
@@ -84,7 +83,7 @@ def reduced(run, group, replicated):
         notes += [note for note in told if note not in notes]
         mistakes += [mistake for mistake in wrong if mistake not in mistakes]
         found += [dataclasses.replace(event, rank=rank) for event in events]
-    found.sort(key=lambda event: (event.step, ROLES.index(event.role), event.received, event.rank))  # of a step what came first is told
+    found.sort(key=lambda event: event.place_in_run)
     learning.ranks = apart.lines
     out = Run(run.every, windows, layers, notes, found, mistakes)
     out._inside, out._meant, out._eps, out._stuck, out._skips = inside, meant, run._eps, run._stuck, run._skips

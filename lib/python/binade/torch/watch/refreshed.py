@@ -8,15 +8,12 @@ import torch
 
 from ... import _binade
 from ..observe.tensors import FLOATING, PLAIN
+from .aside import first_values
 from .lost_updates import FORMATS, ILL
 
 MOST, VALUES = 4, 1024  # parameters of an optimizer, the largest, and first values of each that are compared
 LEAST = 2  # steps
 NARROW = torch.bfloat16, torch.float16
-
-
-def first_values(x):
-    return x.detach().reshape(-1)[:VALUES].clone()
 
 
 @dataclasses.dataclass
@@ -72,7 +69,7 @@ class Between:
     def step_begins(self, optimizer, counted):
         """counted: whether the step is; of others nothing is read from a GPU."""
         key, weights = id(optimizer), self._weights(optimizer)
-        now = [first_values(p) for p in weights] if key in self._after or counted or all(p.is_cpu for p in weights) else []
+        now = [first_values(p, VALUES) for p in weights] if key in self._after or counted or all(p.is_cpu for p in weights) else []
         after = self._after.pop(key, None)
         if after and [x.shape for x in after] == [x.shape for x in now]:
             self._found.setdefault(key, Refreshed(type(optimizer).__name__)).see(self._before[key], after, now)
@@ -80,7 +77,7 @@ class Between:
 
     def step_ends(self, optimizer):
         if self._before.get(id(optimizer)):
-            self._after[id(optimizer)] = [first_values(p) for p in self._weights(optimizer)]
+            self._after[id(optimizer)] = [first_values(p, VALUES) for p in self._weights(optimizer)]
 
 
 def refreshed_text(found):
