@@ -12,6 +12,7 @@ ROOMS = ["lib", "cuda", "emulate", "experiments", "tests", "notebooks"]
 TOP_LEVEL = ["meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml",
              "dev"]
 BUILD_FILE_LINES = 100
+BUILD_FILE_COLUMNS = 128  # of every meson.build; clang-format holds C++ and CUDA to theirs
 
 LICENCE = "SPDX-License-" + "Identifier: Apache-2.0"
 # Files that carry the licence line, and the ones whose next lines must say what the file is for.
@@ -92,6 +93,9 @@ def main():
         complaints += judge_returns(path, text)
         if path == "meson.build" and text.count("\n") >= BUILD_FILE_LINES:
             complaints.append(f"{path}: {text.count(chr(10))} lines; it stays under {BUILD_FILE_LINES}")
+        if path.endswith("meson.build"):
+            complaints += [f"{path}:{number}: {len(line)} columns; break it at {BUILD_FILE_COLUMNS}"
+                           for number, line in enumerate(text.splitlines(), 1) if len(line) > BUILD_FILE_COLUMNS]
     if read < 60:
         complaints.append(f"only {read} files were read: is this the project's root?")
 
