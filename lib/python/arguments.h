@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types of arguments of the Python functions: whole numbers and truth values, from Python's own objects and from NumPy's,
-// but from nothing that merely converts to them.
+// Types of arguments of the Python functions: whole numbers and truth values, from Python's own
+// objects and from NumPy's, but from nothing that merely converts to them.
 #pragma once
 
 #include <concepts>
@@ -14,8 +14,8 @@ namespace binade::python {
 
 namespace nb = nanobind;
 
-/// A whole number in the range of T: an int, or an object with __index__, such as NumPy's integers; not True, text or 2.0,
-/// which Python refuses with TypeError.
+/// A whole number in the range of T: an int, or an object with __index__, such as NumPy's integers;
+/// not True, text or 2.0, which Python refuses with TypeError.
 template <std::integral T>
 struct Whole {
   T value = 0;
@@ -33,8 +33,8 @@ inline bool is_truth_value(nb::handle x) {
   return PyBool_Check(x.ptr()) || type == "numpy.bool_" || type == "numpy.bool";
 }
 
-/// The C++ value of an object of T's class; null if x is of another class. Raises TypeError if a class derived in Python did
-/// not call __init__.
+/// The C++ value of an object of T's class; null if x is of another class. Raises TypeError if a
+/// class derived in Python did not call __init__.
 template <class T>
 T* held(nb::handle x) {
   if (!nb::isinstance<T>(x)) return nullptr;
@@ -43,7 +43,8 @@ T* held(nb::handle x) {
       "an object whose __init__ was not called; its class must call super().__init__()");
 }
 
-/// __radd__ for Python's sum(), which begins with 0 + x: a copy of x, or NotImplemented if the number is not 0.
+/// __radd__ for Python's sum(), which begins with 0 + x: a copy of x, or NotImplemented if the
+/// number is not 0.
 template <class T>
 nb::object added_to_zero(const T& x, Whole<int> zero) {
   return zero == 0 ? nb::cast(T(x)) : nb::borrow(nb::handle(Py_NotImplemented));

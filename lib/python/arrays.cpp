@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the buffers of NumPy arrays directly, and arrays of all other libraries through _foreign.py.
+// Reads the buffers of NumPy arrays directly, and arrays of all other libraries through
+// _foreign.py.
 #include "lib/python/arrays.h"
 
 #include <algorithm>

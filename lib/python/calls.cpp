@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rewords the TypeError that nanobind raises for wrong arguments, which lists all signatures and types in many lines. Python
-// calls a function of nanobind through a pointer in its object (PEP 590); we put a function of ours there, which calls
-// nanobind's and rewords what it raised.
+// Rewords the TypeError that nanobind raises for wrong arguments, which lists all signatures and
+// types in many lines. Python calls a function of nanobind through a pointer in its object (PEP
+// 590); we put a function of ours there, which calls nanobind's and rewords what it raised.
 #include "lib/python/calls.h"
 
 #include <array>

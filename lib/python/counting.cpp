@@ -11,7 +11,8 @@
 namespace binade::python {
 namespace {
 
-/// Counters that are not in use. They are kept because making one costs more than counting a small array.
+/// Counters that are not in use. They are kept because making one costs more than counting a small
+/// array.
 class CounterPool {
  public:
   std::unique_ptr<RangeCounter> take(const std::vector<ErrorColumn>& columns) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Documents: Python objects of what the program prints. str(x) is its text and x.to_json() its JSON, byte for byte.
+// Documents: Python objects of what the program prints. str(x) is its text and x.to_json() its
+// JSON, byte for byte.
 #pragma once
 
 #include <string>
@@ -21,8 +22,8 @@ nlohmann::ordered_json json_of_python(nb::handle x);
 /// The text as a str; bytes that are not UTF-8 are replaced.
 nb::object text_object(std::string_view text);
 
-/// Declares a type for objects of a class that one of the package's Python modules defines, so that the signatures of
-/// functions name that class.
+/// Declares a type for objects of a class that one of the package's Python modules defines, so that
+/// the signatures of functions name that class.
 #define BINADE_DOCUMENT(Type, module)                                              \
   class Type##Object : public nb::object {                                         \
     NB_OBJECT(Type##Object, nb::object, "binade." module "." #Type, is_any_object) \

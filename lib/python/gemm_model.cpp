@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The class binade.GemmModel. Tables say which keyword arguments there are and which options of the program they set.
+// The class binade.GemmModel. Tables say which keyword arguments there are and which options of the
+// program they set.
 #include "lib/python/gemm_model.h"
 
 #include <algorithm>

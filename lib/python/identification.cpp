@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions identify(), which finds the models that explain a kernel's bits, and propose(), which finds inputs on which
-// these models differ.
+// The functions identify(), which finds the models that explain a kernel's bits, and propose(),
+// which finds inputs on which these models differ.
 #include <nlohmann/json.hpp>
 
 #include <memory>

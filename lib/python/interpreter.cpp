@@ -19,16 +19,17 @@ namespace {
 /// The thread that ends the interpreter, from then on.
 std::atomic<std::thread::id> ending_thread;
 
-/// Stops a thread for ever if another one ends the interpreter, whose parts may be gone by the time they were asked for.
+/// Stops a thread for ever if another one ends the interpreter, whose parts may be gone by the time
+/// they were asked for.
 void stay_if_ended() {
   const std::thread::id ending = ending_thread;
   if (ending == std::thread::id() || ending == std::this_thread::get_id()) return;
   for (;;) pause();
 }
 
-/// Before 3.14 CPython ends a daemon thread that wants the lock while the interpreter ends, by unwinding it, which no
-/// destructor survives: whatever takes the lock, Python code too, is called here. Since then it hangs there for good, as it
-/// does here.
+/// Before 3.14 CPython ends a daemon thread that wants the lock while the interpreter ends, by
+/// unwinding it, which no destructor survives: whatever takes the lock, Python code too, is called
+/// here. Since then it hangs there for good, as it does here.
 template <class Taking>
 auto stay_at_end(const Taking& taking) {
   try {

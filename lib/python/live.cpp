@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private functions for the hooks of binade.torch.watch, which pass addresses of memory: a summary of the values there, on a GPU
-// as well, and whether one of them is a NaN or an infinity. They are private because they trust the address that they get.
+// Private functions for the hooks of binade.torch.watch, which pass addresses of memory: a summary
+// of the values there, on a GPU as well, and whether one of them is a NaN or an infinity. They are
+// private because they trust the address that they get.
 #include <pthread.h>
 
 #include <array>

@@ -239,7 +239,8 @@ double scale_of(const ScalerObject& self) {
       self.idle());
 }
 
-/// A truth value, or none of gradients: bool, 0 or 1 of any kind of integer, or an array of one of these without axes.
+/// A truth value, or none of gradients: bool, 0 or 1 of any kind of integer, or an array of one of
+/// these without axes.
 std::optional<bool> truth_in(nb::handle x) {
   if (is_list(x) || is_path(x)) return std::nullopt;
   if (is_truth_value(x)) return PyObject_IsTrue(x.ptr()) == 1;

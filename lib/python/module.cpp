@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The extension module: puts its parts together, translates C++ exceptions to Python's, and handles fork and exit.
+// The extension module: puts its parts together, translates C++ exceptions to Python's, and handles
+// fork and exit.
 #include "lib/python/module.h"
 
 #include <nanobind/stl/string.h>
@@ -39,8 +40,9 @@ namespace {
 
 using namespace nanobind::literals;
 
-/// An option in a line of the program's as the keyword of the same name: "--random-bits 40: …" is "random_bits 40: …".
-/// Flushing is one keyword for two options. Commands that a line names stay as they are typed.
+/// An option in a line of the program's as the keyword of the same name: "--random-bits 40: …" is
+/// "random_bits 40: …". Flushing is one keyword for two options. Commands that a line names stay as
+/// they are typed.
 std::string in_keywords(const std::string& line) {
   std::string out;
   std::size_t end_of_command = 0;
@@ -231,8 +233,9 @@ NB_MODULE(_binade_parts, m) {
   refuse_in_one_line(m);
 }
 
-/// What Python calls. A second import, after the first was thrown out of sys.modules, is refused, as NumPy refuses it;
-/// another interpreter of this process before nanobind forgets the first one's types for its sake.
+/// What Python calls. A second import, after the first was thrown out of sys.modules, is refused,
+/// as NumPy refuses it; another interpreter of this process before nanobind forgets the first one's
+/// types for its sake.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): CPython's name
 extern "C" NB_EXPORT PyObject* PyInit__binade() {
   static bool is_loaded = false;

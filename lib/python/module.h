@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of the extension module: each function adds to m the classes and functions that the source file of its name
-// defines.
+// The parts of the extension module: each function adds to m the classes and functions that the
+// source file of its name defines.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operands of matrix products and dot products, which are arrays or paths of files, and the making of results. The program
-// reads operands from files; an array stands in the place of a file under a name that messages show.
+// The operands of matrix products and dot products, which are arrays or paths of files, and the
+// making of results. The program reads operands from files; an array stands in the place of a file
+// under a name that messages show.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,8 @@ namespace binade::python {
 /// The operands of a call: arrays under names, and files.
 class Operands {
  public:
-  /// Takes the operand `name`, an array or a path, and returns the text that stands where the program expects a path: the
-  /// name of the array, or the path; "" for None.
+  /// Takes the operand `name`, an array or a path, and returns the text that stands where the
+  /// program expects a path: the name of the array, or the path; "" for None.
   std::string add(nb::handle x, const std::string& name) {
     if (x.is_none()) return "";
     if (is_path(x)) return file_of(x);
@@ -58,8 +59,8 @@ class Operands {
     o.bias = add(bias, "bias");
   }
 
-  /// The path, written such that it is not mistaken for the name of an array: ./a for a file named a. Throws Error if it is
-  /// empty.
+  /// The path, written such that it is not mistaken for the name of an array: ./a for a file named
+  /// a. Throws Error if it is empty.
   static std::string file_of(nb::handle x) {
     const std::string out = path_of(x);
     if (out.empty()) throw Error("a file of no name; give a path, or an array");
@@ -68,7 +69,8 @@ class Operands {
   }
 
   std::vector<FileOfArrays> files() const { return files_; }
-  /// An operand whose library the results are made for: the first that is not NumPy's, if there is one.
+  /// An operand whose library the results are made for: the first that is not NumPy's, if there is
+  /// one.
   const Array& like() const { return like_; }
 
  private:
@@ -83,7 +85,8 @@ class Operands {
   Array like_{{}, {}, nb::none()};
 };
 
-/// Returns work(), in which the operands' arrays stand in the place of files, while other Python threads run.
+/// Returns work(), in which the operands' arrays stand in the place of files, while other Python
+/// threads run.
 template <class Work>
 auto on(const Operands& operands, const Work& work) {
   const NamedArrays arrays(operands.files());
@@ -91,7 +94,8 @@ auto on(const Operands& operands, const Work& work) {
   return work();
 }
 
-/// The encodings as an array of this dtype and shape of the library of `like`, or in `out` if it is not None.
+/// The encodings as an array of this dtype and shape of the library of `like`, or in `out` if it is
+/// not None.
 inline nb::object array_from(std::span<const std::uint64_t> elements, const Dtype& dtype,
                              std::span<const std::uint64_t> shape, const Array& like,
                              nb::handle out) {
@@ -103,7 +107,8 @@ inline nb::object array_from(std::span<const std::uint64_t> elements, const Dtyp
   return target.finished(like);
 }
 
-/// A document of the class `name` of _products.py, from its text, its JSON, and further arguments of the class.
+/// A document of the class `name` of _products.py, from its text, its JSON, and further arguments
+/// of the class.
 template <class Made, class... More>
 Made product_document(const char* name, const std::string& text, const std::string& json,
                       const More&... more) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions gemm(), account(), dot(), validate() and explain(): matrix products and rows of dot products of Tensor Cores.
+// The functions gemm(), account(), dot(), validate() and explain(): matrix products and rows of dot
+// products of Tensor Cores.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -79,7 +80,8 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
           o.rules};
 }
 
-/// Sets the operands' names, and checks that each option that was given for this product alone has an effect on it.
+/// Sets the operands' names, and checks that each option that was given for this product alone has
+/// an effect on it.
 void set_operands(Operands& operands, GemmOptions& o, nb::handle a, nb::handle b, nb::handle c,
                   nb::handle bias, nb::handle model) {
   operands.set(o, a, b, c, bias);

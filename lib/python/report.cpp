@@ -189,7 +189,8 @@ nb::dict loss_scale(nb::handle source, nb::handle format, Whole<int> headroom, d
     };
     LossScale found = scale();
     if (found.status == "no gradients" && of.paths.empty()) {
-      // Arrays are often given under the names of their parameters; who asks for the scale of them means gradients.
+      // Arrays are often given under the names of their parameters; who asks for the scale of them
+      // means gradients.
       options.roles.push_back(parse_role_rule("--role", "grad=."));
       found = scale();
     }

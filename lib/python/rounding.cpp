@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions on elements of arrays: quantize(), encode(), decode(), arith() and cvt(), PTX's conversions; and the class
-// binade.Counts.
+// The functions on elements of arrays: quantize(), encode(), decode(), arith() and cvt(), PTX's
+// conversions; and the class binade.Counts.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -84,7 +84,8 @@ nb::object with_counts(nb::object result, const EventCounts& counts, bool wanted
   return nb::make_tuple(std::move(result), counts);
 }
 
-/// The attributes of rounding to a format. Throws Error if a word is wrong, or an option has no effect.
+/// The attributes of rounding to a format. Throws Error if a word is wrong, or an option has no
+/// effect.
 Attributes rules_for(const NamedOrCustom& to, const AttributeOptions& words, std::uint64_t seed) {
   const Attributes out = attributes_of(words);
   check_effects(out, std::span(&to, 1));
@@ -226,8 +227,8 @@ nb::object operate(std::string_view name, const nb::args& arrays, nb::handle for
   return with_counts(std::move(result), found, counts);
 }
 
-/// An operand word of an instruction as bits: integers of its width as they are, floats where they are numbers of its
-/// format.
+/// An operand word of an instruction as bits: integers of its width as they are, floats where they
+/// are numbers of its format.
 std::vector<std::uint64_t> words_of(const Array& x, const ScalarOperation& operation, int word) {
   const int bits = operation.word_bits[static_cast<std::size_t>(word)];
   const bool is_rbits = operation.random && word == operation.words - 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For binade.torch.watch: makes a report, or a file run.binade, of what was counted while a training ran.
+// For binade.torch.watch: makes a report, or a file run.binade, of what was counted while a
+// training ran.
 #include <algorithm>
 #include <array>
 #include <bit>

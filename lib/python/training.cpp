@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions about mixed precision and training: autocast(), autocast_dtype(), advise(), train(), sweep(), experiments() and
-// experiment().
+// The functions about mixed precision and training: autocast(), autocast_dtype(), advise(),
+// train(), sweep(), experiments() and experiment().
 #include <nlohmann/json.hpp>
 
 #include <array>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private functions for the emulated products of binade.torch.tensor_cores, which pass addresses of matrices: products by a model
-// that is prepared once for a length of K, and exact products. They are private because they trust the addresses they get.
+// Private functions for the emulated products of binade.torch.tensor_cores, which pass addresses of
+// matrices: products by a model that is prepared once for a length of K, and exact products. They
+// are private because they trust the addresses they get.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -50,8 +51,9 @@ class Reading {
  public:
   Reading(const Format& format, bool round) : format_(format), round_(round) {}
 
-  /// The same numbers where they are on the format's grid; else rounded, or with tf32's low bits ignored. In `space` where
-  /// they are not binary32 already. Error where they are neither and `round` was not asked for.
+  /// The same numbers where they are on the format's grid; else rounded, or with tf32's low bits
+  /// ignored. In `space` where they are not binary32 already. Error where they are neither and
+  /// `round` was not asked for.
   const float* operator()(const std::byte* in, const Format& is, std::size_t n,
                           std::unique_ptr<float[]>& space) const {
     if (is == binary32 && format_ == binary32) return reinterpret_cast<const float*>(in);
@@ -123,8 +125,8 @@ std::vector<Place> places(nb::handle axes) {
   return {out.begin(), out.end()};
 }
 
-/// A framework's matrices, one side of a product: (address, format, elements from one to the next, the axes of rows or
-/// columns, those of K).
+/// A framework's matrices, one side of a product: (address, format, elements from one to the next,
+/// the axes of rows or columns, those of K).
 class Matrices {
  public:
   explicit Matrices(nb::handle x)
@@ -156,8 +158,8 @@ class ValueProduct {
         read_b_(model_in(model).named.model.types.b, model_in(model).options.files.round),
         product_(model_in(model).named.model, {.k = k}) {}
 
-  /// D[i], m × n, of each of the batch's A[i], of m rows, and B[i], of n columns, all row after row. What lies between
-  /// operands in memory is read, too.
+  /// D[i], m × n, of each of the batch's A[i], of m rows, and B[i], of n columns, all row after
+  /// row. What lies between operands in memory is read, too.
   void run(nb::handle of_a, nb::handle of_b, Whole<std::uint64_t> d,
            Whole<std::size_t> batch) const {
     const Matrices a(of_a), b(of_b);
@@ -178,9 +180,10 @@ class ValueProduct {
   PreparedProduct product_;
 };
 
-/// D[i] = alpha · A[i]·B[i] + beta · C[i], m × n, of numbers of binary32, A m × k and B n × k (a column of the product after
-/// another), all row after row, each exact and rounded once (exact_gemm); steps are elements from one matrix to the next, of C
-/// also from a row and a column to the next. C at address 0: none.
+/// D[i] = alpha · A[i]·B[i] + beta · C[i], m × n, of numbers of binary32, A m × k and B n × k (a
+/// column of the product after another), all row after row, each exact and rounded once
+/// (exact_gemm); steps are elements from one matrix to the next, of C also from a row and a column
+/// to the next. C at address 0: none.
 void exact_products(Whole<std::uint64_t> a, Whole<std::uint64_t> b, Whole<std::uint64_t> c,
                     Whole<std::uint64_t> d, Whole<std::size_t> m, Whole<std::size_t> n,
                     Whole<std::size_t> k, Whole<std::size_t> batch, Whole<std::size_t> step_a,
@@ -214,7 +217,8 @@ std::string usual_instruction(Whole<int> sm, std::string_view format,
   return usual == nullptr ? "" : std::string(usual->name);
 }
 
-/// Whether a model's operands may be numbers of a format: as they are, rounded, or with the low bits that hardware ignores.
+/// Whether a model's operands may be numbers of a format: as they are, rounded, or with the low
+/// bits that hardware ignores.
 bool takes(nb::handle model, std::string_view format) {
   const ModelObject& how = model_in(model);
   const Format from = parse_format(format).format;

@@ -27,7 +27,12 @@ def kind_of(x):
     """Returns what an object is that does not run op by op, or ""."""
     if isinstance(x, types.FunctionType) and x.__code__.co_filename.endswith(DYNAMO):
         return "torch.compile" if is_compiling_context(inspect.getclosurevars(x).nonlocals.get("self")) else ""
-    return next((KINDS[one.__name__] for one in type(x).__mro__ if one.__name__ in KINDS), "")
+    return kind_of_type(type(x))
+
+
+@functools.lru_cache(1024)
+def kind_of_type(of):
+    return next((KINDS[one.__name__] for one in of.__mro__ if one.__name__ in KINDS), "")
 
 
 def is_compiling_context(x):

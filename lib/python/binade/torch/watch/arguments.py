@@ -15,7 +15,7 @@ SCALE_IT = "normalize or scale this input"
 
 
 def call_of(modules):
-    """Returns the arguments by name of the outermost call under way of one of some modules, given as ids; None if there is none."""
+    """Returns the outermost call under way of one of some modules, given as ids: (module, args, kwargs); None if there is none."""
     frame, found = sys._getframe(1), None
     while frame is not None:
         own = frame.f_locals if frame.f_code.co_name in CALLERS or frame.f_code.co_name == "_compiled_call" else {}
@@ -23,7 +23,7 @@ def call_of(modules):
         if id(module) in modules and isinstance(module, torch.nn.Module):
             found = module, own.get("args", own.get("input", ())), own.get("kwargs", {})  # torch 1.13 calls them input
         frame = frame.f_back
-    return found and by_name(*found)
+    return found
 
 
 def by_name(module, args, kwargs):
@@ -60,7 +60,7 @@ def come_with_data(event, counter, roots, names, hidden):
         return bool(event.came)
     made = None if event.origin is None else event.origin.first
     if made is not None and made.op == "to_copy" and made.kind == "overflow":
-        large = next((name for name, x in floats_in(call) if x.numel() and float(x.abs().max()) > LARGEST and x.element_size() > 2), None)
+        large = next((name for name, x in floats_in(by_name(*call)) if x.numel() and float(x.abs().max()) > LARGEST and x.element_size() > 2), None)
         if large is not None:
             event.came = f"{large}, which the model was called with, goes beyond FP16's {LARGEST:g}, to which it is cast: {SCALE_IT}"
         return large is not None
@@ -71,8 +71,11 @@ def come_with_data(event, counter, roots, names, hidden):
 
 
 def ill_among(call, counter):
-    """Returns what is told of the first argument that holds NaN, or Inf that is no mask's; "" if none does."""
-    for name, x in floats_in(call):
+    """Returns what is told of the first argument of a call, as call_of() gives it, that holds NaN, or Inf that is no mask's; "" if none
+    does."""
+    if call is None or all(counter.finite(x) for _, x in floats_in({"": call[1:]})):
+        return ""
+    for name, x in floats_in(by_name(*call)):
         if not counter.finite(x) and not is_mask(x):
             summary = counter.count(x)
             what = " and ".join(f"{n:,} {word}" for n, word in ((summary.inf, "Inf"), (summary.nan, "NaN")) if n)

@@ -205,9 +205,10 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         step.loss_scale = scale
 
     def _forward(self, module, args, out):
-        module = module if passes_by() else self._compiled_inside(module)
-        if not passes_by() and id(module) not in self._own:
-            self._see_outputs(module, args, out)
+        if not passes_by():
+            module = self._compiled_inside(module)
+            if id(module) not in self._own:
+                self._see_outputs(module, args, out)
 
     def see_own_outputs(self, module, args, out):
         if not passes_by():
@@ -228,7 +229,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
             for _, x in tensors_in(out):
                 mark(x)
             if self._plan.nonfinite and not step.ill_data:
-                step.ill_data = ill_among(call_of({id(module)}) or {}, self._plan.counter)
+                step.ill_data = ill_among(call_of({id(module)}), self._plan.counter)
             if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
                 self._order.inputs_want_gradients()
         if with_grad:

@@ -100,8 +100,8 @@ class InsideHooks:
     def _end_forward(self, module, args, out):
         if passes_by():
             return
-        calls_itself = sum(one is module for one in calling()[1]) > 1
-        if self._opened is not None and self._opened.is_of(module) and not calls_itself:
+        is_opened = self._opened is not None and self._opened.is_of(module)
+        if is_opened and sum(one is module for one in calling()[1]) < 2:  # it may call itself
             self._close()
             if self._undo is None:  # watching ended meanwhile
                 if out is not None:  # after a forward that raised torch goes through its hooks themselves, not through a copy

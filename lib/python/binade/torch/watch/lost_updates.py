@@ -145,11 +145,19 @@ class Held:
     update: torch.Tensor
 
 
+@dataclasses.dataclass
+class Change:
+    """Weight after - weight before, in the weight's dtype: values, which who takes them may write to, and whether all are finite."""
+
+    values: torch.Tensor
+    is_finite: bool
+
+
 @torch.no_grad()
-def held(optimizer, of, parameter, part, old, new, beside, gradient=None):
-    """Returns the Held of a step. of: the parameter's group. old, new: the values of a Part before and after the step. beside: the
-    Beside of the step. gradient: that of the parameter before the step, if it was kept; else its .grad."""
-    update = old - new if old.element_size() > 2 else old.float() - new.float()
+def held(optimizer, of, parameter, part, old, new, change, beside, gradient=None):
+    """Returns the Held of a step. of: the parameter's group. old, new: the values of a Part before and after the step. change: the Change
+    between them. beside: the Beside of the step. gradient: that of the parameter before the step, if it was kept; else its .grad."""
+    update = change.values.neg_() if old.element_size() > 2 else old.float() - new.float()
     gradient = parameter.grad if gradient is None else gradient
     gradient = None if gradient is None else gradient.detach()
     if gradient is not None and gradient.layout is torch.sparse_coo:
@@ -163,15 +171,17 @@ def held(optimizer, of, parameter, part, old, new, beside, gradient=None):
         if before is not None:
             gradient = torch.where(part.of(local(before)) == 0, torch.zeros_like(gradient), gradient)
     lr, decay = rate_of(of), float(of.get("weight_decay", 0) or 0)
-    finite = old.isfinite() & new.isfinite()  # what is or becomes Inf or NaN loses no update
-    many = int(torch.count_nonzero((gradient != 0) & finite))
+    if not change.is_finite:  # what is or becomes Inf or NaN loses no update
+        ill = ~(old.isfinite() & new.isfinite())
+        old, new, gradient = (x.masked_fill(ill, 0) for x in (old, new, gradient))
+    many = int(torch.count_nonzero(gradient))
     if lr == 0:
         return Held({"idle": many}, update)
     kind = known_as(optimizer)
     decoupled = kind is not None and is_decoupled(kind, of) and not of.get("fused")
-    counts = {"asked": many} | (decoupled_decay(old[finite], lr * decay) if decay and decoupled else {})
-    same = (old == new) & finite
-    by_decay = (gradient == 0) & (old != 0) & finite if decay and not decoupled else None
+    counts = {"asked": many} | (decoupled_decay(old, lr * decay) if decay and decoupled else {})
+    same = old == new
+    by_decay = (gradient == 0) & (old != 0) if decay and not decoupled else None
     if by_decay is not None:
         counts |= {"decay_asked": int(torch.count_nonzero(by_decay))}
     if not same.any() or beside.keeps(parameter, part, old, new):

@@ -20,7 +20,7 @@ from .aside import Aside
 from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
 from .gaps import why_uncounted
-from .lost_updates import held, known_as, may_write_gradients
+from .lost_updates import Change, held, known_as, may_write_gradients
 from .nonfinite import LOSS
 from .remainders import Beside
 from .run import SCALED, add_to
@@ -394,12 +394,14 @@ class OptimizerHooks:
     def _count_update(self, optimizer, group, beside, parameter, parts, before, after):
         for part in parts:
             old, new = in_one_piece(part.of(before)), in_one_piece(part.of(after))
-            summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
-            if self._plan.nonfinite and (summary.nan or summary.inf):
+            values = new - old
+            summary = self._step.count(part.layer, "update", values, placement_of(parameter))
+            change = Change(values, not (summary.nan or summary.inf))
+            if self._plan.nonfinite and not change.is_finite:
                 self._step.reaches(False)
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
             self._plan.learning.at(part.layer, rate_of(group))
-            kept = held(optimizer, group, parameter, part, old, new, beside, self._step.gradient_copies.get(id(parameter)))
+            kept = held(optimizer, group, parameter, part, old, new, change, beside, self._step.gradient_copies.get(id(parameter)))
             counts = _binade._UpdateCounts()
             counts.add_held(**kept.counts)
             if kept.counts.get("unknown") and known_as(optimizer) is None:

@@ -193,7 +193,7 @@ class Order:
 
     def called(self, module):
         """A module gave outputs with gradients."""
-        if not self._depth and any(p is not None and p.requires_grad for p in module._parameters.values()):
+        if len(self._optimizers) > 1 and not self._depth and any(p is not None and p.requires_grad for p in module._parameters.values()):
             self._leftovers.last_called = weakref.ref(module)
 
     def zeroes(self, optimizer):

@@ -12,7 +12,7 @@ from .aside import first_values
 from .lost_updates import FORMATS, ILL
 
 MOST, VALUES = 4, 1024  # parameters of an optimizer, the largest, and first values of each that are compared
-LEAST = 2  # steps
+LEAST = 2  # steps after which weights are compared: 1, 2, 4, 8 … of an optimizer
 NARROW = torch.bfloat16, torch.float16
 
 
@@ -54,11 +54,12 @@ class Refreshed:
 
 
 class Between:
-    """The wide weights of optimizers, from step to step."""
+    """The wide weights of optimizers, from a step to the next."""
 
     def __init__(self, found):
         """found: a dict to fill, {the optimizer's id: its Refreshed}."""
         self._found, self._before, self._after = found, {}, {}
+        self._steps = {}  # the optimizer's id: how many steps of it have begun
 
     @staticmethod
     def _weights(optimizer):
@@ -68,15 +69,21 @@ class Between:
 
     def step_begins(self, optimizer, counted):
         """counted: whether the step is; of others nothing is read from a GPU."""
-        key, weights = id(optimizer), self._weights(optimizer)
-        now = [first_values(p, VALUES) for p in weights] if key in self._after or counted or all(p.is_cpu for p in weights) else []
-        after = self._after.pop(key, None)
+        key = id(optimizer)
+        steps = self._steps[key] = self._steps.get(key, 0) + 1
+        before, after = self._before.pop(key, None), self._after.pop(key, None)
+        begins = steps & (steps - 1) == 0
+        if not (after or begins):
+            return
+        weights = self._weights(optimizer)
+        now = [first_values(p, VALUES) for p in weights] if after or counted or all(p.is_cpu for p in weights) else []
         if after and [x.shape for x in after] == [x.shape for x in now]:
-            self._found.setdefault(key, Refreshed(type(optimizer).__name__)).see(self._before[key], after, now)
-        self._before[key] = now
+            self._found.setdefault(key, Refreshed(type(optimizer).__name__)).see(before, after, now)
+        if begins and now:
+            self._before[key] = now
 
     def step_ends(self, optimizer):
-        if self._before.get(id(optimizer)):
+        if id(optimizer) in self._before:
             self._after[id(optimizer)] = [first_values(p, VALUES) for p in self._weights(optimizer)]
 
 
