@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor Core instructions that only Blackwell has, each in a kernel of one tile, so that nvcc and ptxas
-// check the functions of ptx_tcgen05.cuh and ptx_block_scaled_mma.cuh: tcgen05 is compiled for 100a,
-// mma.sync with block scales for 120a; for other architectures the kernels do nothing. No code launches
-// them, and no GPU has run them.
+// Tensor Core instructions that only Blackwell has, each in a kernel of one tile, so that nvcc and
+// ptxas check the functions of ptx_tcgen05.cuh and ptx_block_scaled_mma.cuh: tcgen05 is compiled
+// for 100a, mma.sync with block scales for 120a; for other architectures the kernels do nothing. No
+// code launches them, and no GPU has run them.
 #include "cuda/ptx_block_scaled_mma.cuh"
 #include "cuda/ptx_tcgen05.cuh"
 #include "cuda/wgmma_tiles.cuh"
 
 namespace binade {
 
-/// The matrices of one tile: rows of a and columns of b of 32 bytes each, 512 bytes of scales of a and then
-/// of b, and d, row after row, in words of 32 bits.
+/// The matrices of one tile: rows of a and columns of b of 32 bytes each, 512 bytes of scales of a
+/// and then of b, and d, row after row, in words of 32 bits.
 struct BlackwellTile {
   const unsigned char* a = nullptr;
   const unsigned char* b = nullptr;
@@ -25,8 +25,8 @@ constexpr int tile_m = 128, tile_n = 16, tile_row_bytes = 32;
 constexpr unsigned tensor_columns = 32;
 constexpr int scale_bytes = 512;
 
-/// Computes d = a·b of a tile of 128 × 16; thread t writes row t. `scaled` says that the instruction takes
-/// block scales.
+/// Computes d = a·b of a tile of 128 × 16; thread t writes row t. `scaled` says that the
+/// instruction takes block scales.
 template <class Instruction>
 __device__ void run_tcgen05(const BlackwellTile& tile, bool scaled, Instruction instruction) {
   alignas(128) __shared__ unsigned char a[tile_m * tile_row_bytes];
@@ -95,8 +95,8 @@ __device__ void run_tcgen05(const BlackwellTile& tile, bool scaled, Instruction 
 BINADE_TCGEN05_MMA_TABLE(BINADE_TCGEN05_KERNEL)
 BINADE_TCGEN05_SCALED_TABLE(BINADE_TCGEN05_SCALED_KERNEL)
 
-/// Computes d = a·b of a tile of 16 × 8 in one warp. Each lane takes one word of the scales of a and one of
-/// those of b.
+/// Computes d = a·b of a tile of 16 × 8 in one warp. Each lane takes one word of the scales of a
+/// and one of those of b.
 template <class Instruction>
 __device__ void run_scaled_mma(const BlackwellTile& tile, Instruction instruction) {
   const int lane = static_cast<int>(threadIdx.x);

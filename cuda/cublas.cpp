@@ -26,8 +26,8 @@ constexpr int f32_data = 0, f16_data = 2;  // CUDA_R_32F, CUDA_R_16F
 constexpr int compute_f32 = 68;            // CUBLAS_COMPUTE_32F
 constexpr int default_algorithm = -1;      // CUBLAS_GEMM_DEFAULT
 
-/// Returns the handle of the library, or null if there is none. The library is never closed, because its
-/// own threads outlive any cuBLAS handle.
+/// Returns the handle of the library, or null if there is none. The library is never closed,
+/// because its own threads outlive any cuBLAS handle.
 void* open_library() {
   for (const char* name : {"libcublas.so.13", "libcublas.so.12"}) {
     if (void* library = dlopen(name, RTLD_NOW)) return library;

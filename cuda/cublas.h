@@ -8,9 +8,9 @@
 
 namespace binade {
 
-/// Starts d = a·b of f16 with f32 sums. a is m × k, row after row, b is k × n, column after column, both
-/// with two f16 in a word; d is m × n, column after column. All are in the device's memory. Throws Error if
-/// cuBLAS reports a failure.
+/// Starts d = a·b of f16 with f32 sums. a is m × k, row after row, b is k × n, column after column,
+/// both with two f16 in a word; d is m × n, column after column. All are in the device's memory.
+/// Throws Error if cuBLAS reports a failure.
 using CublasProduct = std::function<void(const std::uint32_t* a, const std::uint32_t* b, float* d,
                                          int m, int n, int k)>;
 

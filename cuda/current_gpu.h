@@ -9,8 +9,9 @@
 
 namespace binade {
 
-/// While an object lives, the CUDA calls of this thread go to GPU number `gpu`; its destructor selects the
-/// GPU that was selected before. Throws Error, with `doing` as for `must`, if CUDA fails.
+/// While an object lives, the CUDA calls of this thread go to GPU number `gpu`; its destructor
+/// selects the GPU that was selected before. Throws Error, with `doing` as for `must`, if CUDA
+/// fails.
 class CurrentGpu {
  public:
   CurrentGpu(int gpu, const std::string& doing) {

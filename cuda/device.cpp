@@ -98,8 +98,8 @@ class Gpu final : public Device {
   RangeCountInPlace count_in_place_;
 };
 
-/// Returns why cudaGetDeviceCount failed or counted no GPU. If there is no driver, its status says that the
-/// driver is too old, so that case has a text of its own.
+/// Returns why cudaGetDeviceCount failed or counted no GPU. If there is no driver, its status says
+/// that the driver is too old, so that case has a text of its own.
 std::string why_none(cudaError_t status) {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {

@@ -13,8 +13,8 @@
 
 namespace binade {
 
-/// Owns values in device memory, which the destructor frees: `size` uninitialized ones, or copies of those
-/// given. `doing` names the kernel and the case in errors. Throws Error if CUDA fails.
+/// Owns values in device memory, which the destructor frees: `size` uninitialized ones, or copies
+/// of those given. `doing` names the kernel and the case in errors. Throws Error if CUDA fails.
 template <class T>
 class DeviceArray {
  public:
@@ -37,8 +37,8 @@ class DeviceArray {
     must(cudaMemcpy(values_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice),
          "cudaMemcpy to the device", doing_);
   }
-  /// Waits for the kernels before, whose faults are reported here, and copies values.size() values, at most
-  /// size(), to the host.
+  /// Waits for the kernels before, whose faults are reported here, and copies values.size() values,
+  /// at most size(), to the host.
   void copy_to(std::span<T> values) const {
     must(cudaMemcpy(values.data(), values_, values.size_bytes(), cudaMemcpyDeviceToHost),
          "cudaMemcpy from the device", doing_);

@@ -13,12 +13,12 @@ namespace binade {
 struct MatmulPlan;    // matmul_plan.h
 struct MatmulArrays;  // emulated_matmul.cuh
 
-/// Starts the comparison of tiles with the emulator. Throws Error, with `doing` as for `must`, if the
-/// launch fails.
+/// Starts the comparison of tiles with the emulator. Throws Error, with `doing` as for `must`, if
+/// the launch fails.
 void launch_comparison(const Comparison& comparison, const std::string& doing);
 
-/// Starts finish_body (emulated_matmul.cuh) for all `elements` of d. Throws Error, with `doing` as for
-/// `must`, if the launch fails.
+/// Starts finish_body (emulated_matmul.cuh) for all `elements` of d. Throws Error, with `doing` as
+/// for `must`, if the launch fails.
 void launch_finish(const MatmulPlan& plan, const MatmulArrays& arrays, std::size_t elements,
                    const std::string& doing);
 

@@ -14,8 +14,8 @@
 namespace binade {
 namespace {
 
-/// x >> n for any n >= 0 in one instruction. PTX's shr takes any count: from 32 on the result is 0, or -1
-/// if x is negative.
+/// x >> n for any n >= 0 in one instruction. PTX's shr takes any count: from 32 on the result is 0,
+/// or -1 if x is negative.
 struct DeviceShift {
   __device__ std::int32_t operator()(std::int32_t x, int n) const {
     std::int32_t out;

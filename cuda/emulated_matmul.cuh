@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the kernels that compute the elements of a Matmul, each the `dot` of emulate/dot.h bit for
-// bit. If the plan is tiled, four kernels run one after the other, else only the last: they decode the
-// operands, begin the sums, add blocks of products (emulate/fast/tile_sums.h), and finish the sums. A
-// thread of the third has 4 × 4 elements; for each block it finds the largest exponent and then adds the
-// products cut to it. Elements that the third cannot compute are marked in `left` and computed by `dot` in
-// the last. `shift(x, n)` returns x >> n for any n >= 0, which is one instruction on the device and
-// undefined in C++ for n >= 32.
+// The bodies of the kernels that compute the elements of a Matmul, each the `dot` of emulate/dot.h
+// bit for bit. If the plan is tiled, four kernels run one after the other, else only the last: they
+// decode the operands, begin the sums, add blocks of products (emulate/fast/tile_sums.h), and
+// finish the sums. A thread of the third has 4 × 4 elements; for each block it finds the largest
+// exponent and then adds the products cut to it. Elements that the third cannot compute are marked
+// in `left` and computed by `dot` in the last. `shift(x, n)` returns x >> n for any n >= 0, which
+// is one instruction on the device and undefined in C++ for n >= 32.
 #pragma once
 
 #include "cuda/matmul_plan.h"
@@ -15,9 +15,9 @@
 
 namespace binade {
 
-/// The decoded operands, in the device's memory. The factor at a place of k and a row of a (or column of
-/// b) has index place · plan.rows + row (or place · plan.columns + column). Significands of a are shifted
-/// left by rules.up.
+/// The decoded operands, in the device's memory. The factor at a place of k and a row of a (or
+/// column of b) has index place · plan.rows + row (or place · plan.columns + column). Significands
+/// of a are shifted left by rules.up.
 struct MatmulFactors {
   std::int32_t* a_significand = nullptr;
   std::int32_t* a_exponent = nullptr;
@@ -27,8 +27,8 @@ struct MatmulFactors {
   unsigned* special_rows = nullptr;
 };
 
-/// The arrays of a product, in the device's memory: a, b, c and d laid out as Matmul says; per element the
-/// sum so far, and in `left` a byte that is not 0 if `dot` must compute the element.
+/// The arrays of a product, in the device's memory: a, b, c and d laid out as Matmul says; per
+/// element the sum so far, and in `left` a byte that is not 0 if `dot` must compute the element.
 struct MatmulArrays {
   const std::uint64_t* a = nullptr;
   const std::uint64_t* b = nullptr;
@@ -38,9 +38,9 @@ struct MatmulArrays {
   unsigned char* left = nullptr;
 };
 
-/// Decodes one operand of a, or of b if `of_b`, in each thread: product number blockIdx.y of the row or
-/// column that the thread's number in x gives. Places without a product keep the decoded zeros
-/// (fast::Factor{}) that they hold.
+/// Decodes one operand of a, or of b if `of_b`, in each thread: product number blockIdx.y of the
+/// row or column that the thread's number in x gives. Places without a product keep the decoded
+/// zeros (fast::Factor{}) that they hold.
 __device__ inline void predecode_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                       const MatmulFactors& out, bool of_b) {
   const Matmul& x = plan.matmul;
@@ -58,8 +58,9 @@ __device__ inline void predecode_body(const MatmulPlan& plan, const MatmulArrays
   (of_b ? out.b_exponent : out.a_exponent)[to] = factor.exponent;
 }
 
-/// Begins the sum of one element in each thread: with c, or with +0 if the model adds c last. Marks the
-/// element for `dot` if the c with which the sum begins, a's row or b's column has a NaN or an infinity.
+/// Begins the sum of one element in each thread: with c, or with +0 if the model adds c last. Marks
+/// the element for `dot` if the c with which the sum begins, a's row or b's column has a NaN or an
+/// infinity.
 __device__ inline void begin_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                   const MatmulFactors& factors) {
   const Matmul& x = plan.matmul;
@@ -74,9 +75,10 @@ __device__ inline void begin_body(const MatmulPlan& plan, const MatmulArrays& ar
   arrays.left[at] = left ? 1 : 0;
 }
 
-/// Adds all blocks of products to the sums of one tile, whose column and row are blockIdx.x and .y. Marks
-/// elements whose sum leaves the range in arrays.left. `block` is plan.block; `nearest` says that sums are
-/// rounded to nearest, else toward zero; `wide` that the sum of a block needs more than 32 bits.
+/// Adds all blocks of products to the sums of one tile, whose column and row are blockIdx.x and .y.
+/// Marks elements whose sum leaves the range in arrays.left. `block` is plan.block; `nearest` says
+/// that sums are rounded to nearest, else toward zero; `wide` that the sum of a block needs more
+/// than 32 bits.
 template <int block, bool nearest, bool wide, class Shift>
 __device__ void emulated_tile_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                    const MatmulFactors& factors, const Shift& shift) {
@@ -167,8 +169,8 @@ __device__ void emulated_tile_body(const MatmulPlan& plan, const MatmulArrays& a
   });
 }
 
-/// Writes one element of d in each thread: the encoding of its sum, or the result of `dot` if the element
-/// is marked in arrays.left or the plan has no tiles.
+/// Writes one element of d in each thread: the encoding of its sum, or the result of `dot` if the
+/// element is marked in arrays.left or the plan has no tiles.
 __device__ inline void finish_body(const MatmulPlan& plan, const MatmulArrays& arrays) {
   const Matmul& x = plan.matmul;
   const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emulated matrix products on the current GPU: each element is the `dot` of a Tensor Core model, bit for
-// bit, for every type.
+// Emulated matrix products on the current GPU: each element is the `dot` of a Tensor Core model,
+// bit for bit, for every type.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace binade {
 
-/// A product whose arrays are in the device's memory. The constructor copies a, b and c, laid out as
-/// Matmul (matmul_plan.h) says. Every call throws Error if CUDA fails.
+/// A product whose arrays are in the device's memory. The constructor copies a, b and c, laid out
+/// as Matmul (matmul_plan.h) says. Every call throws Error if CUDA fails.
 class EmulatedMatmul {
  public:
   EmulatedMatmul(const Matmul& matmul, std::span<const std::uint64_t> a,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EventCounts in a device's memory, to which many threads add. The fields are of type Count, because
-// CUDA's 64-bit atomics take only unsigned long long.
+// EventCounts in a device's memory, to which many threads add. The fields are of type Count,
+// because CUDA's 64-bit atomics take only unsigned long long.
 #pragma once
 
 #include "cuda/count.h"
@@ -9,8 +9,8 @@
 
 namespace binade {
 
-/// The counts of EventCounts but for `values`, which the caller knows. The fields have no initializers, so
-/// that an object may lie in shared memory.
+/// The counts of EventCounts but for `values`, which the caller knows. The fields have no
+/// initializers, so that an object may lie in shared memory.
 struct EventWords {
   Count nan_in, inf_in, invalid, to_zero, subnormal, overflow, saturated, inexact;
 };

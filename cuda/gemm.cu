@@ -48,8 +48,8 @@ const GemmRow* find_row(const Instruction& x) {
   return nullptr;
 }
 
-/// Returns `rows` rows of `k` codes of `width` bits, packed into `words` words each and filled up with
-/// zeros.
+/// Returns `rows` rows of `k` codes of `width` bits, packed into `words` words each and filled up
+/// with zeros.
 std::vector<std::uint32_t> words_of(std::span<const std::uint64_t> codes, int rows, int k,
                                     int words, int width) {
   const auto pitch = static_cast<std::size_t>(words);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of a matrix product by mma.sync instructions of m16n8 whose k is 32 bytes. K ascends in steps
-// of one instruction and the sums stay in registers, so each element is the chain of that instruction.
-// `mma(registers)` executes the instruction: from a lane's registers it reads a, b and c and writes d.
+// The body of a matrix product by mma.sync instructions of m16n8 whose k is 32 bytes. K ascends in
+// steps of one instruction and the sums stay in registers, so each element is the chain of that
+// instruction. `mma(registers)` executes the instruction: from a lane's registers it reads a, b and
+// c and writes d.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,10 @@ inline constexpr int gemm_threads = 256;  ///< threads in a block: 2 × 4 warps 
 inline constexpr int gemm_step = 8;       ///< words of 32 bits of a row that one instruction takes
 inline constexpr int gemm_stage = 32;     ///< words of a row that lie in shared memory at a time
 
-/// Arguments of one product. a has m rows and b has n columns of `words` words each: elements packed as in
-/// registers, filled up with zeros to a multiple of gemm_step words, and aligned to 16 bytes. c and d are
-/// m × n, row after row, one encoding in a word. All are in the device's memory, which the caller owns.
+/// Arguments of one product. a has m rows and b has n columns of `words` words each: elements
+/// packed as in registers, filled up with zeros to a multiple of gemm_step words, and aligned to 16
+/// bytes. c and d are m × n, row after row, one encoding in a word. All are in the device's memory,
+/// which the caller owns.
 struct GemmCall {
   const std::uint32_t* a = nullptr;
   const std::uint32_t* b = nullptr;
@@ -32,8 +34,8 @@ namespace detail {
 /// The number of quads (16 bytes, four words) that a thread loads for each stage.
 inline constexpr int gemm_loads = 2 * gemm_tile * gemm_stage / 4 / gemm_threads;
 
-/// A quad of a stage: its first word and its row. Rows below gemm_tile are rows of a's tile; rows from
-/// gemm_tile on are columns of b's tile.
+/// A quad of a stage: its first word and its row. Rows below gemm_tile are rows of a's tile; rows
+/// from gemm_tile on are columns of b's tile.
 struct GemmQuad {
   int row = 0, word = 0;
 };
@@ -56,8 +58,8 @@ __device__ inline uint4 load_quad(const GemmCall& call, int first_row, int first
 
 }  // namespace detail
 
-/// Computes one tile of d, whose column and row are blockIdx.x and .y. `f16` says that c and d are f16,
-/// two elements to a register; else they are f32. Registers is the type of a lane's registers.
+/// Computes one tile of d, whose column and row are blockIdx.x and .y. `f16` says that c and d are
+/// f16, two elements to a register; else they are f32. Registers is the type of a lane's registers.
 template <class Registers, bool f16, class Mma>
 __device__ void gemm_body(const GemmCall& call, const Mma& mma) {
   constexpr int pitch = gemm_stage + 4;  // so the 32 lanes of a fragment read 32 different banks

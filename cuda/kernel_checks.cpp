@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cases on which the bulk kernels are checked: every format, rounding and model, sizes around that of a
-// block of threads, and places in a stream at which groups of four are not aligned.
+// The cases on which the bulk kernels are checked: every format, rounding and model, sizes around
+// that of a block of threads, and places in a stream at which groups of four are not aligned.
 #include "cuda/kernel_checks.h"
 
 #include <algorithm>
@@ -155,8 +155,8 @@ KernelCheck check_range_count(std::size_t n, const std::vector<ErrorColumn>& col
   return out.done();
 }
 
-/// Where the exponents of operands lie: such that products and c are about 1, or that products lie below the
-/// smallest numbers.
+/// Where the exponents of operands lie: such that products and c are about 1, or that products lie
+/// below the smallest numbers.
 enum class Magnitudes : std::uint8_t { about_one, tiny };
 
 /// Returns codes of a format: one in 64 has any bits, the others have near exponents.

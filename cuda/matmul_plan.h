@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An emulated matrix product d = c + a·b, each element of which is one `dot`, and its layout on the GPU:
-// decoded operands ordered by k and then by row, tiles of 64 × 64 elements, and blocks of products at
-// fixed places. Plain C++; kernels take these structs by value.
+// An emulated matrix product d = c + a·b, each element of which is one `dot`, and its layout on the
+// GPU: decoded operands ordered by k and then by row, tiles of 64 × 64 elements, and blocks of
+// products at fixed places. Plain C++; kernels take these structs by value.
 #pragma once
 
 #include "emulate/fast/tile_sums.h"
@@ -13,8 +13,9 @@ inline constexpr int matmul_tile = 64;      ///< rows and columns that a block o
 inline constexpr int matmul_stage = 32;     ///< places of k that lie in shared memory at a time
 inline constexpr int matmul_threads = 256;  ///< threads in a block
 
-/// A product, whose matrices hold encodings: a is m × k, row after row; b is k × n, column after column (as
-/// mma's .col); c and d are m × n, row after row. Each element is one `dot` of all k products.
+/// A product, whose matrices hold encodings: a is m × k, row after row; b is k × n, column after
+/// column (as mma's .col); c and d are m × n, row after row. Each element is one `dot` of all k
+/// products.
 struct Matmul {
   DotModel model{};
   DotTypes types{};
@@ -40,8 +41,8 @@ struct MatmulPlan {
   }
 };
 
-/// Returns the layout. It is not tiled if fast::tile_rules does not know the model, no kernel has its blocks,
-/// or the product is empty.
+/// Returns the layout. It is not tiled if fast::tile_rules does not know the model, no kernel has
+/// its blocks, or the product is empty.
 constexpr MatmulPlan matmul_plan(const Matmul& x) {
   const DotModel& model = x.model;
   MatmulPlan out{.matmul = x, .sums = with_wide_c(types_of_sums(model, x.types))};

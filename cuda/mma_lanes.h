@@ -2,10 +2,10 @@
 //
 // Which element of a matrix each register of each lane holds in PTX's mma.sync and mma.sp. These
 // functions are plain C++ without the instructions, so that a test without a GPU can show that each
-// element is held once. A register of 32 bits holds 32 elements of 1 bit, 8 of 4 bits (s4 and u4), 4 of
-// 8 bits (which FP6 and FP4 take, too), 2 of 16 or one of 32, the first in the lowest bits; f64 has
-// registers of 64 bits. `lane` is 0 … 31, `reg` the number of the register, `element` that of the element
-// in it, and `per` the elements in a register.
+// element is held once. A register of 32 bits holds 32 elements of 1 bit, 8 of 4 bits (s4 and u4),
+// 4 of 8 bits (which FP6 and FP4 take, too), 2 of 16 or one of 32, the first in the lowest bits;
+// f64 has registers of 64 bits. `lane` is 0 … 31, `reg` the number of the register, `element` that
+// of the element in it, and `per` the elements in a register.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct Place {
 };
 
 /// Returns the element of a, 16 × k, that a place of a register holds; a lane has 16 k / (32 per)
-/// registers. Of a sparse instruction's a only the kept elements count, half of the instruction's k.
+/// registers. Of a sparse instruction's a only the kept elements count, half of the instruction's
+/// k.
 constexpr Place place_of_a(int lane, int reg, int element, int per) {
   return {lane / 4 + 8 * (reg % 2), lane % 4 * per + element + 4 * per * (reg / 2)};
 }
@@ -36,8 +37,8 @@ constexpr Place place_of_c(int lane, int reg, int element, int per) {
                   : Place{lane / 4 + 8 * reg, lane % 4 * 2 + element};
 }
 
-/// The lane map of mma.m16n8 and of m8n8k4 of f64. The latter has the upper half of the 16 rows: only
-/// the first register of a and the first two of c and d.
+/// The lane map of mma.m16n8 and of m8n8k4 of f64. The latter has the upper half of the 16 rows:
+/// only the first register of a and the first two of c and d.
 struct M16n8Lanes {
   static constexpr int tiles = 1;  ///< number of tiles that a warp computes
   static constexpr int tile_of(int) { return 0; }
@@ -52,8 +53,9 @@ struct M16n8Lanes {
   }
 };
 
-/// The lane map of mma.m8n8k4 of f16, with a by rows and b by columns. A warp computes four products of
-/// 8 × 8 × 4, one in each quadpair q, which is lanes 4q … 4q + 3 and 16 + 4q … 16 + 4q + 3.
+/// The lane map of mma.m8n8k4 of f16, with a by rows and b by columns. A warp computes four
+/// products of 8 × 8 × 4, one in each quadpair q, which is lanes 4q … 4q + 3 and 16 + 4q … 16 + 4q
+/// + 3.
 struct QuadpairLanes {
   static constexpr int tiles = 4;
   static constexpr int tile_of(int lane) { return lane % 16 / 4; }
@@ -72,16 +74,16 @@ struct QuadpairLanes {
   }
 };
 
-/// The group of a sparse instruction's a whose positions a nibble of a lane's metadata holds. A group has
-/// one nibble (4 bits), whatever the type of its elements; the lowest nibble is number 0.
+/// The group of a sparse instruction's a whose positions a nibble of a lane's metadata holds. A
+/// group has one nibble (4 bits), whatever the type of its elements; the lowest nibble is number 0.
 struct MetadataPlace {
   int row = -1;    ///< row of a; -1: the lane holds no metadata
   int group = -1;  ///< group in that row; it begins at element 4 · group, or 2 · group of tf32
 };
 
-/// Returns the group that nibble 0 … 7 of a lane's metadata describes, for sparsity selector 0. `groups`
-/// in a row are 4 (m16n8k16 of f16, m16n8k8 of tf32), 8 (m16n8k32 of f16, m16n8k16 of tf32) or 16
-/// (m16n8k64). Lanes that selector 0 does not name hold nothing.
+/// Returns the group that nibble 0 … 7 of a lane's metadata describes, for sparsity selector 0.
+/// `groups` in a row are 4 (m16n8k16 of f16, m16n8k8 of tf32), 8 (m16n8k32 of f16, m16n8k16 of
+/// tf32) or 16 (m16n8k64). Lanes that selector 0 does not name hold nothing.
 constexpr MetadataPlace place_of_metadata(int lane, int nibble, int groups) {
   const int row = lane / 4;
   const int part = lane % 4;

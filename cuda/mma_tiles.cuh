@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the kernels that run tiles through mma.sync and mma.sp: a warp loads the registers of its
-// tile, or of its four tiles (m8n8k4 of f16), executes the instruction and writes d. No assembly and no
-// CUDA header is included here, so tests run it on the CPU with a stand-in for the instruction.
+// The body of the kernels that run tiles through mma.sync and mma.sp: a warp loads the registers of
+// its tile, or of its four tiles (m8n8k4 of f16), executes the instruction and writes d. No
+// assembly and no CUDA header is included here, so tests run it on the CPU with a stand-in for the
+// instruction.
 #pragma once
 
 #include "cuda/mma_lanes.h"
@@ -10,15 +11,16 @@
 
 namespace binade {
 
-/// The registers of a lane; an instruction uses the first ones of each array. Unit is an unsigned integer
-/// of 32 bits, or of 64 for f64.
+/// The registers of a lane; an instruction uses the first ones of each array. Unit is an unsigned
+/// integer of 32 bits, or of 64 for f64.
 template <class Unit>
 struct MmaRegisters {
   Unit a[8]{}, b[4]{}, c[8]{}, d[8]{};
   std::uint32_t metadata = 0;  ///< read by sparse instructions only
 };
 
-/// The number of registers of each matrix in a lane, and the elements in one register of c and of d.
+/// The number of registers of each matrix in a lane, and the elements in one register of c and of
+/// d.
 struct MmaShape {
   int a = 0, b = 0, c = 0, d = 0;
   int per_c = 1, per_d = 1;
@@ -30,8 +32,8 @@ __device__ Unit unit_at(const unsigned char* row, int at) {
   return reinterpret_cast<const Unit*>(row)[at];
 }
 
-/// Returns the 32 bits of metadata that a lane holds; place_of(nibble) is the MetadataPlace of each of
-/// its eight groups of 4 bits.
+/// Returns the 32 bits of metadata that a lane holds; place_of(nibble) is the MetadataPlace of each
+/// of its eight groups of 4 bits.
 template <class PlaceOf>
 __device__ std::uint32_t metadata_of(const Tiles& tiles, const CrossedRows& start,
                                      const PlaceOf& place_of) {
@@ -44,20 +46,20 @@ __device__ std::uint32_t metadata_of(const Tiles& tiles, const CrossedRows& star
   return out;
 }
 
-/// Runs the tiles of one warp, which is the whole block. `groups` is the number of groups in a row of a
-/// sparse instruction's a; 0 means dense. Writes nothing if instruction(registers) returns false; else
-/// counts each tile once in tiles.done.
+/// Runs the tiles of one warp, which is the whole block. `groups` is the number of groups in a row
+/// of a sparse instruction's a; 0 means dense. Writes nothing if instruction(registers) returns
+/// false; else counts each tile once in tiles.done.
 template <class Lanes, MmaShape shape, class Unit, int groups = 0, class Instruction>
 __device__ void run_mma_tile(const Tiles& tiles, Instruction instruction) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  // All lanes of a warp must execute the instruction, so quadpairs without a tile repeat the first tile
-  // and discard the result.
+  // All lanes of a warp must execute the instruction, so quadpairs without a tile repeat the first
+  // tile and discard the result.
   const std::uint64_t local =
       std::uint64_t{blockIdx.x} * Lanes::tiles + static_cast<std::uint64_t>(Lanes::tile_of(lane));
   const CrossedRows start = start_of(tiles, local < tiles.crossing.tiles ? local : 0);
   MmaRegisters<Unit> x;
-  // Rows of a and b hold packed elements, so whole registers are copied: the lane map counts a register as
-  // one element.
+  // Rows of a and b hold packed elements, so whole registers are copied: the lane map counts a
+  // register as one element.
   for (int reg = 0; reg < shape.a; ++reg) {
     const Place place = Lanes::a(lane, reg, 0, 1);
     x.a[reg] = unit_at<Unit>(row_of_a(tiles, start, place.row), place.column);

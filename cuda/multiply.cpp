@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the kernel of a product. If the model's chain of instructions is not one `dot`, the emulated
-// kernel is started once for each instruction of the chain.
+// Chooses the kernel of a product. If the model's chain of instructions is not one `dot`, the
+// emulated kernel is started once for each instruction of the chain.
 #include "cuda/multiply.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace binade {
 namespace {
 
-/// Returns whether x is an instruction of architecture `sm` that has a kernel of products. Its model must be
-/// the architecture's, too: no GPU executes a model that a user has changed.
+/// Returns whether x is an instruction of architecture `sm` that has a kernel of products. Its
+/// model must be the architecture's, too: no GPU executes a model that a user has changed.
 bool is_own_instruction(int sm, const Instruction& x) {
   const std::optional<Instruction> own =
       x.sm == sm ? gemm_instruction(sm, x.types.a, x.types.b, x.types.d) : std::nullopt;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts rows of dot products to the layouts that kernels read: packed as in registers, rows of sparse
-// instructions compressed with their metadata, and decoded for the emulator. Plain C++, tested on the CPU.
+// Converts rows of dot products to the layouts that kernels read: packed as in registers, rows of
+// sparse instructions compressed with their metadata, and decoded for the emulator. Plain C++,
+// tested on the CPU.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,8 @@ namespace binade {
 /// Returns the bits that an element takes in a register. FP6 and FP4 take 8, as in kind::f8f6f4.
 constexpr int element_bits(const Format& f) { return is_integer(f) ? f.bits() : f.storage_bits(); }
 
-/// Returns the codes packed one behind the other, the first in the lowest bits. The four bits of an e2m1
-/// lie in bits 2 to 5 of its byte.
+/// Returns the codes packed one behind the other, the first in the lowest bits. The four bits of an
+/// e2m1 lie in bits 2 to 5 of its byte.
 inline std::vector<unsigned char> packed(const std::vector<std::uint64_t>& codes, const Format& f) {
   const auto width = static_cast<std::size_t>(element_bits(f));
   const int up = f == e2m1 ? 2 : 0;
@@ -33,10 +34,10 @@ inline std::vector<unsigned char> packed(const std::vector<std::uint64_t>& codes
   return out;
 }
 
-/// Rows of a as a sparse instruction takes them: the codes of the kept elements, and a word per row with 4
-/// bits per group that say which are kept (PTX ISA, "Sparse matrix storage"). Of a group of four, two
-/// positions are kept, the lower one in the lower two bits; of a group of two (tf32), 0100 means that the
-/// first is kept and 1110 the second.
+/// Rows of a as a sparse instruction takes them: the codes of the kept elements, and a word per row
+/// with 4 bits per group that say which are kept (PTX ISA, "Sparse matrix storage"). Of a group of
+/// four, two positions are kept, the lower one in the lower two bits; of a group of two (tf32),
+/// 0100 means that the first is kept and 1110 the second.
 struct KeptRows {
   std::vector<std::uint64_t> codes, positions;
 };
@@ -65,8 +66,8 @@ struct PredecodedRows {
   std::vector<unsigned char> finite;
 };
 
-/// Decodes rows of k codes of format f; the result is empty if fast::dot_predecoded does not compute the
-/// model or the types.
+/// Decodes rows of k codes of format f; the result is empty if fast::dot_predecoded does not
+/// compute the model or the types.
 inline PredecodedRows predecoded(const DotModel& model, const DotTypes& types, const Format& f,
                                  const std::vector<std::uint64_t>& codes, int k) {
   if (!fast::is_predecodable(model, types)) return {};
@@ -82,7 +83,8 @@ inline PredecodedRows predecoded(const DotModel& model, const DotTypes& types, c
   return out;
 }
 
-/// Throws Error if a or b has not k codes for each element of c. `doing` is what the caller is doing.
+/// Throws Error if a or b has not k codes for each element of c. `doing` is what the caller is
+/// doing.
 inline void check_rows(const Dots& dots, int k, const std::string& doing) {
   const std::size_t values = dots.c.size() * static_cast<std::size_t>(k);
   if (dots.a.size() == values && dots.b.size() == values) return;

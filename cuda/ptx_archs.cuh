@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Macros that compile an instruction only for the architectures that have it. BINADE_ON(90a, statement)
-// is the body of a wrapper: compiled for sm_90a it executes the statement and returns true, compiled
-// for another architecture it returns false. BINADE_ONLY_ON(90a, statement) is the body of a kernel:
-// compiled for sm_90a it executes the statement, else it is empty, so that the code around an
-// instruction is compiled only where the instruction is. A number without a letter stands for that
-// architecture and all later ones; a number with `a` for that architecture alone, whose instructions no
-// later one need have (100a also stands for sm_103a).
+// Macros that compile an instruction only for the architectures that have it. BINADE_ON(90a,
+// statement) is the body of a wrapper: compiled for sm_90a it executes the statement and returns
+// true, compiled for another architecture it returns false. BINADE_ONLY_ON(90a, statement) is the
+// body of a kernel: compiled for sm_90a it executes the statement, else it is empty, so that the
+// code around an instruction is compiled only where the instruction is. A number without a letter
+// stands for that architecture and all later ones; a number with `a` for that architecture alone,
+// whose instructions no later one need have (100a also stands for sm_103a).
 #pragma once
 
 #define BINADE_ON(arch, statement) BINADE_ON_##arch(statement)

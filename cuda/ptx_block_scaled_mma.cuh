@@ -12,9 +12,9 @@
 
 namespace binade {
 
-/// Operands of one lane: the registers of m16n8k32 or m16n8k64, and one 32-bit word with scales of a
-/// row of a and one with those of a column of b. As the instruction's byte and thread selectors are 0,
-/// it takes the lowest 1, 2 or 4 bytes of a word (scale_vec 1X, 2X, 4X), k ascending.
+/// Operands of one lane: the registers of m16n8k32 or m16n8k64, and one 32-bit word with scales of
+/// a row of a and one with those of a column of b. As the instruction's byte and thread selectors
+/// are 0, it takes the lowest 1, 2 or 4 bytes of a word (scale_vec 1X, 2X, 4X), k ascending.
 struct ScaledRegisters {
   MmaRegisters<word32> matrices;
   std::uint32_t scales_a = 0, scales_b = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's mma.sync, dense and without block scales. Each row of BINADE_MMA_TABLE becomes a function with
-// one asm statement that executes one instruction on the registers of a lane and returns true; where
-// the compiled architecture lacks the instruction, it does nothing and returns false. A line per
-// instruction, above the macros that list it, has binade's name and PTX's name, for whoever searches.
+// PTX's mma.sync, dense and without block scales. Each row of BINADE_MMA_TABLE becomes a function
+// with one asm statement that executes one instruction on the registers of a lane and returns true;
+// where the compiled architecture lacks the instruction, it does nothing and returns false. A line
+// per instruction, above the macros that list it, has binade's name and PTX's name, for whoever
+// searches.
 #pragma once
 
 #include "cuda/mma_tiles.cuh"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's sparse instructions: mma.sp with ordered metadata, and wgmma.sp with m64n8. Each row of the two
-// tables becomes a function with one asm statement that executes one instruction and returns true;
-// where the compiled architecture lacks the instruction, it returns false. The sparsity selector is 0:
-// of each four lanes, the first ones hold the metadata. Above each macro that makes rows, a line per
-// instruction has binade's name and PTX's name.
+// PTX's sparse instructions: mma.sp with ordered metadata, and wgmma.sp with m64n8. Each row of the
+// two tables becomes a function with one asm statement that executes one instruction and returns
+// true; where the compiled architecture lacks the instruction, it returns false. The sparsity
+// selector is 0: of each four lanes, the first ones hold the metadata. Above each macro that makes
+// rows, a line per instruction has binade's name and PTX's name.
 #pragma once
 
 #include "cuda/mma_tiles.cuh"

@@ -71,13 +71,15 @@ using word64 = std::uint64_t;
 #define BINADE_COUNTS_4844 4, 8, 4, 4
 // clang-format on
 
-// The first `n` elements of the array `r` as asm operands with one constraint: "=r"(d[0]), "=r"(d[1]).
+// The first `n` elements of the array `r` as asm operands with one constraint: "=r"(d[0]),
+// "=r"(d[1]).
 #define BINADE_LIST(n, constraint, r) BINADE_LIST_##n(constraint, r)
 #define BINADE_LIST_1(k, r) k(r[0])
 #define BINADE_LIST_2(k, r) k(r[0]), k(r[1])
 #define BINADE_LIST_4(k, r) k(r[0]), k(r[1]), k(r[2]), k(r[3])
 #define BINADE_LIST_8(k, r) BINADE_LIST_4(k, r), k(r[4]), k(r[5]), k(r[6]), k(r[7])
 
-// The constraint letters of registers of 32 and 64 bits. ptxas takes f32 in an untyped register, too.
+// The constraint letters of registers of 32 and 64 bits. ptxas takes f32 in an untyped register,
+// too.
 #define BINADE_LETTER_word32 "r"
 #define BINADE_LETTER_word64 "l"

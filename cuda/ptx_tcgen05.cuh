@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX's tcgen05 with cta_group::1, for the Tensor Cores of data-centre Blackwell: one function per
-// instruction with one asm statement, and the two kinds of descriptors. Only sm_100a and sm_103a have
-// these instructions; there a function returns true, elsewhere false. ptxas accepts them; no GPU has run
-// them for this project.
+// instruction with one asm statement, and the two kinds of descriptors. Only sm_100a and sm_103a
+// have these instructions; there a function returns true, elsewhere false. ptxas accepts them; no
+// GPU has run them for this project.
 #pragma once
 
 #include "cuda/ptx_operands.cuh"
@@ -11,14 +11,15 @@
 
 namespace binade {
 
-/// Returns the descriptor of a matrix in shared memory at `address` with rows of `row_bytes`: that of
-/// wgmma_descriptor with bits 46–48 set to 001 (PTX ISA, "Shared memory descriptor").
+/// Returns the descriptor of a matrix in shared memory at `address` with rows of `row_bytes`: that
+/// of wgmma_descriptor with bits 46–48 set to 001 (PTX ISA, "Shared memory descriptor").
 constexpr std::uint64_t tcgen05_descriptor(std::uint32_t address, int row_bytes) {
   return wgmma_descriptor(address, row_bytes) | std::uint64_t{1} << 46;
 }
 
-/// Codes of the types of a and b in an instruction descriptor. f16, bf16 and tf32 are codes of kind::f16
-/// and kind::tf32; the others are codes of the kinds with 8-, 6- and 4-bit types, which use 0 and 1 again.
+/// Codes of the types of a and b in an instruction descriptor. f16, bf16 and tf32 are codes of
+/// kind::f16 and kind::tf32; the others are codes of the kinds with 8-, 6- and 4-bit types, which
+/// use 0 and 1 again.
 enum class Tcgen05Type : std::uint8_t {
   f16 = 0,
   bf16 = 1,
@@ -30,16 +31,17 @@ enum class Tcgen05Type : std::uint8_t {
   e2m1 = 5
 };
 
-/// Returns the instruction descriptor of an m × n product whose a and b lie with k fastest. Bits 4–5 are
-/// the type of d (1: f32), 7–9 that of a, 10–12 that of b, 17–22 are n / 8, 24–28 are m / 16.
+/// Returns the instruction descriptor of an m × n product whose a and b lie with k fastest. Bits
+/// 4–5 are the type of d (1: f32), 7–9 that of a, 10–12 that of b, 17–22 are n / 8, 24–28 are m
+/// / 16.
 constexpr std::uint32_t tcgen05_instruction(Tcgen05Type a, Tcgen05Type b, bool d_f32, int m,
                                             int n) {
   return (d_f32 ? 1U << 4 : 0U) | static_cast<std::uint32_t>(a) << 7 |
          static_cast<std::uint32_t>(b) << 10 | static_cast<std::uint32_t>(n / 8) << 17 |
          static_cast<std::uint32_t>(m / 16) << 24;
 }
-/// Returns the instruction descriptor of a product with block scales, whose d is f32 without a bit that
-/// says so. Bit 23 is the type of the scales (1: ue8m0, 0: ue4m3).
+/// Returns the instruction descriptor of a product with block scales, whose d is f32 without a bit
+/// that says so. Bit 23 is the type of the scales (1: ue8m0, 0: ue4m3).
 constexpr std::uint32_t tcgen05_scaled_instruction(Tcgen05Type a, Tcgen05Type b, bool ue8m0, int m,
                                                    int n) {
   return tcgen05_instruction(a, b, false, m, n) | (ue8m0 ? 1U << 23 : 0U);
@@ -106,8 +108,8 @@ BINADE_TCGEN05_MMA_TABLE(BINADE_TCGEN05_MMA)
                  "r"(x.scales_a), "r"(x.scales_b))
 BINADE_TCGEN05_SCALED_TABLE(BINADE_TCGEN05_SCALED)
 
-/// Loads 16 columns of tensor memory, from address `from` on, into each thread of a warp: thread t gets
-/// those of lane t from the address's lane on.
+/// Loads 16 columns of tensor memory, from address `from` on, into each thread of a warp: thread t
+/// gets those of lane t from the address's lane on.
 __device__ inline bool tcgen05_ld_32x32b_x16([[maybe_unused]] std::uint32_t (&d)[16],
                                              BINADE_WORD(from)) {
   BINADE_ON(100a,
@@ -118,8 +120,8 @@ __device__ inline bool tcgen05_ld_32x32b_x16([[maybe_unused]] std::uint32_t (&d)
                          : "r"(from)
                          : "memory"));
 }
-/// Waits for the loads before. It names the loaded registers as operands ("+r"), so that the compiler
-/// moves no use of them before the wait.
+/// Waits for the loads before. It names the loaded registers as operands ("+r"), so that the
+/// compiler moves no use of them before the wait.
 __device__ inline bool tcgen05_wait_ld([[maybe_unused]] std::uint32_t (&d)[16]) {
   BINADE_ON(100a, asm volatile("tcgen05.wait::ld.sync.aligned;"
                                : BINADE_LIST_8("+r", d), "+r"(d[8]), "+r"(d[9]), "+r"(d[10]),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's wgmma.mma_async with m64n8 and with a and b in shared memory, and the fences around it. Each row
-// of BINADE_WGMMA_TABLE becomes a function with one asm statement that executes one instruction and
-// returns true; only sm_90a has these instructions, elsewhere the functions return false. A line per
-// instruction, above the macros that list it, has binade's name and PTX's name; the forms
-// _without_c, _minus_a and _minus_b differ in immediate operands, and binade's names of them end in
-// .scale_d_0, .imm_scale_a_-1 and .imm_scale_b_-1.
+// PTX's wgmma.mma_async with m64n8 and with a and b in shared memory, and the fences around it.
+// Each row of BINADE_WGMMA_TABLE becomes a function with one asm statement that executes one
+// instruction and returns true; only sm_90a has these instructions, elsewhere the functions return
+// false. A line per instruction, above the macros that list it, has binade's name and PTX's name;
+// the forms _without_c, _minus_a and _minus_b differ in immediate operands, and binade's names of
+// them end in .scale_d_0, .imm_scale_a_-1 and .imm_scale_b_-1.
 #pragma once
 
 #include "cuda/ptx_operands.cuh"
@@ -13,13 +13,15 @@
 
 namespace binade {
 
-/// Sets `address` to p's address in shared memory. Unlike the other functions here it needs sm_80 only.
+/// Sets `address` to p's address in shared memory. Unlike the other functions here it needs sm_80
+/// only.
 __device__ inline bool cvta_to_shared([[maybe_unused]] std::uint64_t& address,
                                       [[maybe_unused]] const void* p) {
   BINADE_ON(80, asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p)));
 }
 
-/// The instructions around wgmma that run_wgmma_tile (wgmma_tiles.cuh) needs; tests have a stand-in.
+/// The instructions around wgmma that run_wgmma_tile (wgmma_tiles.cuh) needs; tests have a
+/// stand-in.
 struct WgmmaPtx {
   static __device__ std::uint32_t shared_address(const void* p) {
     std::uint64_t address = 0;
@@ -31,8 +33,8 @@ struct WgmmaPtx {
   static __device__ bool fence_proxy_async() {
     BINADE_ON(90a, asm volatile("fence.proxy.async.shared::cta;" ::: "memory"));
   }
-  /// wgmma_fence and wgmma_wait_group name the accumulators as operands ("+r"), so that the compiler
-  /// moves no use of an accumulator across them.
+  /// wgmma_fence and wgmma_wait_group name the accumulators as operands ("+r"), so that the
+  /// compiler moves no use of an accumulator across them.
   static __device__ bool wgmma_fence([[maybe_unused]] WgmmaOperands& x) {
     BINADE_ON(90a, asm volatile("wgmma.fence.sync.aligned;" : BINADE_LIST(4, "+r", x.d)::"memory"));
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX's wmma: tables of its loads, stores and products. Each row becomes a function with one asm
-// statement that executes one instruction and returns true; below sm_80 it returns false. a, c and d
-// lie in memory row after row, b column after column, all at generic addresses. Above each macro that
-// makes rows are PTX's names of its instructions; for products, binade's name stands before PTX's.
+// statement that executes one instruction and returns true; below sm_80 it returns false. a, c and
+// d lie in memory row after row, b column after column, all at generic addresses. Above each macro
+// that makes rows are PTX's names of its instructions; for products, binade's name stands before
+// PTX's.
 #pragma once
 
 #include "cuda/ptx_operands.cuh"

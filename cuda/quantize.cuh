@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the quantize kernels. A thread takes groups of four elements, which share one block of four
-// random words; the groups of a warp's threads are contiguous.
+// The bodies of the quantize kernels. A thread takes groups of four elements, which share one block
+// of four random words; the groups of a warp's threads are contiguous.
 #pragma once
 
 #include "cuda/event_words.cuh"
@@ -10,8 +10,8 @@
 
 namespace binade {
 
-/// Arguments of one call of `quantize`: n floats, the first of which has index `first` in the stream of
-/// random words. The arrays are in the device's memory; `out` may be `in`.
+/// Arguments of one call of `quantize`: n floats, the first of which has index `first` in the
+/// stream of random words. The arrays are in the device's memory; `out` may be `in`.
 struct QuantizeCall {
   const float* in = nullptr;
   float* out = nullptr;
@@ -38,8 +38,8 @@ constexpr Count quantize_blocks(const QuantizeCall& call) {
 
 namespace detail {
 
-/// Returns the four elements from index `at` on; those outside of the array are +0, which has no events.
-/// `whole` says that all are inside and aligned. `at` may be negative modulo 2^64.
+/// Returns the four elements from index `at` on; those outside of the array are +0, which has no
+/// events. `whole` says that all are inside and aligned. `at` may be negative modulo 2^64.
 __device__ inline float4 load_group(const QuantizeCall& call, Count at, bool whole) {
   if (whole) return __ldcs(reinterpret_cast<const float4*>(call.in + at));
   const auto one = [&](Count i) { return at + i < call.n ? call.in[at + i] : 0.0F; };
@@ -108,8 +108,8 @@ __device__ inline float4 quantize_group(const float4& x, const std::array<std::u
   return quantize_values<false>(x, random, to, events);
 }
 
-/// Adds the events of a warp's threads to `words`. `events` has four counts of 8 bits; two at a time are
-/// summed over the warp in 16 bits each. All threads of the warp must call it.
+/// Adds the events of a warp's threads to `words`. `events` has four counts of 8 bits; two at a
+/// time are summed over the warp in 16 bits each. All threads of the warp must call it.
 __device__ inline void add_quantize_events(std::uint32_t events, const fast::QuantizePlan& to,
                                            EventWords& words) {
   const std::uint32_t even = __reduce_add_sync(~0U, events & 0x00FF00FF);
@@ -126,8 +126,8 @@ __device__ inline void add_quantize_events(std::uint32_t events, const fast::Qua
 
 }  // namespace detail
 
-/// Quantizes one element in each thread by quantize_one, for quantizers that fast::QuantizePlan does not
-/// know.
+/// Quantizes one element in each thread by quantize_one, for quantizers that fast::QuantizePlan
+/// does not know.
 __device__ inline void quantize_by_definition_body(const QuantizeCall& call, EventWords* total) {
   const Count i = Count{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= call.n) return;
@@ -137,8 +137,8 @@ __device__ inline void quantize_by_definition_body(const QuantizeCall& call, Eve
   add_events(*total, counts);
 }
 
-/// Quantizes the elements of one block of threads. `stochastic` must be call.to.stochastic, and `flushing`
-/// true if operands or results are flushed; as template parameters they cost no time.
+/// Quantizes the elements of one block of threads. `stochastic` must be call.to.stochastic, and
+/// `flushing` true if operands or results are flushed; as template parameters they cost no time.
 template <bool stochastic, bool flushing>
 __device__ void quantize_body(const QuantizeCall& call, EventWords* total) {
   __shared__ EventWords words;

@@ -32,8 +32,8 @@ std::string counting(std::size_t n) {
 
 cudaStream_t stream_of(std::uintptr_t handle) { return reinterpret_cast<cudaStream_t>(handle); }
 
-/// Counts n floats in the current GPU's memory, in the order of `stream`, waits for it and adds the counts
-/// to a block of the host. `words` are work space on the GPU.
+/// Counts n floats in the current GPU's memory, in the order of `stream`, waits for it and adds the
+/// counts to a block of the host. `words` are work space on the GPU.
 void count_on_current(const float* in, std::size_t n, std::span<const ErrorColumn> columns,
                       std::uintptr_t stream, RangeWords* words, RangeBlock<float>& block) {
   clear_range_words(words, columns.size(), stream);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bodies of the range_count kernels (segments of significands and error columns:
-// emulate/range_count.h). For a significand m, f is m - 2^23. A block of threads keeps in shared memory a
-// count and the sum of f per binade and segment, and the sum of f^2 per binade; the sums of m and m^2
-// follow from these. CUDA adds 32 bits in shared memory in one instruction, but 64 bits in a loop, so a
-// sum is a pair of words, the upper of which is touched only when the lower one wraps or what is added
-// has more than 32 bits.
+// emulate/range_count.h). For a significand m, f is m - 2^23. A block of threads keeps in shared
+// memory a count and the sum of f per binade and segment, and the sum of f^2 per binade; the sums
+// of m and m^2 follow from these. CUDA adds 32 bits in shared memory in one instruction, but 64
+// bits in a loop, so a sum is a pair of words, the upper of which is touched only when the lower
+// one wraps or what is added has more than 32 bits.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,9 @@ struct RangeTotals {
   Count low[range_binades], high[range_binades];
 };
 
-/// The totals of all blocks of threads, in the device's memory. `smallest` and `largest` are magnitudes of
-/// finite non-zero values as encodings. `smallest` begins with all bits set, the rest as zeros.
+/// The totals of all blocks of threads, in the device's memory. `smallest` and `largest` are
+/// magnitudes of finite non-zero values as encodings. `smallest` begins with all bits set, the rest
+/// as zeros.
 struct RangeWords {
   Count zeros, nan, inf, negative;
   unsigned smallest, largest;
@@ -57,8 +58,8 @@ struct RangeCall {
 /// Returns the arguments for n floats; there are at most max_error_columns columns.
 inline RangeCall range_call(const float* in, Count n, std::span<const ErrorColumn> columns) {
   RangeCall call{.in = in, .n = n, .columns = static_cast<int>(columns.size())};
-  // About 1024 blocks, to occupy all multiprocessors; blocks of small arrays take 4096 values, and large
-  // arrays have more blocks.
+  // About 1024 blocks, to occupy all multiprocessors; blocks of small arrays take 4096 values, and
+  // large arrays have more blocks.
   const Count even = n / 1024 / 4 * 4;
   call.per_block = even < 4096 ? 4096 : even > most_range_values ? most_range_values : even;
   for (std::size_t c = 0; c < columns.size(); ++c) call.column[c] = columns[c];
@@ -189,8 +190,8 @@ __device__ inline void range_error_body(const RangeCall& call, RangeWords* total
   errors.clear();
   for (int i = thread; i < range_binades; i += range_threads) {
     const ErrorRule rule = error_rule(call.column[column], RangeBlock<float>::lowest + i, 24);
-    // A significand has 24 bits, so a cap of more than 32 bits has the effect of 2^32 - 1, and a mask of
-    // more than 31 that of 2^31 - 1. A mask of 0 means that nothing is rounded.
+    // A significand has 24 bits, so a cap of more than 32 bits has the effect of 2^32 - 1, and a
+    // mask of more than 31 that of 2^31 - 1. A mask of 0 means that nothing is rounded.
     cap[i] = rule.cap < 0xFFFFFFFF ? static_cast<unsigned>(rule.cap) : 0xFFFFFFFF;
     mask[i] = rule.mask < 0x7FFFFFFF ? static_cast<unsigned>(rule.mask) : 0x7FFFFFFF;
   }

@@ -62,8 +62,8 @@ __global__ void copy_kernel(const float4* in, float4* out) {
   for (int i = 0; i < copied_at_once; ++i) __stcs(out + block + i * blockDim.x, x[i]);
 }
 
-/// Fills an array with values like gradients: signs and significands are random, and from 2^-4 down each
-/// binade has half as many values as the one above.
+/// Fills an array with values like gradients: signs and significands are random, and from 2^-4 down
+/// each binade has half as many values as the one above.
 std::vector<float> gradients(std::size_t n) {
   std::vector<float> out(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -145,8 +145,8 @@ constexpr Emulated emulated[] = {{"Volta, f16 to f32", 70, 4, binary16},
                                  {"Hopper, f16 to f32", 90, 16, binary16}};
 
 /// Returns the products per second, in units of 10^12, that emulated kernels cannot exceed: a
-/// multiprocessor executes 64 integer instructions per clock, and a product takes 5 at least: a maximum,
-/// two for the sign, a distance and a shift.
+/// multiprocessor executes 64 integer instructions per clock, and a product takes 5 at least: a
+/// maximum, two for the sign, a distance and a shift.
 double integer_limit() {
   int clock = 0, multiprocessors = 0;
   must(cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds an instruction's kernel, copies a pool of rows to the device and runs tiles of it, in chunks that
-// bound the memory for d.
+// Finds an instruction's kernel, copies a pool of rows to the device and runs tiles of it, in
+// chunks that bound the memory for d.
 #include "cuda/run_dots.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t most_dots = std::uint64_t{1} << 25;  ///< elements of d in a chunk: 256 MiB
 
-/// Returns whether the kernel executes instruction x. The n of wgmma is not compared, because an element
-/// does not depend on it (wgmma_layout.h).
+/// Returns whether the kernel executes instruction x. The n of wgmma is not compared, because an
+/// element does not depend on it (wgmma_layout.h).
 bool runs(const TileKernel& row, const Instruction& x) {
   const bool any_n = row.family == Family::wgmma || row.family == Family::wgmma_sp;
   const bool f64 = x.types.d == binary64;
@@ -60,8 +60,8 @@ class TileRunner {
   const std::string& doing() const { return doing_; }
   void copy_d(std::span<std::uint64_t> d) const { d_.copy_to(d); }
 
-  /// Runs the tiles of a crossing and calls then(tiles) after each chunk. Returns a reason if this program
-  /// has no code for this GPU, and throws Error if CUDA fails or only some tiles were run.
+  /// Runs the tiles of a crossing and calls then(tiles) after each chunk. Returns a reason if this
+  /// program has no code for this GPU, and throws Error if CUDA fails or only some tiles were run.
   template <class Then>
   CannotRun run(Crossing crossing, bool diagonal, const Then& then) {
     const std::uint64_t end = crossing.first + crossing.tiles;

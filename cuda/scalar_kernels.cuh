@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the kernels of scalar instructions. It either executes a range of cases and tallies the
-// results against the emulator's, or stores the results of listed cases. The template parameter
+// The body of the kernels of scalar instructions. It either executes a range of cases and tallies
+// the results against the emulator's, or stores the results of listed cases. The template parameter
 // `Instructions` provides run(number, operands), which executes an instruction, and `kind`, the
 // ScalarKind of its instructions; tests pass a stand-in. No assembly and no CUDA header is included
 // here, so tests run the body on the CPU.
@@ -14,9 +14,9 @@
 
 namespace binade {
 
-/// Arguments of one launch. If `results` is null, the launch tallies cases; else it stores the results of
-/// the cases in `listed` and tallies nothing. One kernel does both, because most of its code makes
-/// operands and switches over instructions.
+/// Arguments of one launch. If `results` is null, the launch tallies cases; else it stores the
+/// results of the cases in `listed` and tallies nothing. One kernel does both, because most of its
+/// code makes operands and switches over instructions.
 struct ScalarLaunch {
   ScalarOperation operation;
   int number = 0;  ///< index of the instruction in scalar_instructions()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory for PTX's red, which adds to a word in memory: a word of 32 bits for each thread, in global
-// memory for the whole grid of run_scalar.h, or in shared memory for a block.
+// Memory for PTX's red, which adds to a word in memory: a word of 32 bits for each thread, in
+// global memory for the whole grid of run_scalar.h, or in shared memory for a block.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels that run tiles through mma.sp and wgmma.sp, one for each row of BINADE_MMA_SP_TABLE and
-// BINADE_WGMMA_SP_TABLE. This file only instantiates them: their bodies are run_mma_tile in
-// mma_tiles.cuh and run_wgmma_tile in wgmma_tiles.cuh, the tables and the PTX are in ptx_mma_sp.cuh.
+// The kernels that run tiles through mma.sp and wgmma.sp, one for each row of BINADE_MMA_SP_TABLE
+// and BINADE_WGMMA_SP_TABLE. This file only instantiates them: their bodies are run_mma_tile in
+// mma_tiles.cuh and run_wgmma_tile in wgmma_tiles.cuh, the tables and the PTX are in
+// ptx_mma_sp.cuh.
 #include "cuda/ptx_mma_sp.cuh"
 #include "cuda/ptx_wgmma.cuh"
 #include "cuda/tile_kernels.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of the kernels that run tiles: for each, its instruction and the number of threads and of
-// tiles in a block.
+// The table of the kernels that run tiles: for each, its instruction and the number of threads and
+// of tiles in a block.
 #pragma once
 
 #include <span>
@@ -36,8 +36,8 @@ struct TileKernel {
   int tiles = 1;          ///< tiles in a block
 };
 
-/// Returns the kernel of an instruction, or null if there is none. The n of wgmma, sparse or not, is
-/// not compared.
+/// Returns the kernel of an instruction, or null if there is none. The n of wgmma, sparse or not,
+/// is not compared.
 const TileKernel* find_tile_kernel(const Instruction& instruction);
 
 // The rows of the table by family; sparse_kernels are those of mma.sp and wgmma.sp.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tiles: the matrices of one instruction each, made of rows of a pool, and the memory for their d. A
-// kernel takes a `Tiles` by value, runs one tile in each warp (or warp group, or quadpair) and writes
-// every element of d. Another kernel compares d with the emulator, so that nvcc compiles the emulator once
-// and not once for each instruction.
+// Tiles: the matrices of one instruction each, made of rows of a pool, and the memory for their d.
+// A kernel takes a `Tiles` by value, runs one tile in each warp (or warp group, or quadpair) and
+// writes every element of d. Another kernel compares d with the emulator, so that nvcc compiles the
+// emulator once and not once for each instruction.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 namespace binade {
 
 /// A pool of crossing.rows rows and the tiles of it to run, whose numbers are crossing.first …
-/// crossing.first + crossing.tiles - 1. All pointers are to the device's memory, which the caller owns.
+/// crossing.first + crossing.tiles - 1. All pointers are to the device's memory, which the caller
+/// owns.
 struct Tiles {
   const unsigned char* a = nullptr;    ///< rows of `row_bytes_a`, elements as they lie in registers
   const unsigned char* b = nullptr;    ///< rows of `row_bytes_b`; a row becomes a column of b
@@ -21,12 +22,14 @@ struct Tiles {
   std::uint64_t* d = nullptr;          ///< m · n encodings per tile, row after row
   unsigned long long* done = nullptr;  ///< each tile that was run adds 1
   Crossing crossing{};
-  /// For sparse instructions, whose rows of a hold the kept elements only: the kept positions, a word per
-  /// row with 4 bits per group, the first group in the lowest bits. Not read for dense ones.
+  /// For sparse instructions, whose rows of a hold the kept elements only: the kept positions, a
+  /// word per row with 4 bits per group, the first group in the lowest bits. Not read for dense
+  /// ones.
   const std::uint64_t* kept = nullptr;
   int row_bytes_a = 0, row_bytes_b = 0;
-  /// True: tile t takes rows t·s, t·s + 1, … of a, b and c, where s is the smaller of m and n, so that
-  /// its element (i, i) is dot product t·s + i of the pool. False: the rows are those of crossing.h.
+  /// True: tile t takes rows t·s, t·s + 1, … of a, b and c, where s is the smaller of m and n, so
+  /// that its element (i, i) is dot product t·s + i of the pool. False: the rows are those of
+  /// crossing.h.
   bool diagonal = false;
 };
 

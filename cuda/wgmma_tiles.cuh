@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the kernels that run tiles through wgmma: a warp group copies a and b into shared memory
-// and c into registers, executes the instruction and writes d. No assembly and no CUDA header is included
-// here, so tests run it on the CPU with a stand-in for the instruction.
+// The body of the kernels that run tiles through wgmma: a warp group copies a and b into shared
+// memory and c into registers, executes the instruction and writes d. No assembly and no CUDA
+// header is included here, so tests run it on the CPU with a stand-in for the instruction.
 #pragma once
 
 #include "cuda/mma_tiles.cuh"
@@ -17,8 +17,8 @@ struct WgmmaOperands {
   std::uint32_t metadata = 0;  ///< read by sparse instructions only
 };
 
-/// Writes `rows` rows of `row_bytes` bytes to shared memory, arranged in core matrices (wgmma_layout.h).
-/// word(row, at) returns word number `at`, of 32 bits, of a row.
+/// Writes `rows` rows of `row_bytes` bytes to shared memory, arranged in core matrices
+/// (wgmma_layout.h). word(row, at) returns word number `at`, of 32 bits, of a row.
 template <int rows, int row_bytes, class Word>
 __device__ void stage_core_matrices(unsigned char* shared, Word word) {
   constexpr int row_words = row_bytes / 4;
@@ -28,8 +28,9 @@ __device__ void stage_core_matrices(unsigned char* shared, Word word) {
   }
 }
 
-/// Loads c into `registers` registers with `per` elements each, executes the instruction between its
-/// fences, writes d and counts the tile in tiles.done. Writes nothing if the instruction returns false.
+/// Loads c into `registers` registers with `per` elements each, executes the instruction between
+/// its fences, writes d and counts the tile in tiles.done. Writes nothing if the instruction
+/// returns false.
 template <class Ptx, int registers, int per, class Instruction>
 __device__ void finish_wgmma_tile(const Tiles& tiles, const CrossedRows& start, WgmmaOperands& x,
                                   Instruction instruction) {
@@ -58,9 +59,9 @@ __device__ void finish_wgmma_tile(const Tiles& tiles, const CrossedRows& start, 
   if (thread == 0) atomicAdd(tiles.done, 1ULL);
 }
 
-/// Runs the tile of a block, which is one warp group. `groups` is the number of groups in a row of a
-/// sparse instruction's a; 0 means dense. A row of a, of its kept elements if sparse, has 32 bytes; a
-/// column of b has 32 if dense, else 64.
+/// Runs the tile of a block, which is one warp group. `groups` is the number of groups in a row of
+/// a sparse instruction's a; 0 means dense. A row of a, of its kept elements if sparse, has 32
+/// bytes; a column of b has 32 if dense, else 64.
 template <class Ptx, int registers, int per, int groups = 0, class Instruction>
 __device__ void run_wgmma_tile(const Tiles& tiles, Instruction instruction) {
   constexpr int a_bytes = 32;

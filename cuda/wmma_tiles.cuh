@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the kernels that run tiles through wmma: a warp copies a, b and c into shared memory, a and
-// c by rows and b by columns, loads the fragments, executes the instruction, stores d and copies it out.
-// No assembly and no CUDA header is included here, so tests run it on the CPU with a stand-in for the
-// instruction.
+// The body of the kernels that run tiles through wmma: a warp copies a, b and c into shared memory,
+// a and c by rows and b by columns, loads the fragments, executes the instruction, stores d and
+// copies it out. No assembly and no CUDA header is included here, so tests run it on the CPU with a
+// stand-in for the instruction.
 #pragma once
 
 #include <type_traits>
@@ -12,15 +12,15 @@
 
 namespace binade {
 
-/// The registers of a lane. PTX does not specify which element lies where, so only wmma's own loads and
-/// stores access them.
+/// The registers of a lane. PTX does not specify which element lies where, so only wmma's own loads
+/// and stores access them.
 template <class Word>
 struct WmmaFragments {
   Word a[8]{}, b[8]{}, c[8]{}, d[8]{};
 };
 
-/// The shape of an instruction and its sizes in bytes: of a row of a or a column of b, of an element of c
-/// and of an element of d.
+/// The shape of an instruction and its sizes in bytes: of a row of a or a column of b, of an
+/// element of c and of an element of d.
 struct WmmaShape {
   int m = 0, n = 0, k = 0;
   int row_bytes = 0, bytes_c = 0, bytes_d = 0;
@@ -31,9 +31,9 @@ template <int bytes>
 using CodeOf = std::conditional_t<bytes == 2, std::uint16_t,
                                   std::conditional_t<bytes == 4, std::uint32_t, std::uint64_t>>;
 
-/// Runs the tile of a block, which is one warp. Ptx provides load_a, load_b, load_c, mma and store_d on
-/// WmmaFragments<Word>, with leading dimensions in elements. Writes nothing if Ptx::mma returns false; else
-/// counts the tile in tiles.done.
+/// Runs the tile of a block, which is one warp. Ptx provides load_a, load_b, load_c, mma and
+/// store_d on WmmaFragments<Word>, with leading dimensions in elements. Writes nothing if Ptx::mma
+/// returns false; else counts the tile in tiles.done.
 template <class Ptx, WmmaShape shape, class Word>
 __device__ void run_wmma_tile(const Tiles& tiles) {
   using C = CodeOf<shape.bytes_c>;

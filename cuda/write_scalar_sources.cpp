@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the .cu sources of the scalar instructions while the project is built: for every instruction
-// of scalar_instructions() a function with one asm statement, and for every kind of instruction a kernel
-// with a switch over its functions. Instructions that an architecture lacks are left out of its code.
-// Arguments: the paths of the two files to write, of conversions and approximations, and of arithmetic
-// and sums in memory. A list of the instructions by name ends this file.
+// Writes the .cu sources of the scalar instructions while the project is built: for every
+// instruction of scalar_instructions() a function with one asm statement, and for every kind of
+// instruction a kernel with a switch over its functions. Instructions that an architecture lacks
+// are left out of its code. Arguments: the paths of the two files to write, of conversions and
+// approximations, and of arithmetic and sums in memory. A list of the instructions by name ends
+// this file.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -30,8 +31,8 @@ std::string integer_of(int bits) {
   return "std::uint" + std::to_string(bits < 16 ? 16 : bits) + "_t";
 }
 
-/// Returns the asm constraint of a register of so many bits. asm has none of 8 bits, so operands and
-/// results of 8 bits (e2m1x2) are passed in 16 bits and moved to and from a register of 8.
+/// Returns the asm constraint of a register of so many bits. asm has none of 8 bits, so operands
+/// and results of 8 bits (e2m1x2) are passed in 16 bits and moved to and from a register of 8.
 const char* constraint_of(int bits) { return bits <= 16 ? "h" : bits == 32 ? "r" : "l"; }
 
 std::string identifier(std::string name) {
@@ -41,8 +42,8 @@ std::string identifier(std::string name) {
   return name;
 }
 
-/// Returns the preprocessor condition under which the compiled architecture has the instruction, by the
-/// rule of has_instruction.
+/// Returns the preprocessor condition under which the compiled architecture has the instruction, by
+/// the rule of has_instruction.
 std::string guard(const ScalarInstruction& x) {
   const std::string least = "__CUDA_ARCH__ >= " + std::to_string(10 * x.target.sm);
   if (x.target.suffix == 'a') {
@@ -71,8 +72,8 @@ std::string parameters(const ScalarOperation& x) {
   return out;
 }
 
-/// Returns the operands of the asm text: "%1, %2" or "{%1, %2, %3, %4}, %5", or the register t if the
-/// operand has 8 bits.
+/// Returns the operands of the asm text: "%1, %2" or "{%1, %2, %3, %4}, %5", or the register t if
+/// the operand has 8 bits.
 std::string ptx_operands(const ScalarOperation& x) {
   if (x.word_bits[0] == 8) return "t";
   const int values = x.words - (x.random ? 1 : 0);
@@ -101,8 +102,8 @@ std::string wrapper(const ScalarInstruction& x) {
   const ScalarOperation& operation = x.operation;
   const std::string result = integer_of(operation.result_bits);
   const bool in_memory = operation.kind == ScalarKind::memory;
-  // ptxas 13.0 takes the upper half of red.shared.add's x2 operand from another register where the wrapper
-  // is written out in the kernel (an H100 left the upper lane as it was).
+  // ptxas 13.0 takes the upper half of red.shared.add's x2 operand from another register where the
+  // wrapper is written out in the kernel (an H100 left the upper lane as it was).
   std::string out = std::string("__device__ ") + (in_memory ? "BINADE_OUT_OF_LINE " : "") +
                     "inline " + result + " " + identifier(x.name) + "(" + parameters(operation) +
                     ") {\n";

@@ -2,9 +2,10 @@
 //
 // The table of NVIDIA's architectures with Tensor Cores, one row each. Every part of the project
 // that names an architecture reads this table. To add an architecture of which nothing else is
-// known, add a row that is `like` an older one: it then has the instruction shapes (instruction_shapes.h)
-// and the arithmetic (instruction_models.h) of the older architecture, but not its evidence (lib/evidence).
-// Which conversions and other scalar instructions it has follows from its number and suffix (sm_target.h).
+// known, add a row that is `like` an older one: it then has the instruction shapes
+// (instruction_shapes.h) and the arithmetic (instruction_models.h) of the older architecture, but
+// not its evidence (lib/evidence). Which conversions and other scalar instructions it has follows
+// from its number and suffix (sm_target.h).
 #pragma once
 
 #include <array>
@@ -34,9 +35,9 @@ struct Families {
   }
 };
 
-/// The instruction that trainings and binade.torch take for an architecture's products of operands in
-/// a format: an mma or a wgmma. No row names tcgen05: it has the arithmetic of the mma that stands here
-/// for binary16, bfloat16 and tf32, but not of the one for e4m3 (instruction_models.h).
+/// The instruction that trainings and binade.torch take for an architecture's products of operands
+/// in a format: an mma or a wgmma. No row names tcgen05: it has the arithmetic of the mma that
+/// stands here for binary16, bfloat16 and tf32, but not of the one for e4m3 (instruction_models.h).
 struct UsualInstruction {
   std::string_view format;       ///< of the operands: a name from emulate/format.h's table
   std::string_view accumulator;  ///< "f32" or "f16"

@@ -52,8 +52,8 @@ constexpr Exact with_top_at(Exact x, int top) {
 /// Returns a zero with a sign.
 constexpr Exact zero_of(bool negative) { return {.kind = Kind::zero, .negative = negative}; }
 
-/// Returns whether a zero sum of operands with opposite signs is -0 (6.3): toward negative alone, in
-/// which negative numbers go up, and positive ones do not.
+/// Returns whether a zero sum of operands with opposite signs is -0 (6.3): toward negative alone,
+/// in which negative numbers go up, and positive ones do not.
 constexpr bool zero_sum_is_negative(Rounding rounding) {
   constexpr RoundingRule::BySign never{Up::never, Up::never},
       always{Up::above_zero, Up::above_zero};

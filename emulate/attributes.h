@@ -39,8 +39,9 @@ enum class Rounding : std::uint8_t {
 /// How much must be cut off of a magnitude for its larger neighbour to be taken.
 enum class Up : std::uint8_t { never, above_half, from_half, above_zero, drawn };
 
-/// What a direction does to a positive and to a negative number, whose kept part is even or odd. All that is computed of a
-/// direction follows from it: roundings of single numbers and of arrays, what overflows give, and words.
+/// What a direction does to a positive and to a negative number, whose kept part is even or odd.
+/// All that is computed of a direction follows from it: roundings of single numbers and of arrays,
+/// what overflows give, and words.
 struct RoundingRule {
   struct BySign {
     Up even, odd;
@@ -77,8 +78,8 @@ constexpr RoundingRule rule_of(Rounding rounding) {
   return {};
 }
 
-/// What an infinity becomes (an infinite operand, a quotient by zero), and what an overflow becomes,
-/// unless its rounding gives the largest finite number: toward_zero and to_odd always do,
+/// What an infinity becomes (an infinite operand, a quotient by zero), and what an overflow
+/// becomes, unless its rounding gives the largest finite number: toward_zero and to_odd always do,
 /// toward_positive for negative numbers, and toward_negative for positive ones.
 enum class Saturation : std::uint8_t {
   none,    ///< Inf if the format has it, else NaN; the largest finite number in FP6 and FP4, which

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the emulator asks of a compiler: C++20, unsigned __int128 (codec.h), and IEEE arithmetic in float and double.
-// Options that reassociate sums, replace divisions, or ignore NaNs, infinities and signs of zeros would change bits.
+// What the emulator asks of a compiler: C++20, unsigned __int128 (codec.h), and IEEE arithmetic in
+// float and double. Options that reassociate sums, replace divisions, or ignore NaNs, infinities
+// and signs of zeros would change bits.
 #pragma once
 
 #if __cplusplus < 202002L

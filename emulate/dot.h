@@ -2,8 +2,8 @@
 //
 // One element of a matrix multiply-accumulate as Tensor Cores compute it: d = c + sum of a[k]·b[k],
 // in the order, with the alignment and with the roundings of the hardware. A DotModel (dot_model.h)
-// names the recipe; instruction_models.h says which instruction follows which model. Eight products under
-// each recipe, where [ … ] is one rounding, p_k the product a[k]·b[k] and the block has L = 4
+// names the recipe; instruction_models.h says which instruction follows which model. Eight products
+// under each recipe, where [ … ] is one rounding, p_k the product a[k]·b[k] and the block has L = 4
 // products:
 //
 //     fused_block      [[c + p0 + p1 + p2 + p3] + p4 + p5 + p6 + p7]    terms cut as in fused_sum.h

@@ -25,8 +25,10 @@ namespace binade {
 /// The algorithm of a sum d = c + sum of a[k]·b[k]. The order of k that is given here is reversed
 /// under DotModel::descending.
 enum class Recipe : std::uint8_t {
-  /// Blocks of consecutive products, lowest k first. A block aligns its products and c to the largest
-  /// exponent, cuts each toward zero, adds exactly and rounds once; the result is the next block's c.
+  /// Blocks of consecutive products, lowest k first. A block aligns its products and c to the
+  /// largest
+  /// exponent, cuts each toward zero, adds exactly and rounds once; the result is the next block's
+  /// c.
   fused_block,
   /// FP8 mma.sync on sm_90 and sm_100, for which ptxas writes f16 instructions. The operands are
   /// converted to f16; then a chain of two instructions follows, the first one over k = 4q and

@@ -7,8 +7,8 @@
 // Each function is evaluated in binary64 as y, with a relative error below a bound. Ziv's test (ACM
 // TOMS 17, 1991) follows: if y·(1 - bound) and y·(1 + bound) round to the same float, then so does
 // everything between them, the exact value too, since rounding is monotone. Otherwise
-// refined_functions.h decides. Each bound is more than twice the truncation and rounding errors of y
-// that are derived beside it, and more than four times the errors that random arguments show
+// refined_functions.h decides. Each bound is more than twice the truncation and rounding errors of
+// y that are derived beside it, and more than four times the errors that random arguments show
 // (tests/emulate/functions_accuracy_test.cpp). That leaves room for the roundings of Ziv's test.
 //
 //     two floats      f --------------------- | --------------------- f'     | the midpoint

@@ -72,8 +72,9 @@ constexpr std::uint64_t discarded_fraction(const Cut& c, int drop, int n) {
   return drop - n >= 128 ? 0 : static_cast<std::uint64_t>(c.rest >> (drop - n));
 }
 
-/// Returns whether a cut magnitude rounds up; `odd`: the kept part is odd. Stochastic rounding goes up iff
-/// floor(f · 2^n) + r >= 2^n: f is rest / 2^drop, n random_bits, and r the low n bits of `random`.
+/// Returns whether a cut magnitude rounds up; `odd`: the kept part is odd. Stochastic rounding goes
+/// up iff floor(f · 2^n) + r >= 2^n: f is rest / 2^drop, n random_bits, and r the low n bits of
+/// `random`.
 constexpr bool rounds_up(const Cut& c, int drop, bool odd, bool negative,
                          const Attributes& attributes, std::uint32_t random) {
   if (c.exact) return false;
@@ -228,7 +229,8 @@ constexpr Projected project(const Exact& x, const Format& f, const Attributes& a
   return {encode(rounded, f, attributes.nan), static_cast<Flags>(rounded.flags | x.flags)};
 }
 
-/// Returns the attributes of a conversion: from binary64 to 8 bits nvidia NaNs keep their sign (cuda_fp8.h).
+/// Returns the attributes of a conversion: from binary64 to 8 bits nvidia NaNs keep their sign
+/// (cuda_fp8.h).
 constexpr Attributes attributes_between(const Format& from, const Format& to,
                                         Attributes attributes) {
   if (attributes.nan == NanResult::nvidia && from == binary64 && to.storage_bits() == 8) {

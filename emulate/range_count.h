@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a range summary (RangeSummary of lib/range) counts: where the values of an array lie, in integers.
-// There is a count and a sum per binade and segment of the significand, the sum of squares per binade, and
-// for chosen formats the squared rounding error.
-// From these follows what every value becomes in a format at any power-of-two scale, to nearest
-// even: zero, subnormal, normal or overflow (its fate; lib/range). So one pass over the data serves
-// all scales. All numbers are integers, so any order of the values and any division of them gives
-// the same sums.
+// What a range summary (RangeSummary of lib/range) counts: where the values of an array lie, in
+// integers. There is a count and a sum per binade and segment of the significand, the sum of
+// squares per binade, and for chosen formats the squared rounding error. From these follows what
+// every value becomes in a format at any power-of-two scale, to nearest even: zero, subnormal,
+// normal or overflow (its fate; lib/range). So one pass over the data serves all scales. All
+// numbers are integers, so any order of the values and any division of them gives the same sums.
 #pragma once
 
 #include <array>

@@ -18,7 +18,8 @@ struct SmTarget {
   friend constexpr bool operator==(const SmTarget&, const SmTarget&) = default;
 };
 
-/// The sm numbers of the targets, such as sm_100a, that have what is there for {100, 'a'}: PTX's cvt.rs.
+/// The sm numbers of the targets, such as sm_100a, that have what is there for {100, 'a'}: PTX's
+/// cvt.rs.
 inline constexpr std::array arch_specific{100, 103};
 
 /// Returns whether code for `target`, whose suffix is ' ', 'f' or 'a', can use an instruction whose

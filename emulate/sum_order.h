@@ -75,8 +75,8 @@ struct Places {
 };
 
 /// The positions in k of one instruction's products, in the order of a KOrder
-/// (emulate/gemm_model.h): its i-th product is that of position place(i), or padding with +0 if that
-/// is -1.
+/// (emulate/gemm_model.h): its i-th product is that of position place(i), or padding with +0 if
+/// that is -1.
 struct InstructionPlaces {
   const Places* places = nullptr;
   KOrder order{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One Tensor Core instruction on one architecture: its legal shape and its model, from the tables
-// of architectures.h, instruction_shapes.h and instruction_models.h. lib/evidence says which recordings and
-// publications support each model.
+// of architectures.h, instruction_shapes.h and instruction_models.h. lib/evidence says which
+// recordings and publications support each model.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: what does a loss scale for each layer (Zhao et al. 2019, ada-loss) save that one scale for all layers does
-// not? A deep network is trained under binary16 autocast with smaller and smaller losses: without a scale, with
-// ada-loss's layer scales, with the fixed scale 2^8, with both, and with PyTorch's dynamic scale. ada-loss scales the
-// gradients of activations layer by layer in the backward pass and takes the scale out of the gradients of weights,
-// here in binary32.
+// Question: what does a loss scale for each layer (Zhao et al. 2019, ada-loss) save that one scale
+// for all layers does not? A deep network is trained under binary16 autocast with smaller and
+// smaller losses: without a scale, with ada-loss's layer scales, with the fixed scale 2^8, with
+// both, and with PyTorch's dynamic scale. ada-loss scales the gradients of activations layer by
+// layer in the backward pass and takes the scale out of the gradients of weights, here in binary32.
 #include <fmt/format.h>
 
 #include <array>

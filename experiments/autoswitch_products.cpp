@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which products of an FP8 training does Transformer Engine's autoswitch rule compute in BF16 instead, and
-// are they the products that harm the training? The rule looks at the rounding of each operand: a product switches if
-// more than 5 % of an operand's values become 0, or if the mean square of its errors exceeds 1e-4, which is an absolute
-// figure.
+// Question: which products of an FP8 training does Transformer Engine's autoswitch rule compute in
+// BF16 instead, and are they the products that harm the training? The rule looks at the rounding of
+// each operand: a product switches if more than 5 % of an operand's values become 0, or if the mean
+// square of its errors exceeds 1e-4, which is an absolute figure.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which claims that are often made about mixed precision are not true? For each claim the project's own
-// arithmetic, lists, loss scalers and trainings measure that it is false as stated, and that the correction given
-// instead is true.
+// Question: which claims that are often made about mixed precision are not true? For each claim the
+// project's own arithmetic, lists, loss scalers and trainings measure that it is false as stated,
+// and that the correction given instead is true.
 #include "experiments/claims.h"
 
 #include <fmt/format.h>

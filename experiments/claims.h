@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims that are often made about mixed precision, as tables of rows: the claim, what is wrong with it, what is true
-// instead, and a check that measures both. There is one file of rows per subject.
+// Claims that are often made about mixed precision, as tables of rows: the claim, what is wrong
+// with it, what is true instead, and a check that measures both. There is one file of rows per
+// subject.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,8 @@ struct ClaimInput {
   Trainings& trainings;
 };
 
-/// A row: a short name, the claim as people state it, in which way it is wrong ("wrong", "loose", …), and the
-/// statement that is true instead.
+/// A row: a short name, the claim as people state it, in which way it is wrong ("wrong", "loose",
+/// …), and the statement that is true instead.
 struct Claim {
   std::string_view id, said, verdict, correct;
   Measured (*check)(const ClaimInput& input);  ///< null: this project cannot measure the claim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims about which ops run in which format under autocast. They are checked by PyTorch's lists and by one training
-// step of the digits MLP.
+// Claims about which ops run in which format under autocast. They are checked by PyTorch's lists
+// and by one training step of the digits MLP.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ Tensor<float> normal_tensor(Shape shape, std::uint64_t stream, const Format& dty
   return out;
 }
 
-/// One step of the digits MLP on random data; products are computed as by the instructions of sm_90.
+/// One step of the digits MLP on random data; products are computed as by the instructions of
+/// sm_90.
 struct Step {
   ProductSettings products = tensor_core_products({});
   ProductTally tally;
@@ -118,8 +119,8 @@ std::size_t different_gradients(const Step& a, const Step& b, std::size_t& all) 
   return different;
 }
 
-/// Computes dY·W as a call of matmul, as a backward pass does that a user writes for a layer whose forward pass ran in
-/// binary32.
+/// Computes dY·W as a call of matmul, as a backward pass does that a user writes for a layer whose
+/// forward pass ran in binary32.
 Tensor<float> written_backward(bool under_autocast) {
   Tape<float> tape;
   std::optional<Autocast> scope;
@@ -217,8 +218,8 @@ bool all_in_binary32(std::span<const std::string_view> ops) {
   });
 }
 
-/// Returns in how many formats the largest of some rounded numbers is the rounded largest number; adds the number of
-/// formats tried to `all`.
+/// Returns in how many formats the largest of some rounded numbers is the rounded largest number;
+/// adds the number of formats tried to `all`.
 std::size_t formats_with_exact_max(std::size_t& all) {
   std::vector<double> x(4096);
   Draws draws(12, 0);

@@ -28,7 +28,8 @@ float float_of(std::uint64_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
-/// Returns the largest float that becomes zero in binary16, by bisection below 1: rounding is monotone.
+/// Returns the largest float that becomes zero in binary16, by bisection below 1: rounding is
+/// monotone.
 float last_zero(const Attributes& attributes) {
   std::uint64_t zero = 0, other = bits_of(1.0F);
   while (other - zero > 1) {
@@ -46,7 +47,8 @@ Measured underflow_at_6e_5(const ClaimInput&) {
     const float x = value_of<float>(code, binary16);
     kept += x < 0x1p-14F && to_half(x) == x ? 1 : 0;
   }
-  // With flushing every tiny result becomes zero; values at most 2^-26 below 2^-14 round to 2^-14 and are not tiny.
+  // With flushing every tiny result becomes zero; values at most 2^-26 below 2^-14 round to 2^-14
+  // and are not tiny.
   const bool only_flushing = flushed == std::nextafter(0x1p-14F - 0x1p-26F, 0.0F);
   const float normal = value_of<float>(1024, binary16), subnormal = value_of<float>(1, binary16);
   return {.fails = six != 0,
@@ -62,7 +64,8 @@ Measured underflow_at_6e_5(const ClaimInput&) {
                       {"largest_to_zero_flushing", flushed}}};
 }
 
-/// Of the floats of a binade that were tried: how many do not become zero in binary16, and their worst relative error.
+/// Of the floats of a binade that were tried: how many do not become zero in binary16, and their
+/// worst relative error.
 struct Survivors {
   std::size_t of = 0, all = 0;
   double worst = 0;
@@ -108,7 +111,8 @@ Measured band_is_zeroed(const ClaimInput& input) {
   return out;
 }
 
-/// Returns the largest relative error of rounding to binary16 in the binade of 2^e, over values that include its ties.
+/// Returns the largest relative error of rounding to binary16 in the binade of 2^e, over values
+/// that include its ties.
 double worst_error(int e) {
   double worst = 0;
   for (int i = 0; i < 1 << 14; ++i) {
@@ -122,8 +126,8 @@ double worst_error(int e) {
 Measured precision_falls(const ClaimInput&) {
   Measured out{.fails = true, .holds = true, .words = {}, .figures = {}};
   for (int e = 15; e >= -24; --e) {
-    // Half a unit in the last place, relative to 2^e (2^-11 in normal binades); the worst value lies that far above
-    // 2^e.
+    // Half a unit in the last place, relative to 2^e (2^-11 in normal binades); the worst value
+    // lies that far above 2^e.
     const double half_unit = std::ldexp(1.0, e >= -14 ? -11 : -11 + (-14 - e));
     const double worst = worst_error(e), expected = half_unit / (1 + half_unit);
     if (e >= -14 && worst != worst_error(15)) out.fails = false;
@@ -213,8 +217,8 @@ Measured eps_vanishes(const ClaimInput& input) {
   const auto share = [](std::size_t of, std::size_t all) {
     return static_cast<double>(of) / static_cast<double>(all);
   };
-  // The rounding of f contributes an error of u·|f|/eps, here at |f| = 8 with u = 2^-24; the rounding of x ± eps
-  // contributes three times that, because x·f' is 3·f.
+  // The rounding of f contributes an error of u·|f|/eps, here at |f| = 8 with u = 2^-24; the
+  // rounding of x ± eps contributes three times that, because x·f' is 3·f.
   const double unit = 0x1p-24 * 8 / 1e-6;
   const double passed = share(single.passed, single.elements);
   const double unmoved_half = share(half.unmoved, half.inputs);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims about loss scales and small gradients, checked with loss scalers and with short trainings of the digits MLP.
+// Claims about loss scales and small gradients, checked with loss scalers and with short trainings
+// of the digits MLP.
 #include <fmt/format.h>
 
 #include <array>
@@ -25,7 +26,8 @@ constexpr std::string_view mlp = "digits_mlp";
 
 TrainingRecipe recipe_of(std::int64_t steps) { return usual_recipe(mlp, steps); }
 
-/// Returns a recipe in binary16, with the sums of products in binary32 and the given level and loss scaler.
+/// Returns a recipe in binary16, with the sums of products in binary32 and the given level and loss
+/// scaler.
 TrainingRecipe half_recipe(std::int64_t steps, const std::string& level,
                            const std::string& scaler) {
   TrainingRecipe recipe = in_format(recipe_of(steps), level, "binary16");
@@ -34,7 +36,8 @@ TrainingRecipe half_recipe(std::int64_t steps, const std::string& level,
   return recipe;
 }
 
-/// Returns a gradient filter that sets values below 2^-27 to zero, and counts these and all non-zero values.
+/// Returns a gradient filter that sets values below 2^-27 to zero, and counts these and all
+/// non-zero values.
 std::function<void(std::vector<float>&)> cut_below_2_27(std::uint64_t& cut, std::uint64_t& all) {
   return [&cut, &all](std::vector<float>& gradient) {
     for (float& x : gradient) {
@@ -46,7 +49,8 @@ std::function<void(std::vector<float>&)> cut_below_2_27(std::uint64_t& cut, std:
   };
 }
 
-/// Trains the digits MLP in binary32, with the loss times 2^-shift, undone before the step. Returns the accuracy.
+/// Trains the digits MLP in binary32, with the loss times 2^-shift, undone before the step. Returns
+/// the accuracy.
 double accuracy_with(const ClaimInput& input, int shift, bool cuts,
                      nlohmann::ordered_json& figures) {
   std::uint64_t cut = 0, all = 0;
@@ -78,8 +82,8 @@ Measured below_2_27_irrelevant(const ClaimInput& input) {
   return out;
 }
 
-/// The dtype of a loss, and the gradient with which its backward pass begins: the loss scale 65536, rounded to that
-/// dtype.
+/// The dtype of a loss, and the gradient with which its backward pass begins: the loss scale 65536,
+/// rounded to that dtype.
 struct Seeded {
   Format dtype;
   float seed = 0;
@@ -151,8 +155,8 @@ Scaled scaler_run(int steps, float (*gradient)(float scale)) {
   return out;
 }
 
-/// Returns the gradient of a weight of 300 whose input is 300: the product, 90 000, overflows binary16 in the forward
-/// pass, whatever the loss scale is.
+/// Returns the gradient of a weight of 300 whose input is 300: the product, 90 000, overflows
+/// binary16 in the forward pass, whatever the loss scale is.
 float gradient_of_large_reward(float scale) {
   Tape<float> tape;
   const Var reward = tape.constant(Tensor<float>({1, 1}, binary32, {300.0F}));
@@ -185,7 +189,8 @@ Measured scaler_limits_gradients(const ClaimInput&) {
                   {"scale_with_forward_overflow", reward.scale}}};
 }
 
-/// Returns the step, from 1, at which the scale first grows if step `inf_at` has an inf (0: no step has one).
+/// Returns the step, from 1, at which the scale first grows if step `inf_at` has an inf (0: no step
+/// has one).
 int first_growth(int inf_at) {
   LossScaler scaler(loss_scale_policy("torch"));
   for (int step = 1; step <= 10000; ++step) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: what does it cost to clip before unscaling, to forget update() or to unscale twice, and which checks find
-// these mistakes? A quadratic function with known gradients is minimised by SGD with gradient clipping under a
-// GradScaler, in the right order of calls and in wrong ones. Each wrong order goes through the scaler's own checks and
-// through the order checker.
+// Question: what does it cost to clip before unscaling, to forget update() or to unscale twice, and
+// which checks find these mistakes? A quadratic function with known gradients is minimised by SGD
+// with gradient clipping under a GradScaler, in the right order of calls and in wrong ones. Each
+// wrong order goes through the scaler's own checks and through the order checker.
 //
-// Clipping is PyTorch's clip_grad_norm_: it multiplies the gradients, in binary32, by min(1, c / (norm + 1e-6)).
+// Clipping is PyTorch's clip_grad_norm_: it multiplies the gradients, in binary32, by min(1, c /
+// (norm + 1e-6)).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +56,8 @@ struct Quadratic {
     return sum;
   }
 
-  /// Returns the gradient of scale · loss. As in a backward pass, the unscaled gradient is computed and multiplied.
+  /// Returns the gradient of scale · loss. As in a backward pass, the unscaled gradient is computed
+  /// and multiplied.
   std::vector<float> gradient(const std::vector<float>& w, float scale) const {
     std::vector<float> out;
     for (std::size_t i = 0; i < w.size(); ++i)
@@ -85,7 +87,8 @@ struct Training {
   std::vector<float> weights;
 };
 
-/// Trains. Writes the tensors of every tenth part of the steps and of the last step into `folder`, unless it is empty.
+/// Trains. Writes the tensors of every tenth part of the steps and of the last step into `folder`,
+/// unless it is empty.
 Training train(Order order, int scale_log2, std::size_t steps, const std::string& folder = "") {
   const Quadratic problem = Quadratic::make();
   LossScalePolicy policy = loss_scale_policy("torch");
@@ -129,8 +132,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
       a, b, {}, [](float x) { return bits_of(x); }, [](float x) { return bits_of(x); });
 }
 
-/// Trains in the right and the wrong order for several scales. Returns whether the effective thresholds are as
-/// expected.
+/// Trains in the right and the wrong order for several scales. Returns whether the effective
+/// thresholds are as expected.
 bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
   const std::size_t steps = input.quick ? 50 : 400;
   const Training reference = train(Order::no_scaler, 0, steps);
@@ -248,7 +251,8 @@ struct Heard {
   std::string error, finding;
 };
 
-/// Gives the events of a scenario to a GradScaler, up to its first error, and all of them to the order checker.
+/// Gives the events of a scenario to a GradScaler, up to its first error, and all of them to the
+/// order checker.
 Heard listen(const Scenario& scenario) {
   Heard heard;
   OrderChecker checker;

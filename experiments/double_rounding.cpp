@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: how often does rounding through a format in the middle give another result than rounding once? Let m be the
-// midpoint of two neighbours of the destination. It is a number of the middle format, with an even significand, so
-// every value within half an ulp of the middle format becomes m, which is a tie and goes to the even neighbour: this is
-// wrong for the values on one side of m. The share of wrong values is half an ulp of the middle format in one ulp of
-// the destination:
+// Question: how often does rounding through a format in the middle give another result than
+// rounding once? Let m be the midpoint of two neighbours of the destination. It is a number of the
+// middle format, with an even significand, so every value within half an ulp of the middle format
+// becomes m, which is a tie and goes to the even neighbour: this is wrong for the values on one
+// side of m. The share of wrong values is half an ulp of the middle format in one ulp of the
+// destination:
 //
 //     2^-(p_mid - p_dst + 1)
 //
-// Rounding to odd in the middle never moves a value onto a midpoint, so that the second rounding is right (Boldo and
-// Melquiond 2008; p_mid >= p_dst + 2). The bound p_mid >= 2·p_dst + 2, from which double rounding is innocuous, is for
-// the results of + − × ÷ √, not for conversions.
+// Rounding to odd in the middle never moves a value onto a midpoint, so that the second rounding is
+// right (Boldo and Melquiond 2008; p_mid >= p_dst + 2). The bound p_mid >= 2·p_dst + 2, from which
+// double rounding is innocuous, is for the results of + − × ÷ √, not for conversions.
 #include <fmt/format.h>
 
 #include <array>
@@ -88,8 +89,8 @@ double rate_of(const Tally& x) {
   return static_cast<double>(x.wrong) / static_cast<double>(x.values);
 }
 
-/// Tallies random values: their significands, signs and exponents are uniform over the destination's normal range
-/// without its top binade, whose last encoding may be a NaN.
+/// Tallies random values: their significands, signs and exponents are uniform over the
+/// destination's normal range without its top binade, whose last encoding may be a NaN.
 Tally try_at_random(const Chain& chain, std::size_t count, std::uint64_t stream) {
   const Format& f = chain.source;
   const Format& to = chain.destination;
@@ -103,7 +104,8 @@ Tally try_at_random(const Chain& chain, std::size_t count, std::uint64_t stream)
   });
 }
 
-/// Tries the four chains on random numbers. Returns whether each rate is within four standard deviations of the law.
+/// Tries the four chains on random numbers. Returns whether each rate is within four standard
+/// deviations of the law.
 bool tell_random(const ExperimentInput& input, Outcome& out) {
   Table table{"Random numbers in the destination's normal range",
               {"chain", "law", "measured before", "values", "wrong", "measured",
@@ -156,8 +158,8 @@ bool tell_random(const ExperimentInput& input, Outcome& out) {
   return as_said;
 }
 
-/// Tries all floats of some binades on the chains to e4m3, which has fewer bits of precision in its subnormal binades.
-/// Returns whether each rate is exactly that of the law.
+/// Tries all floats of some binades on the chains to e4m3, which has fewer bits of precision in its
+/// subnormal binades. Returns whether each rate is exactly that of the law.
 bool tell_exhaustive(const ExperimentInput& input, Outcome& out) {
   Table table{
       "Every float of a binade, through the middle into e4m3",
@@ -190,10 +192,10 @@ bool tell_exhaustive(const ExperimentInput& input, Outcome& out) {
   return as_said;
 }
 
-/// The result of trying, around every midpoint of the destination: the midpoint, the numbers of the source next to it,
-/// the ends of the interval that the middle format rounds to the midpoint, and the numbers next to these outside. The
-/// law predicts which are rounded wrongly: those between the midpoint (excluded) and the end of the interval (included)
-/// on the side of the odd neighbour.
+/// The result of trying, around every midpoint of the destination: the midpoint, the numbers of the
+/// source next to it, the ends of the interval that the middle format rounds to the midpoint, and
+/// the numbers next to these outside. The law predicts which are rounded wrongly: those between the
+/// midpoint (excluded) and the end of the interval (included) on the side of the odd neighbour.
 struct Ties {
   std::uint64_t midpoints = 0;
   Tally tally;

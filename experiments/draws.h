@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random numbers for experiments: uniform and normal numbers from a stream of Philox words. They are the same on every
-// machine, because the one logarithm that they need is correctly rounded.
+// Random numbers for experiments: uniform and normal numbers from a stream of Philox words. They
+// are the same on every machine, because the one logarithm that they need is correctly rounded.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ class Draws {
   }
   /// Returns a number in (0, 1), with at most 33 significant bits.
   double uniform() { return (static_cast<double>(word()) + 0.5) * 0x1p-32; }
-  /// Returns a normally distributed number of mean 0 and deviation 1, by Marsaglia's polar method, of whose two numbers
-  /// the second is not used.
+  /// Returns a normally distributed number of mean 0 and deviation 1, by Marsaglia's polar method,
+  /// of whose two numbers the second is not used.
   double normal() {
     for (;;) {
       const double x = 2 * uniform() - 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of experiments. BINADE_EXPERIMENTS, which meson.build makes of its own list, is X(name) of each.
+// The list of experiments. BINADE_EXPERIMENTS, which meson.build makes of its own list, is X(name)
+// of each.
 #include <array>
 
 #include "lib/runs/experiment.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: in which formats, and with which step eps, do central differences confirm correct gradients? It is often
-// said that in FP32 x + 1e-6 equals x, so that the numerator is 0. The gradients here are correct (FP64 confirms them
-// all); what fails is the check.
+// Question: in which formats, and with which step eps, do central differences confirm correct
+// gradients? It is often said that in FP32 x + 1e-6 equals x, so that the numerator is 0. The
+// gradients here are correct (FP64 confirms them all); what fails is the check.
 //
-// The error of a central difference is about u·|f|/eps, from rounding f with unit roundoff u, plus eps²·|f'''|/6;
-// x + eps equals x only if eps is at most half a unit in the last place of x.
+// The error of a central difference is about u·|f|/eps, from rounding f with unit roundoff u, plus
+// eps²·|f'''|/6; x + eps equals x only if eps is at most half a unit in the last place of x.
 #include <fmt/format.h>
 
 #include <array>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: what do binary16 weights lose without a binary32 master copy, and what else saves it? An update is lost if
-// the weight is at least 2^11 times as large (Micikevicius et al. 2018, 3.1), since it is then at most half an ulp of
-// the weight. Small learning rates make small updates. The digits MLP is trained in binary16 (Apex's O2 and O3, without
-// a loss scale, which its gradients do not need), with rounding to nearest, stochastic rounding (Gupta et al. 2015) and
-// Kahan's compensation.
+// Question: what do binary16 weights lose without a binary32 master copy, and what else saves it?
+// An update is lost if the weight is at least 2^11 times as large (Micikevicius et al. 2018, 3.1),
+// since it is then at most half an ulp of the weight. Small learning rates make small updates. The
+// digits MLP is trained in binary16 (Apex's O2 and O3, without a loss scale, which its gradients do
+// not need), with rounding to nearest, stochastic rounding (Gupta et al. 2015) and Kahan's
+// compensation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,8 +58,8 @@ Result one(Trainings& trainings, const Way& way, double lr, std::int64_t steps) 
   return {log.test_accuracy, share(sum.lost), share(sum.not_shown), share(sum.below_2_11)};
 }
 
-/// Returns the smallest power of two 2^k for which binary16 rounds 1 + 2^-k to 1: a weight that is 2^k times as large
-/// as its update loses it.
+/// Returns the smallest power of two 2^k for which binary16 rounds 1 + 2^-k to 1: a weight that is
+/// 2^k times as large as its update loses it.
 double lost_ratio() {
   int k = 0;
   for (; convert(bits_of(1 + std::ldexp(1.0, -k)), binary64, binary16).bits !=

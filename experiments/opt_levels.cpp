@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: how far from a binary32 training does a network end when it is trained in FP16, BF16, TF32 or FP8, at the
-// different levels (Apex's O0 to O3, PyTorch's autocast)? Every workload is trained, with products as Hopper's Tensor
-// Cores compute them. Two trainings are for comparison: one in binary64, which shows the distance that any change of
-// rounding makes, and one with another seed, which shows the distance that chance makes.
+// Question: how far from a binary32 training does a network end when it is trained in FP16, BF16,
+// TF32 or FP8, at the different levels (Apex's O0 to O3, PyTorch's autocast)? Every workload is
+// trained, with products as Hopper's Tensor Cores compute them. Two trainings are for comparison:
+// one in binary64, which shows the distance that any change of rounding makes, and one with another
+// seed, which shows the distance that chance makes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +71,8 @@ void add_rows(const LevelCase& c, const std::vector<LevelRow>& rows, Table& tabl
   }
 }
 
-/// Returns the relative distance of the losses of two trainings, step by step; a distance of 0 is a gap.
+/// Returns the relative distance of the losses of two trainings, step by step; a distance of 0 is a
+/// gap.
 Series divergence(const std::string& name, const TrainingLog& a, const TrainingLog& base) {
   Series out{.name = name};
   for (std::size_t i = 0; i < a.steps.size(); ++i) {

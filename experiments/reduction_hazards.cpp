@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which values break a reduction in binary16, and what do pairwise sums or a binary32 accumulator save?
-// Softmax, mean, variance, norm, mean squared error and division are computed in four versions: everything in binary16,
-// with sums one value after another; the same with pairwise sums; in binary32 with a binary16 result (what autocast's
-// fp32 list does); and in binary64.
+// Question: which values break a reduction in binary16, and what do pairwise sums or a binary32
+// accumulator save? Softmax, mean, variance, norm, mean squared error and division are computed in
+// four versions: everything in binary16, with sums one value after another; the same with pairwise
+// sums; in binary32 with a binary16 result (what autocast's fp32 list does); and in binary64.
 //
-// An operation is computed in binary64 and rounded to the version's format, which gives the same result as one
-// rounding, since 53 >= 2·24 + 2 (Figueroa 1995). exp is correctly rounded to binary32 and then to the format, as in
-// PyTorch for binary16. Thresholds are found by trying every positive binary16 number, lengths by trying every length.
+// An operation is computed in binary64 and rounded to the version's format, which gives the same
+// result as one rounding, since 53 >= 2·24 + 2 (Figueroa 1995). exp is correctly rounded to
+// binary32 and then to the format, as in PyTorch for binary16. Thresholds are found by trying every
+// positive binary16 number, lengths by trying every length.
 #include <fmt/format.h>
 
 #include <array>
@@ -245,7 +246,8 @@ bool tell_thresholds(Outcome& out) {
   return as_said;
 }
 
-/// The sums of n ones in binary16, for all n up to some length: one after another (in_turn), and pairwise.
+/// The sums of n ones in binary16, for all n up to some length: one after another (in_turn), and
+/// pairwise.
 struct OnesSums {
   Values in_turn{0}, pairwise{0};
 };
@@ -291,18 +293,19 @@ bool tell_lengths(Outcome& out) {
   out.tables.push_back(std::move(table));
   out.data["ones"] = {{"in_turn", {{"wrong", in_turn.wrong}, {"gone", in_turn.gone}}},
                       {"in_pairs", {{"wrong", pairwise.wrong}, {"gone", pairwise.gone}}}};
-  // Added one after another, the sum stays 2048, so that the mean 2048/N is 1 % off from about N = 2048·1.01, and 0
-  // from the first N that binary16 rounds to infinity. Added pairwise, the sum overflows at the first N beyond the
-  // largest finite number.
+  // Added one after another, the sum stays 2048, so that the mean 2048/N is 1 % off from about N =
+  // 2048·1.01, and 0 from the first N that binary16 rounds to infinity. Added pairwise, the sum
+  // overflows at the first N beyond the largest finite number.
   return sums.in_turn.back() == 2048 && in_turn.wrong > 2048 && in_turn.wrong < 2080 &&
          in_turn.gone == 65520 && pairwise.wrong == 65505 && pairwise.gone == 65505;
 }
 
 double relative_error(double got, double exact) { return std::abs(got - exact) / std::abs(exact); }
 
-/// Computes the reductions of 2^4 to 2^18 binary16 arguments. Returns whether the version with binary32 inside has a
-/// relative error below 2^-10, an ulp of binary16, wherever the exact result is a normal binary16 number, and whether
-/// the version in binary16 with sums one after another is far off for the largest number of arguments.
+/// Computes the reductions of 2^4 to 2^18 binary16 arguments. Returns whether the version with
+/// binary32 inside has a relative error below 2^-10, an ulp of binary16, wherever the exact result
+/// is a normal binary16 number, and whether the version in binary16 with sums one after another is
+/// far off for the largest number of arguments.
 bool tell_errors(const ExperimentInput& input, Outcome& out) {
   const std::size_t most = std::size_t{1} << (input.quick ? 14 : 18);
   bool as_said = true;

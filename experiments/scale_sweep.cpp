@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: with which static loss scales does a training work? Networks are trained under binary16 autocast with
-// scales from 1 to 2^24; for each the shares of activation gradients that are zero, subnormal or not finite are
-// counted.
+// Question: with which static loss scales does a training work? Networks are trained under binary16
+// autocast with scales from 1 to 2^24; for each the shares of activation gradients that are zero,
+// subnormal or not finite are counted.
 #include <fmt/format.h>
 
 #include <array>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: ten frameworks react to an overflow by nearly the same few parameters; what effect do the differences have?
-// Every loss scale policy runs on the same traces, which are sequences of the largest gradient magnitude (amax) of each
-// step: a constant one that overflows above a certain scale (a cliff), an infinity now and then, one early infinity,
-// nothing but infinities, one that falls slowly, and one with rare spikes.
+// Question: ten frameworks react to an overflow by nearly the same few parameters; what effect do
+// the differences have? Every loss scale policy runs on the same traces, which are sequences of the
+// largest gradient magnitude (amax) of each step: a constant one that overflows above a certain
+// scale (a cliff), an infinity now and then, one early infinity, nothing but infinities, one that
+// falls slowly, and one with rare spikes.
 //
-// The state machine of lib/amp/loss_scaler.h computes the scale S of each policy. A step overflows if amax · S >=
-// 65520, which binary16 rounds to infinity.
+// The state machine of lib/amp/loss_scaler.h computes the scale S of each policy. A step overflows
+// if amax · S >= 65520, which binary16 rounds to infinity.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +36,8 @@ constexpr float first_infinite = 65520;
 constexpr std::size_t long_run = 20000, rare_infinity = 1500;
 constexpr double drift_binades = 16;
 
-/// The largest gradient magnitude of each step, before scaling. An infinite magnitude overflows at any scale.
+/// The largest gradient magnitude of each step, before scaling. An infinite magnitude overflows at
+/// any scale.
 struct Trace {
   const char* name;
   const char* title;
@@ -56,7 +58,8 @@ struct ScalerRun {
   std::optional<std::size_t> gave_up;         ///< the step at which the policy ended the training
   std::vector<double> change_steps, changes;  ///< steps, and the scale from each on
   double last_log2 = 0, lowest_log2 = 0, highest_log2 = 0;
-  /// Binades from S to the largest power of two that does not overflow: mean over the steps taken, and at the end.
+  /// Binades from S to the largest power of two that does not overflow: mean over the steps taken,
+  /// and at the end.
   double mean_gap = 0;
   double last_gap = 0;
 };
@@ -65,7 +68,8 @@ double uniform(std::uint64_t stream, std::size_t i) {
   return (static_cast<double>(random_word(2026, stream, i)) + 0.5) * 0x1p-32;
 }
 
-/// Returns a number that is approximately normally distributed: the sum of twelve uniform numbers less six.
+/// Returns a number that is approximately normally distributed: the sum of twelve uniform numbers
+/// less six.
 double normal(std::uint64_t stream, std::size_t i) {
   double sum = -6;
   for (std::size_t k = 0; k < 12; ++k) sum += uniform(stream, 12 * i + k);
@@ -101,8 +105,8 @@ Runner runner_of(const LossScalePolicy& policy) {
           [scaler](bool found_inf, float) { return scaler->update(found_inf); }};
 }
 
-/// Returns the policies that need statistics of the gradients. The histogram sees a gradient of 64 values, of which
-/// amax is the largest and each is a quarter of a binade below the one before.
+/// Returns the policies that need statistics of the gradients. The histogram sees a gradient of 64
+/// values, of which amax is the largest and each is a quarter of a binade below the one before.
 std::vector<Runner> statistical_runners() {
   const auto log_max = std::make_shared<LogMaxScaler>();
   const auto histogram = std::make_shared<HistogramScaler>();
@@ -197,7 +201,8 @@ const std::vector<Golden>& golden() {
   return rows;
 }
 
-/// Returns the policy of that name; fairseq's is without the floor of 1e-4 at which it ends the training.
+/// Returns the policy of that name; fairseq's is without the floor of 1e-4 at which it ends the
+/// training.
 LossScalePolicy endless(const char* name) {
   LossScalePolicy policy = loss_scale_policy(name);
   if (policy.on_floor == OnFloor::raise_and_restore) policy.floor.reset();
@@ -299,7 +304,8 @@ const ScalerRun& named(const std::vector<ScalerRun>& runs, std::string_view name
   return *std::ranges::find(runs, name, &ScalerRun::name);
 }
 
-/// Runs all policies on all traces, without training. Returns whether the results are as expected; sets the verdict.
+/// Runs all policies on all traces, without training. Returns whether the results are as expected;
+/// sets the verdict.
 bool race_on_traces(Outcome& out) {
   const std::vector<Trace> traces = make_traces();
   const bool equal = tabulate_golden(traces, out);

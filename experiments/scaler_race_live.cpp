@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trains the digits MLP under binary16 autocast with a loss 2^-18 times as large, so that nearly every gradient is lost
-// at scale 1: which policies find a scale with which the network learns, and how many steps do they skip? First each
-// policy has its own parameters, with which hardly any scale grows within so few steps. Then each has a growth interval
-// of 5, so that the scales grow until gradients overflow and stay near that limit; this is done for several seeds,
-// whose accuracies differ by 1 % and more.
+// Trains the digits MLP under binary16 autocast with a loss 2^-18 times as large, so that nearly
+// every gradient is lost at scale 1: which policies find a scale with which the network learns, and
+// how many steps do they skip? First each policy has its own parameters, with which hardly any
+// scale grows within so few steps. Then each has a growth interval of 5, so that the scales grow
+// until gradients overflow and stay near that limit; this is done for several seeds, whose
+// accuracies differ by 1 % and more.
 #include "experiments/scaler_race_live.h"
 
 #include <fmt/format.h>
@@ -35,8 +36,8 @@ struct Racer {
   bool climbs = false;  ///< it reaches a scale that works from any first scale
 };
 
-/// The policies that train. log_max fails because it begins at scale 1, where the gradients are all zero: it takes
-/// their logarithm, and its scale is NaN from then on.
+/// The policies that train. log_max fails because it begins at scale 1, where the gradients are all
+/// zero: it takes their logarithm, and its scale is NaN from then on.
 const std::vector<Racer>& racers() {
   static const std::vector<Racer> all{
       {.name = "torch", .is_quick = true},
@@ -118,7 +119,8 @@ TrainingRecipe recipe_of(std::int64_t steps, std::uint64_t seed) {
   return recipe;
 }
 
-/// Returns the name of a training, which is unique even if both rounds have the same policy and seed.
+/// Returns the name of a training, which is unique even if both rounds have the same policy and
+/// seed.
 std::string training_name(std::string_view policy, std::uint64_t seed, const Round& round) {
   const std::string name = fmt::format("training {} seed {}", policy, seed);
   return round.growth_interval > 0
@@ -201,8 +203,9 @@ std::vector<Racer> field_of(bool quick, bool with_interval_only) {
   return field;
 }
 
-/// The lowest accuracy of the policies that are expected to learn, the highest of those that are expected to fail, and
-/// the smallest first scale of a policy that is expected to learn and does not climb from any scale.
+/// The lowest accuracy of the policies that are expected to learn, the highest of those that are
+/// expected to fail, and the smallest first scale of a policy that is expected to learn and does
+/// not climb from any scale.
 struct Ends {
   double learns = 1, fails = 0, least_scale = HUGE_VAL;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the experiment `scaler_race` that trains: a small network under every loss scale policy, with gradients
-// that need a loss scale.
+// The part of the experiment `scaler_race` that trains: a small network under every loss scale
+// policy, with gradients that need a loss scale.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ struct LiveRace {
 };
 
 /// Runs the trainings; adds tables, plots, data["trainings"] and the accuracies of binary32 as
-/// data["binary32_accuracy"] and data["binary32_mean_accuracy"] to `out`. Quick runs train under few policies only.
+/// data["binary32_accuracy"] and data["binary32_mean_accuracy"] to `out`. Quick runs train under
+/// few policies only.
 LiveRace race_on_trainings(const ExperimentInput& input, Outcome& out);
 
 }  // namespace binade

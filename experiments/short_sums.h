@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums in a short format, each made of single emulated additions: one value after another, in chunks, in pairs, or with
-// Kahan's compensation. The values must be numbers of the format.
+// Sums in a short format, each made of single emulated additions: one value after another, in
+// chunks, in pairs, or with Kahan's compensation. The values must be numbers of the format.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace binade {
 
 using Values = std::vector<double>;
 
-/// Adds numbers of a format and rounds each result to the format. `stream` is the stream of stochastic rounding.
+/// Adds numbers of a format and rounds each result to the format. `stream` is the stream of
+/// stochastic rounding.
 class Adder {
  public:
   explicit Adder(const Format& format, Rounding rounding = Rounding::ties_to_even,
@@ -54,8 +55,8 @@ inline Values rounded(const Values& values, const Format& f) {
   return out;
 }
 
-/// Returns the sum in binary64. It is exact for up to 2^16 values of a short format, whose sum needs fewer than 53
-/// bits.
+/// Returns the sum in binary64. It is exact for up to 2^16 values of a short format, whose sum
+/// needs fewer than 53 bits.
 inline double exact_sum_of(std::span<const double> values) {
   double sum = 0;
   for (const double x : values) sum += x;
@@ -70,8 +71,8 @@ inline double naive(std::span<const double> values, Adder& adder) {
   return sum;
 }
 
-/// Adds each chunk of `chunk` values from 0, and then the chunks' sums one after another, all in the format. `chunk`
-/// must not be 0; the last chunk may be shorter.
+/// Adds each chunk of `chunk` values from 0, and then the chunks' sums one after another, all in
+/// the format. `chunk` must not be 0; the last chunk may be shorter.
 inline double chunked(std::span<const double> values, std::size_t chunk, Adder& adder) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); i += chunk) {

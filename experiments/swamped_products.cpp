@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the experiment `swamping` that multiplies matrices: it compares emulated Tensor Core products, for
-// growing K, with sums in binary64, whose own error is below K·2^-53 of Σ|a·b|.
+// The part of the experiment `swamping` that multiplies matrices: it compares emulated Tensor Core
+// products, for growing K, with sums in binary64, whose own error is below K·2^-53 of Σ|a·b|.
 #include "experiments/swamped_products.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t side = 8;  // results are side × side
 
-/// Returns random operands in binary16: positive ones are uniform in (0, 1), others normal with deviation 1/4.
+/// Returns random operands in binary16: positive ones are uniform in (0, 1), others normal with
+/// deviation 1/4.
 GemmOperands operands(std::size_t k, bool positive) {
   const auto draw = [positive](Draws& draws) {
     return positive ? draws.uniform() : draws.normal() / 4;
@@ -67,8 +68,8 @@ struct NamedModel {
   GemmModel model;
 };
 
-/// Returns models with f16 and f32 accumulators, and with f16 accumulators over chunks of 64 of K, whose sums are added
-/// pairwise in binary16 or binary32.
+/// Returns models with f16 and f32 accumulators, and with f16 accumulators over chunks of 64 of K,
+/// whose sums are added pairwise in binary16 or binary32.
 std::vector<NamedModel> models_of(std::size_t k) {
   const GemmModel half = parse_gemm("mma.m16n8k16.f16.f16.f16.f16", 80).model;
   const GemmModel single = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 80).model;
@@ -117,7 +118,8 @@ SwampedProducts sweep_k(const ExperimentInput& input, Outcome& out) {
         if (positive && k == largest) {
           (at == 0 ? verdict.half : at == 1 ? verdict.split : verdict.single) = error.of_products;
         }
-        // sm_80 truncates the 8 products and the accumulator of a block at 2^-24 of the largest exponent among them.
+        // sm_80 truncates the 8 products and the accumulator of a block at 2^-24 of the largest
+        // exponent among them.
         const double cut = static_cast<double>(k) / 8 * 9 * 0x1p-23;
         verdict.single_as_cut = verdict.single_as_cut && (at != 3 || error.of_products < cut);
         out.data["products"].push_back({{"operands", positive ? "positive" : "zero-mean"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the experiment `swamping` that multiplies matrices: the error of Tensor Core products as K grows, for
-// different accumulators.
+// The part of the experiment `swamping` that multiplies matrices: the error of Tensor Core products
+// as K grows, for different accumulators.
 #pragma once
 
 #include "lib/runs/experiment.h"

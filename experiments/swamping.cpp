@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: where does a sum in a short format stop growing, and what cures it? An addend of at most half an ulp of the
-// sum is lost ("swamping"). In a format of precision p a sum of ones stops at 2^p. Wang et al. 2018 (1812.08011, figure
-// 3) add uniform values of mean 1 and deviation 1, which are at most 1 + sqrt(3) = 2.73: their sum stops at 2^(p + 2),
-// where half an ulp is 4. Their cure is to add in chunks of 64.
+// Question: where does a sum in a short format stop growing, and what cures it? An addend of at
+// most half an ulp of the sum is lost ("swamping"). In a format of precision p a sum of ones stops
+// at 2^p. Wang et al. 2018 (1812.08011, figure 3) add uniform values of mean 1 and deviation 1,
+// which are at most 1 + sqrt(3) = 2.73: their sum stops at 2^(p + 2), where half an ulp is 4. Their
+// cure is to add in chunks of 64.
 //
 // short_sums.h has the sums, swamped_products.cpp the matrix products.
 #include <fmt/format.h>
@@ -31,7 +32,8 @@ constexpr Format wang_1_6_9{6, 10, 31};
 struct Summed {
   const char* name;
   Format format;
-  int count_log2;  ///< log2 of a number of values whose sum does not overflow (65 536 does in binary16)
+  int count_log2;  ///< log2 of a number of values whose sum does not overflow (65 536 does in
+                   ///< binary16)
 };
 constexpr std::array<Summed, 5> summed{{{"binary16", binary16, 15},
                                         {"bfloat16", bfloat16, 16},
@@ -67,7 +69,8 @@ constexpr std::array<Law, 3> laws{{{"ones", &ones, 0},
 
 std::string sum_figure(double x) { return std::isfinite(x) ? fmt::format("{:.6g}", x) : "inf"; }
 
-/// Returns where a naive sum stops by a publication or by this project's pilot; empty if neither has it.
+/// Returns where a naive sum stops by a publication or by this project's pilot; empty if neither
+/// has it.
 std::string published(std::string_view law, std::string_view format) {
   if (law == "ones") return format == "binary16" ? "2048" : "";
   if (law[0] != 'u') return "";
@@ -77,8 +80,8 @@ std::string published(std::string_view law, std::string_view format) {
                                 : "";
 }
 
-/// Adds 2^16 values one after another, and reports the sum and when it changed last. Returns whether each sum stops
-/// where the law says.
+/// Adds 2^16 values one after another, and reports the sum and when it changed last. Returns
+/// whether each sum stops where the law says.
 bool tell_stalls(Outcome& out) {
   Table table{"Naive sums of 65,536 values, to nearest",
               {"values", "format", "p", "published", "law", "measured", "last change", "exact"},
@@ -130,7 +133,8 @@ bool tell_stalls(Outcome& out) {
 
 double sum_error(double sum, double exact) { return std::abs(sum - exact) / exact; }
 
-/// Adds in chunks of 1 to 4096 values. Returns the relative error of the format 1-6-9 with chunks of 64.
+/// Adds in chunks of 1 to 4096 values. Returns the relative error of the format 1-6-9 with chunks
+/// of 64.
 double sweep_chunks(const ExperimentInput& input, Outcome& out) {
   Table table{"Relative error of sums in chunks (65,536 uniform values, in binary16 32,768)",
               {"chunk"},
@@ -179,8 +183,8 @@ double sweep_chunks(const ExperimentInput& input, Outcome& out) {
   return at_64;
 }
 
-/// Compares the naive sum with every cure. Returns the worst relative error of the cures other than chunks, over
-/// formats of at least 8 bits of precision.
+/// Compares the naive sum with every cure. Returns the worst relative error of the cures other than
+/// chunks, over formats of at least 8 bits of precision.
 double tell_cures(Outcome& out) {
   using Sum = std::function<double(std::span<const double>, const Format&)>;
   const auto in = [](auto sum) {
@@ -226,8 +230,8 @@ double tell_cures(Outcome& out) {
   return worst;
 }
 
-/// Returns the standard deviation of a stochastically rounded sum: an addition whose exact result lies the share f of
-/// an ulp above a number of the format contributes the variance f·(1 - f)·ulp².
+/// Returns the standard deviation of a stochastically rounded sum: an addition whose exact result
+/// lies the share f of an ulp above a number of the format contributes the variance f·(1 - f)·ulp².
 double stochastic_deviation(const Values& values, const Format& f) {
   double sum = 0;
   double variance = 0;
@@ -241,9 +245,9 @@ double stochastic_deviation(const Values& values, const Format& f) {
   return std::sqrt(variance);
 }
 
-/// Computes stochastically rounded naive sums several times. Returns whether they scatter around the exact sum as the
-/// law says: the mean of the runs lies within four standard deviations of such a mean, and their standard deviation is
-/// right within a factor of two.
+/// Computes stochastically rounded naive sums several times. Returns whether they scatter around
+/// the exact sum as the law says: the mean of the runs lies within four standard deviations of such
+/// a mean, and their standard deviation is right within a factor of two.
 bool tell_stochastic(Outcome& out) {
   constexpr int runs = 32;
   Table table{fmt::format("Stochastic rounding: {} naive sums", runs),

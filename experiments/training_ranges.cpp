@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: how small do gradients become while a network learns, and which of them would binary16 keep? Networks are
-// trained in binary32; in about 44 steps of each training the gradients of activations and weights are counted per
-// binade: early (in the first tenth of the steps), late (in the last tenth), and along the run, layer by layer.
+// Question: how small do gradients become while a network learns, and which of them would binary16
+// keep? Networks are trained in binary32; in about 44 steps of each training the gradients of
+// activations and weights are counted per binade: early (in the first tenth of the steps), late (in
+// the last tenth), and along the run, layer by layer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ namespace {
 
 constexpr std::array<TensorRole, 2> roles{TensorRole::d_act, TensorRole::d_weight};
 
-/// What binary16 would do with gradients: shares of the non-zero values, and, of lost_l2, of the L2 norm.
+/// What binary16 would do with gradients: shares of the non-zero values, and, of lost_l2, of the L2
+/// norm.
 struct Shares {
   double below_27 = 0, band = 0, rne_zero = 0, subnormal = 0, lost_l2 = 0;
 };
@@ -121,7 +123,8 @@ void add_row(Table& table, const std::string& name, std::string_view phase, Tens
   data.back().update(figures(s));
 }
 
-/// Adds a row per layer to the table and the data; layers that lose nothing are left out of the table.
+/// Adds a row per layer to the table and the data; layers that lose nothing are left out of the
+/// table.
 void add_layers(Table& table, const std::string& name, const Counted& counted,
                 nlohmann::ordered_json& data) {
   for (std::size_t i = 0; i < roles.size(); ++i) {

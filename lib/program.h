@@ -11,9 +11,10 @@ namespace binade {
 inline constexpr char out_of_memory[] =
     "out of memory; give the machine more, or read fewer tensors at once";
 
-/// Runs the command that argv[1] names and returns its exit status. An exception becomes a line on standard error and status
-/// 2. If the exception is no Error, std::system_error or std::bad_alloc, `on_exception` is called first, if it is given,
-/// inside the handler, and may rethrow the exception to the caller.
+/// Runs the command that argv[1] names and returns its exit status. An exception becomes a line on
+/// standard error and status
+/// 2. If the exception is no Error, std::system_error or std::bad_alloc, `on_exception` is called
+/// first, if it is given, inside the handler, and may rethrow the exception to the caller.
 int run_program(int argc, const char* const* argv, const std::function<void()>& on_exception = {});
 
 }  // namespace binade

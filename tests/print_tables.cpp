@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the program's tables as one JSON object: name of the table, list of its names in its order, or of its rows as objects.
-// What structure/write_tables.py puts into files comes from here, and what tests in Python loop over.
+// Prints the program's tables as one JSON object: name of the table, list of its names in its
+// order, or of its rows as objects. What structure/write_tables.py puts into files comes from here,
+// and what tests in Python loop over.
 #include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -81,7 +82,8 @@ Json experiments_table() {
   return out;
 }
 
-/// How many midpoints between neighbouring positive numbers of formats experiments/boundary_atlas.cpp tries.
+/// How many midpoints between neighbouring positive numbers of formats
+/// experiments/boundary_atlas.cpp tries.
 std::uint64_t midpoints() {
   std::uint64_t out = 0;
   for (const binade::NamedFormat& row : binade::formats) {

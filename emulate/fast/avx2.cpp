@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The row `avx2` of the table of kernels (kernels.h): the templates of vector_*.h for the unit of avx2.h.
+// The row `avx2` of the table of kernels (kernels.h): the templates of vector_*.h for the unit of
+// avx2.h.
 #include "emulate/fast/avx2.h"
 
 #include <algorithm>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of 32 bytes in AVX2 and FMA: the operations that the templates of vector_*.h need from a level. A vector unit
-// is a struct of types and functions for vectors with lanes of one width. In each unit I is a vector of integers or
-// bits, F one of numbers (float or double), M a mask: a lane of all ones or all zeros. The file that instantiates those
-// templates includes them between BINADE_AVX2_BEGIN and BINADE_AVX2_END, after all other headers, so that their
-// functions, and no others, are compiled to the target's instructions.
+// Vectors of 32 bytes in AVX2 and FMA: the operations that the templates of vector_*.h need from a
+// level. A vector unit is a struct of types and functions for vectors with lanes of one width. In
+// each unit I is a vector of integers or bits, F one of numbers (float or double), M a mask: a lane
+// of all ones or all zeros. The file that instantiates those templates includes them between
+// BINADE_AVX2_BEGIN and BINADE_AVX2_END, after all other headers, so that their functions, and no
+// others, are compiled to the target's instructions.
 //
-// Four vectors of 32-bit lanes narrow to one vector of bytes. The pack instructions work in each half of 16 bytes by
-// itself; `store` puts the lanes back in the order of memory:
+// Four vectors of 32-bit lanes narrow to one vector of bytes. The pack instructions work in each
+// half of 16 bytes by itself; `store` puts the lanes back in the order of memory:
 //
 //     pack      x0.0-3  x1.0-3  x2.0-3  x3.0-3 | x0.4-7  x1.4-7  x2.4-7  x3.4-7      bytes, four lanes a field
 //     store     x0.0-3  x0.4-7  x1.0-3  x1.4-7 | x2.0-3  x2.4-7  x3.0-3  x3.4-7
@@ -49,7 +50,8 @@ struct Avx2Integers {
 
   static I load(const void* from) { return _mm256_loadu_si256(static_cast<const I*>(from)); }
   static void store(void* to, I x) { _mm256_storeu_si256(static_cast<I*>(to), x); }
-  /// Stores past the caches; `to` is a multiple of `bytes`. After the last one the caller calls `streamed`.
+  /// Stores past the caches; `to` is a multiple of `bytes`. After the last one the caller calls
+  /// `streamed`.
   static void stream(void* to, I x) { _mm256_stream_si256(static_cast<I*>(to), x); }
   static void put(bool streamed, void* to, I x) { streamed ? stream(to, x) : store(to, x); }
   static void streamed() { _mm_sfence(); }
@@ -63,7 +65,8 @@ struct Avx2Integers {
     _mm_store_si128(words, _mm_add_epi64(_mm_load_si128(words),
                                          _mm_load_si128(static_cast<const __m128i*>(more))));
   }
-  /// Returns the 16 bytes at `from`, a multiple of 16, in each half of the register, as `look_up` takes them.
+  /// Returns the 16 bytes at `from`, a multiple of 16, in each half of the register, as `look_up`
+  /// takes them.
   static I table(const std::uint8_t* from) {
     return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
   }
@@ -85,8 +88,8 @@ struct Avx2Integers {
   static I select(M m, I a, I b) { return _mm256_blendv_epi8(b, a, m); }
 };
 
-/// Lanes of `size` bytes. The 32-bit lanes of 4 / size vectors are packed into one vector, in the order of the picture
-/// above until they are stored.
+/// Lanes of `size` bytes. The 32-bit lanes of 4 / size vectors are packed into one vector, in the
+/// order of the picture above until they are stored.
 template <std::size_t size>
 struct Avx2Codes;
 
@@ -99,7 +102,8 @@ struct Avx2Codes<1> : Avx2Integers {
   static I pack(const I* x) {
     return _mm256_packus_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
   }
-  /// Packs lanes as signed numbers, with saturation: each byte has its lane's sign, and its value from -128 to 127.
+  /// Packs lanes as signed numbers, with saturation: each byte has its lane's sign, and its value
+  /// from -128 to 127.
   static I pack_signs(const I* x) {
     return _mm256_packs_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
   }
@@ -188,14 +192,17 @@ struct Avx2<float> : Avx2Integers {
   static I shift_left(I a, int by) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm256_srl_epi32(a, _mm_cvtsi32_si128(by)); }
   static I shift_right_each(I a, I by) { return _mm256_srlv_epi32(a, by); }
-  /// Minimum and maximum of signed lanes. Magnitudes are below 2^31, so that they are compared by these, too.
+  /// Minimum and maximum of signed lanes. Magnitudes are below 2^31, so that they are compared by
+  /// these, too.
   static I min(I a, I b) { return _mm256_min_epi32(a, b); }
   static I max(I a, I b) { return _mm256_max_epi32(a, b); }
   static I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
-  /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below 2^15, their product.
+  /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below
+  /// 2^15, their product.
   static I mul_pairs(I a, I b) { return _mm256_madd_epi16(a, b); }
-  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Where a 32-bit lane has one
-  /// index, its other three bytes are 0, and byte 0 of the table must be 0 for them to stay so.
+  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Where a
+  /// 32-bit lane has one index, its other three bytes are 0, and byte 0 of the table must be 0 for
+  /// them to stay so.
   static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
   static I truncated(F x) { return _mm256_cvttps_epi32(x); }
@@ -303,13 +310,15 @@ struct Avx2<double> : Avx2Integers {
     return bit_xor(bits(add(_mm256_floor_pd(x), above)), bits(above));
   }
 
-  /// Each lane is two words of 32 bits. mul_words returns the 64-bit product of the lower words, high_words the upper
-  /// word in the place of the lower one, join_words the lower word of a below that of b.
+  /// Each lane is two words of 32 bits. mul_words returns the 64-bit product of the lower words,
+  /// high_words the upper word in the place of the lower one, join_words the lower word of a below
+  /// that of b.
   static I mul_words(I a, I b) { return _mm256_mul_epu32(a, b); }
   static I high_words(I a) { return _mm256_srli_epi64(a, 32); }
   static I join_words(I a, I b) { return _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA); }
-  /// Pairs {lane of a, lane of b}: low_pairs of the even lanes, high_pairs of the odd ones. Where lane i holds the
-  /// number lane_order[i], low_pairs and then high_pairs hold the pairs of the numbers 0, 1, 2, … in ascending order.
+  /// Pairs {lane of a, lane of b}: low_pairs of the even lanes, high_pairs of the odd ones. Where
+  /// lane i holds the number lane_order[i], low_pairs and then high_pairs hold the pairs of the
+  /// numbers 0, 1, 2, … in ascending order.
   static constexpr std::uint64_t lane_order[lanes]{0, 2, 1, 3};
   static I low_pairs(I a, I b) { return _mm256_unpacklo_epi64(a, b); }
   static I high_pairs(I a, I b) { return _mm256_unpackhi_epi64(a, b); }
@@ -331,7 +340,8 @@ struct Avx2<double> : Avx2Integers {
     store(lane, x);
     return lane[0] + lane[1] + lane[2] + lane[3];
   }
-  /// Stores the lanes of four vectors, one after the other, as integers of `size` bytes, in which they have room.
+  /// Stores the lanes of four vectors, one after the other, as integers of `size` bytes, in which
+  /// they have room.
   static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
     auto* out = static_cast<char*>(to);
     if (size == 8) {

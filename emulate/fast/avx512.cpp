@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The row `avx512` of the table of kernels (kernels.h): the templates of vector_*.h for the unit of avx512.h.
+// The row `avx512` of the table of kernels (kernels.h): the templates of vector_*.h for the unit of
+// avx512.h.
 #include "emulate/fast/avx512.h"
 #include "emulate/fast/avx2.h"
 

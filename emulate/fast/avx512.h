@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of 64 bytes in AVX-512 F, BW, DQ and VL: the operations of avx2.h, under the same names and with the same
-// meaning, for the templates of vector_*.h. Two things differ. A mask M has one bit a lane; and add, mul, div and root
-// have a second form that names its rounding (NamesRounding in vector_rounding.h), as the intrinsics number them:
+// Vectors of 64 bytes in AVX-512 F, BW, DQ and VL: the operations of avx2.h, under the same names
+// and with the same meaning, for the templates of vector_*.h. Two things differ. A mask M has one
+// bit a lane; and add, mul, div and root have a second form that names its rounding (NamesRounding
+// in vector_rounding.h), as the intrinsics number them:
 //
 //     add<rounding>    0 to nearest    1 toward negative    2 toward positive    3 toward zero
 //     mask of floats   bit 15 … 0, one for each lane; four of them joined are the 64 bits of a mask of bytes
 //
-// Where BINADE_INTRINSICS_IN_SOFTWARE is defined, the file that includes this one has included functions of the same
-// names before (tests/kernels/simde_avx512.h), for machines that lack the instructions.
+// Where BINADE_INTRINSICS_IN_SOFTWARE is defined, the file that includes this one has included
+// functions of the same names before (tests/kernels/simde_avx512.h), for machines that lack the
+// instructions.
 #pragma once
 
 #ifndef BINADE_INTRINSICS_IN_SOFTWARE
@@ -60,7 +62,8 @@ struct Avx512Integers {
     _mm_store_si128(words, _mm_add_epi64(_mm_load_si128(words),
                                          _mm_load_si128(static_cast<const __m128i*>(more))));
   }
-  /// Returns the 16 bytes at `from`, a multiple of 16, in each quarter of the register, as `look_up` takes them.
+  /// Returns the 16 bytes at `from`, a multiple of 16, in each quarter of the register, as
+  /// `look_up` takes them.
   static I table(const std::uint8_t* from) {
     return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
   }
@@ -75,7 +78,8 @@ struct Avx512Integers {
   static I bit_xor(I a, I b, I c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
 };
 
-/// Lanes of `size` bytes, as Avx2Codes of avx2.h, but in the order of memory as soon as they are packed.
+/// Lanes of `size` bytes, as Avx2Codes of avx2.h, but in the order of memory as soon as they are
+/// packed.
 template <std::size_t size>
 struct Avx512Codes;
 
@@ -165,10 +169,12 @@ struct Avx512<float> : Avx512Integers {
   static I max(I a, I b) { return _mm512_max_epi32(a, b); }
 
   static I min_unsigned(I a, I b) { return _mm512_min_epu32(a, b); }
-  /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below 2^15, their product.
+  /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below
+  /// 2^15, their product.
   static I mul_pairs(I a, I b) { return _mm512_madd_epi16(a, b); }
-  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Where a 32-bit lane has one
-  /// index, its other three bytes are 0, and byte 0 of the table must be 0 for them to stay so.
+  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Where a
+  /// 32-bit lane has one index, its other three bytes are 0, and byte 0 of the table must be 0 for
+  /// them to stay so.
   static I look_up(I table, I index) { return _mm512_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm512_cvtepi32_ps(x); }  ///< signed
   static F to_number_toward_zero(I x) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which fused blocks (fused_block of emulate/fused_sum.h) can be computed in floats by vector_dot_blocks.h, the numbers
-// that it needs of a model, and how operands are packed for it. A group of 4 rows or of 32 columns holds its operands
-// as floats and then, once more, their exponents e in bytes, so that a vector finds the largest e_a + e_b of 32
-// columns:
+// Which fused blocks (fused_block of emulate/fused_sum.h) can be computed in floats by
+// vector_dot_blocks.h, the numbers that it needs of a model, and how operands are packed for it. A
+// group of 4 rows or of 32 columns holds its operands as floats and then, once more, their
+// exponents e in bytes, so that a vector finds the largest e_a + e_b of 32 columns:
 //
 //     rows       values      float      k0: row 0 1 2 3            k1: row 0 1 2 3            …
 //                exponents   uint32     k0: eeee eeee eeee eeee    k1: …                      e in each of four bytes
@@ -42,10 +42,11 @@ struct BlockPlan {
   std::uint32_t least_sum = 0;  ///< least exponent of a block's nonzero sum, as such bits
   std::uint32_t kept_bits = 0;  ///< mask of the bits that sums keep in binary32
 
-  /// The least exponent of a product that counts, and the largest exponent of an operand: beside it a zero's -128 still
-  /// makes a product below the least one (-128 + 26 < -101).
+  /// The least exponent of a product that counts, and the largest exponent of an operand: beside it
+  /// a zero's -128 still makes a product below the least one (-128 + 26 < -101).
   static constexpr int least_exponent = -101, most_exponent = 26;
-  /// Returns whether bytes suffice for products of at least 2^least and operands below 2^(most + 1).
+  /// Returns whether bytes suffice for products of at least 2^least and operands below 2^(most +
+  /// 1).
   static constexpr bool in_bytes(int least, int most) {
     return least >= least_exponent && most <= most_exponent;
   }
@@ -61,8 +62,8 @@ struct BlockPlan {
     const auto fits = [](const Format& f) {
       return fits_in(f, binary32) && f.has_zero && f.has_sign && f.emin() >= binary32.emin();
     };
-    // An operand's code has at most 32 bits (only padding makes longer ones), and its value is one of the format that
-    // blocks multiply in.
+    // An operand's code has at most 32 bits (only padding makes longer ones), and its value is one
+    // of the format that blocks multiply in.
     const auto is_exact = [](const Format& f, const Format& as) {
       return fits_in(f, as) && f.storage_bits() <= 32;
     };
@@ -78,7 +79,8 @@ struct BlockPlan {
     const bool rounds = is_half ? model.rounding == Rounding::ties_to_even && g == binary16
                                 : sums.d == binary32 && model.rounding == Rounding::toward_zero &&
                                       g.exponent_bits == 8 && g.precision <= 24;
-    // A floor below 2^-101 counts as 2^-101, except in a block with a tiny c, which uses the floor itself.
+    // A floor below 2^-101 counts as 2^-101, except in a block with a tiny c, which uses the floor
+    // itself.
     const bool floor_fits = model.exponent_floor <= 100;
     known = is_predecodable(dense_twin(model), types) && rounds && floor_fits && fits(a) &&
             fits(b) && is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
@@ -105,7 +107,8 @@ struct BlockPlan {
     least_sum = least_of(sums.d);
     kept_bits = ~((std::uint32_t{1} << (24 - std::min(24, g.precision))) - 1);
   }
-  /// Returns whether nothing is done between two instructions, so that they are one long chain of blocks.
+  /// Returns whether nothing is done between two instructions, so that they are one long chain of
+  /// blocks.
   bool is_chain() const { return !c_last && !ends_half; }
 };
 

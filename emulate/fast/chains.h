@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains of rounded operations (multiply-adds, or products and sums) by the machine's own arithmetic: scalar_chain_dot
-// of emulate/dot.h, equal in every bit where nothing becomes a NaN or an infinity. Accumulators of binary32 and
-// binary64 are floats and doubles. Narrower ones are doubles that are rounded twice, the first time to odd, which gives
-// the same result as one rounding:
+// Chains of rounded operations (multiply-adds, or products and sums) by the machine's own
+// arithmetic: scalar_chain_dot of emulate/dot.h, equal in every bit where nothing becomes a NaN or
+// an infinity. Accumulators of binary32 and binary64 are floats and doubles. Narrower ones are
+// doubles that are rounded twice, the first time to odd, which gives the same result as one
+// rounding:
 //
 //     to odd   1xxxxxxxxxx…xxxxxxxxxx1                 product + sum in 53 bits (double_double.h)
 //     on grid  1xxxxxxxxxx|0…                          p <= 24 bits: a tie, more or less than one is still seen
 //
-// The second rounding adds and subtracts 1.5·2^(52 + u), beside which a double has no bits below 2^u, to nearest:
+// The second rounding adds and subtracts 1.5·2^(52 + u), beside which a double has no bits below
+// 2^u, to nearest:
 //
 //     1.2001953125 on binary16's grid, u = -10:   1.2001953125 · 2^10 = 1229 ulps, exactly: it stays
 //     1.2006, 1229.4144 ulps:                     (1.5·2^42 + 1.2006) - 1.5·2^42 = 1229 · 2^-10 = 1.2001953125
 //
-// The second part is m8n8k4's four products at a time (quads), in floats: pairwise_block of emulate/dot.h, and a chain
-// of four multiply-adds to whose sum c is added.
+// The second part is m8n8k4's four products at a time (quads), in floats: pairwise_block of
+// emulate/dot.h, and a chain of four multiply-adds to whose sum c is added.
 #pragma once
 
 #include <array>
@@ -27,8 +29,8 @@
 
 namespace binade::fast {
 
-/// Returns x rounded to nearest, ties to even, on the grid of a format of at most 24 bits, as if it had no largest
-/// number.
+/// Returns x rounded to nearest, ties to even, on the grid of a format of at most 24 bits, as if it
+/// had no largest number.
 inline double on_grid(double x, const Format& f) {
   const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7FF);
   const int exponent = field - 1023 < f.emin() ? f.emin() : field - 1023;
@@ -43,7 +45,8 @@ inline double largest_of(const Format& f) {
   return std::ldexp(static_cast<double>(f.max_significand()), f.emax() - f.fraction_bits());
 }
 
-/// Returns whether a narrower chain's products are exact in binary64, and all numbers far from its ends.
+/// Returns whether a narrower chain's products are exact in binary64, and all numbers far from its
+/// ends.
 constexpr bool is_narrow_chain(const DotTypes& t) {
   const auto is_small = [](const Format& f) {
     return f.precision <= 24 && f.quantum_exponent() >= -256 && f.emax() <= 256;
@@ -61,7 +64,8 @@ constexpr bool is_chain_in(const DotModel& model, const DotTypes& t, const Forma
          fits_in(t.b, host);
 }
 
-/// Returns whether k products of a model are quads in binary32, each of whose sums is converted to d's type.
+/// Returns whether k products of a model are quads in binary32, each of whose sums is converted to
+/// d's type.
 constexpr bool is_quads(const DotModel& model, const DotTypes& t, int k) {
   const auto is_sum = [](const Format& f) { return f == binary32 || f == binary16; };
   const auto is_operand = [](const Format& f) { return fits_in(f, binary32) && f.has_zero; };
@@ -74,8 +78,8 @@ constexpr bool is_quads(const DotModel& model, const DotTypes& t, int k) {
          is_operand(t.b);
 }
 
-/// The arithmetic in which vectors compute a model's chains: none of them, floats, doubles, binary16 in floats, or
-/// quads.
+/// The arithmetic in which vectors compute a model's chains: none of them, floats, doubles,
+/// binary16 in floats, or quads.
 enum class ChainIn : std::uint8_t { none, binary32, binary64, half, quads };
 
 constexpr ChainIn chain_in(const DotModel& model, const DotTypes& t, int k) {
@@ -90,8 +94,8 @@ constexpr ChainIn chain_in(const DotModel& model, const DotTypes& t, int k) {
   return t.d == binary16 && is_short(t.a) && is_short(t.b) ? ChainIn::half : ChainIn::none;
 }
 
-/// Continues `width` chains of n products that share the operands a. The chains run side by side, since none waits for
-/// another's sum.
+/// Continues `width` chains of n products that share the operands a. The chains run side by side,
+/// since none waits for another's sum.
 template <int width, class Real>
 void chain_sums(bool fused, const Real* a, const std::array<const Real*, width>& b, int n,
                 std::array<Real, width>& sum) {
@@ -108,8 +112,8 @@ void chain_sums(bool fused, const Real* a, const std::array<const Real*, width>&
   sum = s;
 }
 
-/// Continues one chain whose accumulator is rounded to d, a narrower format. Returns false where a sum or a rounded
-/// product leaves d's range; `sum` is then not the result.
+/// Continues one chain whose accumulator is rounded to d, a narrower format. Returns false where a
+/// sum or a rounded product leaves d's range; `sum` is then not the result.
 inline bool narrow_chain(bool fused, const Format& d, const double* a, const double* b, int n,
                          double& sum) {
   const double largest = largest_of(d);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Codes to values in tiles of 256: one loop without branches for all numbers; where a tile has an infinity or a NaN,
-// the definition converts those codes again.
+// Codes to values in tiles of 256: one loop without branches for all numbers; where a tile has an
+// infinity or a NaN, the definition converts those codes again.
 #include "emulate/fast/decode.h"
 
 #include <array>
@@ -29,7 +29,8 @@ struct ValuePlan : CodeFields<T> {
   }
 };
 
-/// Converts n codes as if all were numbers. Returns whether one of them is an infinity or a NaN, whose result is wrong.
+/// Converts n codes as if all were numbers. Returns whether one of them is an infinity or a NaN,
+/// whose result is wrong.
 template <class Code, std::floating_point T>
 bool decode_numbers(const Code* codes, T* out, std::size_t n, const ValuePlan<T>& plan) {
   using Bits = typename Carrier<T>::Bits;

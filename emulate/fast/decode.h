@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `values_of_codes` of emulate/quantize.h, equal in every bit: encodings (codes) to floats or doubles, the carrier T.
-// The code's exponent and fraction are shifted to where the carrier has them; then the carrier's number is multiplied
-// by 2^(carrier's bias - format's bias), which is exact and makes normal numbers of the format's subnormals:
+// `values_of_codes` of emulate/quantize.h, equal in every bit: encodings (codes) to floats or
+// doubles, the carrier T. The code's exponent and fraction are shifted to where the carrier has
+// them; then the carrier's number is multiplied by 2^(carrier's bias - format's bias), which is
+// exact and makes normal numbers of the format's subnormals:
 //
 //     binary16 2^-15     00000 1000000000 << 13 = 0000 0000 1000 0000 0000 0000 0000 000 · 2^(127 - 15)
 //                                               = 0111 0000 0000 0000 0000 0000 0000 000
@@ -17,14 +18,16 @@
 
 namespace binade::fast {
 
-/// The places of a format's fields in a code, which stands in a word of T's width after its padding was shifted out.
+/// The places of a format's fields in a code, which stands in a word of T's width after its padding
+/// was shifted out.
 template <std::floating_point T>
 struct CodeFields {
   using Bits = typename Carrier<T>::Bits;
 
   bool known = false;     ///< false: nothing else is set; the definition does it
   std::size_t bytes = 0;  ///< size of a code's container
-  /// Unused bits at the container's end; shifts to the left, from the code's fields to the carrier's.
+  /// Unused bits at the container's end; shifts to the left, from the code's fields to the
+  /// carrier's.
   int padding = 0, fraction_shift = 0, sign_shift = 0;
   Bits magnitude = 0;  ///< mask of exponent and fraction
   Bits special = 0;    ///< the smallest magnitude that is an infinity or a NaN

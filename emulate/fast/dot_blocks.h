@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fused blocks whose operands are decoded once for a whole row or column. Equal to `dot` of emulate/dot.h bit for bit;
-// what a function here does not handle, it leaves to that. top is the largest exponent of the block's products, c and
-// the model's floor. Products and sum are machine words, in units of 2^(top - F), F the model's fraction_bits:
+// Fused blocks whose operands are decoded once for a whole row or column. Equal to `dot` of
+// emulate/dot.h bit for bit; what a function here does not handle, it leaves to that. top is the
+// largest exponent of the block's products, c and the model's floor. Products and sum are machine
+// words, in units of 2^(top - F), F the model's fraction_bits:
 //
 //     product  |  a·b: 32 bits                                    | << F - its fraction bits
 //     cut      |        `-- kept: >> top - exponent --' `- gone -'| of magnitudes, so toward zero
@@ -27,7 +28,8 @@ struct Factor {
   std::int32_t exponent = -8192;
 };
 
-/// Decodes a code of f whose value is one of format `as`, too. Returns false for a NaN or an infinity.
+/// Decodes a code of f whose value is one of format `as`, too. Returns false for a NaN or an
+/// infinity.
 constexpr bool predecode_one(const Format& f, const Format& as, std::uint64_t code, Factor& out) {
   const Addend x = f == as ? addend_of(code, f) : addend_of(convert(code, f, as).bits, as);
   const auto magnitude = static_cast<std::int32_t>(x.significand);
@@ -44,8 +46,8 @@ constexpr bool predecode_one(const DotModel& model, const Format& f, std::uint64
   return predecode_one(f, block_operand(model, f), code, out);
 }
 
-/// Decodes n codes into the caller's `out`, in the order in which the model multiplies them. Returns
-/// false where one is a NaN or an infinity; only `dot` can compute the row or column then.
+/// Decodes n codes into the caller's `out`, in the order in which the model multiplies them.
+/// Returns false where one is a NaN or an infinity; only `dot` can compute the row or column then.
 template <class Code>
 constexpr bool predecode(const DotModel& model, const Format& f, const Code* codes, int n,
                          Factor* out) {
@@ -121,8 +123,8 @@ constexpr bool is_special(std::uint64_t bits, const Format& f) {
 
 }  // namespace detail
 
-/// Computes d of k products of decoded operands. Returns false where a block begins with a NaN or an infinity,
-/// which c (unless c_last) or a partial sum may be; only `dot` can compute d then.
+/// Computes d of k products of decoded operands. Returns false where a block begins with a NaN or
+/// an infinity, which c (unless c_last) or a partial sum may be; only `dot` can compute d then.
 constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, const Factor* a,
                               const Factor* b, int k, std::uint64_t c, std::uint64_t& d) {
   const bool expanded = model.recipe == Recipe::expanded;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations on floats, in tiles of 128 in binary64. The definition does NaNs, infinities, the operations that flush
-// operands, and the roundings that binary64 does not decide.
+// Operations on floats, in tiles of 128 in binary64. The definition does NaNs, infinities, the
+// operations that flush operands, and the roundings that binary64 does not decide.
 #include "emulate/fast/elementwise.h"
 
 #include <cmath>
@@ -19,7 +19,8 @@ struct OperandTile {
   std::array<float, tile_size> a, b, c;
 };
 
-/// Returns the lesser of two finite numbers, where -0 is less than +0; a NaN where one operand is a NaN or an infinity.
+/// Returns the lesser of two finite numbers, where -0 is less than +0; a NaN where one operand is a
+/// NaN or an infinity.
 double lesser(float a, float b) {
   const bool are_numbers = std::isfinite(a) && std::isfinite(b);
   const bool is_a = a < b || (a == b && std::signbit(a));
@@ -40,8 +41,8 @@ void compute_tile(Operation operation, const OperandTile& x, double* out, std::s
       for (std::size_t i = 0; i < n; ++i) out[i] = wide(x.a[i]) * wide(x.b[i]);
       return;
     case Operation::divide:
-      // x / infinity is 0, a number, although the definition counts the infinity: the divisor marks the element as
-      // special.
+      // x / infinity is 0, a number, although the definition counts the infinity: the divisor marks
+      // the element as special.
       for (std::size_t i = 0; i < n; ++i) {
         const double quotient = wide(x.a[i]) / wide(x.b[i]);
         out[i] = std::isinf(x.b[i]) ? wide(x.b[i]) : quotient;

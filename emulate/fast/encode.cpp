@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values to codes in tiles of 128: each tile is rounded onto the format's grid, and its values become codes. The
-// definition does NaNs, infinities and the formats that tiles do not know.
+// Values to codes in tiles of 128: each tile is rounded onto the format's grid, and its values
+// become codes. The definition does NaNs, infinities and the formats that tiles do not know.
 #include "emulate/fast/encode.h"
 
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize_to_codes` of emulate/quantize.h, equal in every bit and count: tiles of values are rounded onto the
-// format's grid (quantize_tile.h), and their fields are then shifted. Times 2^(format's bias - carrier's bias), which
-// is exact, a number's exponent field is the format's, and gradual underflow turns the format's subnormals into the
-// carrier's:
+// `quantize_to_codes` of emulate/quantize.h, equal in every bit and count: tiles of values are
+// rounded onto the format's grid (quantize_tile.h), and their fields are then shifted. Times
+// 2^(format's bias - carrier's bias), which is exact, a number's exponent field is the format's,
+// and gradual underflow turns the format's subnormals into the carrier's:
 //
 //     binary16 2^-14     0111 0001 0000 0000 0000 0000 0000 000 · 2^(15 - 127)
 //                      = 0000 0001 0000 0000 0000 0000 0000 000 >> 13  = 00001 0000000000
@@ -59,8 +59,8 @@ struct CodePlan {
   }
 };
 
-/// Rounds n values to codes, in containers of code_bytes(to.format) bytes each; in[0] is element `first` of its stream
-/// of random words. Adds to `counts`.
+/// Rounds n values to codes, in containers of code_bytes(to.format) bytes each; in[0] is element
+/// `first` of its stream of random words. Adds to `counts`.
 void quantize_to_codes(const float* in, std::byte* out, std::size_t n, std::uint64_t first,
                        const Quantizer& to, EventCounts& counts);
 void quantize_to_codes(const double* in, std::byte* out, std::size_t n, std::uint64_t first,

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floating-point environment that kernels compute in: rounding to nearest, subnormal numbers kept, no traps. The
-// calling thread may have another one: a library that was built for fast mathematics, or PyTorch when it is set to
-// flush subnormals, makes subnormal results and operands zero. On x86-64 the environment is one register, MXCSR:
+// The floating-point environment that kernels compute in: rounding to nearest, subnormal numbers
+// kept, no traps. The calling thread may have another one: a library that was built for fast
+// mathematics, or PyTorch when it is set to flush subnormals, makes subnormal results and operands
+// zero. On x86-64 the environment is one register, MXCSR:
 //
 //     bit      15    14-13      12 … 7          6      5 … 0
 //              FTZ   rounding   traps masked    DAZ    flags of exceptions
 //     usual    0     00         111111          0      000000      0x1F80: the flags are all that may differ
 //
-// On AArch64 it is FPCR, whose bits usually are all 0: one flushes results and operands, and one gives every NaN the same sign
-// and payload, which C's fesetenv() would leave as it is. The flags have a register of their own.
+// On AArch64 it is FPCR, whose bits usually are all 0: one flushes results and operands, and one
+// gives every NaN the same sign and payload, which C's fesetenv() would leave as it is. The flags
+// have a register of their own.
 #pragma once
 
 #if defined(__SSE2__) || defined(__aarch64__)
@@ -20,9 +22,9 @@
 
 namespace binade::fast {
 
-/// Sets the default environment for as long as the object lives; the destructor restores the one before. On x86-64
-/// and AArch64, where the environment was the default one already, nothing is set or restored, and flags that arithmetic
-/// raises meanwhile stay; elsewhere they are lost.
+/// Sets the default environment for as long as the object lives; the destructor restores the one
+/// before. On x86-64 and AArch64, where the environment was the default one already, nothing is set
+/// or restored, and flags that arithmetic raises meanwhile stay; elsewhere they are lost.
 class DefaultEnvironment {
  public:
   DefaultEnvironment(const DefaultEnvironment&) = delete;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What follows the products of a tile, a row of up to 32 elements at a time: sums added to sums (`compute` of
-// emulate/operation.h), and `epilogue` of emulate/gemm.h. Both are equal in every bit; the definitions do the elements
-// that are or become NaNs or infinities. Where numbers are binary32's, the machine's float arithmetic rounds as the
-// definition does, and a fused multiply-add rounds once:
+// What follows the products of a tile, a row of up to 32 elements at a time: sums added to sums
+// (`compute` of emulate/operation.h), and `epilogue` of emulate/gemm.h. Both are equal in every
+// bit; the definitions do the elements that are or become NaNs or infinities. Where numbers are
+// binary32's, the machine's float arithmetic rounds as the definition does, and a fused
+// multiply-add rounds once:
 //
 //     sum, C, bias   of any formats inside binary32: as floats, exactly
 //     binary32       fma(alpha, sum, beta·C) + bias, or fma(beta, C, fma(alpha, sum, bias)), as the model says
@@ -49,14 +50,16 @@ struct EpiloguePlan {
   fast::CodePlan<float> codes{binary32};
 };
 
-/// A row of finished sums as floats, and of C and bias where the plan, which `is_float`, has them: n numbers each.
+/// A row of finished sums as floats, and of C and bias where the plan, which `is_float`, has them:
+/// n numbers each.
 struct ValuesRow {
   const EpiloguePlan* plan = nullptr;
   const float *sums = nullptr, *c = nullptr, *bias = nullptr;
   std::size_t n = 0;
 };
 
-/// A row of a tile, as encodings: its plan, and n elements of C and of the bias, null where there is none.
+/// A row of a tile, as encodings: its plan, and n elements of C and of the bias, null where there
+/// is none.
 struct EpilogueRow {
   const EpiloguePlan* plan = nullptr;
   const std::uint64_t *c = nullptr, *bias = nullptr;

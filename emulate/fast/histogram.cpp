@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Codes are counted by words of eight bytes; the definition counts the last ones, which fill no word.
+// Codes are counted by words of eight bytes; the definition counts the last ones, which fill no
+// word.
 #include "emulate/fast/histogram.h"
 
 namespace binade::fast {

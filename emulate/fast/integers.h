@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products of integers in 32 bits: integer_dot of emulate/integer_dot.h, equal in every bit. A 32-bit word
-// holds two operands of up to 8 bits, or 32 of one bit:
+// Sums of products of integers in 32 bits: integer_dot of emulate/integer_dot.h, equal in every
+// bit. A 32-bit word holds two operands of up to 8 bits, or 32 of one bit:
 //
 //     s8 u8 s4 u4   | x1: 16 bits | x0: 16 bits |   products of two pairs, added: below 2^17
 //                   |    FFFD     |    0005     |   -3 and 5; times 7 and 2: -21 + 10 = -11
 //     b1            | 32 bits                   |   of two words: the ones of a & b, or of a ^ b, counted
 //
-// A sum that wraps around may be added in any order. A saturating sum is held within 32 bits at the end of each
-// instruction, whose own products, at most 256, are far from the ends.
+// A sum that wraps around may be added in any order. A saturating sum is held within 32 bits at the
+// end of each instruction, whose own products, at most 256, are far from the ends.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,8 @@ constexpr bool is_integer_sum(const GemmModel& g) {
          (bits == 1 || !model.integer.exclusive_or) && g.k * bits % 32 == 0;
 }
 
-/// Returns how such a model's operands are packed. Decoded operands have 16 bits each, also those of b1.
+/// Returns how such a model's operands are packed. Decoded operands have 16 bits each, also those
+/// of b1.
 constexpr Packing integer_packing(const GemmModel& g, std::size_t column_step) {
   if (!is_integer_sum(g)) return {};
   const std::size_t bytes = bits_in_word(g.types.a) == 1 ? 1 : sizeof(std::int16_t);

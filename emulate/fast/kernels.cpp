@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows `reference` and `portable` of the table, and the full rows that callers get: each entry is wrapped in a
-// function that sets the default floating-point environment first.
+// The rows `reference` and `portable` of the table, and the full rows that callers get: each entry
+// is wrapped in a function that sets the default floating-point environment first.
 #include "emulate/fast/kernels.h"
 
 #include <utility>
@@ -87,14 +87,14 @@ constexpr Kernels avx2_kernels, avx512_kernels;
 
 template <class Function>
 Function* opaque(Function* kernel) {
-  // The compiler cannot see through the pointer, so it moves none of the kernel's arithmetic in front of the
-  // environment.
+  // The compiler cannot see through the pointer, so it moves none of the kernel's arithmetic in
+  // front of the environment.
   asm volatile("" : "+r"(kernel) : : "memory");
   return kernel;
 }
 
-/// A level's own entry as callers get it: sets the default floating-point environment, calls the entry, and restores
-/// the caller's environment.
+/// A level's own entry as callers get it: sets the default floating-point environment, calls the
+/// entry, and restores the caller's environment.
 template <Level level, auto entry, class Result, class... Arguments>
 Result enter(Arguments... arguments) {
   const fast::DefaultEnvironment environment;
@@ -125,7 +125,8 @@ void put_door(const ProductKernel*& place) {
   place = &doors;
 }
 
-/// Fills a column of the table: each level has a door to its own entry, or the door of the level below.
+/// Fills a column of the table: each level has a door to its own entry, or the door of the level
+/// below.
 template <auto entry, std::size_t... level>
 void put_doors(std::array<Kernels, levels.size()>& tables, std::index_sequence<level...>) {
   const auto put = [&]<std::size_t at>() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of kernels by level. The row `reference` holds the definitions of emulate/*.h; the other rows hold fast
-// versions, which give the same bytes and counts. Code that works on arrays or matrices takes its kernels from here.
+// The table of kernels by level. The row `reference` holds the definitions of emulate/*.h; the
+// other rows hold fast versions, which give the same bytes and counts. Code that works on arrays or
+// matrices takes its kernels from here.
 //
 //     row          own entries                 kernels(level): gaps are filled from the row below
 //     avx512       quantize  ----              quantize of avx512   histogram of portable
@@ -28,8 +29,9 @@
 
 namespace binade {
 
-/// What a kernel needs of the machine. `reference` and `portable` run on every one; the loops of `portable` are written
-/// so that a compiler makes good vector code of them. `avx2` (with FMA) and `avx512` (F, BW, DQ, VL) need x86-64.
+/// What a kernel needs of the machine. `reference` and `portable` run on every one; the loops of
+/// `portable` are written so that a compiler makes good vector code of them. `avx2` (with FMA) and
+/// `avx512` (F, BW, DQ, VL) need x86-64.
 enum class Level : std::uint8_t { reference, portable, avx2, avx512 };
 
 /// A row of the table of levels.
@@ -50,12 +52,14 @@ constexpr std::string_view level_name(Level level) {
   return levels[static_cast<std::size_t>(level)].name;
 }
 
-/// From arrays of this many bytes of floats or doubles on, a kernel that does not write in place writes its results
-/// past the caches: they would not stay there, and a third of the memory traffic is saved.
+/// From arrays of this many bytes of floats or doubles on, a kernel that does not write in place
+/// writes its results past the caches: they would not stay there, and a third of the memory traffic
+/// is saved.
 inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 
-/// One row of the table. Arrays have n elements each; `first` is the number of the first element in its stream of
-/// random words; counts are added to `counts`. An entry that a level does not have is null.
+/// One row of the table. Arrays have n elements each; `first` is the number of the first element in
+/// its stream of random words; counts are added to `counts`. An entry that a level does not have is
+/// null.
 struct Kernels {
   /// `quantize` of emulate/quantize.h.
   template <class T>
@@ -86,8 +90,8 @@ struct Kernels {
                               std::uint64_t first, const Elementwise& how, EventCounts& counts);
   OnElements<float> elementwise_f32 = nullptr;
   OnElements<double> elementwise_f64 = nullptr;
-  /// `range_count` of emulate/range_count.h. `work` is work space of the caller: all zero before and after the call,
-  /// apart from its rules.
+  /// `range_count` of emulate/range_count.h. `work` is work space of the caller: all zero before
+  /// and after the call, apart from its rules.
   template <class T>
   using RangeCount = void (*)(const T* in, std::size_t n, RangeBlock<T>& block,
                               fast::RangeCells& work);
@@ -100,11 +104,12 @@ struct Kernels {
   Histogram<16> histogram_16 = nullptr;
   /// `any_nonfinite` of emulate/nonfinite.h.
   bool (*any_nonfinite)(const std::byte* in, std::size_t n, const Format& format) = nullptr;
-  /// Sums of products: `product_kernel` takes the first of these that knows a model. `dots` knows every model.
+  /// Sums of products: `product_kernel` takes the first of these that knows a model. `dots` knows
+  /// every model.
   const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *integers = nullptr,
                       *dots = nullptr;
-  /// Replaces left by left + right, rounded to nearest in format `to`: `compute` of emulate/operation.h on each
-  /// element.
+  /// Replaces left by left + right, rounded to nearest in format `to`: `compute` of
+  /// emulate/operation.h on each element.
   void (*add_sums)(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
                    const Format& to) = nullptr;
   /// `epilogue` of emulate/gemm.h: turns a row of sums into a row of D, as encodings.
@@ -181,9 +186,9 @@ const Kernels& own_kernels(Level level);
 /// Returns the definitions, to which a fast kernel leaves the cases that it does not handle.
 inline const Kernels& definitions() { return own_kernels(Level::reference); }
 
-/// Returns a full row: each entry is the level's own, or that of the highest level below that has one. Its functions
-/// compute in the default floating-point environment (environment.h), whatever the caller's. The machine must have the
-/// level's instructions (machine_has in lib/parallel).
+/// Returns a full row: each entry is the level's own, or that of the highest level below that has
+/// one. Its functions compute in the default floating-point environment (environment.h), whatever
+/// the caller's. The machine must have the level's instructions (machine_has in lib/parallel).
 const Kernels& kernels(Level level);
 
 }  // namespace binade

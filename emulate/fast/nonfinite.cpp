@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search for a NaN or an infinity, part by part: the loop over a part has no branch, so that a compiler makes
-// vector code of it.
+// The search for a NaN or an infinity, part by part: the loop over a part has no branch, so that a
+// compiler makes vector code of it.
 #include "emulate/fast/nonfinite.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels for sums of products that run on every machine: the definition, and the portable ones for fused blocks,
-// chains and integers. Packed lines of operands lie one after the other, and elements are computed one at a time.
+// The kernels for sums of products that run on every machine: the definition, and the portable ones
+// for fused blocks, chains and integers. Packed lines of operands lie one after the other, and
+// elements are computed one at a time.
 #include "emulate/fast/products.h"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ struct ProductLines {
   }
 };
 
-/// Calls element(row, column, sum) for each element that is not in `left`, and sets it there where that returns false.
+/// Calls element(row, column, sum) for each element that is not in `left`, and sets it there where
+/// that returns false.
 template <class Operand, class Element>
 void for_elements(const ProductTile& x, TileSums& sums, TileMask& left, const Element& element) {
   const ProductLines<Operand> lines{x};
@@ -248,8 +250,8 @@ std::int32_t sum_of_bits(bool exclusive_or, const std::uint32_t* a, const std::u
   for (std::size_t i = 0; i < n; ++i) sum += count_ones(exclusive_or ? a[i] ^ b[i] : a[i] & b[i]);
   return static_cast<std::int32_t>(sum);
 }
-/// Adds products(a, b, n) to the sum of each element, instruction by instruction; n is in Operands, each of which holds
-/// `in_operand` operands of the model.
+/// Adds products(a, b, n) to the sum of each element, instruction by instruction; n is in Operands,
+/// each of which holds `in_operand` operands of the model.
 template <class Operand, class Products>
 void run_integer_lines(const GemmModel& g, ProductTile x, std::size_t in_operand, TileSums& sums,
                        TileMask& left, const Products& products) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel for sums of products is: how it decodes operands and packs them, and how it continues the sums of a
-// tile of 4 × 32 elements of a matrix product. The definition, `dot` of emulate/dot.h, is one of them: it knows every
-// model and takes codes as they are. A line is a row of a or a column of b; a group (a panel) is the lines of a tile:
+// What a kernel for sums of products is: how it decodes operands and packs them, and how it
+// continues the sums of a tile of 4 × 32 elements of a matrix product. The definition, `dot` of
+// emulate/dot.h, is one of them: it knows every model and takes codes as they are. A line is a row
+// of a or a column of b; a group (a panel) is the lines of a tile:
 //
 //     rows of a        4 lines    ├─ length: operands in the order in which the sum takes k ─┤
 //     columns of b     32 lines   ├──────────────────────────────────────────────────────────┤  layout: the kernel's
@@ -42,13 +43,14 @@ enum class SpecialOperands : std::uint8_t {
   kept,     ///< it is multiplied as it is
 };
 
-/// How a kernel takes the operands of a model. Models of equal packings and equal types of a and b share decoded
-/// operands.
+/// How a kernel takes the operands of a model. Models of equal packings and equal types of a and b
+/// share decoded operands.
 struct Packing {
   bool known = false;             ///< false: the model is not for this kernel
   Format a{}, b{};                ///< formats that operands are converted to, exactly
   std::size_t operand_bytes = 0;  ///< size of a decoded operand
-  /// Bytes of a packed operand. A group has a multiple of `step` lines; bytes of lines that do not exist are 0.
+  /// Bytes of a packed operand. A group has a multiple of `step` lines; bytes of lines that do not
+  /// exist are 0.
   std::size_t row_bytes = 0, column_bytes = 0;
   std::size_t row_step = 1, column_step = 1;
   /// Decoded operands are floats, and the kernel has `sum`; else it has `run`.
@@ -84,8 +86,8 @@ struct PackedLines {
 
 /// Numbers of multiply-adds that vectors did in a slower way than usual.
 struct VectorDetours {
-  /// Multiply-adds in blocks whose exponents have no room in bytes, or a c of which is nonzero and below 2^-100 in
-  /// magnitude.
+  /// Multiply-adds in blocks whose exponents have no room in bytes, or a c of which is nonzero and
+  /// below 2^-100 in magnitude.
   std::uint64_t wide = 0;
   /// Multiply-adds of sums that have no room in 32 bits, each of which is computed by itself.
   std::uint64_t alone = 0;
@@ -107,27 +109,29 @@ struct ProductTile {
   MagnitudeRange of_rows{}, of_columns{};
 };
 
-/// A kernel as a table of functions. A model whose packing is `in_values` is summed by `sum`, on floats, every other
-/// one by `run`, on encodings; `sum` is null where the kernel has no such packing.
+/// A kernel as a table of functions. A model whose packing is `in_values` is summed by `sum`, on
+/// floats, every other one by `run`, on encodings; `sum` is null where the kernel has no such
+/// packing.
 struct ProductKernel {
   /// Gives how the kernel takes a model's operands; one that it does not know has `known` false.
   Packing (*packing)(const GemmModel& g);
-  /// Gives which of an instruction's k operands, numbered from 0 in the order in which the sum takes them, is its
-  /// i-th packed one.
+  /// Gives which of an instruction's k operands, numbered from 0 in the order in which the sum
+  /// takes them, is its i-th packed one.
   int (*place)(const GemmModel& g, int i);
-  /// Decodes n codes of format f into numbers of `as`, a or b of the packing. Returns false where one is a NaN or an
-  /// infinity.
+  /// Decodes n codes of format f into numbers of `as`, a or b of the packing. Returns false where
+  /// one is a NaN or an infinity.
   bool (*decode)(const Packing& packing, const Format& f, const Format& as,
                  const std::uint64_t* codes, std::size_t n, std::byte* out);
-  /// Copies lines into their group, lines · length · row_bytes (or column_bytes) of the caller's memory, which is 0
-  /// where a line does not exist.
+  /// Copies lines into their group, lines · length · row_bytes (or column_bytes) of the caller's
+  /// memory, which is 0 where a line does not exist.
   void (*pack)(const PackedLines& lines, std::byte* group);
-  /// Replaces sums in types.c by sums in types.d after x.instructions instructions. Elements set in `left` are not
-  /// changed; an element that only the definition can do is not changed either, and is set there.
+  /// Replaces sums in types.c by sums in types.d after x.instructions instructions. Elements set in
+  /// `left` are not changed; an element that only the definition can do is not changed either, and
+  /// is set there.
   void (*run)(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left);
-  /// Does all steps of a sum on a stack of accumulators; a step's products are counted from x.first. `c` is the tile's
-  /// part of C, on the grid of g.c. stack[0] becomes the sums; a NaN is some NaN, and rows and columns that do not
-  /// exist hold anything.
+  /// Does all steps of a sum on a stack of accumulators; a step's products are counted from
+  /// x.first. `c` is the tile's part of C, on the grid of g.c. stack[0] becomes the sums; a NaN is
+  /// some NaN, and rows and columns that do not exist hold anything.
   void (*sum)(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
               const TileValues& c, TileValues* stack);
 };

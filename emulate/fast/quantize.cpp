@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` of arrays by tiles of 128. Formats and attributes that tiles do not know go to `quantized`, one float
-// after the other, or to the definition.
+// `quantize` of arrays by tiles of 128. Formats and attributes that tiles do not know go to
+// `quantized`, one float after the other, or to the definition.
 #include "emulate/fast/quantize.h"
 
 #include <cstring>
@@ -12,7 +12,8 @@
 namespace binade::fast {
 namespace {
 
-/// For quantizers that tiles do not know: by the plan of single floats where that knows them, else by the definition.
+/// For quantizers that tiles do not know: by the plan of single floats where that knows them, else
+/// by the definition.
 void quantize_one_by_one(const float* in, float* out, std::size_t n, std::uint64_t first,
                          const Quantizer& to, EventCounts& counts) {
   const QuantizePlan plan = quantize_plan(to);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` of emulate/quantize.h, equal bit for bit and count for count, in two forms: of arrays by tiles, and of one
-// float (`quantized`), for GPUs and for single values. The latter is a few integer operations without branches on the
-// data, for formats that have a zero and whose normal numbers are normal floats. It adds a number to the fraction that
-// is cut off, so that a carry rounds the kept part up:
+// `quantize` of emulate/quantize.h, equal bit for bit and count for count, in two forms: of arrays
+// by tiles, and of one float (`quantized`), for GPUs and for single values. The latter is a few
+// integer operations without branches on the data, for formats that have a zero and whose normal
+// numbers are normal floats. It adds a number to the fraction that is cut off, so that a carry
+// rounds the kept part up:
 //
 //     significand << 32 >> drop     kkkk kkkk . ffff ffff ffff ffff ffff ffff ffff ffff
 //     1.013671875 to bfloat16       1000 0001 . 1100 0000 0000 0000 0000 0000 0000 0000    drop = 16
@@ -19,8 +20,8 @@
 
 namespace binade::fast {
 
-/// What happened to one element: four bytes, each 0 or 1. The words of up to 255 elements may be added; each byte of
-/// the sum is a count.
+/// What happened to one element: four bytes, each 0 or 1. The words of up to 255 elements may be
+/// added; each byte of the sum is a count.
 struct QuantizeEvent {
   static constexpr std::uint32_t to_zero = 1;
   static constexpr std::uint32_t subnormal = 1U << 8;
@@ -28,8 +29,9 @@ struct QuantizeEvent {
   static constexpr std::uint32_t inexact = 1U << 24;
 };
 
-/// The numbers that a Quantizer stands for. A magnitude is given as the bits of a float without its sign, which are
-/// ordered as the numbers are. Arrays of two hold the entry for positive operands and the one for negative operands.
+/// The numbers that a Quantizer stands for. A magnitude is given as the bits of a float without its
+/// sign, which are ordered as the numbers are. Arrays of two hold the entry for positive operands
+/// and the one for negative operands.
 struct QuantizePlan {
   Quantizer to;
   bool known = false;      ///< false: only `to` and `stochastic` are set; the definition does it
@@ -60,7 +62,8 @@ constexpr std::uint32_t power_of_two_bits(int e) {
   return e >= -126 ? static_cast<std::uint32_t>(e + 127) << 23 : 1U << (e + 149);
 }
 
-/// What a rounding adds to the cut fraction of positive and of negative numbers, and QuantizePlan's `odd`.
+/// What a rounding adds to the cut fraction of positive and of negative numbers, and QuantizePlan's
+/// `odd`.
 struct Increments {
   std::uint32_t positive, negative, odd;
   bool known;  ///< an odd kept part asks for as much, or for one more, whatever the sign
@@ -118,7 +121,8 @@ constexpr QuantizePlan quantize_plan(const Quantizer& to) {
   out.nan = result_of({Kind::nan});
   out.sign = f.has_sign ? 0x80000000 : 0;
   out.zero_sign = f.has_negative_zero() ? 0x80000000 : 0;
-  // The only NaN of a fnuz format keeps neither sign nor payload; a nan_only format's NaNs have signs, but no payload.
+  // The only NaN of a fnuz format keeps neither sign nor payload; a nan_only format's NaNs have
+  // signs, but no payload.
   if (attributes.nan == NanResult::propagate && f.specials != Specials::fnuz && f.has_nan()) {
     const std::uint32_t payload = 0x007FFFFFU >> out.precision_drop << out.precision_drop;
     out.nan_kept = out.sign | (f.specials == Specials::ieee ? payload : 0);
@@ -143,11 +147,12 @@ constexpr std::uint32_t rounded_shift(std::uint32_t significand, int drop, std::
   return static_cast<std::uint32_t>((cut + increment) >> 32);
 }
 
-/// Returns whether a magnitude below the smallest normal number counts as tiny (project.h, is_tiny).
+/// Returns whether a magnitude below the smallest normal number counts as tiny (project.h,
+/// is_tiny).
 constexpr bool is_tiny(std::uint32_t magnitude, std::uint32_t increment, const QuantizePlan& to) {
   if (to.before_rounding) return true;
-  // From half the smallest normal number on, the magnitude is tiny if it stays below that number when it is rounded to
-  // the precision, as if exponents had no lower bound.
+  // From half the smallest normal number on, the magnitude is tiny if it stays below that number
+  // when it is rounded to the precision, as if exponents had no lower bound.
   const bool normal = magnitude >= 0x00800000;
   const std::uint32_t significand = normal ? (magnitude & 0x007FFFFF) | 0x00800000 : magnitude << 1;
   const std::uint32_t half = normal ? to.min_normal - 0x00800000 : to.min_normal >> 1;
@@ -169,8 +174,9 @@ constexpr bool nan_is_invalid(std::uint32_t float_bits, const Format& to) {
   return is_signaling || !to.has_nan();
 }
 
-/// Quantizes one float, given as bits, under a plan that is `known`. `random` is the word that stochastic rounding
-/// uses. A NaN or an infinity has no events. `finite` promises that the operand is neither.
+/// Quantizes one float, given as bits, under a plan that is `known`. `random` is the word that
+/// stochastic rounding uses. A NaN or an infinity has no events. `finite` promises that the operand
+/// is neither.
 template <bool finite = false>
 constexpr Quantized quantized(std::uint32_t bits, std::uint32_t random, const QuantizePlan& to) {
   const std::uint32_t operand = bits & 0x7FFFFFFF;
@@ -187,8 +193,8 @@ constexpr Quantized quantized(std::uint32_t bits, std::uint32_t random, const Qu
                                   : negative    ? to.increment[1]
                                                 : to.increment[0];
   const std::uint32_t kept = detail::rounded_shift(magnitude - base, drop, increment, to.odd);
-  // A carry out of the fraction goes on into the exponent field. Where all bits are cut off (drop >= 24), the result is
-  // zero or the quantum.
+  // A carry out of the fraction goes on into the exponent field. Where all bits are cut off (drop
+  // >= 24), the result is zero or the quantum.
   std::uint32_t out = drop < 24 ? base + (kept << (drop & 31)) : kept != 0 ? to.quantum : 0;
   if (to.flush_results && magnitude < to.min_normal && detail::is_tiny(magnitude, increment, to)) {
     out = 0;
@@ -223,8 +229,8 @@ constexpr void count_events(std::uint32_t bits, std::uint32_t events, const Quan
   counts.inexact += events >> 24;
 }
 
-/// Quantizes n values tile after tile (quantize_tile.h); in[0] is element `first` of its stream of random words. `out`
-/// may be `in`. Adds to `counts`.
+/// Quantizes n values tile after tile (quantize_tile.h); in[0] is element `first` of its stream of
+/// random words. `out` may be `in`. Adds to `counts`.
 void quantize(const float* in, float* out, std::size_t n, std::uint64_t first, const Quantizer& to,
               EventCounts& counts);
 void quantize(const double* in, double* out, std::size_t n, std::uint64_t first,

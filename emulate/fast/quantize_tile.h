@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tile of up to 128 numbers onto the grid of a format, with the counts of what happened. Equal to `quantize` of
-// emulate/quantize.h, to which NaNs and infinities are left. emulate/fast/rounding.h rounds the magnitudes; then
-// magnitudes beyond the range become the result of an overflow, signs come back and events are counted, all by masks,
-// in operations that every vector unit has. A mask is all ones, which is -1, so that a sum of masks is minus the count:
+// A tile of up to 128 numbers onto the grid of a format, with the counts of what happened. Equal to
+// `quantize` of emulate/quantize.h, to which NaNs and infinities are left. emulate/fast/rounding.h
+// rounds the magnitudes; then magnitudes beyond the range become the result of an overflow, signs
+// come back and events are counted, all by masks, in operations that every vector unit has. A mask
+// is all ones, which is -1, so that a sum of masks is minus the count:
 //
 //     x             -70000      1.5       0         2^-26         four numbers to binary16
 //     magnitude     65536       1.5       0         0             as emulate/fast/rounding.h leaves them
@@ -24,15 +25,16 @@ namespace binade::fast {
 template <std::unsigned_integral Bits>
 bool any_special(const Bits* x, std::size_t n) {
   using Plan = RoundingPlan<std::conditional_t<sizeof(Bits) == 4, float, double>>;
-  // Added to a magnitude from infinity on, it carries into the sign bit; for float it is 0x00800000.
+  // Added to a magnitude from infinity on, it carries into the sign bit; for float it is
+  // 0x00800000.
   constexpr Bits to_the_sign = ~Plan::magnitude_bits - Plan::infinity;
   Bits seen = 0;
   for (std::size_t i = 0; i < n; ++i) seen |= (x[i] & Plan::magnitude_bits) + to_the_sign;
   return seen > Plan::magnitude_bits;
 }
 
-/// Sets aside the NaNs and infinities of a tile and puts zeros in their places. After the tile is quantized, the caller
-/// does these elements again, one by one.
+/// Sets aside the NaNs and infinities of a tile and puts zeros in their places. After the tile is
+/// quantized, the caller does these elements again, one by one.
 template <std::floating_point T>
 class SpecialValues {
  public:
@@ -47,7 +49,8 @@ class SpecialValues {
       x[i] = 0;
     }
   }
-  /// Calls redo(place in the tile, value) for each, which counts it; its count as a zero is taken back first.
+  /// Calls redo(place in the tile, value) for each, which counts it; its count as a zero is taken
+  /// back first.
   template <class Redo>
   void each(EventCounts& counts, const Redo& redo) const {
     counts.values -= count_;
@@ -87,7 +90,8 @@ struct TileQuantizer {
     return plan.method != RoundingMethod::none && plan.tiny_below == std::array<Bits, 2>{};
   }
 
-  /// Quantizes the elements first … first + n - 1 of a stream, n <= tile_size, all finite, given and returned as bits.
+  /// Quantizes the elements first … first + n - 1 of a stream, n <= tile_size, all finite, given
+  /// and returned as bits.
   void operator()(const Bits* x, Bits* out, std::size_t n, std::uint64_t first,
                   EventCounts& counts) const {
     if (to.attributes.rounding == Rounding::stochastic) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An array is counted in pieces of as many values as the cells hold; after each piece the used cells are added to the
-// block and emptied.
+// An array is counted in pieces of as many values as the cells hold; after each piece the used
+// cells are added to the block and emptied.
 #include "emulate/fast/range_count.h"
 
 #include <algorithm>
@@ -170,7 +170,8 @@ void set_rules(RangeCells& work, const RangeBlock<float>& block, std::size_t hal
     RangeCells::Rules& to = work.rules[cells_of(row)];
     for (std::size_t c = 0; c < columns; ++c) {
       const ErrorRule& rule = block.rows[row].rules[c];
-      // A significand has 24 bits: from an ulp of 2^25 on the error is the significand, however large the ulp is.
+      // A significand has 24 bits: from an ulp of 2^25 on the error is the significand, however
+      // large the ulp is.
       to.cap[lane[c]] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.cap, 1U << 25));
       to.mask[lane[c]] =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.mask, (1U << 26) - 1));

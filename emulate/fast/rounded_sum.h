@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `rounded_sum` of emulate/fused_sum.h, and the sum of two numbers to nearest (`compute` of emulate/operation.h), equal
-// in every bit: a few integer operations where the result is a normal number; the definitions do the other cases. A sum
-// is an integer of 64 bits in units of 2^exponent:
+// `rounded_sum` of emulate/fused_sum.h, and the sum of two numbers to nearest (`compute` of
+// emulate/operation.h), equal in every bit: a few integer operations where the result is a normal
+// number; the definitions do the other cases. A sum is an integer of 64 bits in units of
+// 2^exponent:
 //
 //     magnitude   0…0 1xxxxxxx hrrrrrrrr     width: bits from the first 1 on; h is worth half
 //                     `- p ---' `-rest--'    drop = width - p bits are cut off
@@ -18,8 +19,8 @@
 
 namespace binade::fast {
 
-/// Equal to `binade::rounded_sum` for a model whose edges do not saturate: sum · 2^exponent on the model's grid,
-/// encoded in d, which has a sign and the grid's bias.
+/// Equal to `binade::rounded_sum` for a model whose edges do not saturate: sum · 2^exponent on the
+/// model's grid, encoded in d, which has a sign and the grid's bias.
 constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotModel& model,
                                     const Format& d) {
   const Format& g = model.grid;

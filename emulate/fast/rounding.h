@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Magnitudes onto the grid of a format, a tile at a time, in operations that every vector unit has: the part that
-// `quantize`, `encode` and `elementwise` share. Equal to the rounding in `project` (emulate/project.h).
+// Magnitudes onto the grid of a format, a tile at a time, in operations that every vector unit has:
+// the part that `quantize`, `encode` and `elementwise` share. Equal to the rounding in `project`
+// (emulate/project.h).
 //
-// Two methods, by the format. Where emin is the carrier's own (bfloat16, tf32 in binary32), bits are cut off:
+// Two methods, by the format. Where emin is the carrier's own (bfloat16, tf32 in binary32), bits
+// are cut off:
 //
 //     binary32   eeee eeee ffff fff|xxxx xxxx xxxx xxxx    + increment, then the bits x are cleared;
 //                           kept --'`- drop = 24 - p -'    a carry goes on into the exponent
 //
-// Elsewhere the carrier's own addition rounds. M is 2^drop times the power of two of the number (at least of the
-// smallest normal one), so its ulp is the format's and no lower bit has room; subnormals are no case of their own:
+// Elsewhere the carrier's own addition rounds. M is 2^drop times the power of two of the number (at
+// least of the smallest normal one), so its ulp is the format's and no lower bit has room;
+// subnormals are no case of their own:
 //
 //     a                1.ffff xxxx xxxx · 2^e                drop = 8
 //     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M, to nearest even
 //
-// Other roundings then move S by its last bit, depending on a - r, as their rule_of (emulate/attributes.h) says.
-// Magnitudes above 2^(emax + 1) are replaced by it, which overflows in every rounding.
+// Other roundings then move S by its last bit, depending on a - r, as their rule_of
+// (emulate/attributes.h) says. Magnitudes above 2^(emax + 1) are replaced by it, which overflows in
+// every rounding.
 #pragma once
 
 #include <array>
@@ -33,7 +37,8 @@ inline constexpr std::size_t tile_size = 128;  ///< elements of a tile, rounded 
 
 enum class RoundingMethod : std::uint8_t { none, cut, carrier };
 
-/// The numbers of a Quantizer. Magnitudes are the bits of a T without sign, which are ordered as the numbers are.
+/// The numbers of a Quantizer. Magnitudes are the bits of a T without sign, which are ordered as
+/// the numbers are.
 template <std::floating_point T>
 struct RoundingPlan {
   using Bits = typename Carrier<T>::Bits;
@@ -58,7 +63,8 @@ struct RoundingPlan {
 
 namespace detail {
 
-/// Returns the least nonzero magnitude that is not tiny. A random word must not decide that (rounding_plan sees to it).
+/// Returns the least nonzero magnitude that is not tiny. A random word must not decide that
+/// (rounding_plan sees to it).
 template <std::floating_point T>
 constexpr typename RoundingPlan<T>::Bits first_not_tiny(const Format& f,
                                                         const Attributes& attributes,
@@ -76,8 +82,8 @@ constexpr typename RoundingPlan<T>::Bits first_not_tiny(const Format& f,
 
 }  // namespace detail
 
-/// Returns the plan of a format in T, of RoundingMethod::none where neither method fits it. DAZ judges by the format
-/// `operands`.
+/// Returns the plan of a format in T, of RoundingMethod::none where neither method fits it. DAZ
+/// judges by the format `operands`.
 template <std::floating_point T>
 constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attributes,
                                         const Format& operands = Carrier<T>::format) {
@@ -121,8 +127,9 @@ constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attri
   return out;
 }
 
-/// Rounds the magnitudes of n <= tile_size finite numbers x; results may lie beyond the format's range. `random` has a
-/// word for each element, and may be null where the rounding is not stochastic.
+/// Rounds the magnitudes of n <= tile_size finite numbers x; results may lie beyond the format's
+/// range. `random` has a word for each element, and may be null where the rounding is not
+/// stochastic.
 template <std::floating_point T>
 using RoundTile = void (*)(const typename Carrier<T>::Bits* x, const std::uint32_t* random,
                            typename Carrier<T>::Bits* out, std::size_t n,
@@ -155,7 +162,8 @@ void cut_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* random,
         case Up::above_zero: return rest;
         case Up::drawn: break;
       }
-      // The word is aligned with the highest of the bits that are cut off; bits below the word cannot make a carry.
+      // The word is aligned with the highest of the bits that are cut off; bits below the word
+      // cannot make a carry.
       const std::uint32_t word = random[i] << (32 - random_bits);
       return drop == 0     ? Bits{0}
              : drop < 32   ? static_cast<Bits>(word >> (32 - drop))
@@ -212,7 +220,8 @@ void carrier_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* rando
       } else if constexpr (up_from == Up::above_zero) {
         return s_bits + down;
       } else if constexpr (up_from == Up::drawn) {
-        // The fraction of an ulp in 32 bits, as 31 bits and one: vectors convert to signed integers.
+        // The fraction of an ulp in 32 bits, as 31 bits and one: vectors convert to signed
+        // integers.
         const Bits lower = s_bits - up;
         const T rest = a - (std::bit_cast<T>(lower) - m);
         const T per_ulp =

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The random words of a run of elements, equal to `random_word` of emulate/philox.h for each. One call of Philox makes
-// the words of four neighbouring elements, so that a run takes a quarter of the calls; the first and the last block may
-// be used in part. Blocks do not wait for each other, and a processor runs several side by side.
+// The random words of a run of elements, equal to `random_word` of emulate/philox.h for each. One
+// call of Philox makes the words of four neighbouring elements, so that a run takes a quarter of
+// the calls; the first and the last block may be used in part. Blocks do not wait for each other,
+// and a processor runs several side by side.
 //
 //     first = 6, n = 7      6   7 | 8   9   10  11 | 12
 //     word of the block     2   3 | 0   1   2   3  | 0

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A fused block of a Tensor Core in a few integer operations for each product, of 32 bits where the
-// sum has room, for GPUs, whose shifts take any count. Operands are Factors (dot_blocks.h). Block after
-// block is equal to `dot` of emulate/dot.h bit for bit, to which sums that leave the range and operands
-// that are NaNs or infinities are left. `shift(x, n)` is the caller's x >> n for any n >= 0: one
-// instruction of a GPU, while in C++ n must be less than the word's width.
+// sum has room, for GPUs, whose shifts take any count. Operands are Factors (dot_blocks.h). Block
+// after block is equal to `dot` of emulate/dot.h bit for bit, to which sums that leave the range
+// and operands that are NaNs or infinities are left. `shift(x, n)` is the caller's x >> n for any n
+// >= 0: one instruction of a GPU, while in C++ n must be less than the word's width.
 //
 //  cut      Toward zero by a shift that rounds down. -22 cut by 3 places is -2:
 //             product        1…1101010   -22
@@ -39,7 +39,8 @@ struct TileRules {
   int c_left = 0, c_right = 0;  ///< shifts of a sum to a block's units, if top is its exponent
 };
 
-/// Returns a model's rules. `sums` are the types of its sums, c widened (types_of_sums, with_wide_c).
+/// Returns a model's rules. `sums` are the types of its sums, c widened (types_of_sums,
+/// with_wide_c).
 constexpr TileRules tile_rules(const DotModel& model, const DotTypes& types, const DotTypes& sums) {
   DotModel of_sums = model;
   of_sums.through_f32 = false;
@@ -52,8 +53,9 @@ constexpr TileRules tile_rules(const DotModel& model, const DotTypes& types, con
   const int product_bits = model.recipe == Recipe::expanded
                                ? 2 * binary16.fraction_bits()
                                : types.a.fraction_bits() + types.b.fraction_bits();
-  // A product is below 2^(F + 2) units, c below 2^(F + 1). While a block's products sum to less than
-  // 2^31, a magnitude has room in 32 bits with c, too; 32 products of F = 25 may reach almost 2^32.
+  // A product is below 2^(F + 2) units, c below 2^(F + 1). While a block's products sum to less
+  // than 2^31, a magnitude has room in 32 bits with c, too; 32 products of F = 25 may reach almost
+  // 2^32.
   out.wide = (std::int64_t{model.block} << (model.fraction_bits + 2)) > std::int64_t{1} << 31;
   out.cut_bits = model.fraction_bits;
   out.up = model.fraction_bits - product_bits;
@@ -91,8 +93,8 @@ constexpr std::uint64_t bits_of(const TileSum& x, const Format& d, int fraction_
   return sign | ((field << d.fraction_bits()) + magnitude);
 }
 
-/// Returns a product of significands, one of them shifted up by `up`, cut toward zero in the block's
-/// units; `distance` is top minus the product's exponent.
+/// Returns a product of significands, one of them shifted up by `up`, cut toward zero in the
+/// block's units; `distance` is top minus the product's exponent.
 template <class Shift>
 constexpr std::int32_t cut_product(std::int32_t product, int distance, const Shift& shift) {
   const std::int32_t s = product >> 31;
@@ -108,7 +110,8 @@ constexpr std::int32_t cut_sum(const TileRules& rules, const TileSum& x, int top
   return x.word >> 31 != 0 ? -cut : cut;
 }
 
-/// Rounds a block's exact sum in units of 2^(top - F). Returns false where the result leaves the range.
+/// Rounds a block's exact sum in units of 2^(top - F). Returns false where the result leaves the
+/// range.
 template <bool nearest, bool wide, class Shift>
 constexpr bool round_tile_sum(const TileRules& rules, std::int64_t sum, int top, const Shift& shift,
                               TileSum& out) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of a sum (emulate/sum_order.h) on a stack of tiles of floats: zeros, C, conversions and additions around
-// the products of a kernel. Equal to `gemm_element` of emulate/gemm.h before its epilogue. Numbers of every format
-// inside binary32 are floats, so that a conversion to a wider format changes nothing, one to a narrower format rounds,
-// and a sum in a narrower format is rounded once (emulate/fast/elementwise.h). An infinity remains one, and so does a
-// NaN.
+// The steps of a sum (emulate/sum_order.h) on a stack of tiles of floats: zeros, C, conversions and
+// additions around the products of a kernel. Equal to `gemm_element` of emulate/gemm.h before its
+// epilogue. Numbers of every format inside binary32 are floats, so that a conversion to a wider
+// format changes nothing, one to a narrower format rounds, and a sum in a narrower format is
+// rounded once (emulate/fast/elementwise.h). An infinity remains one, and so does a NaN.
 //
 //     step         push_c    push_zero    products    add
 //     stack[1]               0 … 0        s … s
@@ -59,8 +59,9 @@ inline void nans_stay(const TileValues& before, TileValues& after) {
   for (std::size_t i = 0; i < tile_elements; ++i) y[i] = x[i] == x[i] ? y[i] : x[i];
 }
 
-/// Does what `ProductKernel::sum` describes. products(step, sums, from_zero) runs the step's instructions on a tile of
-/// sums, all of them in one chain; from_zero says that the sums are all 0.
+/// Does what `ProductKernel::sum` describes. products(step, sums, from_zero) runs the step's
+/// instructions on a tile of sums, all of them in one chain; from_zero says that the sums are all
+/// 0.
 template <class Products>
 void sum_steps(const GemmModel& g, std::span<const SumStep> steps, const TileValues& c,
                TileValues* stack, const Products& products) {

@@ -24,7 +24,8 @@ NonFinite unscale(const float* in, float* out, std::size_t n, const Format& form
     for (std::size_t i = 0; i < count; ++i) {
       products[i] = std::bit_cast<std::uint32_t>(x[i] * inv_scale);
     }
-    // A NaN or an infinity has such a product; so has a number that overflows, which the definition tells from them.
+    // A NaN or an infinity has such a product; so has a number that overflows, which the definition
+    // tells from them.
     const SpecialValues<float> specials(products.data(), count);
     quantizer(products.data(), results.data(), count, 0, counts);
     std::memcpy(out + done, results.data(), count * sizeof(float));

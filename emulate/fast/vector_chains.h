@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains of rounded operations (chains.h; scalar_chain_dot of emulate/dot.h, equal in every bit) by vectors of V, a
-// lane for each column. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its
-// vectors. Sums of binary32 and binary64 are the machine's own. A sum of binary16 is a sum in binary32, of a product
-// that is exact there, rounded to odd where needed (vector_exact.h) and then to nearest (vector_rounding.h).
+// Chains of rounded operations (chains.h; scalar_chain_dot of emulate/dot.h, equal in every bit) by
+// vectors of V, a lane for each column. V is the level's vector unit (avx2.h, avx512.h): a struct
+// of types and functions for its vectors. Sums of binary32 and binary64 are the machine's own. A
+// sum of binary16 is a sum in binary32, of a product that is exact there, rounded to odd where
+// needed (vector_exact.h) and then to nearest (vector_rounding.h).
 //
 //     rows     a[k][row]        ── the same in every lane ─┐
 //     columns  b[k][32 columns] ── a lane each ────────────┴─ s = a·b + s, row by row, k ascending
@@ -33,8 +34,9 @@
 
 namespace binade::fast {
 
-/// Continues the chains of a tile's elements by n products, from x.first on. step(a[product], b[product][vector],
-/// s[vector]) does Step::products of them at a time, in one row and Step::vectors vectors of columns.
+/// Continues the chains of a tile's elements by n products, from x.first on. step(a[product],
+/// b[product][vector], s[vector]) does Step::products of them at a time, in one row and
+/// Step::vectors vectors of columns.
 template <class V, std::floating_point T, class Step>
 void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>* s,
                const Step& step) {
@@ -126,8 +128,8 @@ struct ToHalf {
     F number;
     M from_tie;
   };
-  /// Rounds any float, NaNs included; without keeps_nan, magnitudes below 2^100. `from_tie` marks the lanes that lay in
-  /// the middle between two numbers.
+  /// Rounds any float, NaNs included; without keeps_nan, magnitudes below 2^100. `from_tie` marks
+  /// the lanes that lay in the middle between two numbers.
   template <bool keeps_nan>
   Rounded rounded(F x) const {
     const I operand = V::bit_and(V::bits(x), magnitude);
@@ -147,9 +149,9 @@ struct ToHalf {
   }
 };
 
-/// A step in binary16, of finite operands. Products are exact in binary32; a sum of two numbers of binary16 is exact
-/// there or rounds to the same number of binary16. A sum of a product is rounded twice: the first time to odd, or,
-/// where that is cheaper, to nearest if the result is no tie.
+/// A step in binary16, of finite operands. Products are exact in binary32; a sum of two numbers of
+/// binary16 is exact there or rounds to the same number of binary16. A sum of a product is rounded
+/// twice: the first time to odd, or, where that is cheaper, to nearest if the result is no tie.
 template <class V, bool fused>
 struct HalfStep {
   using F = typename V::F;

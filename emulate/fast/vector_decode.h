@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `values_of_codes` of emulate/quantize.h, equal in every bit, by vectors of V, four at a time. V is the level's vector
-// unit (avx2.h, avx512.h): a struct of types and functions for its vectors. A normal number's fields are shifted to the
-// carrier's (T, float or double), and the difference of the biases is added to the exponent. A subnormal number counts
-// quanta: it is added to the last bits of a number whose ulp is the format's quantum, and that number is then
-// subtracted.
+// `values_of_codes` of emulate/quantize.h, equal in every bit, by vectors of V, four at a time. V
+// is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its vectors. A
+// normal number's fields are shifted to the carrier's (T, float or double), and the difference of
+// the biases is added to the exponent. A subnormal number counts quanta: it is added to the last
+// bits of a number whose ulp is the format's quantum, and that number is then subtracted.
 //
 //     binary16  0 01110 0111000000                    0 00000 0111000000
 //     float     0 01111110 01110000000000000000000    (2^-1 + 0111000000 · 2^-24) - 2^-1
@@ -107,8 +107,8 @@ struct VectorDecoder {
     return V::shift_right(V::load_narrow(in + k * V::lanes * fields.bytes, fields.bytes),
                           fields.padding);
   }
-  /// Replaces the results of codes that are infinities and NaNs. A NaN keeps its fraction where the format has payloads
-  /// (Specials::ieee); elsewhere it is a quiet NaN.
+  /// Replaces the results of codes that are infinities and NaNs. A NaN keeps its fraction where the
+  /// format has payloads (Specials::ieee); elsewhere it is a quiet NaN.
   [[gnu::noinline]] void set_specials(const std::byte* in, I (&out)[4]) const {
     const I infinity = V::set(field(carrier.emax() + carrier.bias + 1));
     const I quiet = V::set(Bits{1} << (carrier.fraction_bits() - 1));
@@ -129,8 +129,8 @@ struct VectorDecoder {
       }
     }
   }
-  /// Converts n codes, fewer than a group, through a copy that is a whole group long, since vectors would read past the
-  /// array's end.
+  /// Converts n codes, fewer than a group, through a copy that is a whole group long, since vectors
+  /// would read past the array's end.
   [[gnu::noinline]] void apart(const std::byte* in, T* out, std::size_t n) const {
     std::array<std::byte, group * sizeof(T)> codes{};
     std::memcpy(codes.data(), in, n * fields.bytes);

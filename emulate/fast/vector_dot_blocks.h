@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fused blocks (`dot` of emulate/dot.h, equal in every bit) by vectors of V, a lane for each column, of operands whose
-// products are exact in binary32. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for
-// its vectors. A block's top exponent is found in bytes, 32 columns at a time; then each product, scaled to units of
-// 2^(top - F), is cut toward zero by its conversion to an integer:
+// Fused blocks (`dot` of emulate/dot.h, equal in every bit) by vectors of V, a lane for each
+// column, of operands whose products are exact in binary32. V is the level's vector unit (avx2.h,
+// avx512.h): a struct of types and functions for its vectors. A block's top exponent is found in
+// bytes, 32 columns at a time; then each product, scaled to units of 2^(top - F), is cut toward
+// zero by its conversion to an integer:
 //
 //     a, b      ±1.ffffffffff · 2^e, exact          │ bytes: e of each, -128 of a zero
 //     a·b       22 bits, exact                      │ top = max over the block of e_a + e_b, of c's, and of the floor
@@ -14,9 +15,9 @@
 //     1.5 · 1.5 - 2^-30, c = 0, F = 24     bytes 0 + 0 and -30: top = 0, q = 2^24
 //     2.25 · 2^24 = 37748736,  -2^-6       as integers 37748736 and 0, cut toward zero;  s · 2^-24 = 2.25
 //
-// A sum beyond the range is an infinity, and remains one. A block whose exponents have no room in bytes, or whose c is
-// tiny (below 2^-100), is done with exponents of 32 bits (wide_block); a sum that has no room in 32 bits is computed by
-// itself, by dot_blocks.h.
+// A sum beyond the range is an infinity, and remains one. A block whose exponents have no room in
+// bytes, or whose c is tiny (below 2^-100), is done with exponents of 32 bits (wide_block); a sum
+// that has no room in 32 bits is computed by itself, by dot_blocks.h.
 #pragma once
 
 #include <algorithm>
@@ -46,15 +47,16 @@ struct VectorDotBlocks {
   template <class T>
   using Tile = std::array<std::array<T, tile_columns>, tile_rows>;
 
-  /// What a block's sums are; `in_doubt`: of binary32, and each block is tested for being a wide one.
+  /// What a block's sums are; `in_doubt`: of binary32, and each block is tested for being a wide
+  /// one.
   enum class Sums : std::uint8_t { of_binary32, in_doubt, of_binary16 };
 
   static constexpr std::size_t vectors = tile_columns / V::lanes;
   static constexpr int height = tile_rows;
   static constexpr std::uint32_t sign_bit = 0x80000000, infinity = 0x7F800000;
   static constexpr std::uint32_t tiny_below = std::uint32_t{27} << 23;  ///< 2^-100
-  /// The largest sum of products to which c can be added in 32 bits, and whose total converts: 2^31 - 2^26 - 2^8. As a
-  /// float's bits it is less than infinity's.
+  /// The largest sum of products to which c can be added in 32 bits, and whose total converts: 2^31
+  /// - 2^26 - 2^8. As a float's bits it is less than infinity's.
   static constexpr std::uint32_t most = 0x7BFFFF00;
 
   GemmModel g;  ///< a sparse model's dense one (sparse_lines.h)
@@ -80,7 +82,8 @@ struct VectorDotBlocks {
         are_all_in_bytes(BlockPlan::in_bytes(x.of_rows, x.of_columns)),
         elements(static_cast<std::size_t>(x.row_count * x.column_count)) {}
 
-  /// Runs instructions on the sums `on`, from product number `first` on. `from_zero`: all sums are 0.
+  /// Runs instructions on the sums `on`, from product number `first` on. `from_zero`: all sums are
+  /// 0.
   void run(std::size_t first, int instructions, TileValues& on, bool from_zero) {
     sums = &on.rows;
     const auto n = static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
@@ -161,8 +164,8 @@ struct VectorDotBlocks {
     }
     return V::any(V::greater(found, V::zero()));
   }
-  /// Returns whether bytes suffice for n products from k on: nonzero ones have exponents from BlockPlan::least_exponent
-  /// on, and no operand has one above most_exponent.
+  /// Returns whether bytes suffice for n products from k on: nonzero ones have exponents from
+  /// BlockPlan::least_exponent on, and no operand has one above most_exponent.
   bool in_bytes(std::size_t k, std::size_t n) const {
     ExponentRange a, b;
     const auto* words = reinterpret_cast<const std::int8_t*>(rows.exponents + k * height);
@@ -224,8 +227,8 @@ struct VectorDotBlocks {
     }
   }
 
-  /// Computes one block of n products from `at` on, for all elements of the tile. `least_c` is the least exponent of a
-  /// nonzero c, as bits.
+  /// Computes one block of n products from `at` on, for all elements of the tile. `least_c` is the
+  /// least exponent of a nonzero c, as bits.
   template <Sums kind>
   void block(std::size_t at, std::size_t n, std::uint32_t least_c) {
     if constexpr (kind == Sums::in_doubt) {
@@ -280,8 +283,8 @@ struct VectorDotBlocks {
     }
   }
 
-  /// Sets s to the sum of each row's products. Returns the largest magnitude of the sums, one beyond `most` where a sum
-  /// has no room in 32 bits, and 0 under a plan in which all have room.
+  /// Sets s to the sum of each row's products. Returns the largest magnitude of the sums, one
+  /// beyond `most` where a sum has no room in 32 bits, and 0 under a plan in which all have room.
   I sum_products(std::size_t at, std::size_t n, std::size_t column, const F (&q)[height],
                  I (&s)[height]) const {
     for (I& sum : s) sum = V::zero();
@@ -299,7 +302,8 @@ struct VectorDotBlocks {
     for (int i = 0; i < height; ++i) largest = V::max(largest, add_half(lower[i], s[i]));
     return largest;
   }
-  /// Adds `other` to s. Returns the sum's magnitude, or one beyond `most` where the sum has no room in 32 bits.
+  /// Adds `other` to s. Returns the sum's magnitude, or one beyond `most` where the sum has no room
+  /// in 32 bits.
   static I add_half(I other, I& s) {
     const I sum = V::add(other, s);
     const I carried = V::bit_and(V::bit_xor(other, sum), V::bit_xor(s, sum));
@@ -319,9 +323,9 @@ struct VectorDotBlocks {
     }
   }
 
-  /// Converts an integer's magnitude to a float, as bits, toward zero or to odd. The bit 24 places below the first one
-  /// is worth half of the last bit kept; it is cleared first, and without it the conversion, to nearest, does not round
-  /// up.
+  /// Converts an integer's magnitude to a float, as bits, toward zero or to odd. The bit 24 places
+  /// below the first one is worth half of the last bit kept; it is cleared first, and without it
+  /// the conversion, to nearest, does not round up.
   template <bool odd>
   I converted(I magnitude) const {
     if (plan.is_short) return V::bits(V::to_number(magnitude));
@@ -338,8 +342,8 @@ struct VectorDotBlocks {
     return out;
   }
 
-  /// Corrects results of a block: where c is an infinity or a NaN, where sums have no room in 32 bits, and where
-  /// results leave binary16's range.
+  /// Corrects results of a block: where c is an infinity or a NaN, where sums have no room in 32
+  /// bits, and where results leave binary16's range.
   [[gnu::noinline]] void mend(std::size_t at, std::size_t n, std::size_t column,
                               std::uint32_t least_c, const F (&q)[height], I (&d)[height]) {
     for (int i = 0; i < height; ++i) {
@@ -355,7 +359,8 @@ struct VectorDotBlocks {
       d[i] = infinity_stays(V::load(row_of(row) + column), d[i]);
     }
   }
-  /// Returns the magnitudes of a row's sums of products, or one beyond `most` where a sum has no room.
+  /// Returns the magnitudes of a row's sums of products, or one beyond `most` where a sum has no
+  /// room.
   I magnitude_of(std::size_t row, std::size_t at, std::size_t n, std::size_t column, F q) const {
     I lower = V::zero(), s = V::zero();
     for (std::size_t k = 0; k < n; ++k) {
@@ -387,7 +392,8 @@ struct VectorDotBlocks {
   }
   std::uint32_t one_sum(std::size_t row, std::size_t column, std::size_t at, std::size_t n,
                         std::uint32_t least_c) const {
-    // Under is_half, c has binary16's format, except before the first block where C's format is wider.
+    // Under is_half, c has binary16's format, except before the first block where C's format is
+    // wider.
     const Format sum = plan.is_half ? binary16 : binary32;
     const Format before = least_c == plan.least_sum ? sum : binary32;
     std::array<Factor, 64> a, b;
@@ -399,8 +405,8 @@ struct VectorDotBlocks {
     return std::bit_cast<std::uint32_t>(value_of<float>(out, sum));
   }
 
-  // wide_block: blocks with exponents of 32 bits, all biased by 2 · 127 as the sum of two biased ones is. An operand
-  // stands as m · 2^(e - 1), 2 <= |m| < 4 of a normal one:
+  // wide_block: blocks with exponents of 32 bits, all biased by 2 · 127 as the sum of two biased
+  // ones is. An operand stands as m · 2^(e - 1), 2 <= |m| < 4 of a normal one:
   //
   //     m_a·m_b · 2^(e_a + e_b - top + F - 2)    cut          m_c · 2^(e_c - top + F - 1)
   //     s · 2^w, w = top - F                     where w < -149, the bits below 2^-149 are cut off first
@@ -443,7 +449,8 @@ struct VectorDotBlocks {
     };
     take_apart(columns.values + at * tile_columns, n * tile_columns,
                block_operand(g.model, g.types.b), b_values.data(), b_exponents.data());
-    // A vector holds the rows of several k; the last one holds more than exist, so they are read from a copy.
+    // A vector holds the rows of several k; the last one holds more than exist, so they are read
+    // from a copy.
     std::array<float, most_products * height> rows_here{};
     std::copy_n(rows.values + at * height, n * height, rows_here.data());
     take_apart(rows_here.data(), (n * height + V::lanes - 1) / V::lanes * V::lanes,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fused blocks of vector_dot_blocks.h as a level's kernel (ProductKernel of products.h), equal to `dot` of
-// emulate/dot.h in every bit: which models it takes, how their operands are packed, and the steps of a tile's sum. Each
-// float is followed, in another part of its group, by its exponent (block_plan.h):
+// The fused blocks of vector_dot_blocks.h as a level's kernel (ProductKernel of products.h), equal
+// to `dot` of emulate/dot.h in every bit: which models it takes, how their operands are packed, and
+// the steps of a tile's sum. Each float is followed, in another part of its group, by its exponent
+// (block_plan.h):
 //
 //     0.1875, 1.5 · 2^-3     0 01111100 1000…     124 - 127 = -3, FD as a byte; a zero 80, -128
 //     a row's word           FDFDFDFD             one exponent for a vector of 32 columns
@@ -51,8 +52,8 @@ struct VectorDotBlocksKernel {
     return decode_to_floats<V>(f, codes, n, reinterpret_cast<float*>(out));
   }
 
-  /// Packs lines and their exponents. First the operands that sparsity leaves out become zeros; then infinities and
-  /// NaNs become zeros, too.
+  /// Packs lines and their exponents. First the operands that sparsity leaves out become zeros;
+  /// then infinities and NaNs become zeros, too.
   static void pack(const PackedLines& x, std::byte* group) {
     if (!x.packing->in_values) return below().pack(x, group);
     auto* const values = reinterpret_cast<float*>(group);
@@ -81,7 +82,8 @@ struct VectorDotBlocksKernel {
       Bytes::store(exponents + i, Bytes::pack_signs(e), false);
     }
   }
-  /// Returns the exponents of floats, signed; `least`, biased, is that of subnormals, and no_exponent that of zeros.
+  /// Returns the exponents of floats, signed; `least`, biased, is that of subnormals, and
+  /// no_exponent that of zeros.
   static I exponent_of(I bits, I least) {
     const I magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
     const I biased = V::max(V::shift_right(magnitude, 23), least);

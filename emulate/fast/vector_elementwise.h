@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `elementwise` of emulate/elementwise.h on floats, equal in every bit and count, by vectors of V. V is the level's
-// vector unit (avx2.h, avx512.h): a struct of types and functions for its vectors. A tile's results are rounded to odd
-// (vector_exact.h), in binary32 where that decides the result and else in binary64; then they are rounded onto the
-// format's grid (vector_quantize.h).
+// `elementwise` of emulate/elementwise.h on floats, equal in every bit and count, by vectors of V.
+// V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its vectors.
+// A tile's results are rounded to odd (vector_exact.h), in binary32 where that decides the result
+// and else in binary64; then they are rounded onto the format's grid (vector_quantize.h).
 //
 //     operands ── binary32, to odd ── undecided? ── binary64, to odd ── NaN or infinity? ── one by one: the definition
 //     bits        24: decides p <= 22               53: decides p <= 24
@@ -41,7 +41,8 @@ struct ExactWay {
       : quantizer({how.to, attributes, how.seed, how.stream}),
         quantize(Quantizer::template run_of<AsNumbers<V>>(quantizer)),
         turned(turned_signs<T>(how.operation, attributes.rounding)),
-        // Stochastic rounding reads bits below the precision, so that there a lost bit leaves the result undecided.
+        // Stochastic rounding reads bits below the precision, so that there a lost bit leaves the
+        // result undecided.
         results_of(ExactLanes<V, T>::compute_of(how.operation, (turned.left | turned.right) != 0,
                                                 attributes.rounding == Rounding::stochastic)) {}
 
@@ -50,8 +51,8 @@ struct ExactWay {
   auto compute(const ElementOperands& x, std::size_t at, std::size_t n, Bits* exact) const {
     return results_of(x, at, n, turned, quantizer.plan.max, exact);
   }
-  /// Rounds n results onto the grid. `overflows` is that of VectorQuantizer's Call; `next` are operands to prefetch
-  /// meanwhile.
+  /// Rounds n results onto the grid. `overflows` is that of VectorQuantizer's Call; `next` are
+  /// operands to prefetch meanwhile.
   void round(const Bits* exact, void* out, std::size_t n, std::uint64_t first, bool overflows,
              bool streamed, EventCounts& counts, const ElementOperands& next = {}) const {
     const auto bytes = [](const float* x) { return reinterpret_cast<const std::byte*>(x); };
@@ -151,8 +152,8 @@ struct VectorElementwise {
       f(at, n - at < wide_tile ? n - at : wide_tile);
   }
 
-  /// Computes n <= wide_tile elements in binary64. `given` are the operands before they were flushed, and
-  /// `unflushed_results` their results, to odd; null where no operand was flushed.
+  /// Computes n <= wide_tile elements in binary64. `given` are the operands before they were
+  /// flushed, and `unflushed_results` their results, to odd; null where no operand was flushed.
   [[gnu::noinline]] void in_binary64(const ElementOperands& x, const ElementOperands& given,
                                      float* out, std::size_t n, std::uint64_t first, bool streamed,
                                      std::uint64_t* unflushed_results) const {
@@ -195,8 +196,8 @@ struct VectorElementwise {
     return magnitude_of(x.a) >= magnitude || magnitude_of(x.b) >= magnitude ||
            magnitude_of(x.c) >= magnitude;
   }
-  /// Returns whether an element needs more than a rounding: its result is a NaN or an infinity, it divides by infinity,
-  /// or it chooses among operands one of which is a NaN or an infinity.
+  /// Returns whether an element needs more than a rounding: its result is a NaN or an infinity, it
+  /// divides by infinity, or it chooses among operands one of which is a NaN or an infinity.
   bool is_special(std::uint64_t exact, const ElementOperands& x) const {
     using Plan = RoundingPlan<double>;
     constexpr std::uint32_t infinity = RoundingPlan<float>::infinity;
@@ -204,7 +205,8 @@ struct VectorElementwise {
            (how.operation == Operation::divide && magnitude_of(x.b) == infinity) ||
            (selects(how.operation) && any_from(infinity, x));
   }
-  /// Returns whether `known_result` has a special element's result; if not, the definition computes it.
+  /// Returns whether `known_result` has a special element's result; if not, the definition computes
+  /// it.
   bool is_known(std::uint64_t exact, const ElementOperands& x) const {
     using Plan = RoundingPlan<double>;
     if ((exact & Plan::magnitude_bits) < Plan::infinity || selects(how.operation)) return false;
@@ -215,8 +217,8 @@ struct VectorElementwise {
     const std::uint32_t magnitude = magnitude_of(x);
     return magnitude > RoundingPlan<float>::infinity && (magnitude & quiet) == 0;
   }
-  /// Returns whether an element with a NaN operand raises invalid. Operands are as they were before they were flushed,
-  /// none of which is subnormal.
+  /// Returns whether an element with a NaN operand raises invalid. Operands are as they were before
+  /// they were flushed, none of which is subnormal.
   bool raises_invalid(const ElementOperands& x) const {
     constexpr std::uint32_t infinity = RoundingPlan<float>::infinity;
     const std::uint32_t a = magnitude_of(x.a), b = magnitude_of(x.b);
@@ -278,8 +280,8 @@ struct VectorElementwise {
     return V::any(V::greater(found, V::zero()));
   }
 
-  /// Computes n <= wide_tile elements with flushed operands, and the operation on the operands as they are, too: the
-  /// counts compare the two.
+  /// Computes n <= wide_tile elements with flushed operands, and the operation on the operands as
+  /// they are, too: the counts compare the two.
   [[gnu::noinline]] void flushed_tile(const ElementOperands& x, float* out, std::size_t n,
                                       std::uint64_t first) const {
     const float* const of[3]{x.a, x.b, x.c};
@@ -302,10 +304,11 @@ struct VectorElementwise {
                 unflushed_results.data());
   }
 
-  /// Adds the events that the rounding of flushed results did not count: a result counts as inexact or as a new zero
-  /// against the result that the operands as they are would have. A flushed result is one operand, a product or zero:
-  /// exact in binary64, with an even last bit, so it equals no result that lost bits and was rounded to odd. Operands
-  /// whose own result is a NaN (the root of a negative subnormal number) have no exact result to compare with.
+  /// Adds the events that the rounding of flushed results did not count: a result counts as inexact
+  /// or as a new zero against the result that the operands as they are would have. A flushed result
+  /// is one operand, a product or zero: exact in binary64, with an even last bit, so it equals no
+  /// result that lost bits and was rounded to odd. Operands whose own result is a NaN (the root of
+  /// a negative subnormal number) have no exact result to compare with.
   void count_flushed(const std::uint64_t* exact, const std::uint64_t* flushed,
                      const std::uint64_t* results, std::size_t n) const {
     constexpr std::uint64_t magnitude = RoundingPlan<double>::magnitude_bits;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `epilogue_values` of epilogues.h, equal in every number, by vectors of V: the same operations in every lane, D =
-// alpha·sum + beta·C + bias of V::lanes neighbouring elements of a row. V is the level's vector unit (avx2.h,
-// avx512.h): a struct of types and functions for its vectors.
+// `epilogue_values` of epilogues.h, equal in every number, by vectors of V: the same operations in
+// every lane, D = alpha·sum + beta·C + bias of V::lanes neighbouring elements of a row. V is the
+// level's vector unit (avx2.h, avx512.h): a struct of types and functions for its vectors.
 #pragma once
 
 #include <array>

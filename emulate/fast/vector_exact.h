@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of operations rounded to odd, by vectors of V in its own numbers T, float or double: toward zero, with the
-// last bit set where anything was lost. V is the level's vector unit (avx2.h, avx512.h): a struct of types and
-// functions for its vectors. A second rounding of such a result, to two bits less or fewer and in any direction, is
-// that of the exact one (Boldo and Melquiond 2008; the least number that it can give must be four times T's: in
-// binary32's case, to at most 22 bits, it is at least 2^-147).
+// Results of operations rounded to odd, by vectors of V in its own numbers T, float or double:
+// toward zero, with the last bit set where anything was lost. V is the level's vector unit (avx2.h,
+// avx512.h): a struct of types and functions for its vectors. A second rounding of such a result,
+// to two bits less or fewer and in any direction, is that of the exact one (Boldo and Melquiond
+// 2008; the least number that it can give must be four times T's: in binary32's case, to at most 22
+// bits, it is at least 2^-147).
 //
 //     a + b in binary32        1 + 2^-30     1 - 2^-30
 //     s, to nearest            0x3F800000    0x3F800000    1
 //     rest = a + b - s         +2^-30        -2^-30        other sign than s: s lies beyond the exact sum
 //     toward zero, to odd      0x3F800001    0x3F7FFFFF    s - 1 as an integer where s lies beyond, then | 1
 //
-// The rest of a sum is exact (Knuth, TAOCP 2, 4.2.2); a fused multiply-add gives the rest of other operations, or its
-// sign. With additions that name their rounding, a sum was inexact if it differs when rounded down and up. Undecided
-// are products, quotients and roots whose rest may be less than T's least number, sums of an inexact product, and all
-// results near infinity.
+// The rest of a sum is exact (Knuth, TAOCP 2, 4.2.2); a fused multiply-add gives the rest of other
+// operations, or its sign. With additions that name their rounding, a sum was inexact if it differs
+// when rounded down and up. Undecided are products, quotients and roots whose rest may be less than
+// T's least number, sums of an inexact product, and all results near infinity.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,8 @@ struct ExactLanes {
 
   static constexpr std::size_t group = 4 * V::lanes;
   static constexpr bool is_narrow = sizeof(T) == sizeof(float);
-  /// 2^-100 or 2^-900: what a nonzero result below it loses may be less than half of T's least number.
+  /// 2^-100 or 2^-900: what a nonzero result below it loses may be less than half of T's least
+  /// number.
   static constexpr Bits least = static_cast<Bits>(Plan::carrier.bias - (is_narrow ? 100 : 900))
                                 << Plan::carrier.fraction_bits();
   /// 2^127 or 2^1023: from here on the steps to a sum's rest may overflow.
@@ -64,9 +66,9 @@ struct ExactLanes {
       return V::root(a);
     }
   }
-  /// Rounds to odd. `x` is the machine's result: toward zero where operations name their rounding, else to nearest.
-  /// `rest` has the sign of the exact result minus x, or is 0. Sets the last bit of `lost` in the lanes that lost
-  /// something.
+  /// Rounds to odd. `x` is the machine's result: toward zero where operations name their rounding,
+  /// else to nearest. `rest` has the sign of the exact result minus x, or is 0. Sets the last bit
+  /// of `lost` in the lanes that lost something.
   static I to_odd(F x, F rest, I& lost) {
     const M is_lost = V::nonzero(rest);
     I bits = V::bits(x);
@@ -91,8 +93,8 @@ struct ExactLanes {
     }
   }
 
-  /// Returns the lesser of two numbers, where -0 is less than +0: floats with turned magnitudes are ordered as
-  /// integers.
+  /// Returns the lesser of two numbers, where -0 is less than +0: floats with turned magnitudes are
+  /// ordered as integers.
   static I lesser(I a, I b) {
     const I magnitude = V::set(Plan::magnitude_bits);
     const I order_a = V::bit_xor(a, V::where(V::has_sign(a), magnitude));
@@ -100,7 +102,8 @@ struct ExactLanes {
     return V::select(V::greater(order_a, order_b), b, a);
   }
 
-  /// Returns the magnitude that must not be near T's least number: the operand's, the result's or the lesser of both.
+  /// Returns the magnitude that must not be near T's least number: the operand's, the result's or
+  /// the lesser of both.
   template <Operation operation>
   static I smaller(F a, F b, I magnitude) {
     if constexpr (operation == Operation::square_root) return V::bit_and(V::bits(a), magnitude);
@@ -127,16 +130,17 @@ struct ExactLanes {
   /// Returns whether some lane is larger than `than`.
   static bool any_more(I largest, Bits than) { return V::any(V::greater(largest, V::set(than))); }
 
-  /// The element up to which results were computed; and, where that is n, whether the lanes with a result beyond the
-  /// range are more than a quarter of the number of groups.
+  /// The element up to which results were computed; and, where that is n, whether the lanes with a
+  /// result beyond the range are more than a quarter of the number of groups.
   struct Computed {
     std::size_t end;
     bool overflows;
   };
 
-  /// Computes whole groups from `at` up to n and stores their results as bits in `out`. Ends with the first group that
-  /// has an undecided result; that group's results are stored, too. `turns` says that `turned` changes signs, `whole`
-  /// that a result is undecided as soon as it lost anything.
+  /// Computes whole groups from `at` up to n and stores their results as bits in `out`. Ends with
+  /// the first group that has an undecided result; that group's results are stored, too. `turns`
+  /// says that `turned` changes signs, `whole` that a result is undecided as soon as it lost
+  /// anything.
   template <Operation operation, bool turns, bool whole>
   static Computed compute(const ElementOperands& x, std::size_t at, std::size_t n,
                           const TurnedSigns<Bits>& turned, Bits max, Bits* out) {

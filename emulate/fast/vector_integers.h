@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products of integers (integers.h; integer_dot of emulate/integer_dot.h, equal in every bit) by vectors of V,
-// a lane for each column. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its
-// vectors.
+// Sums of products of integers (integers.h; integer_dot of emulate/integer_dot.h, equal in every
+// bit) by vectors of V, a lane for each column. V is the level's vector unit (avx2.h, avx512.h): a
+// struct of types and functions for its vectors.
 //
 //     rows     a[word][row]         ── the same in every lane ─┐   two products a lane, and their sum,
 //     columns  b[word][32 columns]  ── a lane each ────────────┴─  or 32 bits, counted by bytes: s
@@ -22,7 +22,8 @@
 
 namespace binade::fast {
 
-/// Words of two 16-bit numbers: `more` adds a product of words to a sum, `total` makes the count of a lane.
+/// Words of two 16-bit numbers: `more` adds a product of words to a sum, `total` makes the count of
+/// a lane.
 template <class V>
 struct PairProducts {
   using I = typename V::I;
@@ -34,8 +35,8 @@ struct PairProducts {
   static I total(I sum) { return sum; }
 };
 
-/// Words of 32 one-bit numbers. Each byte of a sum counts the ones in its byte of the words, at most eight a word, so
-/// that 31 words have room in it (248).
+/// Words of 32 one-bit numbers. Each byte of a sum counts the ones in its byte of the words, at
+/// most eight a word, so that 31 words have room in it (248).
 template <class V, bool exclusive_or>
 struct BitCounts {
   using I = typename V::I;
@@ -72,7 +73,8 @@ template <class V>
 struct VectorIntegers {
   using I = typename V::I;
 
-  /// The number of vectors of columns that are summed at once, limited by the registers for sums of four rows.
+  /// The number of vectors of columns that are summed at once, limited by the registers for sums of
+  /// four rows.
   static constexpr std::size_t at_once = 2;
   static constexpr std::size_t width = at_once * V::lanes;
 
@@ -142,8 +144,8 @@ struct VectorIntegers {
       }
     }
   }
-  /// Adds signed lanes; a sum that overflows becomes the nearer end of the range. It overflowed where both terms have
-  /// the sign that the wrapped sum does not have.
+  /// Adds signed lanes; a sum that overflows becomes the nearer end of the range. It overflowed
+  /// where both terms have the sign that the wrapped sum does not have.
   static I add_saturated(I a, I b) {
     const I sum = V::add(a, b);
     const I end = V::select_by_sign(a, V::set(0x80000000), V::set(0x7FFFFFFF));

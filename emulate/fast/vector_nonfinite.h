@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `any_nonfinite` of emulate/nonfinite.h, the same answer, by vectors of V: mask and value of
-// emulate/fast/nonfinite.h stand in each lane, and four vectors are compared at a time. V is the level's vector unit
-// (avx2.h, avx512.h): a struct of types and functions for its vectors.
+// emulate/fast/nonfinite.h stand in each lane, and four vectors are compared at a time. V is the
+// level's vector unit (avx2.h, avx512.h): a struct of types and functions for its vectors.
 //
 //     lanes, binary16      3C00  FC00  0001  7E01  …      & 7C00 each  ==  7C00 each:  no  yes  no  yes
 //     array                |--- 2 KiB ---|--- 2 KiB ---|----|----|--|

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of products as floats or doubles, and their packing side by side. V names the level, so that each level has
-// its own copy of these functions, which the compiler vectorizes for it. A line is a row of a or a column of b. A group
-// (a panel) is 32 columns or 4 rows, side by side at each k, so that a vector of columns is one load:
+// Operands of products as floats or doubles, and their packing side by side. V names the level, so
+// that each level has its own copy of these functions, which the compiler vectorizes for it. A line
+// is a row of a or a column of b. A group (a panel) is 32 columns or 4 rows, side by side at each
+// k, so that a vector of columns is one load:
 //
 //     line 0    k0 k1 k2 …        group    [k0] line 0  line 1  …  line 31        a panel of 32 columns,
 //     line 1    k0 k1 k2 …                 [k1] line 0  line 1  …  line 31        or of 4 rows
@@ -31,8 +32,8 @@ void narrow_codes(const std::uint64_t* codes, std::size_t n, std::byte* out) {
   }
 }
 
-/// Converts n codes of at most 32 bits to floats (values_of_codes of emulate/quantize.h). Returns false where one is a
-/// NaN or an infinity.
+/// Converts n codes of at most 32 bits to floats (values_of_codes of emulate/quantize.h). Returns
+/// false where one is a NaN or an infinity.
 template <class V>
 bool decode_to_floats(const Format& f, const std::uint64_t* codes, std::size_t n, float* out) {
   constexpr std::size_t some = 256;
@@ -53,8 +54,9 @@ bool decode_to_floats(const Format& f, const std::uint64_t* codes, std::size_t n
   return largest < 0x7F800000;
 }
 
-/// Copies x.length operands of each of `lines` lines that lie side by side, as [k][line], in memory already. Number i
-/// of a packed line is number places[i] of the line, or 0 where places[i] is negative.
+/// Copies x.length operands of each of `lines` lines that lie side by side, as [k][line], in memory
+/// already. Number i of a packed line is number places[i] of the line, or 0 where places[i] is
+/// negative.
 template <class V, std::size_t lines, class Real>
 void copy_side_by_side(const PackedLines& x, Real* group) {
   const Real* const from = x.line<Real>(0);
@@ -67,9 +69,9 @@ void copy_side_by_side(const PackedLines& x, Real* group) {
   }
 }
 
-/// Packs x.length operands of each line as [k][line], 64 of k at a time, so that what is written stays in the nearest
-/// cache. Number i of a packed line is number places[i] of the line, or 0 where places[i] is negative. Lines from
-/// x.count on are not written.
+/// Packs x.length operands of each line as [k][line], 64 of k at a time, so that what is written
+/// stays in the nearest cache. Number i of a packed line is number places[i] of the line, or 0
+/// where places[i] is negative. Lines from x.count on are not written.
 template <class V, class Real>
 void pack_side_by_side(const PackedLines& x, Real* group) {
   bool are_so = true;

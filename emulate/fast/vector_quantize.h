@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` and `quantize_to_codes` of emulate/quantize.h, equal in every bit and count, by vectors of V, four at a
-// time: a group. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions for its vectors.
-// vector_rounding.h rounds a group; comparisons make one mark a lane, and population counts of the marks are the
-// events. Large results are stored past the caches.
+// `quantize` and `quantize_to_codes` of emulate/quantize.h, equal in every bit and count, by
+// vectors of V, four at a time: a group. V is the level's vector unit (avx2.h, avx512.h): a struct
+// of types and functions for its vectors. vector_rounding.h rounds a group; comparisons make one
+// mark a lane, and population counts of the marks are the events. Large results are stored past the
+// caches.
 //
 //     four vectors ── rounded ── all within the range? ── as numbers: counted, signs put back
 //                                 │                    `─ as codes: fields and signs packed, counted
@@ -33,14 +34,14 @@ namespace binade::fast {
 /// How many bytes ahead of a streaming loop its operands are prefetched.
 inline constexpr std::size_t prefetch_distance = 2048;
 
-/// Counts of marks; each lane has `mark_bits` equal bits in a mark word. It is a template, although it does not use V,
-/// so that each level has its own, compiled to the level's instructions.
+/// Counts of marks; each lane has `mark_bits` equal bits in a mark word. It is a template, although
+/// it does not use V, so that each level has its own, compiled to the level's instructions.
 template <class V>
 struct EventMarks {
   std::uint64_t zeros_in = 0, zeros = 0, below_normal = 0, overflows = 0, exact = 0;
 
-  /// Marks of a group: results that are zero, that are below the least normal number, and that equal their operand. A
-  /// zero that equals its operand was one before.
+  /// Marks of a group: results that are zero, that are below the least normal number, and that
+  /// equal their operand. A zero that equals its operand was one before.
   void count(std::uint64_t zero, std::uint64_t below, std::uint64_t same) {
     zeros_in += of(zero & same);
     zeros += of(zero);
@@ -88,9 +89,10 @@ struct FinishLanes {
         overflow{V::set(results_of_overflow[0]), V::set(results_of_overflow[1])} {}
 };
 
-/// The three kinds of results. AsNumbers: magnitudes with signs. AsWideCodes: codes in lanes of T's width, narrowed
-/// when they are stored. A unit's Bytes and HalfWords (PacksCodes): codes of several vectors packed into lanes of 8 or
-/// 16 bits first, which then get their signs and are counted.
+/// The three kinds of results. AsNumbers: magnitudes with signs. AsWideCodes: codes in lanes of T's
+/// width, narrowed when they are stored. A unit's Bytes and HalfWords (PacksCodes): codes of
+/// several vectors packed into lanes of 8 or 16 bits first, which then get their signs and are
+/// counted.
 template <class V>
 struct AsNumbers {
   static constexpr int mark_bits = V::mark_bits;
@@ -105,8 +107,8 @@ concept PacksCodes = requires {
   typename V::HalfWords;
 };
 
-/// The numbers that make codes, in every lane. A lane has a code's bytes where codes are packed, else T's. Codes here
-/// have no padding yet.
+/// The numbers that make codes, in every lane. A lane has a code's bytes where codes are packed,
+/// else T's. Codes here have no padding yet.
 template <class V, std::floating_point T>
 struct CodeLanes {
   using I = typename V::I;
@@ -162,8 +164,8 @@ struct VectorQuantizer {
     I operand[4], r[4], field[4];
   };
 
-  /// Rounds a group. Returns false where a result is beyond the range or an operand is a NaN or an infinity. `plain`
-  /// says that all results keep their signs and that nothing is flushed.
+  /// Rounds a group. Returns false where a result is beyond the range or an operand is a NaN or an
+  /// infinity. `plain` says that all results keep their signs and that nothing is flushed.
   template <class Lanes, Rounding rounding, bool plain>
   static bool round_group(const Bits* x, const std::uint32_t* random, const Lanes& lanes,
                           const FinishLanes<V, T>& finish, Rounded& out) {
@@ -193,8 +195,8 @@ struct VectorQuantizer {
   }
   static I largest_of(const I (&x)[4]) { return V::max(V::max(x[0], x[1]), V::max(x[2], x[3])); }
 
-  /// Counts and stores a group that `round_group` rounded, without NaNs and infinities. Without `may_overflow` all
-  /// results are known to lie within the range. The second form packs `Codes`.
+  /// Counts and stores a group that `round_group` rounded, without NaNs and infinities. Without
+  /// `may_overflow` all results are known to lie within the range. The second form packs `Codes`.
   template <class To, bool plain, bool may_overflow>
   requires std::same_as<To, AsNumbers<V>> || std::same_as<To, AsWideCodes<V>>
   static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
@@ -283,13 +285,15 @@ struct VectorQuantizer {
     std::size_t n;
     bool streamed;
     EventCounts& counts;
-    /// Arrays that are prefetched meanwhile, as many bytes of each as operands are read; null: none from there on.
+    /// Arrays that are prefetched meanwhile, as many bytes of each as operands are read; null: none
+    /// from there on.
     const std::byte* next[3]{};
     bool overflows =
         false;  ///< promises that no operand is a NaN or an infinity; each group may overflow
   };
 
-  /// Quantizes a call's n elements. A caller that streams calls V::streamed() afterwards, which orders the stores.
+  /// Quantizes a call's n elements. A caller that streams calls V::streamed() afterwards, which
+  /// orders the stores.
   template <class Lanes, Rounding rounding, bool plain, class To>
   static void run(const T* in, std::byte* out, const Call& call) {
     const Lanes lanes(call.quantizer.plan);
@@ -305,8 +309,8 @@ struct VectorQuantizer {
       return rounding == Rounding::stochastic ? philox.fill(call.first + at, group, words.data())
                                               : nullptr;
     };
-    // Computes `count` elements, at most a group, in work space: at the array's ends, and where one is a NaN or an
-    // infinity.
+    // Computes `count` elements, at most a group, in work space: at the array's ends, and where one
+    // is a NaN or an infinity.
     EventMarks<V> events_apart;
     std::size_t padding = 0;
     const auto apart = [&](std::size_t at, std::size_t count) __attribute__((noinline)) {
@@ -400,7 +404,8 @@ struct VectorQuantizer {
   static Run run_of(const TileQuantizer<T>& quantizer) {
     const Plan& plan = quantizer.plan;
     if (plan.method == RoundingMethod::none) return nullptr;
-    // ties_to_away sets a bit below a tie (vector_rounding.h), for which at least two bits must be dropped.
+    // ties_to_away sets a bit below a tie (vector_rounding.h), for which at least two bits must be
+    // dropped.
     if (plan.method == RoundingMethod::carrier && plan.drop < 2) return nullptr;
     constexpr Bits sign = ~Plan::magnitude_bits;
     const bool plain = plan.sign == sign && plan.zero_sign == sign && plan.flushed_below == 0 &&
@@ -434,7 +439,8 @@ struct VectorQuantizer {
     const CodeLanes<V, T> code(quantizer);
     const Run run = run_to_codes(quantizer, code);
     if (run == nullptr) return false;
-    // A unit that does not pack codes (doubles) may make less than a vector of them from a group, and does not stream.
+    // A unit that does not pack codes (doubles) may make less than a vector of them from a group,
+    // and does not stream.
     const bool streamed = n * sizeof(T) >= streamed_bytes && PacksCodes<V> &&
                           reinterpret_cast<std::uintptr_t>(out) % code.bytes == 0 &&
                           static_cast<const void*>(in) != static_cast<const void*>(out);

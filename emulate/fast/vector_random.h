@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `random_words` of stochastic.h, equal to `random_word` of emulate/philox.h, by vectors of V with 64-bit lanes: each
-// lane computes one block of Philox. V is the level's vector unit (avx2.h, avx512.h): a struct of types and functions
-// for its vectors. A word of the counter stands in the lower half of its lane; the upper half may hold anything (....),
-// since the multiplication of 32-bit words does not read it.
+// `random_words` of stochastic.h, equal to `random_word` of emulate/philox.h, by vectors of V with
+// 64-bit lanes: each lane computes one block of Philox. V is the level's vector unit (avx2.h,
+// avx512.h): a struct of types and functions for its vectors. A word of the counter stands in the
+// lower half of its lane; the upper half may hold anything (....), since the multiplication of
+// 32-bit words does not read it.
 //
 //     lane                0 block b        1 block b + 2    2 block b + 1    3 block b + 3      in AVX2
 //     c0                  .... 0123abcd    .... 89efcdab    …                                   c1, c2, c3 the same way
@@ -64,8 +65,8 @@ struct VectorPhilox {
     V::store(out + words / 2, V::high_pairs(front, back));
   }
 
-  /// Makes the words of the elements first … first + n - 1 and returns a pointer to the first, in `out`. Only whole
-  /// blocks and steps are made, so `out` has room for n + 4 + `words`.
+  /// Makes the words of the elements first … first + n - 1 and returns a pointer to the first, in
+  /// `out`. Only whole blocks and steps are made, so `out` has room for n + 4 + `words`.
   const std::uint32_t* fill(std::uint64_t first, std::size_t n, std::uint32_t* out) const {
     const std::size_t skipped = first % 4;
     for (std::size_t done = 0; done < n + skipped; done += words)
@@ -74,7 +75,8 @@ struct VectorPhilox {
   }
 };
 
-/// The level's kernel: out[i] = random_word(seed, stream, first + i) for i < n. V is a unit of 64-bit lanes.
+/// The level's kernel: out[i] = random_word(seed, stream, first + i) for i < n. V is a unit of
+/// 64-bit lanes.
 template <class V>
 void random_word_vectors(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
                          std::size_t n, std::uint32_t* out) {

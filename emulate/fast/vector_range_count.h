@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `range_count` of emulate/range_count.h for floats, equal in every count and sum: 32 values at a time go into the
-// RangeCells of emulate/fast/range_count.h, by vectors of V (the level's types and functions: avx2.h, avx512.h). The lack
-// of a fraction f is its inverted bits; as a float, its exponent field is an index into a table of segments:
+// `range_count` of emulate/range_count.h for floats, equal in every count and sum: 32 values at a
+// time go into the RangeCells of emulate/fast/range_count.h, by vectors of V (the level's types and
+// functions: avx2.h, avx512.h). The lack of a fraction f is its inverted bits; as a float, its
+// exponent field is an index into a table of segments:
 //
 //     f  1111 1110 0000 1010 1111 000   lack  0000 0001 1111 0101 0000 111 1100'0000
 //
-// That lack has 24 bits: exponent field 150, less 143 (field_of_index_0), is index 7, segment 5. The tail 1100'0000 makes
-// the lack of f = 0, and no other, round up to the next binade as a float, so that 0 has an index of its own. The one
-// boundary between segments whose distance from 2 is no power of two, 1.8125, is a comparison.
+// That lack has 24 bits: exponent field 150, less 143 (field_of_index_0), is index 7, segment 5.
+// The tail 1100'0000 makes the lack of f = 0, and no other, round up to the next binade as a float,
+// so that 0 has an index of its own. The one boundary between segments whose distance from 2 is no
+// power of two, 1.8125, is a comparison.
 #pragma once
 
 #include <array>
@@ -21,8 +23,9 @@
 
 namespace binade::fast {
 
-/// Values go by the unit V, columns of errors by the unit E, which may be shorter: a value adds to sums in memory that
-/// the value before may have changed, and short vectors come back from memory sooner.
+/// Values go by the unit V, columns of errors by the unit E, which may be shorter: a value adds to
+/// sums in memory that the value before may have changed, and short vectors come back from memory
+/// sooner.
 template <class V, class E>
 struct VectorRangeCount {
   using I = typename V::I;
@@ -65,8 +68,9 @@ struct VectorRangeCount {
     }
   };
 
-  /// A cell's place in its row, in bytes (segment 8 first, 0 last), by the length of the lack without its tail: indices
-  /// 0 to 3 for up to 12 bits, 4 for 13, …, 14 for 23, 15 for f = 0. Significands up to 1.8125 lie one cell further.
+  /// A cell's place in its row, in bytes (segment 8 first, 0 last), by the length of the lack
+  /// without its tail: indices 0 to 3 for up to 12 bits, 4 for 13, …, 14 for 23, 15 for f = 0.
+  /// Significands up to 1.8125 lie one cell further.
   alignas(16) static constexpr std::uint8_t segment_table[16]{0,  0,  0,  0,  16, 32, 32, 48,
                                                               64, 64, 64, 64, 80, 96, 96, 112};
 
@@ -174,7 +178,8 @@ struct VectorRangeCount {
           const std::size_t first = k * half;
           const Columns rest = E::bit_and(m, E::load(rules.mask.data() + first));
           const Columns above = E::sub(E::load(rules.ulp.data() + first), rest);
-          // The cap is on the grid: above it m - cap is the larger of the two, up to it m - cap is not positive.
+          // The cap is on the grid: above it m - cap is the larger of the two, up to it m - cap is
+          // not positive.
           const Columns error =
               E::max(E::min(rest, above), E::sub(m, E::load(rules.cap.data() + first)));
           add_squares(sums + first, error);
@@ -195,8 +200,8 @@ struct VectorRangeCount {
     constexpr std::size_t capacity =
         halves > 0 ? RangeCells::capacity_with_errors : RangeCells::capacity;
     if constexpr (halves > 0) set_rules(work, block, half);
-    // A group is added after the next one was prepared: a vector that was just stored cannot be loaded in parts before
-    // it has reached the cache.
+    // A group is added after the next one was prepared: a vector that was just stored cannot be
+    // loaded in parts before it has reached the cache.
     Tile tiles[2];
     for (std::size_t done = 0; done < n;) {
       const std::size_t end = n - done < capacity ? n : done + capacity;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two methods of emulate/fast/rounding.h by vectors of V: magnitudes onto the grid of a format, equal to the
-// rounding of `project` (emulate/project.h). V is the level's vector unit (avx2.h, avx512.h): a struct of types and
-// functions for its vectors. Beside the rounded magnitude r each lane gets `field`, the exponent and fraction of
-// its code in the format. Where the unit's addition can name its rounding (AVX-512), directed roundings are one
-// addition.
+// The two methods of emulate/fast/rounding.h by vectors of V: magnitudes onto the grid of a format,
+// equal to the rounding of `project` (emulate/project.h). V is the level's vector unit (avx2.h,
+// avx512.h): a struct of types and functions for its vectors. Beside the rounded magnitude r each
+// lane gets `field`, the exponent and fraction of its code in the format. Where the unit's addition
+// can name its rounding (AVX-512), directed roundings are one addition.
 //
-// M is 2^drop times the power of two of a (at least of the smallest normal number), so its ulp is the format's:
+// M is 2^drop times the power of two of a (at least of the smallest normal number), so its ulp is
+// the format's:
 //
 //     a                1.ffff xxxx xxxx · 2^e                drop = 8
 //     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M; other roundings move S by its last bit first
@@ -24,7 +25,8 @@
 
 namespace binade::fast {
 
-/// True if V's additions can name their rounding, as the intrinsics number it: 1 down, 2 up, 3 toward zero.
+/// True if V's additions can name their rounding, as the intrinsics number it: 1 down, 2 up, 3
+/// toward zero.
 template <class V>
 concept NamesRounding = requires(typename V::F x) {
   V::template add<1>(x, x);
@@ -55,9 +57,9 @@ struct CutLanes {
     odd = V::set(drop == 0 ? 0 : 1);
   }
 
-  /// Rounds magnitudes `operand`. `x` has their signs, which directed roundings read; `random` has words, which
-  /// stochastic rounding reads. Returns the rounded magnitudes; `field` is right where they are in the format's range.
-  /// Infinities and NaNs become magnitudes above every number.
+  /// Rounds magnitudes `operand`. `x` has their signs, which directed roundings read; `random` has
+  /// words, which stochastic rounding reads. Returns the rounded magnitudes; `field` is right where
+  /// they are in the format's range. Infinities and NaNs become magnitudes above every number.
   template <Rounding rounding>
   I round(I operand, I x, I random, I& field) const {
     I a = V::min(operand, infinity);
@@ -74,7 +76,8 @@ struct CutLanes {
       const auto is_odd = V::has_last_bit(V::shift_right(a, drop));
       a = V::add(a, V::select(is_odd, V::zero(), rest));
     } else if constexpr (rounding == Rounding::stochastic) {
-      // The word is aligned with the highest of the bits that are cut off; bits below the word cannot make a carry.
+      // The word is aligned with the highest of the bits that are cut off; bits below the word
+      // cannot make a carry.
       const I word = V::bit_and(V::shift_left(random, random_shift), V::set(0xFFFFFFFF));
       a = V::add(a, V::shift_left(V::shift_right(word, word_right), word_left));
     }
@@ -113,14 +116,16 @@ struct CarrierLanes {
   template <Rounding rounding>
   I round(I operand, I x, I random, I& field) const {
     const I a = V::min(operand, last);
-    // Binades above the lowest, in the exponent's place: a subtraction of the first 16 bits, held at 0.
+    // Binades above the lowest, in the exponent's place: a subtraction of the first 16 bits, held
+    // at 0.
     const I binades = V::sub_to_zero(V::bit_and(a, exponent), min_normal);
     const I m = V::add(binades, lowest_m);
     I s, s_m = m;  // S, and M with its sign
     if constexpr (rounding == Rounding::ties_to_even) {
       s = sum(a, m);
     } else if constexpr (rounding == Rounding::ties_to_away) {
-      // At least two bits are dropped, so that a tie ends in a 0; with a 1 there it is more than a tie.
+      // At least two bits are dropped, so that a tie ends in a 0; with a 1 there it is more than a
+      // tie.
       s = sum(V::bit_or(a, one), m);
     } else if constexpr (rounding == Rounding::stochastic) {
       s = toward_zero(a, m);

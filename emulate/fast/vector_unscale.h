@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `unscale` of emulate/unscale.h, equal in every bit, by vectors of V. V is the level's vector unit (avx2.h, avx512.h):
-// a struct of types and functions for its vectors. The products of a tile of 1024 floats are made first;
-// vector_quantize.h rounds them to the gradients' format, except binary32's, which are rounded already. An element
-// whose product is a NaN or an infinity is done by the definition:
+// `unscale` of emulate/unscale.h, equal in every bit, by vectors of V. V is the level's vector unit
+// (avx2.h, avx512.h): a struct of types and functions for its vectors. The products of a tile of
+// 1024 floats are made first; vector_quantize.h rounds them to the gradients' format, except
+// binary32's, which are rounded already. An element whose product is a NaN or an infinity is done
+// by the definition:
 //
 //     in · inv_scale           p0    p1    NaN   p3   …    four vectors, a group
 //     largest magnitude        > 0x7F7FFFFF: the group's elements are looked at one by one
@@ -21,7 +22,8 @@
 
 namespace binade::fast {
 
-/// The level's kernel. Returns the first in[i] that is a NaN or an infinity, and its place; n where none is.
+/// The level's kernel. Returns the first in[i] that is a NaN or an infinity, and its place; n where
+/// none is.
 template <class V>
 NonFinite unscale_vectors(const float* in, float* out, std::size_t n, const Format& format,
                           float inv_scale) {

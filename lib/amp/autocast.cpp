@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The autocast state of each thread, and the decision for one call: prioritize, promote_type and is_eligible of
-// aten/src/ATen/autocast_mode.h, clause by clause.
+// The autocast state of each thread, and the decision for one call: prioritize, promote_type and
+// is_eligible of aten/src/ATen/autocast_mode.h, clause by clause.
 #include "lib/amp/autocast.h"
 
 #include <fmt/format.h>
@@ -58,9 +58,9 @@ bool any_eligible(std::span<const Format> inputs) {
   return false;
 }
 
-/// Returns the widest of the scope's format and the inputs' formats; binary64 inputs are ignored. Throws Error if an
-/// input before the first one of binary32 has another format than the scope's or binary32, or if the scope's is
-/// binary64.
+/// Returns the widest of the scope's format and the inputs' formats; binary64 inputs are ignored.
+/// Throws Error if an input before the first one of binary32 has another format than the scope's or
+/// binary32, or if the scope's is binary64.
 Format widest(std::string_view op, std::span<const Format> inputs, const Format& low) {
   Format current = low;
   for (const Format& next : inputs) {

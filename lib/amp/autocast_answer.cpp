@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns the options of `binade autocast` into a question and answers it for each op: autocast.h and apex.h decide, in
-// an autocast scope of the requested device.
+// Turns the options of `binade autocast` into a question and answers it for each op: autocast.h and
+// apex.h decide, in an autocast scope of the requested device.
 #include "lib/amp/autocast_answer.h"
 
 #include <fmt/format.h>
@@ -94,7 +94,8 @@ AutocastOutcome outcome_of(const AutocastQuestion& q, const AutocastAnswer& a,
   return out;
 }
 
-/// Returns ATen's name for an op as people write it: torch.nn.functional.linear, aten::linear, F.linear.
+/// Returns ATen's name for an op as people write it: torch.nn.functional.linear, aten::linear,
+/// F.linear.
 std::string aten_name(std::string_view word) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 9> spellings{{
       {"torch.nn.functional.", ""},
@@ -115,8 +116,8 @@ std::string aten_name(std::string_view word) {
   return std::string(word);
 }
 
-/// Suggests a listed name that the user may have meant. A short word resembles many names (relu prelu, mean tan), so it
-/// must be the beginning of the name.
+/// Suggests a listed name that the user may have meant. A short word resembles many names (relu
+/// prelu, mean tan), so it must be the beginning of the name.
 std::string meant_name(const std::string& word, std::span<const ListedOp> list) {
   const std::string lower = lower_case(word);
   std::vector<std::string_view> names;
@@ -127,7 +128,8 @@ std::string meant_name(const std::string& word, std::span<const ListedOp> list) 
   return did_you_mean(word, names);
 }
 
-/// Returns a remark on an op that is not on the requested list, such as which other lists have it; may be empty.
+/// Returns a remark on an op that is not on the requested list, such as which other lists have it;
+/// may be empty.
 std::string unlisted_note(const AutocastQuestion& q, const std::string& op) {
   const std::string base = op.substr(0, op.empty() ? 0 : op.size() - 1);
   const bool in_place = op.ends_with('_') && !op.ends_with("__");

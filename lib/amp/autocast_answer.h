@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Questions and answers of `binade autocast`: which rule applies to an op, and in which format it runs for given
-// inputs. autocast.h and apex.h decide; this header turns options into questions, and decisions into text and JSON.
+// Questions and answers of `binade autocast`: which rule applies to an op, and in which format it
+// runs for given inputs. autocast.h and apex.h decide; this header turns options into questions,
+// and decisions into text and JSON.
 #pragma once
 
 #include <optional>
@@ -17,8 +18,8 @@
 
 namespace binade {
 
-/// The command line's options, as the user typed them; an empty one was not given. `inputs` is a list of formats,
-/// separated by commas.
+/// The command line's options, as the user typed them; an empty one was not given. `inputs` is a
+/// list of formats, separated by commas.
 struct AutocastWords {
   std::vector<std::string> ops;
   std::string device, list = "pytorch", inputs, dtype;
@@ -39,7 +40,8 @@ struct AutocastQuestion {
   std::span<const ListedOp> list;
 };
 
-/// Parses the options. Throws Error if they contradict each other, or name an unknown device, list or format.
+/// Parses the options. Throws Error if they contradict each other, or name an unknown device, list
+/// or format.
 AutocastQuestion autocast_question(const AutocastWords& words);
 
 /// What autocast does with the inputs of one case.
@@ -59,16 +61,16 @@ struct AutocastAnswer {
   std::vector<std::string> notes = {};         ///< further remarks, a sentence each
 };
 
-/// Answers for one op. `word` is its ATen name, or another spelling of it: torch.nn.functional.linear. Throws Error
-/// if no name is left of it, as of "torch.".
+/// Answers for one op. `word` is its ATen name, or another spelling of it:
+/// torch.nn.functional.linear. Throws Error if no name is left of it, as of "torch.".
 AutocastAnswer autocast_answer(const AutocastQuestion& q, const std::string& word);
 
 /// Answers for each op, in order.
 std::vector<AutocastAnswer> autocast_answers(const AutocastQuestion& q,
                                              const std::vector<std::string>& ops);
 
-/// Return what the program prints, as text or JSON: the answers or, without any, the whole list, which JSON gives
-/// as an answer for each of its ops.
+/// Return what the program prints, as text or JSON: the answers or, without any, the whole list,
+/// which JSON gives as an answer for each of its ops.
 std::string autocast_text(const AutocastQuestion& q, const std::vector<AutocastAnswer>& answers);
 nlohmann::ordered_json autocast_json(const AutocastQuestion& q,
                                      const std::vector<AutocastAnswer>& answers);

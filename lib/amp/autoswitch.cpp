@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures two losses of each operand, underflow and mean squared error, and compares the worst of each over a
-// product's operands with its threshold.
+// Measures two losses of each operand, underflow and mean squared error, and compares the worst of
+// each over a product's operands with its threshold.
 #include "lib/amp/autoswitch.h"
 
 #include <algorithm>
@@ -31,8 +31,8 @@ OperandLoss operand_loss(std::span<const float> before, std::span<const float> a
 
 namespace {
 
-/// Returns the larger value of each member. A NaN error, of an operand whose quantization gave NaN or infinities of
-/// both signs, counts as the largest.
+/// Returns the larger value of each member. A NaN error, of an operand whose quantization gave NaN
+/// or infinities of both signs, counts as the largest.
 OperandLoss worse_of(const OperandLoss& a, const OperandLoss& b) {
   const bool b_errs_more = !std::isnan(a.mse) && !(b.mse <= a.mse);
   return {std::max(a.underflow_percent, b.underflow_percent), b_errs_more ? b.mse : a.mse};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transformer Engine's AutoswitchGemm rule (its pull request 2883): a product whose low-precision operands lose too
-// many values to underflow, or have too large an error, runs in high precision in the same iteration. Here an error
-// that is NaN also switches; Transformer Engine compares by >, which is false for NaN.
+// Transformer Engine's AutoswitchGemm rule (its pull request 2883): a product whose low-precision
+// operands lose too many values to underflow, or have too large an error, runs in high precision in
+// the same iteration. Here an error that is NaN also switches; Transformer Engine compares by >,
+// which is false for NaN.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct OperandLoss {
   double underflow_percent = 0;  ///< values that became zero and were not / all values · 100
   double mse = 0;                ///< mean of (after - before)², in binary64
 };
-/// Compares an operand before and after quantization; `after` is already divided by the operand's scale. Throws Error
-/// if the sizes differ or are 0.
+/// Compares an operand before and after quantization; `after` is already divided by the operand's
+/// scale. Throws Error if the sizes differ or are 0.
 OperandLoss operand_loss(std::span<const float> before, std::span<const float> after);
 
 /// What was decided for one of the three products of a layer, over all steps.

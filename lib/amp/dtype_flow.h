@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which op ran in which format: a collector of the calls of ops, the table of these calls, and an audit that finds
-// silent promotions (such as an op on no list that got binary16 and binary32 inputs and ran in binary32).
+// Which op ran in which format: a collector of the calls of ops, the table of these calls, and an
+// audit that finds silent promotions (such as an op on no list that got binary16 and binary32
+// inputs and ran in binary32).
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,15 @@ struct OpRecord {
   std::uint32_t cached_casts = 0;  ///< inputs whose cast was in the cache
 };
 
-/// One or more calls that agree in everything but elements, casts and cached_casts; `call` has the sums of these.
+/// One or more calls that agree in everything but elements, casts and cached_casts; `call` has the
+/// sums of these.
 struct FlowRow {
   OpRecord call;
   std::uint64_t calls = 0;
 };
 
-/// An op on no list that ran in a wider format than its narrowest input; the wider format has more bits in storage.
+/// An op on no list that ran in a wider format than its narrowest input; the wider format has more
+/// bits in storage.
 struct SilentPromotion {
   std::string op, where;
   bool backward = false;
@@ -45,8 +48,8 @@ struct SilentPromotion {
   std::uint64_t bytes_lost = 0;
 };
 
-/// Collects the calls that `record_op` reports on this thread while the collector lives. Collectors nest: a call goes
-/// to all of them.
+/// Collects the calls that `record_op` reports on this thread while the collector lives. Collectors
+/// nest: a call goes to all of them.
 class DtypeFlow {
  public:
   DtypeFlow();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state machine of torch/amp/grad_scaler.py, method by method. Where PyTorch raises a RuntimeError, a ValueError or
-// an assertion, it throws Error with the same text.
+// The state machine of torch/amp/grad_scaler.py, method by method. Where PyTorch raises a
+// RuntimeError, a ValueError or an assertion, it throws Error with the same text.
 #include "lib/amp/grad_scaler.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,8 @@
 namespace binade {
 namespace {
 
-/// Returns the policy. Throws Error where PyTorch's constructor would fail one of its assertions about the factors.
+/// Returns the policy. Throws Error where PyTorch's constructor would fail one of its assertions
+/// about the factors.
 const LossScalePolicy& asserted(const LossScalePolicy& policy, bool enabled) {
   if (!enabled || policy.growth_rule == GrowthRule::never) return policy;
   if (!(policy.growth_factor > 1)) throw Error("The growth factor must be > 1.0.");
@@ -123,8 +124,8 @@ bool GradScaler::step(const OptimizerView& optimizer) {
   return steps;
 }
 
-/// Searches the gradients, which may be binary16, for infinities and NaN without changing them, and leaves unscaling
-/// and skipping to the optimizer.
+/// Searches the gradients, which may be binary16, for infinities and NaN without changing them, and
+/// leaves unscaling and skipping to the optimizer.
 bool GradScaler::fused_step(const OptimizerView& optimizer, PerOptimizer& state) {
   std::optional<float> grad_scale;
   if (state.stage == Stage::ready) {

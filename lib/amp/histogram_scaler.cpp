@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two bins and the decision of PopART's LossScaleUpdateOp. With u values above the edge, l below it and the share t
-// it is u / (u + l) > t, computed as u > l · t / (1 - t).
+// The two bins and the decision of PopART's LossScaleUpdateOp. With u values above the edge, l
+// below it and the share t it is u / (u + l) > t, computed as u > l · t / (1 - t).
 #include "lib/amp/histogram_scaler.h"
 
 #include <cmath>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PopART's automatic loss scaling, by a histogram of two bins over the gradients: if more than a given share of the
-// values lies above an edge, which is usually below the format's largest number, the scale is halved, else it is
-// doubled. So it acts before anything overflows. The scale stays finite even if all gradients are 0 for many steps.
+// PopART's automatic loss scaling, by a histogram of two bins over the gradients: if more than a
+// given share of the values lies above an edge, which is usually below the format's largest number,
+// the scale is halved, else it is doubled. So it acts before anything overflows. The scale stays
+// finite even if all gradients are 0 for many steps.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct HistogramOptions {
   float factor = 2;           ///< by which the scale is multiplied or divided
 };
 
-/// The scaler's state: the scale, the numbers of values in this period that lie at or below the edge and above it, and
-/// the number of all steps.
+/// The scaler's state: the scale, the numbers of values in this period that lie at or below the
+/// edge and above it, and the number of all steps.
 struct HistogramState {
   float scale = 1;
   std::uint64_t below = 0, above = 0;
@@ -33,14 +34,15 @@ struct HistogramState {
 
 class HistogramScaler {
  public:
-  /// Throws Error if upper_share is outside of [0, 1), the period is less than 1, or binary32 does not hold the format.
+  /// Throws Error if upper_share is outside of [0, 1), the period is less than 1, or binary32 does
+  /// not hold the format.
   explicit HistogramScaler(const HistogramOptions& options = {});
 
   float scale() const { return state_.scale; }
   /// Counts the values of one tensor of scaled gradients. NaN and infinity count as above the edge.
   void count(std::span<const float> scaled_gradients);
-  /// Ends the step; at the end of a period decides the next scale, which doubles if nothing was counted. PopART's
-  /// optimizer never skips a step.
+  /// Ends the step; at the end of a period decides the next scale, which doubles if nothing was
+  /// counted. PopART's optimizer never skips a step.
   void update();
 
   const HistogramState& state() const { return state_; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The approximate range method: the scale is as large as the permitted share of underflows requires and no larger than
-// the largest possible sum allows; it is then capped and rounded down to a power of two.
+// The approximate range method: the scale is as large as the permitted share of underflows requires
+// and no larger than the largest possible sum allows; it is then capped and rounded down to a power
+// of two.
 #include "lib/amp/layer_scaler.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ double mean_square(const TensorStatistics& s) {
   return s.values == 0 ? 0 : s.sum_of_squares / static_cast<double>(s.values);
 }
 
-/// Returns the x with P(|N(0, 1)| < x) = share, which is √2·erf⁻¹(share), by Newton's method, whose steps approach x
-/// from below.
+/// Returns the x with P(|N(0, 1)| < x) = share, which is √2·erf⁻¹(share), by Newton's method, whose
+/// steps approach x from below.
 double two_sided_quantile(double share) {
   const double slope_at_0 = 2 / std::sqrt(std::acos(-1.0));
   double x = share / slope_at_0;
@@ -27,7 +28,8 @@ double two_sided_quantile(double share) {
   return std::sqrt(2.0) * x;
 }
 
-/// Returns the scale that the layer should have, before caps; 1 for a gradient or weights that are all zero.
+/// Returns the scale that the layer should have, before caps; 1 for a gradient or weights that are
+/// all zero.
 double wanted_scale(const TensorStatistics& gradient, const TensorStatistics& weights, double terms,
                     double quantile, const AdaptiveOptions& options) {
   const double sigma =

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loss scale for each layer, computed in each backward pass from the statistics of the layer's gradient and weights
-// (Zhao, Vogel and Ahmed 2019, arXiv 1910.12385; the ada-loss code, ada_loss/core.py, method approx_range). The method
-// assumes that the products of gradient and weight are independent, that their sums are normally distributed, and that
-// half of the terms are zero, as behind a ReLU.
+// A loss scale for each layer, computed in each backward pass from the statistics of the layer's
+// gradient and weights (Zhao, Vogel and Ahmed 2019, arXiv 1910.12385; the ada-loss code,
+// ada_loss/core.py, method approx_range). The method assumes that the products of gradient and
+// weight are independent, that their sums are normally distributed, and that half of the terms are
+// zero, as behind a ReLU.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +40,22 @@ struct AdaptiveLayer {
   double wanted = 1;  ///< the scale before the caps
 };
 
-/// Computes, once per layer and backward pass, the factor by which the gradient of the layer's output is multiplied
-/// before it and the weights give the gradient of the layer's input. The gradient of the weights is computed without
-/// that factor. The constructor throws Error if the interval is less than 1.
+/// Computes, once per layer and backward pass, the factor by which the gradient of the layer's
+/// output is multiplied before it and the weights give the gradient of the layer's input. The
+/// gradient of the weights is computed without that factor. The constructor throws Error if the
+/// interval is less than 1.
 class AdaptiveLayerScaler {
  public:
   explicit AdaptiveLayerScaler(const AdaptiveOptions& options = {});
 
-  /// Returns the layer's factor, a power of two. `gradient` is already scaled by `product` times the scale of the loss;
-  /// `terms` is the number of terms in each sum of the product of gradient and weights. For a gradient or weights that
-  /// are all zero or not finite the factor before the caps is 1; whoever checks the gradients skips the step.
+  /// Returns the layer's factor, a power of two. `gradient` is already scaled by `product` times
+  /// the scale of the loss; `terms` is the number of terms in each sum of the product of gradient
+  /// and weights. For a gradient or weights that are all zero or not finite the factor before the
+  /// caps is 1; whoever checks the gradients skips the step.
   float next(std::string_view layer, std::span<const float> gradient,
              std::span<const float> weights, std::size_t terms, float product);
-  /// Returns the last scale of each layer, in the order in which the first backward pass met the layers.
+  /// Returns the last scale of each layer, in the order in which the first backward pass met the
+  /// layers.
   std::vector<LayerScale> scales() const;
   const AdaptiveOptions& options() const { return options_; }
 
@@ -64,10 +68,11 @@ class AdaptiveLayerScaler {
   std::vector<AdaptiveLayer> layers_;
 };
 
-/// Returns the scale at which two gradients of one value with different scales are added: the larger scale if both stay
-/// below `largest` at it, else the smaller one, halved until they do or until it is below 2^-3. (This is the rescaling
-/// of the ada-loss code, which raises an error below 2^-3; here the step is skipped then.) amax_a and amax_b are the
-/// largest magnitudes of the gradients at their present scales.
+/// Returns the scale at which two gradients of one value with different scales are added: the
+/// larger scale if both stay below `largest` at it, else the smaller one, halved until they do or
+/// until it is below 2^-3. (This is the rescaling of the ada-loss code, which raises an error below
+/// 2^-3; here the step is skipped then.) amax_a and amax_b are the largest magnitudes of the
+/// gradients at their present scales.
 float common_scale(float scale_a, float amax_a, float scale_b, float amax_b, double largest);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The update of OpenSeq2Seq's LogMaxScaler in binary32, in its order of operations. TensorFlow's log and pow may
-// differ from the C library's in the last place.
+// The update of OpenSeq2Seq's LogMaxScaler in binary32, in its order of operations. TensorFlow's
+// log and pow may differ from the C library's in the last place.
 #include "lib/amp/log_max_scaler.h"
 
 #include <algorithm>

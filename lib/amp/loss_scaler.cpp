@@ -21,9 +21,10 @@ namespace {
 
 constexpr double two_to_15 = 32768, two_to_16 = 65536, two_to_24 = 16777216, two_to_32 = 4294967296;
 
-/// Makes the table. Three things are not in it: jmp has no default for init_scale, and the row has the 2^15 of its
-/// documentation; Paddle's other decorator for static graphs begins at 2^15, with a growth interval of 1000 steps, a
-/// hysteresis of 2 and a backoff factor of 0.8; DeepSpeed's unfused optimizer has a floor of 0.25.
+/// Makes the table. Three things are not in it: jmp has no default for init_scale, and the row has
+/// the 2^15 of its documentation; Paddle's other decorator for static graphs begins at 2^15, with a
+/// growth interval of 1000 steps, a hysteresis of 2 and a backoff factor of 0.8; DeepSpeed's
+/// unfused optimizer has a floor of 0.25.
 std::vector<LossScalePolicy> make_policies() {
   using enum GrowthRule;
   using enum ScaleArithmetic;
@@ -271,7 +272,8 @@ void LossScaler::back_off() {
   if (policy_.refill == HysteresisRefill::good_step_or_backoff) {
     state_.hysteresis_left = policy_.hysteresis;
   }
-  // As in fairseq, 1000 stands for a distance of 0, which a step has that is repeated after an error.
+  // As in fairseq, 1000 stands for a distance of 0, which a step has that is repeated after an
+  // error.
   const double share = static_cast<double>(state_.overflows_since_rescale) /
                        (since_rescale == 0 ? 1000 : static_cast<double>(since_rescale));
   if (share >= policy_.tolerance) {

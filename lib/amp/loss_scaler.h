@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dynamic loss scales of many frameworks as one state machine and a table: when the scale grows, how far an inf
-// lowers it, and what hysteresis, floor and cap do. In these comments an inf is a gradient that is infinite or NaN, and
-// a good step is a step without one. If the defaults of a framework's class differ from those of its configuration,
-// each has a row. Policies that need statistics of the gradients have code of their own (log_max_scaler.h,
-// histogram_scaler.h, layer_scaler.h).
+// The dynamic loss scales of many frameworks as one state machine and a table: when the scale
+// grows, how far an inf lowers it, and what hysteresis, floor and cap do. In these comments an inf
+// is a gradient that is infinite or NaN, and a good step is a step without one. If the defaults of
+// a framework's class differ from those of its configuration, each has a row. Policies that need
+// statistics of the gradients have code of their own (log_max_scaler.h, histogram_scaler.h,
+// layer_scaler.h).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ enum class GrowthRule : std::uint8_t {
   multiple_after_one,  ///< that number less one is a positive multiple of growth_interval
 };
 
-/// When the count of infs that a policy with hysteresis > 1 tolerates before it backs off starts anew.
+/// When the count of infs that a policy with hysteresis > 1 tolerates before it backs off starts
+/// anew.
 enum class HysteresisRefill : std::uint8_t {
   growth,                ///< when the scale grows
   good_step,             ///< after every good step
@@ -64,17 +66,19 @@ struct LossScalePolicy {
   bool grows_only_if_finite = false;  ///< a growth to infinity leaves the scale as it was
   OnFloor on_floor = OnFloor::stay;
   bool is_late = false;  ///< an update decides the scale of the step after the next one (MXNet)
-  /// Backs off only if (infs since the last backoff) / (steps since the last change of the scale) is at least this
-  /// (fairseq).
+  /// Backs off only if (infs since the last backoff) / (steps since the last change of the scale)
+  /// is at least this (fairseq).
   double tolerance = 0;
   bool skips = true;  ///< the optimizer skips a step with an inf; false: it steps anyway
   ScaleArithmetic arithmetic = ScaleArithmetic::python_float;
   std::string_view source = {};  ///< the file of the framework that defines the policy
 };
 
-/// Returns the table. Its row `static` has the scale 1 (`static_policy` gives others), `none` has none.
+/// Returns the table. Its row `static` has the scale 1 (`static_policy` gives others), `none` has
+/// none.
 std::span<const LossScalePolicy> loss_scale_policies();
-/// Returns the policy of that name; "static:1024" is static with the scale 1024. Throws Error for any other name.
+/// Returns the policy of that name; "static:1024" is static with the scale 1024. Throws Error for
+/// any other name.
 LossScalePolicy loss_scale_policy(std::string_view name);
 /// Returns the policy static with another scale. Throws Error unless 2^-126 <= scale <= 2^127.
 LossScalePolicy static_policy(double scale);
@@ -93,8 +97,8 @@ struct LossScalerState {
   friend bool operator==(const LossScalerState&, const LossScalerState&) = default;
 };
 
-/// Returns the scale of the first step: init_scale, or the cap if the policy caps it. It is not rounded to the policy's
-/// arithmetic.
+/// Returns the scale of the first step: init_scale, or the cap if the policy caps it. It is not
+/// rounded to the policy's arithmetic.
 double first_scale(const LossScalePolicy& policy);
 
 class LossScaler {
@@ -102,14 +106,14 @@ class LossScaler {
   explicit LossScaler(const LossScalePolicy& policy);
 
   const LossScalePolicy& policy() const { return policy_; }
-  /// Changes the policy during a training, as PyTorch's set_growth_interval does. Throws Error if the policy counts
-  /// multiples of a growth_interval that is less than 1.
+  /// Changes the policy during a training, as PyTorch's set_growth_interval does. Throws Error if
+  /// the policy counts multiples of a growth_interval that is less than 1.
   void set_policy(const LossScalePolicy& policy);
 
   /// Returns the factor of the loss: the policy's scale in binary32.
   float scale() const { return static_cast<float>(state_.scale); }
-  /// Computes the next scale after a step; `found_inf` says whether the step had an inf. Returns whether the optimizer
-  /// has to step. Throws Error if the policy gives up (OnFloor).
+  /// Computes the next scale after a step; `found_inf` says whether the step had an inf. Returns
+  /// whether the optimizer has to step. Throws Error if the policy gives up (OnFloor).
   bool update(bool found_inf);
   /// Overwrites the scale (and the next one of a late policy) and nothing else.
   void set_scale(double scale);

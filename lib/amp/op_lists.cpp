@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorch 2.11's autocast lists, read from the AT_FORALL_… lists of aten/src/ATen/autocast_mode.h (CUDA, XPU)
-// and the KERNEL_… lines of autocast_mode.cpp (CPU, MPS; CUDA's own), and Apex's from apex/amp/lists/.
-// Overloads of one name share its policy. PyTorch 2.0 does not have these entries yet: linalg_vecdot,
-// scaled_dot_product_attention outside CUDA, the upsample_… ops of the fp32 list, and MPS's list (new in 2.5).
-// tests/recordings/torch compares the lists, and the changes between versions, with the kernels in PyTorch's own
-// libraries.
+// PyTorch 2.11's autocast lists, read from the AT_FORALL_… lists of aten/src/ATen/autocast_mode.h
+// (CUDA, XPU) and the KERNEL_… lines of autocast_mode.cpp (CPU, MPS; CUDA's own), and Apex's from
+// apex/amp/lists/. Overloads of one name share its policy. PyTorch 2.0 does not have these entries
+// yet: linalg_vecdot, scaled_dot_product_attention outside CUDA, the upsample_… ops of the fp32
+// list, and MPS's list (new in 2.5). tests/recordings/torch compares the lists, and the changes
+// between versions, with the kernels in PyTorch's own libraries.
 #include "lib/amp/op_lists.h"
 
 #include <algorithm>
@@ -90,7 +90,8 @@ constexpr Group cpu_groups[]{
     {CastPolicy::promote, mode_cpp, "stack cat index_copy"},
 };
 
-/// In the source, prod to sum stand below a comment that says fp32_set_opt_dtype, but they are registered as fp32.
+/// In the source, prod to sum stand below a comment that says fp32_set_opt_dtype, but they are
+/// registered as fp32.
 constexpr Group mps_groups[]{
     {CastPolicy::lower_precision_fp, mode_cpp,
      "_convolution conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d convolution "
@@ -108,13 +109,13 @@ constexpr Group mps_groups[]{
      "addcdiv addcmul atan2 bilinear cross dot grid_sampler index_put tensordot scatter_add"},
 };
 
-/// Files in apex/amp/lists/. They name the patched functions of torch.nn.functional, of torch (and the methods of
-/// Tensor that have the same names), and of Tensor alone.
+/// Files in apex/amp/lists/. They name the patched functions of torch.nn.functional, of torch (and
+/// the methods of Tensor that have the same names), and of Tensor alone.
 constexpr std::string_view of_functional = "functional_overrides.py",
                            of_torch = "torch_overrides.py", of_tensor = "tensor_overrides.py";
 
-/// The functions of torch, torch.nn.functional and Tensor together, as they are with CUDA 9.1 and PyTorch 1.1 or later;
-/// with older versions batched products and mean are on the fp32 list.
+/// The functions of torch, torch.nn.functional and Tensor together, as they are with CUDA 9.1 and
+/// PyTorch 1.1 or later; with older versions batched products and mean are on the fp32 list.
 constexpr Group apex_groups[]{
     {CastPolicy::lower_precision_fp, of_functional,
      "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc linear"},

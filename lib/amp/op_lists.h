@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations that autocast runs in the low-precision format, in binary32, or in the widest format of their inputs,
-// and those that it refuses: PyTorch's lists for CUDA, CPU, XPU and MPS, and Apex's lists, as data.
+// The operations that autocast runs in the low-precision format, in binary32, or in the widest
+// format of their inputs, and those that it refuses: PyTorch's lists for CUDA, CPU, XPU and MPS,
+// and Apex's lists, as data.
 #pragma once
 
 #include <array>
@@ -12,8 +13,9 @@
 
 namespace binade {
 
-/// What autocast does with an op. The first five names are PyTorch's (aten/src/ATen/autocast_mode.h); banned and
-/// unlisted stand for its banned functions and for its fall-through.
+/// What autocast does with an op. The first five names are PyTorch's
+/// (aten/src/ATen/autocast_mode.h); banned and unlisted stand for its banned functions and for its
+/// fall-through.
 enum class CastPolicy : std::uint8_t {
   lower_precision_fp,  ///< every eligible input is cast to the scope's format
   fp32,                ///< every eligible input is cast to binary32
@@ -38,21 +40,23 @@ struct ListedOp {
 /// The version of PyTorch whose lists these are.
 inline constexpr std::string_view op_lists_version = "2.11";
 
-/// Returns the list of a device, grouped by policy in the order of CastPolicy; within a group the order is the
-/// source's.
+/// Returns the list of a device, grouped by policy in the order of CastPolicy; within a group the
+/// order is the source's.
 std::span<const ListedOp> op_list(DeviceType device);
 /// Returns the row of an op on a device's list; none if the op is not on it.
 std::optional<ListedOp> listed_op(DeviceType device, std::string_view op);
 /// Returns the policy of an op on a device's list; `unlisted` if the op is not on it.
 CastPolicy cast_policy(DeviceType device, std::string_view op);
 
-/// Apex's lists (apex/amp/lists/), with PyTorch's names of policies: its FP16 functions are lower_precision_fp, its
-/// FP32 functions fp32, its casts and sequence casts promote, and its banned functions banned.
+/// Apex's lists (apex/amp/lists/), with PyTorch's names of policies: its FP16 functions are
+/// lower_precision_fp, its FP32 functions fp32, its casts and sequence casts promote, and its
+/// banned functions banned.
 std::span<const ListedOp> apex_op_list();
 std::optional<ListedOp> apex_listed_op(std::string_view op);
 CastPolicy apex_cast_policy(std::string_view op);
 
-/// A difference between the list of another version of PyTorch, from 2.5 to 2.15, and the list here.
+/// A difference between the list of another version of PyTorch, from 2.5 to 2.15, and the list
+/// here.
 struct OpListChange {
   DeviceType device;
   std::string_view op;
@@ -66,8 +70,8 @@ enum class CastLists : std::uint8_t { pytorch, apex };
 std::string_view cast_policy_name(CastPolicy policy);  ///< "lower_precision_fp"
 std::string_view device_type_name(DeviceType device);  ///< "cuda"
 
-/// Says in one line why autocast refuses a banned op and what to call instead. Throws Error for an op that is not
-/// banned.
+/// Says in one line why autocast refuses a banned op and what to call instead. Throws Error for an
+/// op that is not banned.
 std::string_view banned_reason(std::string_view op);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The presets of mixed precision as rows of one table: Apex's O0 to O3 (apex/amp/frontend.py), `native`, which is
-// PyTorch's own autocast and GradScaler, and `half`, which is model.half().
+// The presets of mixed precision as rows of one table: Apex's O0 to O3 (apex/amp/frontend.py),
+// `native`, which is PyTorch's own autocast and GradScaler, and `half`, which is model.half().
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules for the order of calls in a training iteration, and their messages. Each mistake is found at the event that
-// reveals it.
+// The rules for the order of calls in a training iteration, and their messages. Each mistake is
+// found at the event that reveals it.
 #include "lib/amp/order_checker.h"
 
 #include <algorithm>
@@ -115,8 +115,9 @@ void OrderChecker::report(OrderMistake mistake, std::uint64_t optimizer,
   found.push_back({mistake, rule.warning, events_, optimizer, std::string(rule.message)});
 }
 
-/// Reports what is wrong with the gradients that an optimizer is about to divide by the scale. This cannot be judged
-/// earlier, since a backward pass does not say which optimizers' parameters it reaches.
+/// Reports what is wrong with the gradients that an optimizer is about to divide by the scale. This
+/// cannot be judged earlier, since a backward pass does not say which optimizers' parameters it
+/// reaches.
 void OrderChecker::judge_gradients(std::uint64_t optimizer, OrderMistake without_backward,
                                    std::vector<OrderFinding>& found) {
   const PerOptimizer& state = optimizers_[optimizer];
@@ -145,7 +146,8 @@ void OrderChecker::on_accumulate(std::uint64_t optimizer) {
   (last_scaled_ == backwards_ ? state.scaled : state.plain) = backwards_;
 }
 
-/// Returns whether an optimizer's gradients hold some that are still multiplied by the scale, as far as is known.
+/// Returns whether an optimizer's gradients hold some that are still multiplied by the scale, as
+/// far as is known.
 bool OrderChecker::is_multiplied(const PerOptimizer& state) const {
   const bool is_known = std::max(state.scaled, state.plain) >= 0;
   return (is_known ? state.scaled : last_scaled_) > std::max(state.zeroed, state.last_division);
@@ -158,8 +160,8 @@ void OrderChecker::on_zero_grad(std::uint64_t optimizer) {
   state.zeroed = backwards_;
 }
 
-/// Reports gradients that were taken away before each of several steps: before one now and then they were guarded, as
-/// against NaN.
+/// Reports gradients that were taken away before each of several steps: before one now and then
+/// they were guarded, as against NaN.
 void OrderChecker::judge_round(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
   PerOptimizer& state = optimizers_[optimizer];
   const bool throws = state.throws && backwards_ > state.zeroed;  // else it steps without gradients

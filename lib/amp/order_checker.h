@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the order of the calls in a training iteration (zero_grad, forward, backward, unscale, clip, step, update),
-// under a loss scaler or without one, and names mistakes, including those for which GradScaler raises no error.
+// Checks the order of the calls in a training iteration (zero_grad, forward, backward, unscale,
+// clip, step, update), under a loss scaler or without one, and names mistakes, including those for
+// which GradScaler raises no error.
 #pragma once
 
 #include <cstdint>
@@ -60,18 +61,19 @@ struct OrderFinding {
 std::string_view training_event_name(TrainingEvent event);
 std::string_view order_mistake_name(OrderMistake mistake);
 
-/// Checks a training's events in the order in which they happen. zero_grad, unscale, clip and the steps belong to one
-/// optimizer, and so does use; the others belong to all. A training without a scaler has plain_backward and plain_step,
-/// and neither unscale nor update. Which gradients a backward pass reached is known of optimizers that have had an
-/// accumulate; the others' may have been reached by each.
+/// Checks a training's events in the order in which they happen. zero_grad, unscale, clip and the
+/// steps belong to one optimizer, and so does use; the others belong to all. A training without a
+/// scaler has plain_backward and plain_step, and neither unscale nor update. Which gradients a
+/// backward pass reached is known of optimizers that have had an accumulate; the others' may have
+/// been reached by each.
 class OrderChecker {
  public:
   /// Takes the next event; returns the mistakes that it reveals, if any.
   std::vector<OrderFinding> on(TrainingEvent event, std::uint64_t optimizer = 0);
 
  private:
-  /// For each kind of event, how many backward passes there had been at its last occurrence; -1: it has not occurred.
-  /// `zeroed` begins as 0, since an optimizer has no gradients at first.
+  /// For each kind of event, how many backward passes there had been at its last occurrence; -1: it
+  /// has not occurred. `zeroed` begins as 0, since an optimizer has no gradients at first.
   struct PerOptimizer {
     std::int64_t zeroed = 0;
     std::int64_t unscaled = -1, stepped = -1;  ///< since the last update

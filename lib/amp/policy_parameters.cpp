@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of the parameters of loss scale policies; a row sets and reads one member of LossScalePolicy.
+// The table of the parameters of loss scale policies; a row sets and reads one member of
+// LossScalePolicy.
 #include "lib/amp/policy_parameters.h"
 
 #include <fmt/format.h>
@@ -101,8 +102,9 @@ std::vector<std::string_view> parameters_of(const LossScalePolicy& policy) {
 
 namespace {
 
-/// Throws Error if the initial scale is below a min_scale that was given, or above the cap. It may lie below the floor
-/// of the policy's own row: then an inf raises the scale to that floor, as in the originals.
+/// Throws Error if the initial scale is below a min_scale that was given, or above the cap. It may
+/// lie below the floor of the policy's own row: then an inf raises the scale to that floor, as in
+/// the originals.
 void check_order(const LossScalePolicy& policy, const ScalerParameters& parameters) {
   const bool is_low = parameters.contains("min_scale") && policy.init_scale < *policy.floor;
   const bool is_high = policy.cap && policy.init_scale > *policy.cap && !policy.caps_init;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameters that users can set of the loss scalers that look at gradients (log_max, histogram, adaptive);
-// policy_parameters.h has those of the others.
+// The parameters that users can set of the loss scalers that look at gradients (log_max, histogram,
+// adaptive); policy_parameters.h has those of the others.
 #pragma once
 
 #include <span>
@@ -24,8 +24,9 @@ std::span<const OptionParameter<LogMaxOptions>> log_max_parameters();
 std::span<const OptionParameter<HistogramOptions>> histogram_parameters();
 std::span<const OptionParameter<AdaptiveOptions>> adaptive_parameters();
 
-/// Return the default options with the given values set; names that the scaler does not have are ignored. They throw
-/// Error for a value outside of its parameter's range; log_max_options also for a min_scale above max_scale.
+/// Return the default options with the given values set; names that the scaler does not have are
+/// ignored. They throw Error for a value outside of its parameter's range; log_max_options also for
+/// a min_scale above max_scale.
 LogMaxOptions log_max_options(const ScalerParameters& parameters);
 HistogramOptions histogram_options(const ScalerParameters& parameters);
 AdaptiveOptions adaptive_options(const ScalerParameters& parameters);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An aim is a generator of operands whose exact result is hard to get right: a tie, a sticky bit far
-// below the last place, cancellation, a result at an end of the range, a remainder of about half the
-// divisor, operands that are neighbours. An aim chooses such a result and works back to the
-// operands, or chooses operands that lie so to each other. A table says which aims belong to which
-// kind of function.
+// An aim is a generator of operands whose exact result is hard to get right: a tie, a sticky bit
+// far below the last place, cancellation, a result at an end of the range, a remainder of about
+// half the divisor, operands that are neighbours. An aim chooses such a result and works back to
+// the operands, or chooses operands that lie so to each other. A table says which aims belong to
+// which kind of function.
 #pragma once
 
 #include <array>

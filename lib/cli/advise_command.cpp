@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade advise`: how much memory training takes in each mode of mixed precision, and how well the sizes of layers fit Tensor
-// Cores.
+// `binade advise`: how much memory training takes in each mode of mixed precision, and how well the
+// sizes of layers fit Tensor Cores.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade architectures`: which Tensor Core instructions are emulated, by which model, and what the evidence for each model
-// is.
+// `binade architectures`: which Tensor Core instructions are emulated, by which model, and what the
+// evidence for each model is.
 #include <fmt/format.h>
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade arith: an arithmetic operation on every element of arrays, rounded once to a format, with counts.
+// binade arith: an arithmetic operation on every element of arrays, rounded once to a format, with
+// counts.
 #include <algorithm>
 #include <array>
 #include <cstdio>

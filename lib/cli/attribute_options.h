@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes of an operation (rounding, saturation, NaNs, flushing) as command-line options, which are spelled alike in
-// every command.
+// The attributes of an operation (rounding, saturation, NaNs, flushing) as command-line options,
+// which are spelled alike in every command.
 #pragma once
 
 #include "lib/cli/parser.h"

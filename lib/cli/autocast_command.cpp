@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade autocast`: in which dtype an op runs under PyTorch's or Apex's autocast, by which rule and from which list; or the
-// whole list.
+// `binade autocast`: in which dtype an op runs under PyTorch's or Apex's autocast, by which rule
+// and from which list; or the whole list.
 #include <fmt/format.h>
 
 #include <memory>

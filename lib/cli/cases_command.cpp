@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade cases`: writes test cases with binade's results, against which others can test their arithmetic units.
+// `binade cases`: writes test cases with binade's results, against which others can test their
+// arithmetic units.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,7 +29,8 @@ struct CasesOptions {
   std::uint64_t seed = 1;
 };
 
-/// Writes the lines of the cases 0 to n - 1 in order; operands_of(i) makes the operands of case i, on any thread.
+/// Writes the lines of the cases 0 to n - 1 in order; operands_of(i) makes the operands of case i,
+/// on any thread.
 template <class OperandsOf>
 void write_lines(std::uint64_t n, const TestFunction& function, const TestSettings& settings,
                  OperandsOf&& operands_of) {

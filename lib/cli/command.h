@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of the program as rows of a table. lib/meson.build lists their names; NAME_command.cpp in this folder defines
-// the row of NAME.
+// The commands of the program as rows of a table. lib/meson.build lists their names;
+// NAME_command.cpp in this folder defines the row of NAME.
 #pragma once
 
 #include <array>
@@ -16,8 +16,9 @@ inline constexpr int exit_bad_input = 2;     ///< arguments or files cannot be u
 inline constexpr int exit_no_hardware = 77;  ///< the device that was requested is not there
 inline constexpr int exit_skipped = 77;  ///< nothing could be measured, because data are missing
 
-/// A command. `define` declares its options on `app` and sets a callback that does the work; the callback sets `status`,
-/// the exit status, or throws Error, which ends the program with exit_bad_input.
+/// A command. `define` declares its options on `app` and sets a callback that does the work; the
+/// callback sets `status`, the exit status, or throws Error, which ends the program with
+/// exit_bad_input.
 struct Command {
   const char* name;
   const char* summary;  ///< a phrase for the list of commands in `binade --help`

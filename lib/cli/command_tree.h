@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands and options of the program as a value, with all that --help says of them. The parser makes it (parser.h),
-// from what commands have declared; writers of shell completions and of the manual page read it.
+// The commands and options of the program as a value, with all that --help says of them. The parser
+// makes it (parser.h), from what commands have declared; writers of shell completions and of the
+// manual page read it.
 #pragma once
 
 #include <limits>

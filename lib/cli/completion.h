@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writers of shell completions: each makes of the program's commands a script that a shell reads, and that knows commands,
-// options, and the words and files that options take. A script does not call the program.
+// Writers of shell completions: each makes of the program's commands a script that a shell reads,
+// and that knows commands, options, and the words and files that options take. A script does not
+// call the program.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the completion for bash: tables of the commands and options, and functions that find in them what the word under
-// the cursor may be. They do not need the package bash-completion.
+// Writes the completion for bash: tables of the commands and options, and functions that find in
+// them what the word under the cursor may be. They do not need the package bash-completion.
 #include "lib/cli/completion.h"
 
 namespace binade {
@@ -14,9 +14,10 @@ constexpr const char* bash_head =
 
 )";
 
-// Variables of _binade that the other functions read and set: of the command its `commands`, `options` and, one by one, what
-// its `positionals` take; of an option or a positional what it `takes`, and how many values, `least` and `most`. What is taken
-// is files, words:N or list:N with the words of list N, or nothing that is known.
+// Variables of _binade that the other functions read and set: of the command its `commands`,
+// `options` and, one by one, what its `positionals` take; of an option or a positional what it
+// `takes`, and how many values, `least` and `most`. What is taken is files, words:N or list:N with
+// the words of list N, or nothing that is known.
 constexpr const char* bash_functions = R"(
 # Adds to COMPREPLY what begins with $2, for what takes $1. It writes $3 before each word.
 _binade_offer() {

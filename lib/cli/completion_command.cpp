@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade completion`: the shells' completions and the manual page, from the commands and options that the program has.
+// `binade completion`: the shells' completions and the manual page, from the commands and options
+// that the program has.
 #include <cstdio>
 #include <memory>
 #include <string>

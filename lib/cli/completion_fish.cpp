@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the completion for fish: a function that tells at which command, option or positional the cursor stands, and a
-// `complete` line for every command, option and positional, which asks it.
+// Writes the completion for fish: a function that tells at which command, option or positional the
+// cursor stands, and a `complete` line for every command, option and positional, which asks it.
 #include "lib/cli/completion.h"
 
 namespace binade {
@@ -146,7 +146,8 @@ std::string fish_words_function(const WordLists& lists) {
   return out + "    end\nend\n";
 }
 
-/// The functions that print the commands of a command, and how many values at least and at most an option takes.
+/// The functions that print the commands of a command, and how many values at least and at most an
+/// option takes.
 std::string fish_tables(const CommandTree& program) {
   std::string commands = "\nfunction __binade_commands\n    switch $argv[1]\n";
   std::string values = "\nfunction __binade_values\n    switch \"$argv\"\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the completion for zsh: for each command a function that gives its options, with their help, and its positionals to
-// zsh's own _arguments.
+// Writes the completion for zsh: for each command a function that gives its options, with their
+// help, and its positionals to zsh's own _arguments.
 #include "lib/cli/completion.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade device`: which GPU this machine has, or why it has none; on request it compares the GPU's scalar instructions and
-// binade's kernels on it with the emulator, and measures how fast the kernels are.
+// `binade device`: which GPU this machine has, or why it has none; on request it compares the GPU's
+// scalar instructions and binade's kernels on it with the emulator, and measures how fast the
+// kernels are.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -41,8 +42,8 @@ std::vector<ScalarCheck> run_checks(Device& device, const DeviceArguments& a) {
   return out;
 }
 
-/// The exit status of these checks. If nothing was compared, since instructions that approximate have no emulation, says so
-/// on standard error.
+/// The exit status of these checks. If nothing was compared, since instructions that approximate
+/// have no emulation, says so on standard error.
 int status_of(std::span<const ScalarCheck> checks) {
   const auto compared = std::ranges::find_if(checks, &ScalarCheck::was_compared);
   if (compared != checks.end()) return all_equal(checks) ? 0 : exit_different;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device that a command works on: the GPU of this machine, or with --emulated the emulator of an architecture in its
-// place.
+// The device that a command works on: the GPU of this machine, or with --emulated the emulator of
+// an architecture in its place.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@
 
 namespace binade {
 
-/// Declares --emulated, for a command that always works on a device. `option` must live as long as the command.
+/// Declares --emulated, for a command that always works on a device. `option` must live as long as
+/// the command.
 void add_device_option(App app, DeviceOption& option);
-/// Declares --device and --emulated, for a command that works on a device if the user requests it. `what` says in the help
-/// what the device does.
+/// Declares --device and --emulated, for a command that works on a device if the user requests it.
+/// `what` says in the help what the device does.
 void add_on_device_options(App app, DeviceOption& option, const std::string& what);
 
-/// Prints why there is no device, as text or as a JSON object of this schema whose "device" is null; returns
-/// exit_no_hardware.
+/// Prints why there is no device, as text or as a JSON object of this schema whose "device" is
+/// null; returns exit_no_hardware.
 int no_hardware(const char* schema, const std::string& why, bool json);
 
 }  // namespace binade

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade experiment`: lists the experiments, runs one, several or all of them, and writes their figures as JSON and as a
-// page. How long they took is printed only on a terminal, so that each run writes the same bytes.
+// `binade experiment`: lists the experiments, runs one, several or all of them, and writes their
+// figures as JSON and as a page. How long they took is printed only on a terminal, so that each run
+// writes the same bytes.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -115,8 +116,8 @@ void print_ended(const ExperimentRun& run) {
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "took {:.1f} s\n", run.seconds);
 }
 
-/// The exit status: 2 if an experiment failed, else 1 if one contradicts its expectation, else 77 if all were skipped, else
-/// 0.
+/// The exit status: 2 if an experiment failed, else 1 if one contradicts its expectation, else 77
+/// if all were skipped, else 0.
 int status_of(std::span<const ExperimentRun> runs) {
   const auto count = [&](RunStatus status) {
     return static_cast<std::size_t>(std::ranges::count_if(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade explain`: one sum of a Tensor Core step by step: which term was cut where, by which rule, and what error that made.
+// `binade explain`: one sum of a Tensor Core step by step: which term was cut where, by which rule,
+// and what error that made.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -59,7 +60,8 @@ void write(const Explanation& x, const ExplainOutput& output) {
   }
 }
 
-/// Throws Error if --all or --block asks for a block in full where every block is told in full anyway.
+/// Throws Error if --all or --block asks for a block in full where every block is told in full
+/// anyway.
 void check_output(const ExplainOutput& output) {
   const bool block_in_text = output.block && output.svg.empty();
   refuse_idle(std::array{

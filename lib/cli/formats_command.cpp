@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade formats`: the table of formats that have names, or of those that the user names or specifies.
+// `binade formats`: the table of formats that have names, or of those that the user names or
+// specifies.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade gemm`: computes a whole matrix product, bit for bit as a kernel of an architecture's instructions does.
+// `binade gemm`: computes a whole matrix product, bit for bit as a kernel of an architecture's
+// instructions does.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -44,7 +45,8 @@ void check_names(const GemmArguments& options) {
   }
 }
 
-/// Prints the account of losses, that is which error each rule made, and writes it as a page or as JSON.
+/// Prints the account of losses, that is which error each rule made, and writes it as a page or as
+/// JSON.
 void write_account(const GemmArguments& options, const NamedGemm& named,
                    const GemmOperands& operands) {
   GemmAccount result;

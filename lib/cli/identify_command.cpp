@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade identify`: searches the models (instruction, order and epilogue) that give every bit of what a kernel gave.
+// `binade identify`: searches the models (instruction, order and epilogue) that give every bit of
+// what a kernel gave.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

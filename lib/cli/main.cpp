@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program: what it does is run_program, which the Python module has too. Beside it stands what a program alone may
-// decide: how it ends where no handler of an exception is reached.
+// The program: what it does is run_program, which the Python module has too. Beside it stands what
+// a program alone may decide: how it ends where no handler of an exception is reached.
 #include <unistd.h>
 
 #include <cstdio>
@@ -24,8 +24,9 @@ bool is_out_of_memory() {
   return false;
 }
 
-/// Ends the program as run_program() does without memory. An exception gets here from the making of a static object
-/// (headers of packages define some) and from functions that are noexcept (a JSON value's destructor allocates).
+/// Ends the program as run_program() does without memory. An exception gets here from the making of
+/// a static object (headers of packages define some) and from functions that are noexcept (a JSON
+/// value's destructor allocates).
 [[noreturn]] void terminate() {
   if (!is_out_of_memory()) __gnu_cxx::__verbose_terminate_handler();
   std::fprintf(stderr, "binade: %s\n", binade::out_of_memory);

@@ -69,7 +69,8 @@ std::string man_command(const CommandTree& command) {
          (command.footer.empty() ? "" : ".PP\n" + man_footer(command.footer));
 }
 
-/// What stands in the program's help below the line that begins with this word, up to an empty line.
+/// What stands in the program's help below the line that begins with this word, up to an empty
+/// line.
 std::string section_of_footer(const CommandTree& program, std::string_view heading) {
   const std::string& text = program.footer;
   const std::size_t from = std::min(text.find('\n', text.find(heading)), text.size() - 1) + 1;

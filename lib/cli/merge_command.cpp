@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade merge`: makes one report of the parts that several processes have counted with `binade report --part`.
+// `binade merge`: makes one report of the parts that several processes have counted with `binade
+// report --part`.
 #include <memory>
 #include <string>
 #include <vector>

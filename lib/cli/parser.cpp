@@ -100,8 +100,9 @@ Option Option::suggest_files() const {
 
 namespace {
 
-/// Stands before a character of the command line that CLI11 must not see as the first of a value: it would take the list
-/// [a,b] apart, take {} for no value at all, and ++ for the end of a command, where we have names of files and globs.
+/// Stands before a character of the command line that CLI11 must not see as the first of a value:
+/// it would take the list [a,b] apart, take {} for no value at all, and ++ for the end of a
+/// command, where we have names of files and globs.
 constexpr char literal_mark = '\x7f';
 
 std::string encoded(std::string_view text) {
@@ -137,8 +138,8 @@ struct OneOf<std::optional<T>> : OneOf<T> {};
 template <typename T>
 struct OneOf<std::vector<T>> : OneOf<T> {};
 
-/// Why the text is no std::uint64_t; empty if it is one. CLI11 would read -1, and numbers from 2^64 on, as the largest
-/// unsigned number.
+/// Why the text is no std::uint64_t; empty if it is one. CLI11 would read -1, and numbers from 2^64
+/// on, as the largest unsigned number.
 std::string refuse_beyond(const std::string& text) {
   if (text.starts_with('-')) return "Value " + text + " is negative";
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
@@ -149,7 +150,8 @@ std::string refuse_beyond(const std::string& text) {
   return read.ec == std::errc::result_out_of_range ? "Value " + text + " is above 2^64 - 1" : "";
 }
 
-/// Why the text begins with zeros, which CLI11 would read as octal (010 as 8); empty if it does not.
+/// Why the text begins with zeros, which CLI11 would read as octal (010 as 8); empty if it does
+/// not.
 std::string refuse_octal(const std::string& text) {
   const std::size_t digit = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
   const bool zeros = text.size() > digit + 1 && text[digit] == '0' &&
@@ -157,13 +159,14 @@ std::string refuse_octal(const std::string& text) {
   return zeros ? "Value " + text + " begins with 0; write it without" : "";
 }
 
-/// CLI11 has one description for a command: we store the summary as its first line, the paragraph about it behind that.
+/// CLI11 has one description for a command: we store the summary as its first line, the paragraph
+/// about it behind that.
 std::string description_of(const std::string& summary, const std::string& about) {
   return summary + "\n" + about;
 }
 
-/// CLI11's help, except that a list of commands shows their summaries, a command's own help begins with the paragraph about
-/// it, and the texts of options are broken into lines.
+/// CLI11's help, except that a list of commands shows their summaries, a command's own help begins
+/// with the paragraph about it, and the texts of options are broken into lines.
 class HelpLayout : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
@@ -247,7 +250,8 @@ CommandTree tree_of(const CLI::App& app, const std::string& above, const Program
   return tree;
 }
 
-/// Throws Error if an option of the commands above was given, which is theirs alone: `validate --json dots`.
+/// Throws Error if an option of the commands above was given, which is theirs alone: `validate
+/// --json dots`.
 void refuse_options_before(const CLI::App& app) {
   const CLI::App* const above = app.get_parent();
   if (above == nullptr) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parser of the command line. Its classes have the names and functions of CLI11's, whose header only parser.cpp
-// includes, because that costs more to compile than a command does. App and Option are handles, which are copied
-// freely; what they point to lives as long as the Program.
+// The parser of the command line. Its classes have the names and functions of CLI11's, whose header
+// only parser.cpp includes, because that costs more to compile than a command does. App and Option
+// are handles, which are copied freely; what they point to lives as long as the Program.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ namespace binade {
 struct OptionNotes;
 struct ProgramNotes;
 
-/// An option or a positional argument of a command. Each function adds a condition on its values, or a property of its
-/// help, and returns the option again.
+/// An option or a positional argument of a command. Each function adds a condition on its values,
+/// or a property of its help, and returns the option again.
 class Option {
  public:
   Option(CLI::Option* option, OptionNotes* notes) : option_(option), notes_(notes) {}
@@ -49,11 +49,14 @@ class Option {
   Option within(std::uint64_t low, std::uint64_t high) const;
   Option one_of(const std::vector<std::string>& words) const;
 
-  /// Has shells offer these words for a value; others may be given, too. They are made only when somebody asks for them.
+  /// Has shells offer these words for a value; others may be given, too. They are made only when
+  /// somebody asks for them.
   Option suggest(std::function<std::vector<std::string>()> words) const;
-  /// The same for an option without delimiter() whose command takes lists with commas apart by itself.
+  /// The same for an option without delimiter() whose command takes lists with commas apart by
+  /// itself.
   Option suggest_list(std::function<std::vector<std::string>()> words) const;
-  /// Has shells offer files and folders. --help shows the type of an option (not of a positional) as FILE.
+  /// Has shells offer files and folders. --help shows the type of an option (not of a positional)
+  /// as FILE.
   Option suggest_files() const;
 
  private:
@@ -66,15 +69,17 @@ class App {
  public:
   App(CLI::App* app, ProgramNotes* notes) : app_(app), notes_(notes) {}
 
-  /// Declares an option ("-r,--rounding") or a positional ("FILE"). `value` is written when the command line is parsed,
-  /// so it must live until then. parser.cpp lists the types that T may be.
+  /// Declares an option ("-r,--rounding") or a positional ("FILE"). `value` is written when the
+  /// command line is parsed, so it must live until then. parser.cpp lists the types that T may be.
   template <typename T>
   Option add_option(const std::string& name, T& value, const std::string& help = "") const;
-  /// Declares an option whose value names a file or a folder that the command writes. --help shows its type as OUT, by
-  /// which a test finds it and checks that the command passes it to prepare_outputs.
+  /// Declares an option whose value names a file or a folder that the command writes. --help shows
+  /// its type as OUT, by which a test finds it and checks that the command passes it to
+  /// prepare_outputs.
   Option add_output(const std::string& name, std::string& value, const std::string& help) const;
   Option add_flag(const std::string& name, bool& value, const std::string& help = "") const;
-  /// `summary` is a phrase for the list of commands; `about` is the paragraph with which the command's own help begins.
+  /// `summary` is a phrase for the list of commands; `about` is the paragraph with which the
+  /// command's own help begins.
   App add_subcommand(const std::string& name, const std::string& summary,
                      const std::string& about = "") const;
   void require_subcommand(std::size_t least, std::size_t most) const;
@@ -106,8 +111,9 @@ class Program : public App {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Parses the command line and calls the callbacks of the commands in it; or prints what --help or --version asks for.
-  /// Exactly one command must be given. Throws Error if the arguments are wrong, and what a callback throws.
+  /// Parses the command line and calls the callbacks of the commands in it; or prints what --help
+  /// or --version asks for. Exactly one command must be given. Throws Error if the arguments are
+  /// wrong, and what a callback throws.
   void parse(int argc, const char* const* argv) const;
 
  private:

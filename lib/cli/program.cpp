@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program's commands as a table, and the one place where an exception becomes a line on standard error and an exit
-// status.
+// The program's commands as a table, and the one place where an exception becomes a line on
+// standard error and an exit status.
 #include "lib/program.h"
 
 #include <fcntl.h>
@@ -49,8 +49,8 @@ std::string statuses_and_environment() {
          "  NO_COLOR        if it is set, colours are switched off";
 }
 
-/// Throws Error if the first argument is no command, with the name that is spelled nearest. CLI11 itself would say that a
-/// command is missing.
+/// Throws Error if the first argument is no command, with the name that is spelled nearest. CLI11
+/// itself would say that a command is missing.
 void check_first_word(int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string_view> names;
@@ -61,10 +61,10 @@ void check_first_word(int argc, const char* const* argv) {
                       binade::listed(names));
 }
 
-/// Opens something for each standard stream that the caller closed, so that no file that is opened later takes its place:
-/// reading ends at once, what is written to standard error is lost, and what is written to standard output fails, also by
-/// its name /dev/stdout. Where there is no /dev, as in an empty chroot, it is a pipe that nobody writes to. Returns whether
-/// standard output was closed.
+/// Opens something for each standard stream that the caller closed, so that no file that is opened
+/// later takes its place: reading ends at once, what is written to standard error is lost, and what
+/// is written to standard output fails, also by its name /dev/stdout. Where there is no /dev, as in
+/// an empty chroot, it is a pipe that nobody writes to. Returns whether standard output was closed.
 bool fill_standard_streams() {
   bool output_was_closed = false;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

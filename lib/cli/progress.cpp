@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes lines of progress to a terminal, at most ten times a second, from half a second after the start on.
+// Writes lines of progress to a terminal, at most ten times a second, from half a second after the
+// start on.
 #include "lib/cli/progress.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line on standard error that says how far a long run is, how fast it goes and how long it will take. Nothing is written
-// if standard error is no terminal. A ProgressLine writes nothing in the first half second of a run, a StepLine nothing
-// in that of each step.
+// A line on standard error that says how far a long run is, how fast it goes and how long it will
+// take. Nothing is written if standard error is no terminal. A ProgressLine writes nothing in the
+// first half second of a run, a StepLine nothing in that of each step.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,8 @@
 
 namespace binade {
 
-/// The progress of a run of which the amounts done and to do are known: " 43 %  1.20 of 2.80 GB  0.60 GB/s  3 s left".
+/// The progress of a run of which the amounts done and to do are known: " 43 %  1.20 of 2.80 GB
+/// 0.60 GB/s  3 s left".
 class ProgressLine {
  public:
   /// `giga_unit` is the name of 10^9 of the things that are counted, such as GB.
@@ -34,8 +35,8 @@ class ProgressLine {
   Clock::time_point start_, last_;
 };
 
-/// The progress of one step of several: "[2/11] name  43 %  what is being run  1:20 min left". The caller wipes it before
-/// printing lines of text, and the next update writes it again.
+/// The progress of one step of several: "[2/11] name  43 %  what is being run  1:20 min left". The
+/// caller wipes it before printing lines of text, and the next update writes it again.
 class StepLine {
  public:
   StepLine();
@@ -58,15 +59,17 @@ class StepLine {
   Clock::time_point start_, last_;
 };
 
-/// The text of a StepLine after `elapsed` seconds, of at most `columns` bytes: `what` is cut if it does not fit.
+/// The text of a StepLine after `elapsed` seconds, of at most `columns` bytes: `what` is cut if it
+/// does not fit.
 std::string step_words(std::string_view label, double done, std::string_view what, double elapsed,
                        std::size_t columns);
 
-/// A callback for check_scalar and identified, which writes "name  43 %"; null if standard error is no terminal.
+/// A callback for check_scalar and identified, which writes "name  43 %"; null if standard error is
+/// no terminal.
 std::function<void(std::string_view instruction, double fraction)> instruction_progress();
 
-/// Whether output to this descriptor may carry colours: it is a terminal, TERM is not "dumb", and NO_COLOR is not set
-/// or is empty.
+/// Whether output to this descriptor may carry colours: it is a terminal, TERM is not "dumb", and
+/// NO_COLOR is not set or is empty.
 bool wants_color(int descriptor);
 
 }  // namespace binade

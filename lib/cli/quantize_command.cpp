@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade quantize`: rounds every floating-point tensor of a file to a format and counts what happened to its values.
+// `binade quantize`: rounds every floating-point tensor of a file to a format and counts what
+// happened to its values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +49,8 @@ Quantizer quantizer_from(const QuantizeArguments& a) {
   return out;
 }
 
-/// Throws Error if the options ask for what a device does not do: encodings, or a format that binary32 does not hold.
+/// Throws Error if the options ask for what a device does not do: encodings, or a format that
+/// binary32 does not hold.
 void check_quantize_for_device(const QuantizeArguments& a, const Quantizer& to) {
   if (a.encode) {
     throw Error(
@@ -61,7 +63,8 @@ void check_quantize_for_device(const QuantizeArguments& a, const Quantizer& to) 
   }
 }
 
-/// Throws Error if some tensors of the file are codes whose scales are other tensors: they are no values to round.
+/// Throws Error if some tensors of the file are codes whose scales are other tensors: they are no
+/// values to round.
 void refuse_scaled_codes(const TensorFile& file) {
   const std::vector<std::string> reasons = code_reasons(file.tensors());
   const auto at = std::ranges::find_if_not(reasons, &std::string::empty);
@@ -80,7 +83,8 @@ struct ChosenTensors {
   std::vector<std::string> left_out;
 };
 
-/// The floating-point tensors. Throws Error if there is none, or if some are codes whose scales are other tensors.
+/// The floating-point tensors. Throws Error if there is none, or if some are codes whose scales are
+/// other tensors.
 ChosenTensors choose_tensors(const TensorFile& file) {
   refuse_scaled_codes(file);
   ChosenTensors out;
@@ -151,7 +155,8 @@ RoundedOutput output_of(const QuantizeArguments& a, const Quantizer& to, const T
        {"binade.rounding", std::string(rounding_name(to.attributes.rounding))}});
 }
 
-/// Which elements draw which random words: by their index in C order, whatever the order of storage.
+/// Which elements draw which random words: by their index in C order, whatever the order of
+/// storage.
 ElementIndex index_of(const TensorInfo& info, const Quantizer& to) {
   const bool in_turn = info.fortran_order && to.attributes.rounding == Rounding::stochastic;
   return in_turn ? fortran_index(info.shape) : ElementIndex();
@@ -168,7 +173,8 @@ QuantizeFloats floats_of(Device& device) {
   };
 }
 
-/// The line about the tensors that the device rounds; empty without a device. Throws Error if it rounds none.
+/// The line about the tensors that the device rounds; empty without a device. Throws Error if it
+/// rounds none.
 std::string told_of_device(const OpenedDevice& opened, const TensorFile& file,
                            const ChosenTensors& chosen, const Quantizer& to) {
   if (!opened.device) return "";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade record`: writes to files what the instructions of a GPU give, so that machines without a GPU can compare the
-// emulator with it. Scalar instructions are compared while they are recorded, since every case goes into their hashes.
+// `binade record`: writes to files what the instructions of a GPU give, so that machines without a
+// GPU can compare the emulator with it. Scalar instructions are compared while they are recorded,
+// since every case goes into their hashes.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 

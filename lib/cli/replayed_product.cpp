@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the command in a recording of a product: it is parsed as the program's own options are, after a check that it names
-// nothing but a model.
+// Reads the command in a recording of a product: it is parsed as the program's own options are,
+// after a check that it names nothing but a model.
 #include "lib/cli/replayed_product.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 namespace binade {
 namespace {
 
-/// Options of `binade gemm` that do not describe a model: those of operands, and --help and --version.
+/// Options of `binade gemm` that do not describe a model: those of operands, and --help and
+/// --version.
 constexpr std::array<std::string_view, 5> no_words_of_a_model{
     "--bias", "--transpose-a", "--transpose-b", "--help", "--version"};
 
@@ -28,7 +29,8 @@ bool begins_an_option(std::string_view word) {
          word.find_first_not_of("0123456789.e+-", 1) != std::string_view::npos;
 }
 
-/// The words of the command: options with their full names, and their values. Throws Error for any other option.
+/// The words of the command: options with their full names, and their values. Throws Error for any
+/// other option.
 std::vector<std::string> words_of_command(const SafetensorsFile& file, const App& parser) {
   const std::vector<std::string> known = parser.long_names();
   std::vector<std::string> out;

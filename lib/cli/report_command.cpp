@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade report`: which values of tensors become zero, subnormal or infinite in which format, how much of the norm that is,
-// and which loss scale prevents it.
+// `binade report`: which values of tensors become zero, subnormal or infinite in which format, how
+// much of the norm that is, and which loss scale prevents it.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -68,7 +68,8 @@ void make_part(const ReportArguments& arguments, const std::vector<std::string>&
       [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); }, device);
 }
 
-/// Counts all tensors of the inputs, on the device those of F32 if there is one, and writes the outputs.
+/// Counts all tensors of the inputs, on the device those of F32 if there is one, and writes the
+/// outputs.
 void make_whole(const ReportArguments& arguments, const std::vector<std::string>& files,
                 const ReportOptions& options, Device* device) {
   const ReportInputs inputs = open_inputs(files, options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the outputs of a report. The lines of tensors are kept in temporary files, beside the files that they end up in,
-// until the head of the report is known.
+// Writes the outputs of a report. The lines of tensors are kept in temporary files, beside the
+// files that they end up in, until the head of the report is known.
 #include "lib/cli/report_outputs.h"
 
 #include <fcntl.h>
@@ -27,8 +27,8 @@
 namespace binade {
 namespace {
 
-/// The folder for the temporary file of an output: that of the output. Empty if the output is standard output or no regular
-/// file.
+/// The folder for the temporary file of an output: that of the output. Empty if the output is
+/// standard output or no regular file.
 std::string spool_folder(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -38,8 +38,8 @@ std::string spool_folder(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
-/// Calls `write` with a function that takes pieces of text, and puts them into the file `path`, or on standard output if path
-/// is "-". Does nothing if path is empty.
+/// Calls `write` with a function that takes pieces of text, and puts them into the file `path`, or
+/// on standard output if path is "-". Does nothing if path is empty.
 template <class Write>
 void deliver(const std::string& path, const Write& write) {
   if (path == "-") {

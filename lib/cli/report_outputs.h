@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a report: as text on standard output (unless JSON or CSV goes there), as a page, as JSON, and as a CSV table
-// of its tensors. JSON and CSV take each tensor as soon as it is counted, so a report need not fit into memory.
+// Writes a report: as text on standard output (unless JSON or CSV goes there), as a page, as JSON,
+// and as a CSV table of its tensors. JSON and CSV take each tensor as soon as it is counted, so a
+// report need not fit into memory.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +27,8 @@ void add_report_outputs(App app, ReportOutputs& outputs);
 /// Declares --tensors and --quiet. `outputs` must live as long as the command.
 void add_text_options(App app, ReportOutputs& outputs);
 
-/// Throws Error if both JSON and CSV would go to standard output, or if --quiet or --tensors was given where no text goes
-/// there anyway.
+/// Throws Error if both JSON and CSV would go to standard output, or if --quiet or --tensors was
+/// given where no text goes there anyway.
 void check_stdout(const ReportOutputs& outputs);
 
 /// Throws Error if an output cannot be written, or is one of the files `read`.
@@ -41,7 +42,8 @@ class ReportWriter {
   ReportWriter(const ReportWriter&) = delete;
   ReportWriter& operator=(const ReportWriter&) = delete;
 
-  /// Returns what takes each tensor of the report, in the report's order; an empty function if no output needs them.
+  /// Returns what takes each tensor of the report, in the report's order; an empty function if no
+  /// output needs them.
   TensorSink sink();
   /// Writes all outputs, after the sink took every tensor. `note` is printed after the text.
   void write(const Report& report, const std::string& note = "");

@@ -46,7 +46,8 @@ std::size_t indent_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-/// The byte at which the column of a line begins, if the line has a word there with two spaces or more before it.
+/// The byte at which the column of a line begins, if the line has a word there with two spaces or
+/// more before it.
 std::optional<std::size_t> word_at_column(std::string_view line, std::size_t column) {
   for (std::size_t at = indent_of(line); at < line.size(); ++at) {
     const bool begins = at >= 2 && line[at] != ' ' && line.substr(at - 2, 2) == "  ";
@@ -130,7 +131,8 @@ std::vector<std::size_t> places_to_break(std::string_view line) {
   return places;
 }
 
-/// Lines that stay as they are; commands that are too long for a terminal of 80 columns go on in the next line.
+/// Lines that stay as they are; commands that are too long for a terminal of 80 columns go on in
+/// the next line.
 std::string roff_verbatim(const std::vector<std::string_view>& lines) {
   constexpr std::size_t widest = 66;
   std::size_t least = lines.front().size();

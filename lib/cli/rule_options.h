@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options --zero-raises, --floor and --cut-to-zero: they replace rules of fused sums in which publications differ, for
-// users whose GPU follows another rule than our table says.
+// The options --zero-raises, --floor and --cut-to-zero: they replace rules of fused sums in which
+// publications differ, for users whose GPU follows another rule than our table says.
 #pragma once
 
 #include "lib/cli/parser.h"

@@ -34,8 +34,8 @@ Error unknown_word(std::string_view what, std::string_view name,
                (hint.empty() ? "; " : " ") + "known are " + listed(known));
 }
 
-/// Adds words that the parser took for unknown options but which are values with a minus, such as -inf. Throws Error for any
-/// other word that it did not know.
+/// Adds words that the parser took for unknown options but which are values with a minus, such as
+/// -inf. Throws Error for any other word that it did not know.
 void take_back_negative_words(App app, ShowOptions& options) {
   const std::vector<std::string> names = app.long_names();
   for (const std::string& word : app.remaining()) {

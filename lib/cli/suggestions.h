@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words that shells offer for the values of options, from the tables that the options' own readers look into.
+// The words that shells offer for the values of options, from the tables that the options' own
+// readers look into.
 #pragma once
 
 #include <string>

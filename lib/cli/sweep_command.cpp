@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade sweep`: trains once for every combination of settings, writes a line for each run, and shows the results as a
-// table and as a page of plots. If it was interrupted, the same command continues it.
+// `binade sweep`: trains once for every combination of settings, writes a line for each run, and
+// shows the results as a table and as a page of plots. If it was interrupted, the same command
+// continues it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +38,8 @@ struct SweepArguments {
   std::vector<std::string> chosen;
 };
 
-/// The file of the results: that of -o, else that of the spec with .jsonl in the place of its ending.
+/// The file of the results: that of -o, else that of the spec with .jsonl in the place of its
+/// ending.
 std::string results_path(const SweepArguments& a) {
   if (!a.results.empty()) return a.results;
   return std::filesystem::path(a.spec).replace_extension(".jsonl").string();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade train`: one training by settings, and its figures; on request also its tensors, step by step, and the dtypes in
-// which its ops ran.
+// `binade train`: one training by settings, and its figures; on request also its tensors, step by
+// step, and the dtypes in which its ops ran.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -99,7 +99,8 @@ void run_train(const TrainArguments& a) {
   files_first(write, [&answer] { fmt::print("{}", answer.text); });
 }
 
-/// "of sgd " for a setting that not every optimizer takes; empty for one that every optimizer takes.
+/// "of sgd " for a setting that not every optimizer takes; empty for one that every optimizer
+/// takes.
 std::string of_optimizers(std::string_view option) {
   const std::vector<std::string_view> names = optimizers_with(option);
   return names.size() == optimizers().size() ? "" : fmt::format("of {} ", listed(names));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs every Tensor Core instruction of a GPU on whole tiles, compares each element with the emulator on the GPU, and
-// reports the results as text and JSON.
+// Runs every Tensor Core instruction of a GPU on whole tiles, compares each element with the
+// emulator on the GPU, and reports the results as text and JSON.
 #include "lib/cli/validate_crossed.h"
 
 #include <fmt/format.h>

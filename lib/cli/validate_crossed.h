@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `binade validate crossed`: every Tensor Core instruction of a GPU on whole tiles, compared with the emulator on the GPU
-// itself.
+// `binade validate crossed`: every Tensor Core instruction of a GPU on whole tiles, compared with
+// the emulator on the GPU itself.
 #pragma once
 
 #include "lib/cli/parser.h"

@@ -27,8 +27,8 @@ using OpenDevice = void (*)(OpenedDevice&);
 }  // namespace binade
 
 extern "C" {
-/// A fingerprint of the headers and the compiler, written by device_interface.py. The program and the
-/// module have one each, and the program calls a module only if they are equal.
+/// A fingerprint of the headers and the compiler, written by device_interface.py. The program and
+/// the module have one each, and the program calls a module only if they are equal.
 extern const char binade_device_interface[];
 /// The module's entry point, which only the module defines.
 void binade_open_device(binade::OpenedDevice& opened);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// open_device() of a static program (Meson's option `static`), which has no loader: there is no device.
+// open_device() of a static program (Meson's option `static`), which has no loader: there is no
+// device.
 #include "lib/device/device.h"
 
 namespace binade {

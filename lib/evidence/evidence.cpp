@@ -24,8 +24,8 @@ constexpr Aspects every_aspect = (1U << aspect_count) - 1;
 constexpr Aspects signs = bits_of_aspects(Aspect::signs_of_zero);
 constexpr Aspects nan_bits_of_f64 = bits_of_aspects(Aspect::specials);
 
-/// What publications say about some aspects of some instructions, for aspects that no recorded row decides. The first
-/// row that fits an instruction and an aspect counts.
+/// What publications say about some aspects of some instructions, for aspects that no recorded row
+/// decides. The first row that fits an instruction and an aspect counts.
 struct Claim {
   Families families;
   int first_sm, last_sm;  ///< architectures, as told_as() gives them
@@ -55,16 +55,17 @@ bool any(const Instruction&) { return true; }
 /// The architectures for which somebody read the machine code of ptxas 13.0.
 constexpr std::array read_machine_code{75, 80, 86, 89, 90, 100, 120};
 
-/// Returns the architecture under whose name publications describe another one: its own, A100's (sm_80) for sm_86, or
-/// 0 if none describes it.
+/// Returns the architecture under whose name publications describe another one: its own, A100's
+/// (sm_80) for sm_86, or 0 if none describes it.
 int told_as(int sm) {
   const Architecture* on = find_architecture(sm);
   return sm == 86 ? 80 : on != nullptr && on->like == sm ? sm : 0;
 }
 
-/// The claims. MMA-Sim's numbers are those of its release 2.1.1 (its first, arXiv 2511.10909v1, let zeros count and
-/// had a floor of -126); MATLAB-tensor-core's are those of commit b12b5a7, which has no Turing, no FP8 into binary16
-/// and no c of another type than d, and says nothing about the bits of NaNs.
+/// The claims. MMA-Sim's numbers are those of its release 2.1.1 (its first, arXiv 2511.10909v1, let
+/// zeros count and had a floor of -126); MATLAB-tensor-core's are those of commit b12b5a7, which
+/// has no Turing, no FP8 into binary16 and no c of another type than d, and says nothing about the
+/// bits of NaNs.
 const Claim claims[]{
     {warp, 70, 70, every_aspect, Evidence::open, "as sm_75", is_narrowed},
     {every_family, 80, 120, every_aspect, Evidence::paper, "PTX ISA 9.0", is_integer_sum},
@@ -87,8 +88,8 @@ const Claim claims[]{
     {every_family, 90, 120, every_aspect, Evidence::paper, mma_sim, fused},
 };
 
-/// Returns the instruction that ptxas 13.0 makes an instruction of. Returns nothing if it is one machine instruction,
-/// or if nobody has read the machine code (sm_70 is older than that ptxas).
+/// Returns the instruction that ptxas 13.0 makes an instruction of. Returns nothing if it is one
+/// machine instruction, or if nobody has read the machine code (sm_70 is older than that ptxas).
 std::optional<Instruction> made_of(const Instruction& x) {
   Instruction out = x;
   const bool read = std::ranges::find(read_machine_code, x.sm) != read_machine_code.end();
@@ -122,8 +123,8 @@ bool chains_several(const Instruction& x) {
   return x.model.recipe == Recipe::expanded || x.types.a == tf32 || is_double(x) || x.sm == 75;
 }
 
-/// Returns the k of the machine instruction that a warp's instruction is made of: that of Volta's HMMA.884, of
-/// HMMA.1688 for wmma on sm_75, and of HMMA.1684 for wmma of tf32.
+/// Returns the k of the machine instruction that a warp's instruction is made of: that of Volta's
+/// HMMA.884, of HMMA.1688 for wmma on sm_75, and of HMMA.1684 for wmma of tf32.
 int machine_k(const Instruction& x) {
   if (x.sm == 70) return 4;
   if (x.family == Family::wmma && x.types.a == tf32) return 4;
@@ -131,8 +132,9 @@ int machine_k(const Instruction& x) {
   return x.k;
 }
 
-/// Returns whether the rows of a set are evidence for x. Rows of one operand type count for instructions with two
-/// types of which that is one, although they cannot touch the aspect of mixed types.
+/// Returns whether the rows of a set are evidence for x. Rows of one operand type count for
+/// instructions with two types of which that is one, although they cannot touch the aspect of mixed
+/// types.
 bool covers(const Instruction& set, const Instruction& x) {
   const auto is_one = [&x](const Format& f) { return f == x.types.a || f == x.types.b; };
   return set.sm == x.sm && share_machine_code(set.family, x.family) &&

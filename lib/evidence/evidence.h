@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How anyone knows what an instruction computes, for each aspect of its arithmetic. "hardware" is never written down:
-// an aspect has this word if rows recorded on the instruction's own architecture exclude a rival rule (seen.tsv) and all of them are
-// reproduced bit for bit. The other words stand in a table of claims in evidence.cpp.
+// How anyone knows what an instruction computes, for each aspect of its arithmetic. "hardware" is
+// never written down: an aspect has this word if rows recorded on the instruction's own
+// architecture exclude a rival rule (seen.tsv) and all of them are reproduced bit for bit. The
+// other words stand in a table of claims in evidence.cpp.
 #pragma once
 
 #include <array>
@@ -39,8 +40,8 @@ struct KnownAspect {
   /// Whether any operands can touch the aspect; if not, the other members mean nothing.
   bool matters = false;
   Evidence evidence = Evidence::open;
-  /// The GPUs, the publication or the tool: "H100", "MMA-Sim 2.1", "ptxas 13.0"; or what it is taken to be like:
-  /// "as sm_75", "by analogy"
+  /// The GPUs, the publication or the tool: "H100", "MMA-Sim 2.1", "ptxas 13.0"; or what it is
+  /// taken to be like: "as sm_75", "by analogy"
   std::string source;
   std::vector<RivalRows> rivals;
 
@@ -71,7 +72,8 @@ Brief brief_of(const Knowledge& x);
 std::string evidence_text(const Brief& x);
 Brief brief_of(const Instruction& instruction);
 
-/// An aspect of an instruction with the rivals that no hardware has excluded: the result of a row may depend on them.
+/// An aspect of an instruction with the rivals that no hardware has excluded: the result of a row
+/// may depend on them.
 struct OpenAspect {
   Aspect aspect{};
   Evidence evidence = Evidence::open;
@@ -82,9 +84,10 @@ std::vector<OpenAspect> open_aspects(const Instruction& instruction);
 /// Returns whether ptxas makes the same machine instructions of two families, as of mma and wmma.
 bool share_machine_code(Family x, Family y);
 
-/// Returns the recorded sets that are evidence for an instruction, as indices into recorded_sets(). They have its
-/// architecture, model and types of c and d, and ran the same machine instruction (wmma's k16 is mma's). Their a and
-/// b have its operand types or, where these differ, may both have one of them.
+/// Returns the recorded sets that are evidence for an instruction, as indices into recorded_sets().
+/// They have its architecture, model and types of c and d, and ran the same machine instruction
+/// (wmma's k16 is mma's). Their a and b have its operand types or, where these differ, may both
+/// have one of them.
 std::vector<std::size_t> sets_for(const Instruction& instruction);
 
 }  // namespace binade

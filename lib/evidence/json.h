@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evidence as JSON: what is known about the instructions of an architecture, which undecided rules a validation
-// depends on, and which rules its rows follow.
+// Evidence as JSON: what is known about the instructions of an architecture, which undecided rules
+// a validation depends on, and which rules its rows follow.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,8 +11,8 @@
 
 namespace binade {
 
-/// Returns an architecture as `binade architectures --json` writes it: its instructions, each with its model and all
-/// its evidence.
+/// Returns an architecture as `binade architectures --json` writes it: its instructions, each with
+/// its model and all its evidence.
 nlohmann::ordered_json evidence_json(const Architecture& on);
 nlohmann::ordered_json touched_json(const Touched& touched);
 nlohmann::ordered_json tally_json(const std::vector<AspectTally>& tally);

@@ -25,8 +25,8 @@ std::string_view letter_of(const KnownAspect& known) {
   return known.in_part() ? "h" : letters[static_cast<std::size_t>(known.evidence)];
 }
 
-/// Returns a number that is equal for operand types that may share a group: each type of 16 bits or more is by
-/// itself, FP8 and narrower types are one, and integers of one width are one.
+/// Returns a number that is equal for operand types that may share a group: each type of 16 bits or
+/// more is by itself, FP8 and narrower types are one, and integers of one width are one.
 int kind_of_operands(const Format& f) {
   const bool wide = !is_integer(f) && f.storage_bits() >= 16;
   return wide ? f.exponent_bits * 64 + f.precision : is_integer(f) ? -f.bits() : 0;
@@ -62,8 +62,9 @@ std::string joined(const std::string& one, const std::string& other) {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
-/// Adds an instruction to a group. If an aspect matters to some instructions of a group only, the group says
-/// what is known about those. A rival that is not excluded for one of them is not excluded for the group.
+/// Adds an instruction to a group. If an aspect matters to some instructions of a group only, the
+/// group says what is known about those. A rival that is not excluded for one of them is not
+/// excluded for the group.
 void take(InstructionGroup& group, const Instruction& x, const Knowledge& known) {
   group.instructions.push_back(x);
   for (std::size_t i = 0; i < aspect_count; ++i) {
@@ -93,7 +94,8 @@ std::set<std::size_t> sets_of(const InstructionGroup& group) {
   return out;
 }
 
-/// Counts the rows of all sets that are evidence for a group, in place of those of its first instruction.
+/// Counts the rows of all sets that are evidence for a group, in place of those of its first
+/// instruction.
 void count_rows(InstructionGroup& group) {
   const std::set<std::size_t> sets = sets_of(group);
   for (KnownAspect& known : group.known) {

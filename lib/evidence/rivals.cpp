@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds the tables of rivals, and computes for which instructions each of them can give another result.
+// Holds the tables of rivals, and computes for which instructions each of them can give another
+// result.
 #include "lib/evidence/rivals.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ bool sums_c(const DotModel& m) { return !m.c_last && !m.scales.without_c; }
 /// Returns whether the sum is rounded once more, as IEEE 754 says.
 bool goes_on(const DotModel& m) { return m.c_last || m.through_f32; }
 
-/// Returns the types of the sum itself: c is widened, and operands of the expanded recipe are binary16.
+/// Returns the types of the sum itself: c is widened, and operands of the expanded recipe are
+/// binary16.
 DotTypes inner_types(const Instruction& x) {
   DotTypes out = with_wide_c(types_of_sums(x.model, x.types));
   if (x.model.recipe == Recipe::expanded) out.a = out.b = binary16;
@@ -40,7 +42,8 @@ int lowest_bit(const Instruction& x) {
   return sums_c(x.model) ? std::min(of_c, of_products) : of_products;
 }
 
-/// Returns the number of products that are added to one c; an expanded instruction has two runs of them.
+/// Returns the number of products that are added to one c; an expanded instruction has two runs of
+/// them.
 int run_of_products(const Instruction& x) {
   return x.model.recipe == Recipe::expanded ? kept_k(x) / 2 : kept_k(x);
 }
@@ -55,8 +58,8 @@ bool has_subnormals(const Instruction& x) {
   return by_c || products_quantum(x.types) < x.types.d.emin();
 }
 
-/// Returns whether a product of zero can cut bits of other terms, if a zero has these exponents in a and in
-/// b.
+/// Returns whether a product of zero can cut bits of other terms, if a zero has these exponents in
+/// a and in b.
 bool zero_shows(const Instruction& x, int in_a, int in_b) {
   const int top = std::max(in_a + x.types.b.emax(), in_b + x.types.a.emax());
   return top > x.model.exponent_floor && lowest_bit(x) < top - x.model.fraction_bits;
@@ -67,15 +70,16 @@ bool floor_shows(const Instruction& x, int floor) {
   return products_quantum(x.types) < floor - x.model.fraction_bits;
 }
 
-/// Returns whether a sum of finite terms can leave the range of `d`; if c is large, half its ulp is enough.
+/// Returns whether a sum of finite terms can leave the range of `d`; if c is large, half its ulp is
+/// enough.
 bool can_overflow(const Instruction& x, const Format& d, bool beside_c) {
   return above_products(x) > (beside_c ? d.emax() - d.precision : d.emax() + 1);
 }
 
 bool has_infinity(const Format& f) { return f.specials == Specials::ieee; }
 
-/// A rule as a change of a model. `change` leaves the model as it is if there is nothing to change, and
-/// returns false if no operands can show the change.
+/// A rule as a change of a model. `change` leaves the model as it is if there is nothing to change,
+/// and returns false if no operands can show the change.
 struct ChangedRule {
   Aspect aspect;
   std::string_view name, whose;
@@ -203,8 +207,8 @@ const ChangedRule of_fused[]{
      }},
     {Aspect::mixed_types, "c keeps f16's emin", "MMA-Sim 2.1",
      [](DotModel& m, const Instruction& x) {
-       // The lowest bits of a widened subnormal c have exponents of their own, and next to them more bits of
-       // the products are kept.
+       // The lowest bits of a widened subnormal c have exponents of their own, and next to them
+       // more bits of the products are kept.
        const bool narrow = sums_c(m) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
        m.edges.narrow_c = narrow;
        return narrow && products_quantum(x.types) < x.types.c.emin() - m.fraction_bits;
@@ -267,8 +271,8 @@ bool has_special(const SeenRow& row) {
   return out;
 }
 
-/// A rule to which nobody has a rival: rounded operations, and what follows a fused sum, are those of IEEE
-/// 754. A row that depends on the rule is evidence enough.
+/// A rule to which nobody has a rival: rounded operations, and what follows a fused sum, are those
+/// of IEEE 754. A row that depends on the rule is evidence enough.
 struct SeenRule {
   Aspect aspect;
   std::string_view name;

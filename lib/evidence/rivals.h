@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The questions that can be asked about the arithmetic of an instruction (aspects), and other rules that
-// would answer them (rivals): those of publications that differ from our rules, and those next to ours. A row
-// of operands touches an aspect if a rival of that aspect gives it another result. Only such rows can show
-// which rule is right.
+// The questions that can be asked about the arithmetic of an instruction (aspects), and other rules
+// that would answer them (rivals): those of publications that differ from our rules, and those next
+// to ours. A row of operands touches an aspect if a rival of that aspect gives it another result.
+// Only such rows can show which rule is right.
 #pragma once
 
 #include <array>
@@ -74,14 +74,14 @@ struct Rival {
   /// Used instead of a model if nobody has another rule: returns whether a row depends on the rule.
   bool (*sees)(const SeenRow& row) = nullptr;
 
-  /// Returns the row's result under the rival. Without a model this is our result, with all bits flipped if
-  /// the row depends on the rule.
+  /// Returns the row's result under the rival. Without a model this is our result, with all bits
+  /// flipped if the row depends on the rule.
   std::uint64_t result(const SeenRow& row) const;
   bool differs(const SeenRow& row) const { return result(row) != row.d; }
 };
 
-/// Returns the rivals of an instruction that some operands distinguish from our rules; every_rival also returns
-/// the others. All names differ.
+/// Returns the rivals of an instruction that some operands distinguish from our rules; every_rival
+/// also returns the others. All names differ.
 std::vector<Rival> rivals_of(const Instruction& instruction);
 std::vector<Rival> every_rival(const Instruction& instruction);
 

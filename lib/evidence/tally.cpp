@@ -13,7 +13,8 @@
 namespace binade {
 namespace {
 
-/// Returns which of the two rules the recorded rows follow; rows that follow neither show a third rule.
+/// Returns which of the two rules the recorded rows follow; rows that follow neither show a third
+/// rule.
 std::string verdict(const RivalTally& x, std::string_view ours) {
   if (x.tell == 0) return "no row tells";
   if (x.ours + x.theirs == 0) return "as neither";

@@ -14,8 +14,8 @@ namespace binade {
 namespace {
 
 /// How many of each generator's first rows are in the pool: so many that every rival of every
-/// instruction gives another result on some of them (a test checks this). The generator "tiny" begins
-/// with its ladder, which has 64 rows for each rung.
+/// instruction gives another result on some of them (a test checks this). The generator "tiny"
+/// begins with its ladder, which has 64 rows for each rung.
 struct PoolRows {
   std::string_view generator;
   std::uint64_t rows;

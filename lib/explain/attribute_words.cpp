@@ -55,7 +55,8 @@ IdleOption not_drawn(const char* name, Rounding rounding, bool given) {
 /// Whether a result in this format can be another NaN by this rule than by NanResult::quiet.
 bool gives_other_nans(NanResult rule, const Format& f) {
   if (!f.has_nan()) return false;
-  // NVIDIA's rule keeps signs, too: of binary64's NaNs in 8 bits, and of infinities for which a NaN stands.
+  // NVIDIA's rule keeps signs, too: of binary64's NaNs in 8 bits, and of infinities for which a NaN
+  // stands.
   const bool for_infinity = rule == NanResult::nvidia && f.specials == Specials::nan_only;
   const NanResult widest =
       for_infinity ? NanResult::propagate : attributes_between(binary64, f, {.nan = rule}).nan;

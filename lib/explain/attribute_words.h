@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes of an operation (rounding, saturation, NaN results …) as words, which are the same in every command
-// and in Python.
+// The attributes of an operation (rounding, saturation, NaN results …) as words, which are the same
+// in every command and in Python.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct AttributeOptions {
   int random_bits = 32;
 };
 
-/// Returns the attributes that these words name. Throws Error with the option, the word that was given, all possible
-/// words and the one spelled most like it; or if random bits were given, other than the default, for another rounding than
-/// stochastic.
+/// Returns the attributes that these words name. Throws Error with the option, the word that was
+/// given, all possible words and the one spelled most like it; or if random bits were given, other
+/// than the default, for another rounding than stochastic.
 Attributes attributes_of(const AttributeOptions& options);
 
-/// Throws Error if an attribute has no effect on results in any of these formats, one or more: a rule for NaNs where none has
-/// a NaN to choose, or flushing where none has a zero.
+/// Throws Error if an attribute has no effect on results in any of these formats, one or more: a
+/// rule for NaNs where none has a NaN to choose, or flushing where none has a zero.
 void check_effects(const Attributes& attributes, std::span<const NamedOrCustom> formats);
 /// Throws Error if a seed was given, other than the default, and nothing is drawn from it.
 void check_seed(const Attributes& attributes, std::uint64_t seed);

@@ -40,8 +40,8 @@ std::vector<std::size_t> places_of(char wanted, std::string_view text) {
   return out;
 }
 
-/// Removes "8:" from the front of a product and returns 8, its k; returns nothing if the product does
-/// not say its k. The colon of an encoding follows letters.
+/// Removes "8:" from the front of a product and returns 8, its k; returns nothing if the product
+/// does not say its k. The colon of an encoding follows letters.
 std::optional<std::size_t> take_place(std::string_view& term) {
   const std::string_view digits = trimmed(term.substr(0, term.find(':')));
   if (digits.size() == trimmed(term).size()) return std::nullopt;

@@ -41,7 +41,8 @@ ExplainedOperands row_of(const Dots& dots, const Instruction& instruction, const
           dots.d[row]};
 }
 
-/// A row of a recording, for the recording's own instruction or for another of the same types and K that the options name.
+/// A row of a recording, for the recording's own instruction or for another of the same types and K
+/// that the options name.
 ExplainedOperands recorded(const OneDot& options) {
   const RecordingInfo info = read_recording_info(options.recording);
   const Instruction own =

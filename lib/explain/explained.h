@@ -22,7 +22,8 @@ struct ExplainOutput {
   std::string svg;           ///< file to draw; empty: none
 };
 
-/// The arguments of `binade explain dots`, whose operands are a row of arrays, a row of a recording, or typed products.
+/// The arguments of `binade explain dots`, whose operands are a row of arrays, a row of a
+/// recording, or typed products.
 struct OneDot {
   DotOptions dots;
   std::string recording, terms, addend;  ///< empty: not given
@@ -39,8 +40,8 @@ struct OneElement {
   ExplainOutput output;
 };
 
-/// Reads the operands and explains their sum. Throws Error if arguments do not go together, a file cannot be used, or there
-/// is no such row or element.
+/// Reads the operands and explains their sum. Throws Error if arguments do not go together, a file
+/// cannot be used, or there is no such row or element.
 Explanation explained(const OneDot& options);
 Explanation explained(const OneElement& options);
 

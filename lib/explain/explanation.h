@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum of one dot product, or of one element of a matrix product, step by step and exactly: every
-// term as it is aligned and cut, every block as it is rounded, and every operation outside the blocks.
-// The errors of the steps add up to the error of the sum.
+// The sum of one dot product, or of one element of a matrix product, step by step and exactly:
+// every term as it is aligned and cut, every block as it is rounded, and every operation outside
+// the blocks. The errors of the steps add up to the error of the sum.
 #pragma once
 
 #include <cstdint>
@@ -101,8 +101,8 @@ struct Explanation {
   Typed sum{};  ///< the sum before the epilogue
   Typed result{};
   std::optional<Typed> hardware = {};  ///< what a GPU gave for it
-  /// The exact sum of all products that take part, and of C unless the epilogue adds it; nothing if an
-  /// operand is not finite.
+  /// The exact sum of all products that take part, and of C unless the epilogue adds it; nothing if
+  /// an operand is not finite.
   std::optional<ExactNumber> exact_sum = {};
   std::optional<ExactNumber> exact = {};  ///< exact value of the result, epilogue included
   /// Errors of the steps of the sum, which add up to sum - exact_sum if both are finite.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draws the picture of a block from its ladder. All coordinates are integers, so that the bytes are the
-// same on every machine.
+// Draws the picture of a block from its ladder. All coordinates are integers, so that the bytes are
+// the same on every machine.
 #include "lib/explain/explanation_svg.h"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ constexpr int margin = 28;
 constexpr int most_cut_columns = 22;
 constexpr int most_rows = 64;
 
-/// The colours of a bit that is 1, of one that is 0, and of the digit 0. As in the report, red means
-/// lost.
+/// The colours of a bit that is 1, of one that is 0, and of the digit 0. As in the report, red
+/// means lost.
 struct Paint {
   std::string_view one, zero, digit;
 };
@@ -243,8 +243,8 @@ class Picture {
     return y;
   }
 
-  /// Draws every block as a box with its result; of a long chain only the blocks around the explained
-  /// one.
+  /// Draws every block as a box with its result; of a long chain only the blocks around the
+  /// explained one.
   int chain(int y) {
     const std::vector<const ExplainedBlock*> blocks = blocks_of(x_);
     const int n = static_cast<int>(blocks.size());

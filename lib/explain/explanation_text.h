@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An explanation for a terminal, at most 100 columns wide: the products, each block's bits under each
-// other with the line below which they are cut, every rounding, and where the error comes from.
+// An explanation for a terminal, at most 100 columns wide: the products, each block's bits under
+// each other with the line below which they are cut, every rounding, and where the error comes
+// from.
 #pragma once
 
 #include <optional>

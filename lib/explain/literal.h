@@ -23,9 +23,10 @@
 
 namespace binade {
 
-/// The largest power of ten, and the largest number of digits, that a literal or each factor of a product may
-/// have; powers of two have the same range in value. The exponents of a product may be twice as large, and
-/// its text may have 2 · max_digits characters. All lie far outside every format.
+/// The largest power of ten, and the largest number of digits, that a literal or each factor of a
+/// product may have; powers of two have the same range in value. The exponents of a product may be
+/// twice as large, and its text may have 2 · max_digits characters. All lie far outside every
+/// format.
 inline constexpr int max_decimal_exponent = 10000;
 inline constexpr int max_binary_exponent = 33219;
 inline constexpr int max_digits = 10000;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the elements of a product on all threads: eight at once where account_lanes_product.h knows the model, else one
-// traced element at a time. Each thread adds to an account of its own, and these are added up at the end.
+// Counts the elements of a product on all threads: eight at once where account_lanes_product.h
+// knows the model, else one traced element at a time. Each thread adds to an account of its own,
+// and these are added up at the end.
 #include "lib/gemm/account.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ struct Share {
   void add_term(const TermLoss& x);
   void add_step(const StepLoss& x);
   void add_distance(const TermLoss& x);
-  /// Adds the error of element (i, j), which its bound limits; products() returns the element's Σ|a·b|.
+  /// Adds the error of element (i, j), which its bound limits; products() returns the element's
+  /// Σ|a·b|.
   template <class Products>
   void add_error(const ElementError& error, const Upper& bound, const Products& products,
                  std::size_t i, std::size_t j);
@@ -144,8 +146,8 @@ void Share::add_element(const GemmElement<std::uint64_t>& element, std::size_t i
   add_error(error, bounds_of(account.model, element).bound, products, i, j);
 }
 
-/// Adds an element whose sum the lanes have counted: computes its epilogue, D and error. Returns false, and adds
-/// nothing, if D is a NaN or an infinity.
+/// Adds an element whose sum the lanes have counted: computes its epilogue, D and error. Returns
+/// false, and adds nothing, if D is a NaN or an infinity.
 bool Share::finish(const GemmElement<std::uint64_t>& element, const LaneElement& x) {
   const auto sum_of = [&x](std::int64_t value) {
     SignedSum out;
@@ -173,8 +175,8 @@ bool Share::finish(const GemmElement<std::uint64_t>& element, const LaneElement&
   return true;
 }
 
-/// Returns how many k one entry of by_position covers: whole instructions, so that there are at most
-/// `most_positions` entries.
+/// Returns how many k one entry of by_position covers: whole instructions, so that there are at
+/// most `most_positions` entries.
 std::size_t position_width(std::size_t k, int of_instruction) {
   const auto each = static_cast<std::size_t>(of_instruction);
   const std::size_t instructions = std::max<std::size_t>((k + each - 1) / each, 1);

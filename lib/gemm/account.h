@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss account of a whole matrix product: the sum of the losses of all its elements. It says what
-// each rule of the Tensor Core cost, how often and how much, where along K, and how far the products
-// lay below the largest exponent of their block. Counts are integers and magnitudes are exact sums, so
-// any split over threads adds up to the same account.
+// The loss account of a whole matrix product: the sum of the losses of all its elements. It says
+// what each rule of the Tensor Core cost, how often and how much, where along K, and how far the
+// products lay below the largest exponent of their block. Counts are integers and magnitudes are
+// exact sums, so any split over threads adds up to the same account.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ struct Cost {
   friend bool operator==(const Cost&, const Cost&) = default;
 };
 
-/// The products that lie one given number of binades below the exponent that their block is aligned to;
-/// the number is the index of the row in GemmAccount::by_distance.
+/// The products that lie one given number of binades below the exponent that their block is aligned
+/// to; the number is the index of the row in GemmAccount::by_distance.
 struct DistanceRow {
   std::uint64_t products = 0;
   std::uint64_t cut = 0;
@@ -45,8 +45,8 @@ struct DistanceRow {
   friend bool operator==(const DistanceRow&, const DistanceRow&) = default;
 };
 
-/// The element of D with the largest value of some ratio; the first one, row after row, of equals. A
-/// ratio of 0 means that there is none.
+/// The element of D with the largest value of some ratio; the first one, row after row, of equals.
+/// A ratio of 0 means that there is none.
 struct WorstElement {
   double ratio = 0;
   std::size_t row = 0, column = 0;
@@ -58,10 +58,11 @@ struct WorstElement {
 void keep_worse(WorstElement& worst, const WorstElement& other);
 
 struct GemmAccount {
-  /// Number of rows of by_distance. The last row holds all products that lie 80 binades or more below.
+  /// Number of rows of by_distance. The last row holds all products that lie 80 binades or more
+  /// below.
   static constexpr std::size_t distances = 81;
-  /// Number of bins of by_ratio. Bin i counts the elements whose error / bound lies in [2^-i, 2^(1-i));
-  /// the last bin also holds all smaller ratios, bin 0 all larger ones.
+  /// Number of bins of by_ratio. Bin i counts the elements whose error / bound lies in [2^-i,
+  /// 2^(1-i)); the last bin also holds all smaller ratios, bin 0 all larger ones.
   static constexpr std::size_t ratios = 41;
   static constexpr std::size_t most_positions = 64;
 
@@ -84,11 +85,11 @@ struct GemmAccount {
 
   std::uint64_t products = 0;  ///< number of products that are not zero
   std::uint64_t blocks = 0;    ///< number of blocks with a term that is not zero
-  /// Blocks aligned to the exponent of c, which lies above those of all products (and is not below the
-  /// floor).
+  /// Blocks aligned to the exponent of c, which lies above those of all products (and is not below
+  /// the floor).
   std::uint64_t blocks_at_addend = 0;
-  /// Blocks aligned to an exponent above those of all terms: the floor or, in models in which products
-  /// of zero count, that of a product of zero.
+  /// Blocks aligned to an exponent above those of all terms: the floor or, in models in which
+  /// products of zero count, that of a product of zero.
   std::uint64_t blocks_at_floor = 0;
 
   ExactSum product_magnitude;  ///< Σ|a·b|: the whole that losses are given as shares of
@@ -112,7 +113,8 @@ struct GemmAccount {
 
 /// Returns the loss account of a product. Throws Error, as require_whole_sums (loss.h) does, for a
 /// product that has no exact value to compare with: one whose instructions drop their accumulator
-/// (scale-d 0), if there are several or the sum begins with C; and if operands do not fit m, n and k, or the model does not pass check() (model_check.h).
+/// (scale-d 0), if there are several or the sum begins with C; and if operands do not fit m, n and
+/// k, or the model does not pass check() (model_check.h).
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
                     const GemmProgress& progress = {}, const Kernels& kernels = fastest_kernels());
 

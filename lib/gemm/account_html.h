@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss account as an HTML page that explains how to read it: one file, which makes no request to
-// the network.
+// The loss account as an HTML page that explains how to read it: one file, which makes no request
+// to the network.
 #pragma once
 
 #include <string>

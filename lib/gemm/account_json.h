@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss account as JSON, schema "binade.gemm_account/1". Integers above 2^53 are decimal strings. A
-// magnitude is an object {"value", "integer", "exponent"}: exactly integer·2^exponent, and value is
-// the nearest double.
+// The loss account as JSON, schema "binade.gemm_account/1". Integers above 2^53 are decimal
+// strings. A magnitude is an object {"value", "integer", "exponent"}: exactly integer·2^exponent,
+// and value is the nearest double.
 #pragma once
 
 #include <string>

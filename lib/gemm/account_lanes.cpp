@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiles account_lanes.inc once for each level. A namespace has the name of its level's translation unit, which says
-// whose instructions its functions have. `width` is the number of lanes of its vectors: GCC turns vectors that are
-// wider than the machine's into scalar code.
+// Compiles account_lanes.inc once for each level. A namespace has the name of its level's
+// translation unit, which says whose instructions its functions have. `width` is the number of
+// lanes of its vectors: GCC turns vectors that are wider than the machine's into scalar code.
 #include "lib/gemm/account_lanes.h"
 
 #include <algorithm>

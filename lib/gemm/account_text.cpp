@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the account as plain text of 100 columns: a paragraph about the error, a table of the rules,
-// the products by their distance below the largest exponent, and the losses along K. Each share says
-// what it is a share of.
+// Writes the account as plain text of 100 columns: a paragraph about the error, a table of the
+// rules, the products by their distance below the largest exponent, and the losses along K. Each
+// share says what it is a share of.
 #include "lib/gemm/account_text.h"
 
 #include <fmt/format.h>
@@ -96,8 +96,8 @@ std::string rules_text(const GemmAccount& x) {
   return out;
 }
 
-/// Returns a bar of at most 24 columns, which is proportional to share / largest; a share above 0 has
-/// at least an eighth of a column.
+/// Returns a bar of at most 24 columns, which is proportional to share / largest; a share above 0
+/// has at least an eighth of a column.
 std::string bar(double share, double largest) {
   constexpr std::array<const char*, 8> eighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   if (share == 0) return "";

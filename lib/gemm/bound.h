@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far an element of D may be from the exact value by the rules of its model, and how far it is. The error
-// is exact. The bounds are rigorous: they are computed with upward rounding and are never below the largest
-// possible error.
+// How far an element of D may be from the exact value by the rules of its model, and how far it is.
+// The error is exact. The bounds are rigorous: they are computed with upward rounding and are never
+// below the largest possible error.
 //
-// Let P be the exact sum of all that an accumulator has received, and E a bound on the accumulator's distance
-// from P. A step adds products p_i. The accumulator's magnitude is at most |P| + E. P' and E' are P and E
-// after the step's products are added.
+// Let P be the exact sum of all that an accumulator has received, and E a bound on the
+// accumulator's distance from P. A step adds products p_i. The accumulator's magnitude is at most
+// |P| + E. P' and E' are P and E after the step's products are added.
 //
 //   fused block   The terms are aligned to at most t = the largest of the floor, the products' exponents
 //                 (also those of zeros, in models in which they count) and the exponent of |P| + E.
@@ -17,9 +17,9 @@
 //   parts         E1 + E2, and one rounding at |P1 + P2| + E1 + E2.
 //   epilogue      |alpha|·E, and a rounding for each operation.
 //
-// `bound` follows the model's own order. `any_order` holds for every permutation of the products: there |P|
-// is replaced by Σ|a·b| and t by the largest exponent of any product, and every block of L products loses
-// (L+1)·u.
+// `bound` follows the model's own order. `any_order` holds for every permutation of the products:
+// there |P| is replaced by Σ|a·b| and t by the largest exponent of any product, and every block of
+// L products loses (L+1)·u.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ namespace binade {
 
 /// The model's D of one element, its exact value and the bounds of its error.
 struct ElementBound {
-  /// Whether a NaN or an infinity is among the operands, on the way or in D. If so, the members below
-  /// `result` are not set.
+  /// Whether a NaN or an infinity is among the operands, on the way or in D. If so, the members
+  /// below `result` are not set.
   bool special = false;
   std::uint64_t result = 0;  ///< the model's D
   bool negative = false;     ///< whether the exact value is below 0
@@ -44,13 +44,13 @@ struct ElementBound {
   ExactSum error;            ///< |D - exact|
   Upper bound;               ///< of |D - exact|, in the model's order
   Upper any_order;           ///< of |D - exact|, in any order of the products
-  /// γ_K·Σ|a·b|, the bound of K operations in binary32 rounded to nearest, with u = 2^-24 (Higham, Accuracy
-  /// and Stability of Numerical Algorithms, 3.1). It is empty if K >= 2^24.
+  /// γ_K·Σ|a·b|, the bound of K operations in binary32 rounded to nearest, with u = 2^-24 (Higham,
+  /// Accuracy and Stability of Numerical Algorithms, 3.1). It is empty if K >= 2^24.
   std::optional<Upper> classical;
 };
 
-/// Returns the bounds and the error of one element. Throws Error if the product has no exact value, as
-/// `account` does (account.h).
+/// Returns the bounds and the error of one element. Throws Error if the product has no exact value,
+/// as `account` does (account.h).
 ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& element);
 
 /// How the bits that a user gives for an element relate to the model's.
@@ -64,8 +64,8 @@ enum class Agreement : std::uint8_t {
 inline constexpr std::string_view agreement_names[]{
     "equal", "within bound", "within any order's bound", "beyond bound", "special"};
 
-/// Returns |given - exact|, where `given` encodes a finite D in the epilogue's output format and the
-/// element is not special.
+/// Returns |given - exact|, where `given` encodes a finite D in the epilogue's output format and
+/// the element is not special.
 ExactSum error_of(const GemmModel& model, const ElementBound& element, std::uint64_t given);
 
 Agreement agreement_of(const GemmModel& model, const ElementBound& element, std::uint64_t given);

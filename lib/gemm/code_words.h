@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts encodings that lie one in each 64-bit word, as products keep them, into floats and back. The kernels,
-// which convert arrays of packed encodings, do the work.
+// Converts encodings that lie one in each 64-bit word, as products keep them, into floats and back.
+// The kernels, which convert arrays of packed encodings, do the work.
 #pragma once
 
 #include <algorithm>
@@ -58,8 +58,8 @@ inline void floats_of_words(const Kernels& kernels, const std::uint64_t* words, 
   }
 }
 
-/// Rounds n floats to the format of `to` and writes their encodings, one in each word. In binary32 nothing is
-/// rounded, and NaNs keep their bits.
+/// Rounds n floats to the format of `to` and writes their encodings, one in each word. In binary32
+/// nothing is rounded, and NaNs keep their bits.
 inline void words_of_floats(const Kernels& kernels, const float* values, std::size_t n,
                             const Quantizer& to, std::uint64_t* out) {
   if (to.format == binary32) {

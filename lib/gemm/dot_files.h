@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of dot products in files: row i of a and b and element i of c give element i of d. And how users name them together
-// with their instruction.
+// Rows of dot products in files: row i of a and b and element i of c give element i of d. And how
+// users name them together with their instruction.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace binade {
 
-/// Files of arrays: a and b of shape (rows, K), c and d of shape (rows,) or (rows, 1), either as bits
-/// (integers of the format's width) or in a floating-point dtype whose elements are numbers of the
-/// format (read_array, lib/gemm/files.h). A K below the instruction's is padded with
-/// +0. Without c, every c is +0.
+/// Files of arrays: a and b of shape (rows, K), c and d of shape (rows,) or (rows, 1), either as
+/// bits (integers of the format's width) or in a floating-point dtype whose elements are numbers of
+/// the format (read_array, lib/gemm/files.h). A K below the instruction's is padded with +0.
+/// Without c, every c is +0.
 struct DotFiles {
   std::string a, b;
   std::string d = {};  ///< empty: nothing was recorded, and d is zeros
@@ -32,7 +32,8 @@ struct DotOptions {
   std::string c;  ///< file of c; empty if it was not given
 };
 
-/// The instruction that the options name. Throws Error if the architecture is unknown or has no such instruction.
+/// The instruction that the options name. Throws Error if the architecture is unknown or has no
+/// such instruction.
 Instruction instruction_of(const DotOptions& options);
 /// The files of a, b, c and d that the options name.
 DotFiles files_of(const DotOptions& options);

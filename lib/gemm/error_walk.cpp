@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computes for each step of the walk what it adds to the exact value, and what its roundings add to the
-// bounds.
+// Computes for each step of the walk what it adds to the exact value, and what its roundings add to
+// the bounds.
 #include "lib/gemm/error_walk.h"
 
 #include <algorithm>
@@ -26,10 +26,10 @@ Exact times(const Exact& a, const Exact& b) {
           .significand = a.significand * b.significand};
 }
 
-/// Returns a bound on the error of rounding a number of at most this magnitude into a format: half a
-/// unit in the last place if to nearest, else one unit; to nearest and toward zero it is no more than
-/// the number itself. Above the format's largest exponent the unit keeps growing, because an infinity
-/// has no bound.
+/// Returns a bound on the error of rounding a number of at most this magnitude into a format: half
+/// a unit in the last place if to nearest, else one unit; to nearest and toward zero it is no more
+/// than the number itself. Above the format's largest exponent the unit keeps growing, because an
+/// infinity has no bound.
 Upper rounding_error(const Upper& magnitude, const Format& f, Rounding rounding) {
   if (magnitude.is_zero()) return {};
   const int unit = std::max(magnitude.log2(), f.emin()) - f.fraction_bits();
@@ -71,8 +71,8 @@ ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& e
                      const SignedSum& exact, const Upper& bound, const Format& format)
     : g_(model), x_(element), stack_{{exact, bound, bound, format}} {}
 
-/// Returns the product as a term of a fused block. The expanded recipe multiplies in binary16, where
-/// subnormals of FP8 are normal numbers.
+/// Returns the product as a term of a fused block. The expanded recipe multiplies in binary16,
+/// where subnormals of FP8 are normal numbers.
 Addend ErrorWalk::product(std::uint64_t a, std::uint64_t b) const {
   Format from_a = g_.types.a;
   Format from_b = g_.types.b;
@@ -269,8 +269,8 @@ void ErrorWalk::pairwise(const Format& d, Codes a, Codes b) {
   }
 }
 
-/// Adds integer products. The sum is exact as long as 32 bits hold it; a sum that wrapped or saturated
-/// may be any number of 32 bits.
+/// Adds integer products. The sum is exact as long as 32 bits hold it; a sum that wrapped or
+/// saturated may be any number of 32 bits.
 void ErrorWalk::integers(Codes a, Codes b) {
   for (std::size_t i = 0; i < a.size(); ++i) increase(scalar_product(a[i], b[i]));
   Accumulator& accumulator = top();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rigorous bounds of one element's error. The walk that computes the element (emulate/sum_order.h) is visited with
-// pairs in place of accumulators: an accumulator's exact value, and a bound on its distance from it. bound.h derives
-// the bounds.
+// Rigorous bounds of one element's error. The walk that computes the element (emulate/sum_order.h)
+// is visited with pairs in place of accumulators: an accumulator's exact value, and a bound on its
+// distance from it. bound.h derives the bounds.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@
 
 namespace binade {
 
-/// The visitor of the walk. After walk_sum and `finish`, bound() and any_order() are bounds of D's error.
+/// The visitor of the walk. After walk_sum and `finish`, bound() and any_order() are bounds of D's
+/// error.
 class ErrorWalk {
  public:
   ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element);
-  /// Begins after the walk, with a finished sum: its exact value, bound and format. any_order() means nothing then,
-  /// since only one bound is given.
+  /// Begins after the walk, with a finished sum: its exact value, bound and format. any_order()
+  /// means nothing then, since only one bound is given.
   ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element,
             const SignedSum& exact, const Upper& bound, const Format& format);
 
@@ -36,7 +37,8 @@ class ErrorWalk {
   void convert(const Format& f, Role);
 
  private:
-  /// An accumulator: the exact sum of all that it has received, and bounds on its distance from that sum.
+  /// An accumulator: the exact sum of all that it has received, and bounds on its distance from
+  /// that sum.
   struct Accumulator {
     SignedSum exact;
     Upper error;      ///< in the model's order
@@ -65,8 +67,8 @@ class ErrorWalk {
   const GemmElement<std::uint64_t>& x_;
   Upper magnitude_;  ///< bound of every partial sum's magnitude, in any order
   int largest_exponent_ = std::numeric_limits<int>::min();  ///< largest exponent of a product
-  /// Largest exponent with which a product of zero takes part in the alignment, in models in which it does; it is
-  /// taken as if it were in every block.
+  /// Largest exponent with which a product of zero takes part in the alignment, in models in which
+  /// it does; it is taken as if it were in every block.
   int zero_exponent_ = std::numeric_limits<int>::min();
   std::vector<Accumulator> stack_;
 };

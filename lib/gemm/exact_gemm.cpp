@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row of A and a column of B become integers times one power of two each, if their numbers lie close enough to one
-// another; their sum of products is then an integer of 128 bits. Other elements are added up in a SignedSum, which
-// covers all exponents.
+// A row of A and a column of B become integers times one power of two each, if their numbers lie
+// close enough to one another; their sum of products is then an integer of 128 bits. Other elements
+// are added up in a SignedSum, which covers all exponents.
 #include "lib/gemm/exact_gemm.h"
 
 #include <algorithm>
@@ -82,8 +82,8 @@ Exact exact_of(const SignedSum& x) {
   return to_exact({std::move(words), unit, 0}, x.is_negative());
 }
 
-/// Returns an infinity or a NaN unchanged, and a finite number's sign as -1, 0 or 1: beside an infinity its magnitude
-/// does not matter.
+/// Returns an infinity or a NaN unchanged, and a finite number's sign as -1, 0 or 1: beside an
+/// infinity its magnitude does not matter.
 double beside_infinity(double x) {
   if (!std::isfinite(x)) return x;
   return x == 0 ? 0 : std::copysign(1.0, x);
@@ -142,8 +142,8 @@ class ExactElements {
                  .significand = magnitude_of(sum)};
   }
 
-  /// Adds the finite products of element (i, j) to `sum`. Returns the sum of the other products, an infinity or a
-  /// NaN, or 0 if there are none.
+  /// Adds the finite products of element (i, j) to `sum`. Returns the sum of the other products, an
+  /// infinity or a NaN, or 0 if there are none.
   double add_terms(std::size_t i, std::size_t j, bool any_special, SignedSum& sum) const {
     double special = 0;
     const float *a = x_.a.data() + i * x_.k, *b = x_.b.data() + j * x_.k;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products that are exact up to one final rounding: the value that every order of a sum, every instruction and
-// every kernel approximates.
+// Matrix products that are exact up to one final rounding: the value that every order of a sum,
+// every instruction and every kernel approximates.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace binade {
 
-/// The operands of alpha·Σ a·b + beta·c. Matrices hold numbers of binary32; alpha and beta are binary64.
+/// The operands of alpha·Σ a·b + beta·c. Matrices hold numbers of binary32; alpha and beta are
+/// binary64.
 struct ExactGemm {
   std::size_t m = 0, n = 0, k = 0;
   std::span<const float> a{};  ///< m × k, row after row
@@ -23,10 +24,11 @@ struct ExactGemm {
   Rounding rounding = Rounding::ties_to_even;
 };
 
-/// Computes each element exactly and rounds it once to binary32, by x.rounding. ties_to_even gives the element itself;
-/// with rounding to odd the caller can round once more, to 22 bits or fewer, and gets the exact number rounded to them.
-/// An exact result of 0 gives +0. Infinities and NaNs among the operands give what IEEE 754 gives for the same terms in
-/// any order. `d` is m × n, row after row.
+/// Computes each element exactly and rounds it once to binary32, by x.rounding. ties_to_even gives
+/// the element itself; with rounding to odd the caller can round once more, to 22 bits or fewer,
+/// and gets the exact number rounded to them. An exact result of 0 gives +0. Infinities and NaNs
+/// among the operands give what IEEE 754 gives for the same terms in any order. `d` is m × n, row
+/// after row.
 void exact_gemm(const ExactGemm& x, std::span<float> d);
 
 }  // namespace binade

@@ -44,8 +44,9 @@ std::string words_of(const Format& f) {
 
 constexpr std::size_t elements_at_once = std::size_t{1} << 16;
 
-/// Replaces encodings of `from` by encodings of `to`, on all threads. Returns false, and changes nothing, if there are
-/// NaNs or infinities, or if an element is no number of `to` and `round` is false.
+/// Replaces encodings of `from` by encodings of `to`, on all threads. Returns false, and changes
+/// nothing, if there are NaNs or infinities, or if an element is no number of `to` and `round` is
+/// false.
 bool convert_at_once(std::vector<std::uint64_t>& elements, const Format& from, const Format& to,
                      bool round) {
   const auto width = static_cast<std::size_t>(from.storage_bits()) / 8;
@@ -61,8 +62,8 @@ bool convert_at_once(std::vector<std::uint64_t>& elements, const Format& from, c
   return true;
 }
 
-/// Replaces encodings of `from` by encodings of `to`. Throws Error that names the first element which is no number of
-/// `to`, unless how.round.
+/// Replaces encodings of `from` by encodings of `to`. Throws Error that names the first element
+/// which is no number of `to`, unless how.round.
 void convert_all(std::vector<std::uint64_t>& elements, const Format& from, const Format& to,
                  const std::string& where, const ReadArray& how) {
   if (convert_at_once(elements, from, to, how.round)) return;

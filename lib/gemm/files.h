@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads matrices from files as encodings of the formats that a product takes, and writes D. A tensor is named
-// FILE, or FILE:NAME if the file holds several.
+// Reads matrices from files as encodings of the formats that a product takes, and writes D. A
+// tensor is named FILE, or FILE:NAME if the file holds several.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,27 @@ struct Array {
   Format format{};
 };
 
-/// How the elements of a tensor become encodings. Integers of the format's width are taken as its bits (NumPy
-/// saves formats that it has no name for in this way). Elements of a floating-point dtype are taken by value:
-/// each must be a number of the format, unless `round` is true, which rounds them to nearest. If `round` is
-/// false, binary32 is accepted as tf32, and its low 13 bits are ignored as the hardware does.
+/// How the elements of a tensor become encodings. Integers of the format's width are taken as its
+/// bits (NumPy saves formats that it has no name for in this way). Elements of a floating-point
+/// dtype are taken by value: each must be a number of the format, unless `round` is true, which
+/// rounds them to nearest. If `round` is false, binary32 is accepted as tf32, and its low 13 bits
+/// are ignored as the hardware does.
 struct ReadArray {
   std::string what;  ///< what error messages call the tensor: "A", "--a"
   bool round = false;
   bool may_round = true;  ///< whether the command has the option --round, for error messages
 };
 
-/// Reads a tensor. Throws Error if its dtype is of neither kind, if an element is no number of the format, or
-/// if it has more than two dimensions in Fortran order; the message names the file, what is wrong (for an
-/// element the first such one) and what to do.
+/// Reads a tensor. Throws Error if its dtype is of neither kind, if an element is no number of the
+/// format, or if it has more than two dimensions in Fortran order; the message names the file, what
+/// is wrong (for an element the first such one) and what to do.
 Array read_array(const std::string& where, const Format& format, const ReadArray& how);
 
 /// Returns the format that a tensor's dtype names, or nothing if it names none, as with integers.
 std::optional<Format> named_format(const std::string& where);
 
-/// The files of the matrices of a product, with the shapes that they have. A transposed a is (K, M), a
-/// transposed b (N, K).
+/// The files of the matrices of a product, with the shapes that they have. A transposed a is (K,
+/// M), a transposed b (N, K).
 struct GemmFiles {
   std::string a, b;                              ///< (M, K) and (K, N)
   std::optional<std::string> c = {}, bias = {};  ///< (M, N) and (N,)
@@ -49,9 +50,9 @@ struct GemmFiles {
   bool round = false;  ///< ReadArray::round for a and b; C and bias are never rounded
 };
 
-/// Reads the operands. model.c and model.bias become the formats of the files' dtypes, or the accumulator's
-/// where a file holds bits. Throws Error as read_array does, and if shapes do not fit together, a matrix
-/// is empty, or K is above 2^30.
+/// Reads the operands. model.c and model.bias become the formats of the files' dtypes, or the
+/// accumulator's where a file holds bits. Throws Error as read_array does, and if shapes do not fit
+/// together, a matrix is empty, or K is above 2^30.
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model);
 
 /// Reads a D of shape (m, n), in the epilogue's output format. Throws Error as read_array does, and
@@ -59,11 +60,11 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model);
 std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel& model,
                                        const GemmOperands& operands);
 
-/// Returns the dtype in which D is stored: that of its format, or unsigned integers of the same width if
-/// there is none; I32 for an integer product.
+/// Returns the dtype in which D is stored: that of its format, or unsigned integers of the same
+/// width if there is none; I32 for an integer product.
 Dtype result_dtype(const GemmModel& model);
-/// Writes D as .npy, or as tensor "d" of a .safetensors file with `metadata`, which says how it was made.
-/// Throws Error as check_result_name does, and if the file cannot be written.
+/// Writes D as .npy, or as tensor "d" of a .safetensors file with `metadata`, which says how it was
+/// made. Throws Error as check_result_name does, and if the file cannot be written.
 void write_result(const std::string& path, const GemmModel& model, const GemmOperands& operands,
                   const std::vector<std::uint64_t>& d,
                   const std::vector<std::pair<std::string, std::string>>& metadata);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a model of the words: each is parsed by the room that defines its spelling, then it is checked that they go together.
+// Makes a model of the words: each is parsed by the room that defines its spelling, then it is
+// checked that they go together.
 #include "lib/gemm/gemm_words.h"
 
 #include <fmt/format.h>
@@ -56,8 +57,8 @@ void set_order(GemmModel& g, const std::string& text) {
   g.sum.order = order;
 }
 
-/// Throws Error if an option of order or epilogue was given for an integer product, whose sums are exact in any order and
-/// whose accumulator is the result.
+/// Throws Error if an option of order or epilogue was given for an integer product, whose sums are
+/// exact in any order and whose accumulator is the result.
 void check_integer(const GemmOptions& o) {
   const bool plain = o.promote_every.empty() && o.partial.empty() && o.splits.empty() &&
                      o.bias.empty() && o.epilogue_format.empty() && o.out_format.empty() &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns events into losses. What a term lost is its significand less what the model kept of it, split at
-// the exponent that its block has without the floor. What a rounding lost is the difference of its result
-// and its exact operands.
+// Turns events into losses. What a term lost is its significand less what the model kept of it,
+// split at the exponent that its block has without the floor. What a rounding lost is the
+// difference of its result and its exact operands.
 #include "lib/gemm/loss.h"
 
 #include <algorithm>
@@ -42,8 +42,9 @@ void record(ElementLosses& x, LossRule rule, bool is_zero) {
   (rule >= LossRule::alpha ? x.after : x.sum).add(x.difference);
 }
 
-/// Records the rounding to `result` of an exact number, whose negative x.difference holds. A rounding
-/// into a format below binary32 is two steps: what binary32 toward zero would lose, and the rest.
+/// Records the rounding to `result` of an exact number, whose negative x.difference holds. A
+/// rounding into a format below binary32 is two steps: what binary32 toward zero would lose, and
+/// the rest.
 void record_rounding(ElementLosses& x, LossRule rule, const Exact& result, const Format& to,
                      const Exact& in_binary32) {
   const bool split =
@@ -60,8 +61,8 @@ void record_rounding(ElementLosses& x, LossRule rule, const Exact& result, const
   record(x, rule, result.kind == Kind::zero);
 }
 
-/// Returns what a finite term other than zero lost by alignment to x.top; `top` is the exponent that the
-/// block would be aligned to without the floor.
+/// Returns what a finite term other than zero lost by alignment to x.top; `top` is the exponent
+/// that the block would be aligned to without the floor.
 TermLoss term_loss(const TracedTerm& term, const TracedBlock& x, int top) {
   const Addend& a = term.term;
   TermLoss out{.negative = a.negative,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an element of a product loses, rule by rule: the events of a traced element (emulate/trace.h) are
-// turned into exact losses, each with the rule that caused it and the k where it happened.
+// What an element of a product loses, rule by rule: the events of a traced element
+// (emulate/trace.h) are turned into exact losses, each with the rule that caused it and the k where
+// it happened.
 #pragma once
 
 #include <array>
@@ -16,18 +17,19 @@
 namespace binade {
 
 /// Why bits were lost. The rules up to and including `promotion` have a position in K. Those from
-/// `alpha` on act on D and not on the sum, so that d - exact = alpha·(what the others changed) + (what
-/// these changed).
+/// `alpha` on act on D and not on the sum, so that d - exact = alpha·(what the others changed) +
+/// (what these changed).
 enum class LossRule : std::uint8_t {
   product_alignment,  ///< products cut because of the largest exponent of their block
   addend_alignment,   ///< c of a block cut because of that exponent
-  /// Products cut further because the model's exponent floor, or a product of zero that counts, lies
-  /// above that exponent.
+  /// Products cut further because the model's exponent floor, or a product of zero that counts,
+  /// lies above that exponent.
   product_floor,
   addend_floor,  ///< c of a block cut further for the same reason
   /// A block's sum is rounded to the model's grid; without the part that accumulator_format counts.
   block_rounding,
-  /// Rounding to a format narrower than binary32: what it loses beyond rounding to binary32 toward zero.
+  /// Rounding to a format narrower than binary32: what it loses beyond rounding to binary32 toward
+  /// zero.
   accumulator_format,
   operation,  ///< rounded operations of a chain
   promotion,  ///< a partial sum is added to the register beside the accumulator
@@ -69,8 +71,8 @@ constexpr std::string_view loss_rule_name(LossRule rule) {
 /// Returns the rule that a rounded operation of this role counts for.
 LossRule rule_of(Role role);
 
-/// A product, or c of a block, that is not zero, and what was cut off it. Its magnitude is significand ·
-/// 2^exponent.
+/// A product, or c of a block, that is not zero, and what was cut off it. Its magnitude is
+/// significand · 2^exponent.
 struct TermLoss {
   static constexpr int no_block = -1;
   bool addend = false;
@@ -86,8 +88,8 @@ struct TermLoss {
   std::uint64_t floor = 0;  ///< cut further by the model's exponent floor, in the same units
 };
 
-/// A rounding, or a piece of one: delivered - exact is ±significand · 2^exponent, positive if `raised`.
-/// A difference that one significand does not hold is several pieces in a row.
+/// A rounding, or a piece of one: delivered - exact is ±significand · 2^exponent, positive if
+/// `raised`. A difference that one significand does not hold is several pieces in a row.
 struct StepLoss {
   LossRule rule{};
   bool first = true;      ///< false: another piece of the same rounding as the StepLoss before
@@ -136,11 +138,13 @@ ElementError element_error(const GemmModel& model, const ElementLosses& losses,
                            std::uint64_t result);
 
 /// Throws Error if each instruction drops its accumulator (scale-d 0) and there is a sum to drop:
-/// because there is more than one instruction, or because the sum begins with C. That sum is lost as a
-/// whole, and no rule accounts for it. Never throws for instructions that keep their accumulator.
+/// because there is more than one instruction, or because the sum begins with C. That sum is lost
+/// as a whole, and no rule accounts for it. Never throws for instructions that keep their
+/// accumulator.
 void require_whole_sums(const GemmModel& model, std::size_t k);
 
-/// Returns the value of an encoding of a floating-point or integer format, also a NaN or an infinity.
+/// Returns the value of an encoding of a floating-point or integer format, also a NaN or an
+/// infinity.
 Exact number_of(std::uint64_t bits, const Format& f);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a GemmModel that a program set by hand can be multiplied with. Models that parse_gemm() gave can, as long as no
-// member is set to what --k-order, --split and --promote-every refuse.
+// Whether a GemmModel that a program set by hand can be multiplied with. Models that parse_gemm()
+// gave can, as long as no member is set to what --k-order, --split and --promote-every refuse.
 #pragma once
 
 #include "emulate/gemm_model.h"
@@ -13,9 +13,9 @@ struct AddedMatrices {
   bool c = true, bias = true;
 };
 
-/// Throws Error, which names the member, if a number of the model, of its order or of its splits is outside of its range, if
-/// an enumeration has no such value, or if a format is not one that the emulator computes with. gemm(), account(),
-/// check_gemm() and rounded_operands() call this first.
+/// Throws Error, which names the member, if a number of the model, of its order or of its splits is
+/// outside of its range, if an enumeration has no such value, or if a format is not one that the
+/// emulator computes with. gemm(), account(), check_gemm() and rounded_operands() call this first.
 void check(const GemmModel& model, const AddedMatrices& added = {});
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decodes and packs lines on all threads, a group at a time, and notes their infinities and NaNs on the way.
+// Decodes and packs lines on all threads, a group at a time, and notes their infinities and NaNs on
+// the way.
 #include "lib/gemm/operand_groups.h"
 
 #include <algorithm>

@@ -14,8 +14,9 @@
 
 namespace binade {
 
-/// Matrices as encodings. a is m × k, row after row; b is k × n, column after column, so that a dot product runs along
-/// both; c is m × n, row after row, or empty; bias has n elements, one for each column, or is empty.
+/// Matrices as encodings. a is m × k, row after row; b is k × n, column after column, so that a dot
+/// product runs along both; c is m × n, row after row, or empty; bias has n elements, one for each
+/// column, or is empty.
 struct GemmOperands {
   std::size_t m = 0, n = 0, k = 0;
   std::vector<std::uint64_t> a, b, c, bias;
@@ -42,15 +43,18 @@ OperandSizes sizes_of(const Matrices& x) {
   return {x.m, x.n, x.k, x.a.size(), x.b.size(), x.c.size(), x.bias.size()};
 }
 
-/// Throws Error unless a has m·k elements, b k·n, c m·n or none, and the bias n or none, where m and n are from 1 to 2^31
-/// and k is at most 2^30. gemm(), account() and check_gemm() call this first.
+/// Throws Error unless a has m·k elements, b k·n, c m·n or none, and the bias n or none, where m
+/// and n are from 1 to 2^31 and k is at most 2^30. gemm(), account() and check_gemm() call this
+/// first.
 void check(const OperandSizes& x);
 
-/// Throws Error, which begins with the name of a matrix, if it has another number of elements than it should.
+/// Throws Error, which begins with the name of a matrix, if it has another number of elements than
+/// it should.
 void require_elements(std::string_view what, std::size_t size, std::size_t wanted);
 
-/// Lines of numbers, wherever they lie in memory: operand k of line i is values[starts[i] + offsets[k]]. All numbers
-/// between the first and the last operand must be readable; those that are no operands have no effect on D.
+/// Lines of numbers, wherever they lie in memory: operand k of line i is values[starts[i] +
+/// offsets[k]]. All numbers between the first and the last operand must be readable; those that are
+/// no operands have no effect on D.
 struct ValueLines {
   const float* values = nullptr;
   std::span<const std::int64_t> starts;
@@ -74,8 +78,8 @@ struct LinePlaces {
   ValueLines of(const float* values) const { return {values, starts, offsets}; }
 };
 
-/// Matrices as numbers on the grids of the model's formats, without C: rows of a and columns of b. The bias, if not
-/// empty, is a vector of binary32.
+/// Matrices as numbers on the grids of the model's formats, without C: rows of a and columns of b.
+/// The bias, if not empty, is a vector of binary32.
 struct GemmValues {
   ValueLines a, b;
   std::span<const float> bias;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Encodings as elements of their own width, as they lie in files and arrays, and as 64-bit integers.
+// Encodings as elements of their own width, as they lie in files and arrays, and as 64-bit
+// integers.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computes tiles of D from packed groups of lines. Either the steps of the sum run on a stack of encodings, with the
-// kernel's instructions, or the kernel does all steps in floats. The table of kernels decides which
-// (emulate/fast/kernels.h).
+// Computes tiles of D from packed groups of lines. Either the steps of the sum run on a stack of
+// encodings, with the kernel's instructions, or the kernel does all steps in floats. The table of
+// kernels decides which (emulate/fast/kernels.h).
 #include "lib/gemm/prepared_product.h"
 
 #include <algorithm>
@@ -53,8 +53,8 @@ void deliver(std::uint64_t code, float& out) {
   out = std::bit_cast<float>(static_cast<std::uint32_t>(code));
 }
 
-/// Returns the NaN of a finished sum: a chain's is quiet, that of every other operation is NVIDIA's. No walk ends in a
-/// conversion.
+/// Returns the NaN of a finished sum: a chain's is quiet, that of every other operation is
+/// NVIDIA's. No walk ends in a conversion.
 std::uint64_t nan_of(const SumProgram& program, const GemmModel& g) {
   const bool is_quiet = program.steps.back().kind == StepKind::products && is_chain(g.model) &&
                         !g.model.c_last && !g.model.through_f32;
@@ -133,7 +133,8 @@ struct PreparedProduct::Matrices {
   }
 };
 
-/// A tile of D with its part of C, whose rows lie c_stride apart, and of the bias; null if there is none.
+/// A tile of D with its part of C, whose rows lie c_stride apart, and of the bias; null if there is
+/// none.
 struct PreparedProduct::Tile {
   ProductTile products;
   const std::uint64_t* c = nullptr;
@@ -339,7 +340,8 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
   std::vector<std::optional<Space>> spaces(thread_count());
   std::mutex reporting;
   std::size_t done = 0;
-  // With sparse operands an infinity or a NaN of b may meet an a that is left out, and then is in no product.
+  // With sparse operands an infinity or a NaN of b may meet an a that is left out, and then is in
+  // no product.
   const bool drops =
       reading_.packing.specials == SpecialOperands::dropped && reading_.packing.sparse_group == 0;
   const auto tile = [&](std::size_t at, std::size_t slot) {

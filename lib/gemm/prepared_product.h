@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one engine of emulated matrix products. The model's sum is compiled and its kernel chosen once; operands are
-// decoded once, for all models of equal OperandReadings, and packed for the kernel; tiles of D run on a stack of
-// accumulators. Every bit equals that of `gemm_element` (emulate/gemm.h), which computes the elements that a kernel
-// leaves.
+// The one engine of emulated matrix products. The model's sum is compiled and its kernel chosen
+// once; operands are decoded once, for all models of equal OperandReadings, and packed for the
+// kernel; tiles of D run on a stack of accumulators. Every bit equals that of `gemm_element`
+// (emulate/gemm.h), which computes the elements that a kernel leaves.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace binade {
 
-/// Does what `ProductKernel::run` does, also for a kernel that has `sum` in its place; with such a kernel, elements
-/// whose sum is a NaN are set in `left`, too.
+/// Does what `ProductKernel::run` does, also for a kernel that has `sum` in its place; with such a
+/// kernel, elements whose sum is a NaN are set in `left`, too.
 void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,
                   TileSums& sums, TileMask& left);
 
@@ -77,8 +77,8 @@ class PreparedProduct {
   void product(const Matrices& x, Out* d, const GemmProgress& progress = {},
                ProductDetours* detours = nullptr) const;
 
-  /// Computes a tile's elements of D, as encodings or as numbers; rows lie `stride` elements apart. Elements set in
-  /// `left` are no results.
+  /// Computes a tile's elements of D, as encodings or as numbers; rows lie `stride` elements apart.
+  /// Elements set in `left` are no results.
   template <class Out>
   void run(const Tile& tile, Space& space, TileMask& left, Out* d, std::size_t stride) const;
   template <class Out>

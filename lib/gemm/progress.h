@@ -8,8 +8,8 @@
 
 namespace binade {
 
-/// A function that is called now and then with the number of elements of D that are done, divided by n and rounded
-/// down: from 0 to m. Calls never overlap.
+/// A function that is called now and then with the number of elements of D that are done, divided
+/// by n and rounded down: from 0 to m. Calls never overlap.
 using GemmProgress = std::function<void(std::size_t rows)>;
 
 }  // namespace binade

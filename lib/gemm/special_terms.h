@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What infinities and NaNs among the operands make of a tile's sums, in any order of the additions: the sum is a NaN if
-// a product is a NaN or if infinities of both signs meet, and else the infinity. Only if the sum of the other products
-// overflows may the result depend on the order: if that sum is an infinity of the other sign, or a NaN because two of
-// its parts overflowed.
+// What infinities and NaNs among the operands make of a tile's sums, in any order of the additions:
+// the sum is a NaN if a product is a NaN or if infinities of both signs meet, and else the
+// infinity. Only if the sum of the other products overflows may the result depend on the order: if
+// that sum is an infinity of the other sign, or a NaN because two of its parts overflowed.
 #pragma once
 
 #include <bit>
@@ -27,14 +27,16 @@ inline bool any_special(const float* x, std::size_t n) {
   return largest >= 0x7F800000;
 }
 
-/// Sets of elements of a tile, by what their products are: bit j of word i stands for row i, column j.
+/// Sets of elements of a tile, by what their products are: bit j of word i stands for row i, column
+/// j.
 struct TileSpecials {
   TileMask nan{}, positive{}, negative{};
 
   /// Adds a product a·b of element (i, j), of which at least one operand is an infinity or a NaN.
   void add(std::size_t i, std::size_t j, float a, float b) {
     const std::uint32_t bit = std::uint32_t{1} << j;
-    // Bits are compared, since a comparison of floats takes subnormals for zeros where they are flushed.
+    // Bits are compared, since a comparison of floats takes subnormals for zeros where they are
+    // flushed.
     const auto is_zero = [](float x) {
       return (std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFF) == 0;
     };
@@ -48,8 +50,8 @@ struct TileSpecials {
   /// Returns the elements of row i that are NaNs whatever else is added.
   std::uint32_t settled(std::size_t i) const { return nan[i] | (positive[i] & negative[i]); }
 
-  /// Replaces the tile's sums, made without these products, by the sums with them. Elements that depend on the order
-  /// are set in `left`.
+  /// Replaces the tile's sums, made without these products, by the sums with them. Elements that
+  /// depend on the order are set in `left`.
   void apply(TileValues& sums, TileMask& left) const {
     for (std::size_t i = 0; i < sums.rows.size(); ++i) {
       const std::uint32_t some = any(i);

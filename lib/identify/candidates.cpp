@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The axes of the orders as tables, and which of their combinations are tried. The orders are those of
-// CUTLASS (split-K, sliced-K, two accumulators), DeepSeek-V3 (promotion), warp shuffles and block
-// reductions, and the vectorized loops and cache blocks of CPU libraries (OpenBLAS, Eigen, NumPy).
+// The axes of the orders as tables, and which of their combinations are tried. The orders are those
+// of CUTLASS (split-K, sliced-K, two accumulators), DeepSeek-V3 (promotion), warp shuffles and
+// block reductions, and the vectorized loops and cache blocks of CPU libraries (OpenBLAS, Eigen,
+// NumPy).
 #include "lib/identify/candidates.h"
 
 #include <algorithm>
@@ -82,8 +83,8 @@ class Orders {
     }
   }
 
-  /// Adds the orders with promotion to a register after every n instructions; for chains of single products
-  /// also after every cache block.
+  /// Adds the orders with promotion to a register after every n instructions; for chains of single
+  /// products also after every cache block.
   void promoted(const Accumulation& base, int departures) {
     Accumulation sum = base;
     for (const Format& f : {binary32, binary16, binary64}) {
@@ -106,8 +107,8 @@ class Orders {
     }
   }
 
-  /// Returns the formats that finished parts may be kept in; D's is one of them if the parts go through
-  /// memory.
+  /// Returns the formats that finished parts may be kept in; D's is one of them if the parts go
+  /// through memory.
   std::vector<Format> partials(bool in_memory) const {
     std::vector<Format> out{plain_.types.d};
     const auto also = [&](const Format& f) {
@@ -118,8 +119,8 @@ class Orders {
     return out;
   }
 
-  /// Returns whether a split has one product in each part and adds them in turn: that is the plain chain of
-  /// rounded products, which is another core or this one.
+  /// Returns whether a split has one product in each part and adds them in turn: that is the plain
+  /// chain of rounded products, which is another core or this one.
   bool is_plain(const Split& split) const {
     const bool one_each = split.parts == k_ || (split.interleave == 1 && split.tail_after &&
                                                 k_ / split.parts == 1 && rounds_products());
@@ -236,7 +237,8 @@ class Orders {
   std::vector<Order> orders_;
 };
 
-/// Returns the ways in which C, alpha, beta, the bias and D's format can enter a model of this core.
+/// Returns the ways in which C, alpha, beta, the bias and D's format can enter a model of this
+/// core.
 std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
   const GemmModel& plain = core.plain;
   Candidate base{plain};

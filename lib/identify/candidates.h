@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models that identify tries: each core in each order that tables allow (splits of K, promotion,
-// direction …), with each way in which C and D's format can enter. The simplest models come first.
+// The models that identify tries: each core in each order that tables allow (splits of K,
+// promotion, direction …), with each way in which C and D's format can enter. The simplest models
+// come first.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +27,9 @@ struct KernelFacts {
   KnownEpilogue epilogue{};
 };
 
-/// Returns the models to try; none if D is an integer format and no core's sum is, or the other way round.
-/// Some orders that compute what a simpler one does at the longest K of the runs are left out; the search
-/// recognises the others (meaning.h).
+/// Returns the models to try; none if D is an integer format and no core's sum is, or the other way
+/// round. Some orders that compute what a simpler one does at the longest K of the runs are left
+/// out; the search recognises the others (meaning.h).
 std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts);
 
 }  // namespace binade

@@ -16,16 +16,16 @@ bool is_exact_product(const Format& a, const Format& b, const Format& d) {
 
 namespace {
 
-/// Returns whether an instruction is tried. Sparse ones need metadata that a product does not have, and
-/// scale-d 0 drops the accumulator.
+/// Returns whether an instruction is tried. Sparse ones need metadata that a product does not have,
+/// and scale-d 0 drops the accumulator.
 bool takes_part(const Instruction& x, const Format& a, const Format& b) {
   return x.types.a == a && x.types.b == b && x.model.sparse_group == 0 &&
          x.model.scales == WgmmaScales{};
 }
 
-/// Adds a name to a core. wgmma of another n and wmma of other m and n follow the same model, so one
-/// name for each family and k is enough. Architectures share a name's line only if their evidence is
-/// the same.
+/// Adds a name to a core. wgmma of another n and wmma of other m and n follow the same model, so
+/// one name for each family and k is enough. Architectures share a name's line only if their
+/// evidence is the same.
 void add_name(std::vector<CoreName>& names, const NamedGemm& x) {
   const auto same = [&](const CoreName& name) {
     return name.instruction == x.instruction && name.evidence == x.known.evidence &&

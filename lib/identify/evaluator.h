@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computes elements of D by many candidates. The operands of all runs are decoded once for all cores of equal readings,
-// and candidates that are evaluated together share their sums (shared_sums.h).
+// Computes elements of D by many candidates. The operands of all runs are decoded once for all
+// cores of equal readings, and candidates that are evaluated together share their sums
+// (shared_sums.h).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@
 
 namespace binade {
 
-/// Receives what candidate number `i` of a call gives for some of its elements: those from number `first` on.
+/// Receives what candidate number `i` of a call gives for some of its elements: those from number
+/// `first` on.
 using ElementSink =
     std::function<void(std::size_t i, std::size_t first, std::span<const std::uint64_t> d)>;
 
@@ -28,12 +30,12 @@ class Evaluator {
 
   Evaluator(const std::vector<Core>& cores, std::span<const KernelRun> runs);
 
-  /// Computes these elements of a run by each of the candidates, on the calling thread. `first` counts in `elements`.
-  /// Candidates of one core share most of the work.
+  /// Computes these elements of a run by each of the candidates, on the calling thread. `first`
+  /// counts in `elements`. Candidates of one core share most of the work.
   void evaluate(Candidates candidates, std::size_t run, std::span<const std::size_t> elements,
                 const ElementSink& sink) const;
-  /// Computes whole rows of D, from `row` on and at most tile_rows of them. `first` is the number of an element in D.
-  /// The run must have tiles.
+  /// Computes whole rows of D, from `row` on and at most tile_rows of them. `first` is the number
+  /// of an element in D. The run must have tiles.
   void evaluate_rows(Candidates candidates, std::size_t run, std::size_t row,
                      const ElementSink& sink) const;
   bool has_tiles(std::size_t run) const { return !of_tiles_[run].empty(); }
@@ -45,7 +47,8 @@ class Evaluator {
     Multiplier whole;
     std::optional<Multiplier> steps;
   };
-  /// The sums of some candidates in one graph, the node of each, and what of each epilogue the graph does not contain.
+  /// The sums of some candidates in one graph, the node of each, and what of each epilogue the
+  /// graph does not contain.
   struct Sums {
     SharedSums shared;
     std::vector<int> nodes;
@@ -62,8 +65,8 @@ class Evaluator {
   std::vector<std::vector<CoreMultipliers>> of_elements_, of_tiles_;  // one for each run and core
 };
 
-/// Returns whether two results are the same: bit for bit or, if any_nan, both NaNs. The bits of a chain's NaN are not
-/// defined.
+/// Returns whether two results are the same: bit for bit or, if any_nan, both NaNs. The bits of a
+/// chain's NaN are not defined.
 bool is_same_result(std::uint64_t x, std::uint64_t y, const Format& f, bool any_nan);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From runs of a kernel to the models that explain every bit of them. Identification holds everything that
-// was tried and what came out; text and JSON are written from it.
+// From runs of a kernel to the models that explain every bit of them. Identification holds
+// everything that was tried and what came out; text and JSON are written from it.
 #pragma once
 
 #include <string>
@@ -23,17 +23,17 @@ struct Identification {
   const Core& core(const Candidate& x) const { return cores[x.core]; }
 };
 
-/// Searches for the models that explain every bit of the runs. If no model does, a, b and d are binary32, and
-/// `searched` allows instructions and tf32, then a and b are rounded to tf32 and searched again; if that
-/// explains every bit, types and runs are the rounded ones and searched.rounded is set. Throws Error if no model
-/// takes these types, if there is nothing to compare, or if an array of a run has another size than m, n and k say
-/// (kernel_run.h).
+/// Searches for the models that explain every bit of the runs. If no model does, a, b and d are
+/// binary32, and `searched` allows instructions and tf32, then a and b are rounded to tf32 and
+/// searched again; if that explains every bit, types and runs are the rounded ones and
+/// searched.rounded is set. Throws Error if no model takes these types, if there is nothing to
+/// compare, or if an array of a run has another size than m, n and k say (kernel_run.h).
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});
 
-/// The files of some runs. a, b and d have one entry for each run; c and bias have one for each run or are
-/// empty.
+/// The files of some runs. a, b and d have one entry for each run; c and bias have one for each run
+/// or are empty.
 struct RunFiles {
   std::vector<std::string> a, b, c, bias, d;
   /// Whether a product's a has shape (K, M), and its b (N, K).
@@ -46,9 +46,10 @@ struct ReadRuns {
   std::vector<KernelRun> runs;
 };
 
-/// Reads runs from files. A product has a of shape (M, K), b (K, N), c and d (M, N); a vector a is one row, a
-/// vector b one column. Dot products have a and b of shape (rows, K), c and d (rows,) or (rows, 1), and no
-/// bias. Throws Error with the file, what does not fit, and what to do; K is at most 2^24.
+/// Reads runs from files. A product has a of shape (M, K), b (K, N), c and d (M, N); a vector a is
+/// one row, a vector b one column. Dot products have a and b of shape (rows, K), c and d (rows,) or
+/// (rows, 1), and no bias. Throws Error with the file, what does not fit, and what to do; K is at
+/// most 2^24.
 ReadRuns read_runs(const RunFiles& files);
 
 }  // namespace binade

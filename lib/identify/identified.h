@@ -24,7 +24,8 @@ struct IdentifyOptions {
   bool chains = false, cpu = false;
 };
 
-/// Throws Error if alpha or beta is not finite, an architecture is not known, or an option has no effect.
+/// Throws Error if alpha or beta is not finite, an architecture is not known, or an option has no
+/// effect.
 void check(const IdentifyOptions& options);
 /// Reads the runs, each of them operands and the D that a kernel made of them, and searches for
 /// their models. Throws Error as check, read_runs and identify do.

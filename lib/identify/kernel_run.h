@@ -18,9 +18,9 @@ struct KernelTypes {
   friend constexpr bool operator==(const KernelTypes&, const KernelTypes&) = default;
 };
 
-/// One run, as encodings. For a product a is m × k, row after row; b is k × n, column after column; c
-/// and d are m × n; the bias has n elements. For dot products element i is made of row i of a, row i
-/// of b and c[i], and m = n is their number. c and bias are empty if there are none.
+/// One run, as encodings. For a product a is m × k, row after row; b is k × n, column after column;
+/// c and d are m × n; the bias has n elements. For dot products element i is made of row i of a,
+/// row i of b and c[i], and m = n is their number. c and bias are empty if there are none.
 struct KernelRun {
   std::size_t m = 0, n = 0, k = 0;
   bool dots = false;
@@ -37,8 +37,8 @@ struct KernelRun {
   }
 };
 
-/// Throws Error, which says the number of the run, unless its arrays are as large as m, n and k say, which are at least 1 and
-/// k at most 2^30, and unless the types have a format for its bias.
+/// Throws Error, which says the number of the run, unless its arrays are as large as m, n and k
+/// say, which are at least 1 and k at most 2^30, and unless the types have a format for its bias.
 void check(const KernelRun& run, std::size_t number, const KernelTypes& types);
 
 /// Returns the operands of a run that is a product.

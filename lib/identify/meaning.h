@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a model computes at some K, as a hash: two models of equal meaning give the same bits for all
-// operands, however they are spelled. Models of different meanings may give the same bits too.
+// What a model computes at some K, as a hash: two models of equal meaning give the same bits for
+// all operands, however they are spelled. Models of different meanings may give the same bits too.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace binade {
 
-/// Returns the meaning of a model whose program was made for some K. has_c and has_bias say what the
-/// epilogue will be given. The values of alpha and beta, the bias's format and the edge rules are
-/// not part of it: models that are compared must have the same.
+/// Returns the meaning of a model whose program was made for some K. has_c and has_bias say what
+/// the epilogue will be given. The values of alpha and beta, the bias's format and the edge rules
+/// are not part of it: models that are compared must have the same.
 std::uint64_t meaning_of(const GemmModel& model, const SumProgram& program, bool has_c,
                          bool has_bias);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kinds of rows. Masks reveal the tree of a sum (FPRev, arXiv 2411.00442): a big number at one k
-// and its negative at another absorb whatever is added between them. Ladders have terms near the last
-// bit that a fused sum keeps below its largest term; rows near the floor have terms at the exponents
-// that no longer count (Khattak and Mikaitis, arXiv 2512.07004). Cancellation makes the rest of
-// roundings visible.
+// The kinds of rows. Masks reveal the tree of a sum (FPRev, arXiv 2411.00442): a big number at one
+// k and its negative at another absorb whatever is added between them. Ladders have terms near the
+// last bit that a fused sum keeps below its largest term; rows near the floor have terms at the
+// exponents that no longer count (Khattak and Mikaitis, arXiv 2512.07004). Cancellation makes the
+// rest of roundings visible.
 #include "lib/identify/probe_rows.h"
 
 #include <algorithm>

@@ -74,8 +74,8 @@ class Chooser {
     };
     for (std::size_t i = 0; i < pool_.m; ++i) append(pool_.a, rows.row());
     if (pool_.dots) pool_.n = pool_.m;
-    // For dot products, each kind of row must meet each kind of column, so the two sequences of kinds
-    // must not run in step.
+    // For dot products, each kind of row must meet each kind of column, so the two sequences of
+    // kinds must not run in step.
     for (std::size_t j = 0; j < pool_.n; ++j) {
       if (pool_.dots && j % 8 == 7) columns.column();
       append(pool_.b, columns.column());

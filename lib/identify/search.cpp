@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares candidates in rounds of growing samples; between two rounds the field of candidates is thinned.
-// The result does not depend on the number of threads: work is split by candidate, and every choice is
-// made between rounds.
+// Compares candidates in rounds of growing samples; between two rounds the field of candidates is
+// thinned. The result does not depend on the number of threads: work is split by candidate, and
+// every choice is made between rounds.
 #include "lib/identify/search.h"
 
 #include <algorithm>
@@ -24,18 +24,18 @@ constexpr std::size_t first_sample = 2;
 constexpr std::size_t sample_growth = 4;
 /// Rejected candidates are compared with at most this many elements.
 constexpr std::size_t most_for_rejected = 1 << 12;
-/// This many of the simplest models that were found are compared with the definition too, each on elements
-/// that have at most this many multiply-adds in all.
+/// This many of the simplest models that were found are compared with the definition too, each on
+/// elements that have at most this many multiply-adds in all.
 constexpr std::size_t most_confirmed = 8;
 constexpr std::size_t confirmed_products = std::size_t{1} << 22;
-/// So many candidates, spread over the table, judge which elements distinguish most: their different
-/// results for an element are counted, for as many elements as judged_products multiply-adds allow. If D
-/// is narrow, few elements distinguish anything.
+/// So many candidates, spread over the table, judge which elements distinguish most: their
+/// different results for an element are counted, for as many elements as judged_products
+/// multiply-adds allow. If D is narrow, few elements distinguish anything.
 constexpr std::size_t judges = 48;
 constexpr std::size_t judged_products = std::size_t{1} << 29;
 
-/// A task of a thread has at most so many models of one core, which share their sums, and at most so many
-/// products of them.
+/// A task of a thread has at most so many models of one core, which share their sums, and at most
+/// so many products of them.
 struct AtOnce {
   std::size_t models, products;
 };
@@ -192,8 +192,8 @@ class Search {
     std::ranges::copy(sorted, sampled_.begin());
   }
 
-  /// Calls visit(i, at, d) with the result d of distinct_[field[i]] at places[at]; several threads call it
-  /// at once.
+  /// Calls visit(i, at, d) with the result d of distinct_[field[i]] at places[at]; several threads
+  /// call it at once.
   template <class Visit>
   void evaluate(const std::vector<std::size_t>& field, std::span<const Place> places,
                 const char* stage, const Visit& visit) const {
@@ -268,8 +268,9 @@ class Search {
     }
   }
 
-  /// Keeps the candidates that agree, and of the others the better quarter, but at least four times as
-  /// many as are printed; none if none is printed, or once most_for_rejected elements are compared.
+  /// Keeps the candidates that agree, and of the others the better quarter, but at least four times
+  /// as many as are printed; none if none is printed, or once most_for_rejected elements are
+  /// compared.
   void thin(std::vector<std::size_t>& field, std::size_t nearest, std::size_t done) {
     std::ranges::stable_sort(field, std::greater<>{},
                              [&](std::size_t i) { return distinct_[i].equal; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search. Every candidate is compared with some elements of D, those first that distinguish most
-// candidates. Candidates that contradict none are compared with more, until all elements are
+// The search. Every candidate is compared with some elements of D, those first that distinguish
+// most candidates. Candidates that contradict none are compared with more, until all elements are
 // compared. Those that contradict an element are rejected, and the nearest of them are followed
 // further, to say how near they are.
 #pragma once
@@ -30,8 +30,8 @@ struct Verdict {
   /// Other candidates that compute the same at every K of the runs.
   std::vector<std::size_t> same = {};
   std::size_t compared = 0, equal = 0;  ///< numbers of elements
-  /// If the candidate is rejected and `nearest` or `all_rejected` includes it, its first wrong element in the order
-  /// of D.
+  /// If the candidate is rejected and `nearest` or `all_rejected` includes it, its first wrong
+  /// element in the order of D.
   std::optional<Contradiction> first = {};
 };
 
@@ -47,12 +47,12 @@ struct SearchOptions {
   bool all_rejected = false;  ///< whether all rejected candidates get it
 };
 
-/// Called now and then with the name of a stage and the part of it that is done, above 0 and at most 1.
-/// Calls come from several threads, but never overlap.
+/// Called now and then with the name of a stage and the part of it that is done, above 0 and at
+/// most 1. Calls come from several threads, but never overlap.
 using SearchProgress = std::function<void(const char* stage, double fraction)>;
 
-/// Runs the search. Throws Error if the runs hold no element, and std::logic_error if the definition
-/// (emulate/gemm.h) contradicts a model that was found, which is a defect.
+/// Runs the search. Throws Error if the runs hold no element, and std::logic_error if the
+/// definition (emulate/gemm.h) contradicts a model that was found, which is a defect.
 SearchResult search(const std::vector<Core>& cores, const std::vector<Candidate>& candidates,
                     std::span<const KernelRun> runs, const SearchOptions& options,
                     const SearchProgress& progress = {});

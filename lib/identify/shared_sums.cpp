@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds the graph, in which a node is found again by what it is made of, and computes it in a loop over the nodes.
+// Builds the graph, in which a node is found again by what it is made of, and computes it in a loop
+// over the nodes.
 #include "lib/identify/shared_sums.h"
 
 #include <algorithm>
@@ -69,7 +70,8 @@ int SharedSums::converted(int from, const Format& to) {
   return node({.kind = SumNode::Kind::convert, .left = from, .format = to});
 }
 
-/// Adds in binary32 if that is faster and gives the same: for sums in binary32, and for formats of precision p with 2p
+/// Adds in binary32 if that is faster and gives the same: for sums in binary32, and for formats of
+/// precision p with 2p
 /// + 2 <= 24, where rounding twice is rounding once (Figueroa, SIGNUM Newsletter 30, 1995).
 int SharedSums::added(int left, int right, const Format& to) {
   const auto is_float = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sums of many models as one graph. What their programs (lib/gemm/sum_program.h) have in common is one node, and is
-// computed once, for some elements at a time.
+// The sums of many models as one graph. What their programs (lib/gemm/sum_program.h) have in common
+// is one node, and is computed once, for some elements at a time.
 //
 //     K = 16
 //     --split 2       (k 0 … 7) + (k 8 … 15)                   nodes: zero, two runs of products, an addition;
 //     --split 2:8     (k 0 … 7) + (k 8 … 15)                   the second model adds none,
 //     --split 4:4     ((k 0 … 3) + (k 4 … 7)) + …              the third its own runs and additions
 //
-// Two kinds of instructions without a kernel become steps that have one, as their definitions are written: the chain of
-// m8n8k4, which begins at +0 and to which c is added, and pairs of products (emulate/dot_model.h).
+// Two kinds of instructions without a kernel become steps that have one, as their definitions are
+// written: the chain of m8n8k4, which begins at +0 and to which c is added, and pairs of products
+// (emulate/dot_model.h).
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ struct Multiplier {
   GemmModel model{};
   OperandReading reading{};
   const DecodedOperands* operands = nullptr;
-  /// For each packed operand of an instruction: its number, from 0, in the order in which the sum takes k.
+  /// For each packed operand of an instruction: its number, from 0, in the order in which the sum
+  /// takes k.
   std::vector<int> places = {};
 };
 Multiplier multiplier_of(const GemmModel& model, const OperandReading& reading,
@@ -51,8 +53,8 @@ class SharedSums {
  public:
   SharedSums(const KernelRun& run, const Kernels& kernels) : run_(run), kernels_(kernels) {}
 
-  /// Adds a model's sum to the graph and returns its node. `steps`, unless null, multiplies in place of a `multiplier`
-  /// without a kernel.
+  /// Adds a model's sum to the graph and returns its node. `steps`, unless null, multiplies in
+  /// place of a `multiplier` without a kernel.
   int add(const GemmModel& model, const Multiplier& multiplier, const Multiplier* steps);
   /// Returns the node of D if the epilogue only adds C and converts, else nothing.
   std::optional<int> finished(int sum, const GemmModel& model);
@@ -62,8 +64,8 @@ class SharedSums {
   std::size_t lanes() const;
   /// Computes every node for some elements, at most tile_columns, which become row 0 of a tile.
   void compute(std::span<const std::size_t> elements);
-  /// Computes every node for a tile of a product: at most tile_rows rows of D from row `i` on, and at most tile_columns
-  /// columns from column `j` on.
+  /// Computes every node for a tile of a product: at most tile_rows rows of D from row `i` on, and
+  /// at most tile_columns columns from column `j` on.
   void compute_tile(std::size_t i, std::size_t j);
 
   /// The size of the tile that was computed last, and the values of a node in one of its rows.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes an identification for people: what explains every bit, what came near, and one sentence that
-// says what follows.
+// Writes an identification for people: what explains every bit, what came near, and one sentence
+// that says what follows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -112,8 +112,8 @@ std::string searched_text(const Searched& x) {
   return out + "and chains";
 }
 
-/// Returns whether the models that explain every bit are both instructions and chains, or of several
-/// architectures, while the user has not said where the kernel ran.
+/// Returns whether the models that explain every bit are both instructions and chains, or of
+/// several architectures, while the user has not said where the kernel ran.
 bool place_is_open(const Identification& x) {
   if (!x.searched.instructions || !x.searched.architectures.empty()) return false;
   bool chain = false;

@@ -31,8 +31,8 @@ Mask mask_of(const Identification& x, std::size_t candidate) {
   return right;
 }
 
-/// Returns the elements that are not covered, as dot products; at most most_searched of them, which are
-/// enough to search by.
+/// Returns the elements that are not covered, as dot products; at most most_searched of them, which
+/// are enough to search by.
 KernelRun rest_of(const KernelRun& run, const Mask& covered) {
   KernelRun out{0, 0, run.k, true, {}, {}, {}, {}, {}};
   for (std::size_t at = 0; at < run.size() && out.m < most_searched; ++at) {
@@ -76,7 +76,8 @@ Cover cover(const Identification& x) {
   return {};
 }
 
-/// Returns how many elements models that are right as often as these would leave uncovered by chance.
+/// Returns how many elements models that are right as often as these would leave uncovered by
+/// chance.
 double uncovered_by_chance(const std::vector<Mask>& masks) {
   const auto n = static_cast<double>(masks[0].size());
   double out = n;

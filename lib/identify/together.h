@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that treat their edges in another way: finds few models that explain every element between
-// them. This claims nothing about any one of the models, but it shows where a library's tiles end.
+// Kernels that treat their edges in another way: finds few models that explain every element
+// between them. This claims nothing about any one of the models, but it shows where a library's
+// tiles end.
 #pragma once
 
 #include <cstddef>

@@ -113,8 +113,8 @@ void AtomicFile::commit() {
   if (!target_.empty() && stat(target_.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
     (void)fchmod(descriptor_, old.st_mode & 0777);  // as private as the replaced file
   }
-  // Without the first wait, a loss of power could leave the name with less than the whole file; without
-  // the second, the old file, though commit() has returned.
+  // Without the first wait, a loss of power could leave the name with less than the whole file;
+  // without the second, the old file, though commit() has returned.
   const bool in_place = target_.empty();
   if (const int failed = in_place ? 0 : sync_descriptor(descriptor_)) fail(failed);
   if (nameless_) give_name();

@@ -19,7 +19,8 @@ namespace binade {
 
 class ChunkReader {
  public:
-  /// Reads tensor number `index`. The file must outlive the reader. Throws FileError if the system gives no thread.
+  /// Reads tensor number `index`. The file must outlive the reader. Throws FileError if the system
+  /// gives no thread.
   ChunkReader(const TensorFile& file, std::size_t index);
   ~ChunkReader();
   ChunkReader(const ChunkReader&) = delete;

@@ -25,8 +25,9 @@ struct Braces {
   double pairs = 0;         ///< of braces that belong together
 };
 
-/// Counts a pattern's braces. The alternatives are the product over all braces, also over those inside others, whose
-/// alternatives the C library adds up. A character after a backslash means nothing but itself.
+/// Counts a pattern's braces. The alternatives are the product over all braces, also over those
+/// inside others, whose alternatives the C library adds up. A character after a backslash means
+/// nothing but itself.
 Braces braces_in(std::string_view pattern) {
   Braces out;
   std::vector<double> open;  // for each brace that is open, its alternatives

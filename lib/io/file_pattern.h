@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patterns of file names, as shells know them, within bounds: some of few letters stand for more names than a machine
-// can hold.
+// Patterns of file names, as shells know them, within bounds: some of few letters stand for more
+// names than a machine can hold.
 #pragma once
 
 #include <string>

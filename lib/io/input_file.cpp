@@ -236,9 +236,10 @@ void InputFile::check_state(const Descriptor& file) const {
   }
 }
 
-/// Returns whether the time of the last change is another one, and the file still has its name, if it has one (a file that
-/// was replaced or moved while it is held open has lost it, and its contents stay). Other links, owners and permissions
-/// change that time too, and whoever set them may have written besides.
+/// Returns whether the time of the last change is another one, and the file still has its name, if
+/// it has one (a file that was replaced or moved while it is held open has lost it, and its
+/// contents stay). Other links, owners and permissions change that time too, and whoever set them
+/// may have written besides.
 bool InputFile::was_touched(const State& state) const {
   if (same_time(state.changed, first_.changed)) return false;
   struct stat named = {};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A file that is read in parts, at any offset, and never mapped into memory: if it has become too
-// short for what is read, an Error is thrown and no signal is raised. If it was written to, the next
-// call that opens it anew throws an Error, and so does check_unchanged(), also if whoever wrote set
-// the time of modification back, since the system's own time of the last change cannot be set. (A
-// program that writes through a mapping of the file changes neither, and is not noticed.) "-" is
-// standard input.
+// short for what is read, an Error is thrown and no signal is raised. If it was written to, the
+// next call that opens it anew throws an Error, and so does check_unchanged(), also if whoever
+// wrote set the time of modification back, since the system's own time of the last change cannot be
+// set. (A program that writes through a mapping of the file changes neither, and is not noticed.)
+// "-" is standard input.
 #pragma once
 
 #include <cstddef>

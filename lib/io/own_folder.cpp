@@ -12,7 +12,8 @@ namespace binade {
 namespace {
 
 /// For the program itself the loader knows only the name it was called by, so /proc/self/exe is
-/// read instead, or where there is no /proc, as in an empty chroot, the path that the kernel started.
+/// read instead, or where there is no /proc, as in an empty chroot, the path that the kernel
+/// started.
 std::filesystem::path own_file() {
   Dl_info here{};
   Dl_info program{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A name is a layer and a last part, and the last part is words between underscores. What is left without the words for
-// scales, codes and packing is the stem, which codes and their scales share: "weight" in weight_packed, weight_scale_inv,
-// weight_global_scale, qweight.
+// A name is a layer and a last part, and the last part is words between underscores. What is left
+// without the words for scales, codes and packing is the stem, which codes and their scales share:
+// "weight" in weight_packed, weight_scale_inv, weight_global_scale, qweight.
 #include "lib/io/scaled_codes.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ constexpr auto scale_parts =
                                      "q_group_map", "q_perm", "q_invperm", "codebooks", "biases"});
 /// Of these, what a layer that is not quantized may have, too: a part of codes only beside a scale.
 constexpr auto offset_parts = std::to_array<std::string_view>({"codebooks", "biases"});
-/// Tables and scales of the states of bitsandbytes' optimizers, before the state's number: qmap1 and absmax1 of state1.
+/// Tables and scales of the states of bitsandbytes' optimizers, before the state's number: qmap1
+/// and absmax1 of state1.
 constexpr auto state_parts = std::to_array<std::string_view>({"qmap", "absmax", "max", "new_max"});
 constexpr std::string_view codes_without = "codes without their scale, ";
 
@@ -37,7 +38,8 @@ constexpr auto code_words = std::to_array<std::string_view>(
 constexpr auto filler =
     std::to_array<std::string_view>({"", "inv", "inverse", "global", "block", "nested", "data",
                                      "point", "points", "factor", "2", "ub", "max"});
-/// What is quantized if a scale does not say what it is of; scales of the others belong to its layer, too.
+/// What is quantized if a scale does not say what it is of; scales of the others belong to its
+/// layer, too.
 constexpr auto weights = std::to_array<std::string_view>({"weight", "kernel", "w", ""});
 constexpr auto other_stems = std::to_array<std::string_view>(
     {"", "input", "in", "output", "out", "act", "activation", "k", "v", "q", "kv"});
@@ -97,7 +99,8 @@ Parsed parse(const Split& name) {
   return out;
 }
 
-/// Reads a tensor's name. Where the last part is of the one before, as in weight._data and weight._scale, both are read as one.
+/// Reads a tensor's name. Where the last part is of the one before, as in weight._data and
+/// weight._scale, both are read as one.
 Parsed parse(const TensorInfo& info) {
   const Split name = split(info.name);
   Parsed out = parse(name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks through wraps (a Parameter, a tensor with attributes) for the global that is not in the table.
+// Looks through wraps (a Parameter, a tensor with attributes) for the global that is not in the
+// table.
 #include "lib/io/torch_foreign.h"
 
 #include <vector>

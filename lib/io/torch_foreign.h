@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors in torch's pickles whose class, storage or dtype is not torch's own, or is not read: subclasses, nested, sparse and
-// quantized ones, unknown dtypes. They are named and left out.
+// Tensors in torch's pickles whose class, storage or dtype is not torch's own, or is not read:
+// subclasses, nested, sparse and quantized ones, unknown dtypes. They are named and left out.
 #pragma once
 
 #include "lib/io/pickle.h"

@@ -53,8 +53,8 @@ CheckGlobal noting_unknown_globals(std::vector<UnknownGlobal>& found);
 /// scripts save beside tensors. Throws Error if two tensors have the same name, if a tensor is
 /// damaged, a negated or conjugate view, or under a key that is neither text nor an integer, or if
 /// dicts and lists are nested too deeply. A tensor of a class that is not in the table, or that the
-/// table refuses, is foreign; `unknown` globals anywhere but inside of such tensors are refused, and
-/// so is a pickle of no other tensors.
+/// table refuses, is foreign; `unknown` globals anywhere but inside of such tensors are refused,
+/// and so is a pickle of no other tensors.
 std::vector<PickledTensor> pickled_tensors(const Pickle& pickle,
                                            std::span<const UnknownGlobal> unknown = {});
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fixed-point arithmetic on 72 limbs: addition with carries, and a division that looks at the
-// leading bits and is done at full length only if those do not decide the rounding. Roots are compared
-// as squares, which are exact.
+// leading bits and is done at full length only if those do not decide the rounding. Roots are
+// compared as squares, which are exact.
 #include "lib/number/exact_sum.h"
 
 #include <algorithm>
@@ -90,8 +90,9 @@ struct Root {
   int exponent;
 };
 
-/// Compares a with b·x² if the leading 64 bits A, B and S of a, b and x² decide, else returns nothing. In one unit
-/// A·2^d <= a < (A + 1)·2^d and B·S <= b·x² < B·S + B + S + 1, where 2^63 <= A, B and 2^62 <= S.
+/// Compares a with b·x² if the leading 64 bits A, B and S of a, b and x² decide, else returns
+/// nothing. In one unit A·2^d <= a < (A + 1)·2^d and B·S <= b·x² < B·S + B + S + 1, where 2^63 <=
+/// A, B and 2^62 <= S.
 std::optional<std::strong_ordering> compare_leading(const Limbs& a, const Limbs& b, const Root& x) {
   const int top_a = highest_bit(a);
   const int top_b = highest_bit(b);
@@ -306,8 +307,8 @@ ScaledDouble divide_root(const ExactSum& a, const ExactSum& b) {
   if (quotient.significand == 0) return {};
   const int odd = quotient.exponent & 1;
   const int exponent = (quotient.exponent + odd) / 2 - 53;
-  // A root in [1/2, 1] of a rounded quotient is at most one unit away from the nearest to that of a/b,
-  // which lies between the two midpoints beside it.
+  // A root in [1/2, 1] of a rounded quotient is at most one unit away from the nearest to that of
+  // a/b, which lies between the two midpoints beside it.
   auto m =
       static_cast<std::uint64_t>(std::ldexp(std::sqrt(std::ldexp(quotient.significand, -odd)), 53));
   const auto beside = [&](std::uint64_t midpoint) {

@@ -66,9 +66,9 @@ ScaledDouble divide_root(const ExactSum& a, const ExactSum& b);
 /// Compares sqrt(a/b) with x, exactly; b must not be zero, and x must be finite and not negative.
 std::strong_ordering compare_root(const ExactSum& a, const ExactSum& b, double x);
 
-/// Return part/whole and its square root, where the whole must not be zero and be below 2^2303, and the part is at most
-/// the whole: the nearest double that is 0 only if the part is, and 1 only if it is the whole. (Below 2^-1022 the 53
-/// bits are rounded once more.)
+/// Return part/whole and its square root, where the whole must not be zero and be below 2^2303, and
+/// the part is at most the whole: the nearest double that is 0 only if the part is, and 1 only if
+/// it is the whole. (Below 2^-1022 the 53 bits are rounded once more.)
 double share_of(const ExactSum& part, const ExactSum& whole);
 double root_share_of(const ExactSum& part, const ExactSum& whole);
 

@@ -10,8 +10,9 @@
 
 namespace binade {
 
-/// Returns the page: the halves that embed.py cut it into, with the data between them as JSON. No text in the data can end
-/// the script element that holds them; bytes that are no UTF-8 become U+FFFD.
+/// Returns the page: the halves that embed.py cut it into, with the data between them as JSON. No
+/// text in the data can end the script element that holds them; bytes that are no UTF-8 become
+/// U+FFFD.
 std::string data_page(std::string_view before, const nlohmann::ordered_json& data,
                       std::string_view after);
 

@@ -79,7 +79,8 @@ Level chosen_level() {
   return level;
 }
 
-/// Starts threads that call run(1), run(2) … until there are `others`, or until the system gives no more.
+/// Starts threads that call run(1), run(2) … until there are `others`, or until the system gives no
+/// more.
 template <class Run>
 std::vector<std::thread> start_threads(std::size_t others, const Run& run) {
   std::vector<std::thread> threads;
@@ -122,8 +123,9 @@ void on_threads(std::size_t pieces, const Run& run) {
 #endif
 
 #ifdef BINADE_HAVE_TBB
-/// Returns for how many threads half of the address space that is left has room. Only a limit on it (ulimit -v) is ever that
-/// small: each thread may take a heap of its own, for which glibc reserves 64 MiB, beside its stack.
+/// Returns for how many threads half of the address space that is left has room. Only a limit on it
+/// (ulimit -v) is ever that small: each thread may take a heap of its own, for which glibc reserves
+/// 64 MiB, beside its stack.
 std::size_t threads_with_room() {
   constexpr std::size_t bytes_of_thread = std::size_t{80} << 20;
   rlimit limit = {};
@@ -134,8 +136,8 @@ std::size_t threads_with_room() {
   return 1 + (limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur)) / 2 / bytes_of_thread;
 }
 
-/// Returns how many threads, of those wanted, loops may have: where the system gives fewer (ulimit -u, a container), half of
-/// what it gives, so that there is room for what else the process does.
+/// Returns how many threads, of those wanted, loops may have: where the system gives fewer (ulimit
+/// -u, a container), half of what it gives, so that there is room for what else the process does.
 std::size_t affordable_threads(std::size_t wanted) {
   wanted = std::min(wanted, threads_with_room());
   std::latch end(1);
@@ -146,8 +148,8 @@ std::size_t affordable_threads(std::size_t wanted) {
   return given == wanted ? wanted : (given + 1) / 2;
 }
 
-/// Has oneTBB start its threads, and returns how many loops have. If the system refused one later, oneTBB would throw in a
-/// thread where nobody can catch it, and the process would end.
+/// Has oneTBB start its threads, and returns how many loops have. If the system refused one later,
+/// oneTBB would throw in a thread where nobody can catch it, and the process would end.
 std::size_t start_tbb(std::size_t wanted) {
   const std::size_t count = affordable_threads(wanted);
   // More threads than cores are allowed: a test wants to see that they change nothing.
@@ -166,7 +168,8 @@ std::size_t start_tbb(std::size_t wanted) {
   return count;
 }
 
-/// Of each thread that has loops one of its own: there is always room for it, and it works and polls for no other's.
+/// Of each thread that has loops one of its own: there is always room for it, and it works and
+/// polls for no other's.
 tbb::task_arena& own_arena() {
   thread_local tbb::task_arena arena(static_cast<int>(thread_count()));
   return arena;
@@ -218,7 +221,8 @@ void parallel_for(std::size_t n, std::size_t grain,
         const Inside piece_of_loop;
         run(piece, static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
       };
-      // Isolated: a thread that waits for its loop takes no piece of another, whose slot it may be in.
+      // Isolated: a thread that waits for its loop takes no piece of another, whose slot it may be
+      // in.
       tbb::this_task_arena::isolate([&] {
         // Who polls must not wait for more than the piece that another thread is in.
         if (own_poll != nullptr) {

@@ -14,20 +14,22 @@
 
 namespace binade {
 
-/// Returns the number of threads in use, at least 1: BINADE_THREADS if set, else the machine's; fewer where the
-/// system gives no more. Throws Error if BINADE_THREADS is not a number from 1 to 1024.
+/// Returns the number of threads in use, at least 1: BINADE_THREADS if set, else the machine's;
+/// fewer where the system gives no more. Throws Error if BINADE_THREADS is not a number from 1 to
+/// 1024.
 std::size_t thread_count();
 
-/// Calls body(begin, end, slot) on pieces of [0, n) of at most `grain` elements, on all threads, and returns after the
-/// last. Calls with the same slot < thread_count() never run at the same time, so that a slot may have work space of
-/// its own. An exception of a body keeps further pieces from beginning and is thrown again here.
+/// Calls body(begin, end, slot) on pieces of [0, n) of at most `grain` elements, on all threads,
+/// and returns after the last. Calls with the same slot < thread_count() never run at the same
+/// time, so that a slot may have work space of its own. An exception of a body keeps further pieces
+/// from beginning and is thrown again here.
 void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body);
 
 /// A function that may throw, which ends a loop whose result is no longer wanted.
 using Poll = void (*)();
-/// For as long as the object lives, parallel_for and `poll` call the given function on the thread that made the object,
-/// at each piece of a loop.
+/// For as long as the object lives, parallel_for and `poll` call the given function on the thread
+/// that made the object, at each piece of a loop.
 class Polled {
  public:
   explicit Polled(Poll poll);
@@ -41,18 +43,19 @@ class Polled {
 /// Calls this thread's Poll, if it has one. Long work without parallel_for calls it now and then.
 void poll();
 
-/// Makes all further loops run on the calling thread only. A child process calls it after a fork, which leaves it no
-/// other threads.
+/// Makes all further loops run on the calling thread only. A child process calls it after a fork,
+/// which leaves it no other threads.
 void lose_threads();
 
 /// Returns whether the machine has the instructions of a level's kernels.
 bool machine_has(Level level);
 
-/// Returns the kernels of the highest level that the machine has; BINADE_ISA, the name of a level, lowers it. Throws Error if BINADE_ISA is not one of these.
+/// Returns the kernels of the highest level that the machine has; BINADE_ISA, the name of a level,
+/// lowers it. Throws Error if BINADE_ISA is not one of these.
 const Kernels& fastest_kernels();
 
-/// Returns the kernels for single elements of products, for which a vector's other lanes would be empty: the portable
-/// ones, or the reference's if that is the level in use.
+/// Returns the kernels for single elements of products, for which a vector's other lanes would be
+/// empty: the portable ones, or the reference's if that is the level in use.
 const Kernels& kernels_for_elements();
 
 }  // namespace binade

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a number is: formats, rounding, operations, conversions and scalar instructions of PTX, Tensor Core instructions and
-// whole matrix products, as constexpr functions of bits. These headers need nothing but a C++20 compiler with
-// unsigned __int128 and IEEE arithmetic (emulate/compiler.h).
+// What a number is: formats, rounding, operations, conversions and scalar instructions of PTX,
+// Tensor Core instructions and whole matrix products, as constexpr functions of bits. These headers
+// need nothing but a C++20 compiler with unsigned __int128 and IEEE arithmetic
+// (emulate/compiler.h).
 //
 //     #include <binade/emulate.h>
 //     static_assert(binade::convert(0x33000000, binade::binary32, binade::binary16).bits == 0);  // 2^-25 dies

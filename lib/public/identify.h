@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Searches for the models (instruction, order, epilogue) that explain every bit of what a kernel gave.
+// Searches for the models (instruction, order, epilogue) that explain every bit of what a kernel
+// gave.
 //
 //     const auto types = binade::KernelTypes{binade::binary16, binade::binary16, binade::binary32, binade::binary32, {}};
 //     const auto found = binade::identify(types, runs, {}, {});

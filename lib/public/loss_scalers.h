@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dynamic loss scales of many frameworks as a table, and PyTorch's GradScaler, reproduced exactly.
+// The dynamic loss scales of many frameworks as a table, and PyTorch's GradScaler, reproduced
+// exactly.
 //
 //     binade::GradScaler scaler(binade::loss_scale_policy("torch"));
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of numbers in a format, on all threads and with the machine's fastest kernels: rounding arrays, operations on
-// arrays, and RangeSummary, from which everything about zeros, subnormals, overflow and loss scales follows.
+// What becomes of numbers in a format, on all threads and with the machine's fastest kernels:
+// rounding arrays, operations on arrays, and RangeSummary, from which everything about zeros,
+// subnormals, overflow and loss scales follows.
 //
 //     const binade::RangeSummary s = binade::range_summary(gradients);
 //     const binade::Fates f = binade::fates(s, binade::binary16, 0);  // f.to_zero, f.subnormal, f.overflow

@@ -54,7 +54,8 @@ void require_quantizer(const Quantizer& to) {
   require_attributes(to.attributes);
 }
 
-/// Throws Error if a summary cannot have these columns, with the words of summary_from_bytes() where that would refuse them.
+/// Throws Error if a summary cannot have these columns, with the words of summary_from_bytes()
+/// where that would refuse them.
 void require_columns(const std::vector<ErrorColumn>& columns) {
   if (columns.size() > max_error_columns) {
     throw Error(std::to_string(columns.size()) + " columns of squared errors; give at most " +

@@ -11,8 +11,8 @@
 
 namespace binade {
 
-/// Calls run(begin, end, counts) on pieces of [0, n) of at most `grain` elements, on all threads, and returns the sum of
-/// the counts. A single piece runs on the calling thread.
+/// Calls run(begin, end, counts) on pieces of [0, n) of at most `grain` elements, on all threads,
+/// and returns the sum of the counts. A single piece runs on the calling thread.
 template <class Run>
 EventCounts counted_loop(std::size_t n, std::size_t grain, const Run& run) {
   EventCounts all;

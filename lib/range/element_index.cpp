@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes a place in storage apart into the indices of the sides, the first of which runs fastest, and joins them again.
+// Takes a place in storage apart into the indices of the sides, the first of which runs fastest,
+// and joins them again.
 #include "lib/range/element_index.h"
 
 #include <algorithm>

@@ -27,7 +27,8 @@ constexpr Cuts make_cuts(const Format& f) {
   return {segment_of(normal), segment_of(tie_overflows ? tie : tie + 1)};
 }
 
-/// Whether there is a boundary of segments everywhere the format's fate changes, and binary64 has its numbers.
+/// Whether there is a boundary of segments everywhere the format's fate changes, and binary64 has
+/// its numbers.
 constexpr bool segments_serve(const Format& f) {
   if (!is_valid(f) || !f.has_zero || f.precision < 2 || !fits_in(f, binary64)) return false;
   if (f.precision >= summary_fraction_bits) return false;

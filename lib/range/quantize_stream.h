@@ -31,9 +31,9 @@ enum class ResultKind : std::uint8_t { f32, f64, encodings };
 
 /// Rounds whole elements of `from`, a floating format, to the format to.format. `first` is the
 /// place of the first element in its array; with `index`, stochastic rounding draws by that of the
-/// element, at the cost of a call of the kernel for each. `out` must be aligned for its elements and
-/// may be `in` if elements of both have the same size. Returns the counts of what happened to these
-/// elements.
+/// element, at the cost of a call of the kernel for each. `out` must be aligned for its elements
+/// and may be `in` if elements of both have the same size. Returns the counts of what happened to
+/// these elements.
 EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKind results,
                               std::span<const std::byte> in, std::uint64_t first,
                               std::span<std::byte> out, const ElementIndex& index = {});
@@ -59,8 +59,8 @@ class QuantizeStream {
                  ElementIndex index = {});
 
   /// Takes whole little-endian elements and calls `sink` with the results, in order, in as many
-  /// calls as it takes; the span is valid only during the call. The place of an element in its array
-  /// counts on from call to call.
+  /// calls as it takes; the span is valid only during the call. The place of an element in its
+  /// array counts on from call to call.
   void add(std::span<const std::byte> data,
            const std::function<void(std::span<const std::byte>)>& sink);
 

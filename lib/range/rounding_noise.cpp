@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The noise by binade, in units of the largest binade, so that no square leaves the range of double. With e the exponent
-// after scaling, p the precision and q = 2^(max(e, emin) - p + 1) the distance of neighbours:
+// The noise by binade, in units of the largest binade, so that no square leaves the range of
+// double. With e the exponent after scaling, p the precision and q = 2^(max(e, emin) - p + 1) the
+// distance of neighbours:
 //
 //   e > emax            saturated                                   exact: from the counts and sums
 //   e < emin - p        zero                                        exact: the squares themselves
@@ -31,8 +32,8 @@ double squares_of(const BinadeRow& row, double unit) {
   return sum * ulp_of_one * ulp_of_one * unit * unit;
 }
 
-/// The moments of a row whose power of two is `unit`, without the values of the segments below `first`, of
-/// which only that of m = 1 (segment 0) may be left out.
+/// The moments of a row whose power of two is `unit`, without the values of the segments below
+/// `first`, of which only that of m = 1 (segment 0) may be left out.
 RoundingNoises::Moments moments_of(const BinadeRow& row, double unit, int first) {
   RoundingNoises::Moments out{.squares = squares_of(row, unit)};
   for (auto s = static_cast<std::size_t>(first); s < segments; ++s) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rounding to nearest does to the values of a RangeSummary in a format at any power-of-two scale: the share of the
-// norm that becomes zero, and the signal-to-quantization-noise ratio, as far as counts and sums by binade tell it.
+// What rounding to nearest does to the values of a RangeSummary in a format at any power-of-two
+// scale: the share of the norm that becomes zero, and the signal-to-quantization-noise ratio, as
+// far as counts and sums by binade tell it.
 #pragma once
 
 #include <vector>
@@ -16,20 +17,22 @@ struct RoundingNoise {
   double lost_l2 = 0;  ///< share of the L2 norm that becomes zero
   double to_zero = 0;  ///< share of the finite non-zero values that become zero
   double sqnr_db = 0;  ///< 10 log10(sum x² / sum err²); infinity if there is no error
-  /// Whether sqnr_db is estimated: as if the values of a binade lay evenly between the format's numbers, or together
-  /// around their mean where the sum of their squares says that they do. Else it follows from squared errors that were
-  /// summed, or from one magnitude that all values have.
+  /// Whether sqnr_db is estimated: as if the values of a binade lay evenly between the format's
+  /// numbers, or together around their mean where the sum of their squares says that they do. Else
+  /// it follows from squared errors that were summed, or from one magnitude that all values have.
   bool estimated = true;
 };
 
-/// The noise of one summary in any formats and at any scales; what depends on the summary alone is computed once.
+/// The noise of one summary in any formats and at any scales; what depends on the summary alone is
+/// computed once.
 class RoundingNoises {
  public:
   /// The summary needs a finite non-zero value and must outlive this object.
   explicit RoundingNoises(const RangeSummary& summary);
 
-  /// Returns what rounding costs the values times 2^scale_log2. The squared errors of a column serve a scale of their own
-  /// or another one if each binade keeps as many bits at both. Throws Error for formats for which fates() does.
+  /// Returns what rounding costs the values times 2^scale_log2. The squared errors of a column
+  /// serve a scale of their own or another one if each binade keeps as many bits at both. Throws
+  /// Error for formats for which fates() does.
   RoundingNoise at(const Format& format, int scale_log2) const;
 
   /// Sums over some values of one binade, in units of the largest binade.

@@ -31,8 +31,9 @@ struct LostUpdates {
   friend bool operator==(const LostUpdates&, const LostUpdates&) = default;
 };
 
-/// What became of updates that were asked for, whatever format the weight has: those that left the weight as it was are
-/// lost. Whoever watches a training fills it; pairs of tensors do not tell what was asked for.
+/// What became of updates that were asked for, whatever format the weight has: those that left the
+/// weight as it was are lost. Whoever watches a training fills it; pairs of tensors do not tell
+/// what was asked for.
 struct HeldUpdates {
   /// Sizes of lost updates u beside a weight's ulp: at 0 those with |u| >= ulp, at k those with
   /// 2^-k·ulp <= |u| < 2^(1-k)·ulp, at the last place all smaller ones.
@@ -46,8 +47,8 @@ struct HeldUpdates {
   std::uint64_t idle = 0;         ///< elements with a gradient, at a learning rate of zero
   std::array<std::uint64_t, sizes> lost_by_size{};
 
-  /// Returns the least x from -30 to 1 for which half of the lost updates of a known size, or more, are below 2^x of
-  /// their weight's ulp; nothing if there are none.
+  /// Returns the least x from -30 to 1 for which half of the lost updates of a known size, or more,
+  /// are below 2^x of their weight's ulp; nothing if there are none.
   std::optional<int> median_log2_of_ulp() const;
   bool any() const { return asked != 0 || decay_asked != 0 || idle != 0; }
   friend bool operator==(const HeldUpdates&, const HeldUpdates&) = default;

@@ -71,8 +71,8 @@ Dtype dtype_from(CountsBytesReader& from);
 /// Reads the name of a format, which must be one that reports have.
 NamedFormat report_format_from(CountsBytesReader& from);
 
-/// Returns the counts as bytes, for update_from(). They end with those of HeldUpdates, in its order, if any update was
-/// asked for.
+/// Returns the counts as bytes, for update_from(). They end with those of HeldUpdates, in its
+/// order, if any update was asked for.
 std::string update_bytes(const UpdateCounts& counts);
 /// Reads the counts from all bytes that are left. Throws Error for counts that break an inequality
 /// which holds for every weight and update.

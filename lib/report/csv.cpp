@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of columns: for each a name, a kind, and where its value is in a tensor's JSON. Those of
-// a format follow from figure_table.h.
+// The table of columns: for each a name, a kind, and where its value is in a tensor's JSON. Those
+// of a format follow from figure_table.h.
 #include "lib/report/csv.h"
 
 #include <algorithm>
@@ -57,8 +57,8 @@ std::vector<SourcedColumn> columns_of_format(const std::string& f, const Json& s
   return out;
 }
 
-/// A column that does not depend on the report's options. Its value is under `key`, or under `inner`
-/// of what is there.
+/// A column that does not depend on the report's options. Its value is under `key`, or under
+/// `inner` of what is there.
 struct FixedColumn {
   const char* name;
   CellKind kind;
@@ -130,7 +130,8 @@ Json table_cell(const Json& tensor, const std::vector<std::string>& keys) {
   return Json::parse(at->dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-/// Returns a field in quotes if it holds what separates fields, in some countries a semicolon, or lines.
+/// Returns a field in quotes if it holds what separates fields, in some countries a semicolon, or
+/// lines.
 std::string quoted_field(const std::string& field) {
   if (field.find_first_of(",;\t\"\r\n") == std::string::npos) return field;
   std::string out = "\"";
@@ -138,9 +139,9 @@ std::string quoted_field(const std::string& field) {
   return out + "\"";
 }
 
-/// Returns whether a spreadsheet may take the text for a formula: after spaces and control characters, which some drop, it
-/// begins with one of = + - @, also as wide as a Chinese character; or it begins with a control character (OWASP, "CSV
-/// Injection").
+/// Returns whether a spreadsheet may take the text for a formula: after spaces and control
+/// characters, which some drop, it begins with one of = + - @, also as wide as a Chinese character;
+/// or it begins with a control character (OWASP, "CSV Injection").
 bool is_formula(std::string_view text) {
   constexpr std::array<std::string_view, 8> beginnings = {"=",      "+",      "-",      "@",
                                                           "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};

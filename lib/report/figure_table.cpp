@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of figures: how each is computed, and the words of the text, the schema and the README for it.
+// The table of figures: how each is computed, and the words of the text, the schema and the README
+// for it.
 #include "lib/report/figure_table.h"
 
 #include <algorithm>

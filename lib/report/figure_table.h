@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of a format as rows of a table, from which the JSON, the CSV, the text's table of formats, the schema and the README
-// of this folder are written. A figure that nothing else needs is computed in its row.
+// The figures of a format as rows of a table, from which the JSON, the CSV, the text's table of
+// formats, the schema and the README of this folder are written. A figure that nothing else needs
+// is computed in its row.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the options of a report, for the command line and for C++ programs, and lists the columns that they need.
+// Checks the options of a report, for the command line and for C++ programs, and lists the columns
+// that they need.
 #include "lib/report/format_report.h"
 
 #include <algorithm>

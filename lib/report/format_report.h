@@ -17,15 +17,17 @@
 
 namespace binade {
 
-/// Which loss scale of the interval is recommended: the largest, the smallest, or the largest less a
-/// margin, which is as many binades as the run's largest gradients lie above those of its usual step.
+/// Which loss scale of the interval is recommended: the largest, the smallest, or the largest less
+/// a margin, which is as many binades as the run's largest gradients lie above those of its usual
+/// step.
 enum class ScaleChoice : std::uint8_t { s_max, s_min, margin };
 
 inline constexpr std::array<const char*, 3> scale_choice_names{"s_max", "s_min", "margin"};
 /// Returns the choice of a name. Throws Error, which calls it `option`, for others.
 ScaleChoice scale_choice(const char* option, const std::string& name);
 
-/// The formats that advice chooses from, the narrowest first; of two with 8 bits the more precise one.
+/// The formats that advice chooses from, the narrowest first; of two with 8 bits the more precise
+/// one.
 inline constexpr std::array<NamedFormat, 4> narrow_formats{{{"e4m3", e4m3, ""},
                                                             {"e5m2", e5m2, ""},
                                                             {"binary16", binary16, ""},
@@ -37,24 +39,25 @@ inline constexpr int most_headroom = 100;
 struct ReportOptions {
   int headroom = 1;           ///< binades kept free below overflow when a scale is chosen, 0 to 100
   double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)
-  /// Smallest acceptable SQNR in decibels, from 0 to 300, of what is computed anew in each step, and of weights and
-  /// states, which are kept (verdict.h). A relative error of 2^-4 at most, e4m3's, gives 31 dB, and 2^-3 gives 25 dB.
+  /// Smallest acceptable SQNR in decibels, from 0 to 300, of what is computed anew in each step,
+  /// and of weights and states, which are kept (verdict.h). A relative error of 2^-4 at most,
+  /// e4m3's, gives 31 dB, and 2^-3 gives 25 dB.
   double target_sqnr = 20, target_weight_sqnr = 30;
   ScaleChoice prefer = ScaleChoice::margin;
   std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
   std::vector<int> scales_log2{0};   ///< scales at which squared errors are summed
   std::optional<Dtype> dtype = {};   ///< what raw arrays hold (OpenOptions)
   std::vector<RoleRule> roles = {};  ///< applied before the words in names
-  /// The format that loss scales are for; the first of `formats` (binary16 if there is none) if it is
-  /// not set.
+  /// The format that loss scales are for; the first of `formats` (binary16 if there is none) if it
+  /// is not set.
   std::optional<NamedFormat> scale_format = {};
 };
 
 /// Returns the format that a report's loss scales are for.
 NamedFormat format_of_scale(const ReportOptions& options);
 
-/// Returns whether tensors are kept in the format with a scale of each one's own, as those of FP8 are,
-/// so that one loss scale for all of them is not what one needs.
+/// Returns whether tensors are kept in the format with a scale of each one's own, as those of FP8
+/// are, so that one loss scale for all of them is not what one needs.
 bool has_own_scales(const Format& format);
 
 /// Returns the columns that summaries need for the SQNR of each format at each scale.
@@ -68,8 +71,9 @@ struct ReportOptionNames {
   const char* headroom = "headroom";
   const char* scales = "scales_log2";
 };
-/// Throws Error if a member is outside of its range, if scales times formats are more than max_error_columns, if a format is
-/// not a row of report_formats or there is none, or if check_rules() refuses the rules.
+/// Throws Error if a member is outside of its range, if scales times formats are more than
+/// max_error_columns, if a format is not a row of report_formats or there is none, or if
+/// check_rules() refuses the rules.
 void check(const ReportOptions& options, const ReportOptionNames& names = {});
 
 /// A count of values, and the shares that it is: of all values, and of the finite non-zero ones. A
@@ -112,8 +116,8 @@ struct Negligible {
   double share = 0;  ///< the largest of their shares of the L2 norm of all gradients of weights
 };
 
-/// Gradients so near the smallest subnormal of what a run held them in that what was smaller, and is zero, may matter
-/// (held_floor.h).
+/// Gradients so near the smallest subnormal of what a run held them in that what was smaller, and
+/// is zero, may matter (held_floor.h).
 struct AtFloor {
   std::size_t tensors = 0;
   std::string first;
@@ -143,10 +147,11 @@ struct LossScale {
   /// empty.
   std::string basis = {};
   Negligible negligible = {};  ///< only of several tensors
-  /// Only of several tensors. If there are any, the lower end of the interval is that of what is left of them.
+  /// Only of several tensors. If there are any, the lower end of the interval is that of what is
+  /// left of them.
   AtFloor at_floor = {};
-  /// Of several tensors: how many of them have a scale of their own that serves, and how many values
-  /// that are finite and not zero.
+  /// Of several tensors: how many of them have a scale of their own that serves, and how many
+  /// values that are finite and not zero.
   std::size_t served = 0, scaled = 0;
 };
 

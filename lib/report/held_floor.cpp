@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A value of at most 2^floor_binades smallest subnormals is at most half of one, and rounds to zero, once it is divided by
-// 2^(floor_binades + 1).
+// A value of at most 2^floor_binades smallest subnormals is at most half of one, and rounds to
+// zero, once it is divided by 2^(floor_binades + 1).
 #include "lib/report/held_floor.h"
 
 #include <algorithm>

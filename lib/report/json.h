@@ -37,8 +37,8 @@ std::string all_hints(const Report& report);
 /// Returns JSON as a line of text. Bytes of names that are not UTF-8 are replaced, not refused.
 std::string json_line(const nlohmann::ordered_json& value);
 
-/// Collects the "tensors" of a report, one line each. They are made one by one, before "total", which
-/// precedes them in the text, is known.
+/// Collects the "tensors" of a report, one line each. They are made one by one, before "total",
+/// which precedes them in the text, is known.
 class JsonTensors {
  public:
   explicit JsonTensors(std::string folder = "") : lines_(std::move(folder)) {}

@@ -26,8 +26,8 @@ void recommend(LossScale& scale, int log2, const RangeSummary& s, const Norms& o
   scale.free_binades = *headroom(s, format) - log2;
 }
 
-/// Returns whether a format has the range of binary32, and scale 1 serves in it, which then keeps as much
-/// room as binary32 does.
+/// Returns whether a format has the range of binary32, and scale 1 serves in it, which then keeps
+/// as much room as binary32 does.
 bool needs_none(const ScaleInterval& interval, const Format& format) {
   return format.emin() <= binary32.emin() && interval.min_log2 <= 0 && interval.max_log2 >= 0;
 }
@@ -64,7 +64,8 @@ std::string shown_name(const JointScale::End& end, bool shares_name) {
   return name;
 }
 
-/// Explains what sets the ends of a non-empty interval: a tensor, whose name is given, or the range of possible scales.
+/// Explains what sets the ends of a non-empty interval: a tensor, whose name is given, or the range
+/// of possible scales.
 std::string served_words(const ScaleInterval& serves, const std::string& high,
                          const std::string& low, bool any_at_floor, const ReportOptions& options) {
   const std::string above =

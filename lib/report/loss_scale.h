@@ -13,17 +13,18 @@
 
 namespace binade {
 
-/// Returns the scale for the values of one summary, without its reason. `of` are its norms, `tie` is its highest_tie().
+/// Returns the scale for the values of one summary, without its reason. `of` are its norms, `tie`
+/// is its highest_tie().
 LossScale loss_scale_of(const RangeSummary& summary, const Norms& of, std::optional<int> tie,
                         const ReportOptions& options);
 /// Returns the reason of a scale of one summary.
 std::string scale_words(const LossScale& scale, const ReportOptions& options);
 
 /// Finds one scale for many tensors, at which none overflows and none loses more than the target;
-/// if there is none, the largest at which none overflows. Gradients of weights whose share of the L2
-/// norm of all of these is at most 2^negligible_log2 may lose more. Tensors may be added in any
-/// order, which does not change the result. Only the sum of their summaries and the few tensors that
-/// may set the ends are kept, which are the same for every format.
+/// if there is none, the largest at which none overflows. Gradients of weights whose share of the
+/// L2 norm of all of these is at most 2^negligible_log2 may lose more. Tensors may be added in any
+/// order, which does not change the result. Only the sum of their summaries and the few tensors
+/// that may set the ends are kept, which are the same for every format.
 class JointScale {
  public:
   /// A tensor that may set an end of the interval of scales.
@@ -84,16 +85,17 @@ class JointScale {
   std::size_t served_ = 0, scaled_ = 0;
 };
 
-/// What LossScale::reason calls negligible: 2^-18 of a norm is 32 roundings of binary32, as sums leave of zero.
+/// What LossScale::reason calls negligible: 2^-18 of a norm is 32 roundings of binary32, as sums
+/// leave of zero.
 inline constexpr int negligible_log2 = -18;
 
-/// Returns whether the norm of some gradients of weights is so small a share of the norm of all of them. Never so if all
-/// are zero.
+/// Returns whether the norm of some gradients of weights is so small a share of the norm of all of
+/// them. Never so if all are zero.
 bool is_negligible(const RangeSummary& some, const RangeSummary& all);
 
-/// Chooses the margin below the largest scale (ScaleChoice::margin) from the largest scales of a run's steps in the
-/// format of the scale, where it is asked for, and fills over_run. Keeps within the interval's upper half. `gradients` is
-/// the summary that the scale is of.
+/// Chooses the margin below the largest scale (ScaleChoice::margin) from the largest scales of a
+/// run's steps in the format of the scale, where it is asked for, and fills over_run. Keeps within
+/// the interval's upper half. `gradients` is the summary that the scale is of.
 void take_margin(LossScale& scale, std::vector<int> largest_scales, const RangeSummary& gradients,
                  const ReportOptions& options);
 

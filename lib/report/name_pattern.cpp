@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RE2, whose automata are as large as the expression: it keeps what it has learned of them within a bound, and searches
-// without that where it is reached.
+// RE2, whose automata are as large as the expression: it keeps what it has learned of them within a
+// bound, and searches without that where it is reached.
 #include "lib/report/name_pattern.h"
 
 #include <re2/re2.h>
@@ -27,7 +27,8 @@ re2::RE2::Options pattern_options() {
   return options;
 }
 
-/// Returns a name with U+FFFD for each byte that is no part of a UTF-8 character, since those are no characters to RE2.
+/// Returns a name with U+FFFD for each byte that is no part of a UTF-8 character, since those are
+/// no characters to RE2.
 std::string in_characters(std::string_view name) {
   std::string out;
   while (!name.empty()) {

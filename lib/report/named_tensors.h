@@ -38,15 +38,16 @@ struct NamedTensor {
 /// this toolkit knows.
 std::string reason_to_skip(const Dtype& dtype);
 
-/// Returns, for each tensor of each file, why the report leaves it out; empty for those that it covers. It leaves out what
-/// is not floating, codes whose scales are other tensors and these scales (io/scaled_codes.h), and an optimizer's counts of
-/// its steps. A tensor that a rule fits is left out for its dtype alone.
+/// Returns, for each tensor of each file, why the report leaves it out; empty for those that it
+/// covers. It leaves out what is not floating, codes whose scales are other tensors and these
+/// scales (io/scaled_codes.h), and an optimizer's counts of its steps. A tensor that a rule fits is
+/// left out for its dtype alone.
 std::vector<std::vector<std::string>> reasons_to_skip(
     const std::vector<std::unique_ptr<TensorFile>>& files, std::span<const RoleRule> rules);
 
-/// Returns the tensors that are not left out, in the order of the files. If the name of a file says that it holds
-/// gradients and no tensor's name in it does, its tensors are taken as gradients, except updates,
-/// state of an optimizer, tensors whose role a rule decides, and those named
+/// Returns the tensors that are not left out, in the order of the files. If the name of a file says
+/// that it holds gradients and no tensor's name in it does, its tensors are taken as gradients,
+/// except updates, state of an optimizer, tensors whose role a rule decides, and those named
 /// step<digits>/<layer>/<role>. Neither names nor rules are applied to files of
 /// binade.torch.watch (run_counts.h): these hold summaries without elements, and state role and
 /// step.

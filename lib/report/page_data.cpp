@@ -272,7 +272,8 @@ class LayerNumbers {
   std::map<std::string, int> number_;
 };
 
-/// Returns a step's scale with the series that set its ends, and in `formats` what differs by format.
+/// Returns a step's scale with the series that set its ends, and in `formats` what differs by
+/// format.
 PageJson step_scale(const StepScale& at, const std::vector<TensorRow>& of_tensors) {
   const auto series = [&of_tensors](std::optional<std::size_t> place) {
     return place ? page_maybe(of_tensors[*place].series) : PageJson(nullptr);

@@ -33,7 +33,8 @@ struct TensorRow {
   std::size_t file = 0;  ///< index in Report::files
   std::uint64_t values = 0, nonzero = 0;
   FormatFigures at_one;  ///< in format_of_scale()
-  /// From status to advice_interval: those of the TensorReport; of its loss scale the interval alone.
+  /// From status to advice_interval: those of the TensorReport; of its loss scale the interval
+  /// alone.
   std::string status;
   std::optional<ScaleInterval> loss_scale;
   bool at_floor = false;  ///< then the lower end is that of what is left
@@ -88,8 +89,8 @@ using TensorSink = std::function<void(const TensorReport&)>;
 
 using TensorFiles = std::vector<std::unique_ptr<TensorFile>>;
 
-/// The inputs of a report and its options. options.scales_log2, the scales at which squared errors are
-/// summed, is empty if the inputs are summaries without squared errors.
+/// The inputs of a report and its options. options.scales_log2, the scales at which squared errors
+/// are summed, is empty if the inputs are summaries without squared errors.
 struct ReportInputs {
   TensorFiles files;
   ReportOptions options;
@@ -97,18 +98,19 @@ struct ReportInputs {
 };
 
 /// Each makes the inputs of a report: from files, from summaries, or from a counted run. They throw
-/// Error if some of the tensors have squared errors (or elements to compute them from) and some have
-/// none, or if none has any and options.scales_log2 is not {0} alone.
+/// Error if some of the tensors have squared errors (or elements to compute them from) and some
+/// have none, or if none has any and options.scales_log2 is not {0} alone.
 ReportInputs open_inputs(const std::vector<std::string>& files, const ReportOptions& options);
 ReportInputs inputs_of(std::vector<NamedSummary> summaries, const ReportOptions& options);
 ReportInputs inputs_of(std::shared_ptr<const RunCounts> run,
                        std::shared_ptr<const std::vector<RangeSummary>> summaries,
                        const ReportOptions& options);
 
-/// Reads every floating-point tensor of the inputs once, and the weight and the update of each UpdatePair
-/// a second time. If a device is given, it counts the elements of binary32. Throws Error if a file is bad, if none holds a floating-point tensor, if
-/// there are 2^64 values or more, if the files belong to two runs, or if a device is given and some
-/// inputs are summaries or counted runs.
+/// Reads every floating-point tensor of the inputs once, and the weight and the update of each
+/// UpdatePair a second time. If a device is given, it counts the elements of binary32. Throws Error
+/// if a file is bad, if none holds a floating-point tensor, if there are 2^64 values or more, if
+/// the files belong to two runs, or if a device is given and some inputs are summaries or counted
+/// runs.
 Report read_report(const ReportInputs& inputs, const Progress& progress = {},
                    Device* device = nullptr, const TensorSink& on_tensor = {});
 

@@ -10,8 +10,8 @@
 
 namespace binade {
 
-/// The values of the options of `binade report` that have the same names; `scales` is --sqnr-scale, to which
-/// 0 is added if it is not there.
+/// The values of the options of `binade report` that have the same names; `scales` is --sqnr-scale,
+/// to which 0 is added if it is not there.
 struct ReportWords {
   std::vector<std::string> formats, roles;  ///< no formats: all
   std::vector<int> scales{0};
@@ -20,8 +20,8 @@ struct ReportWords {
   std::string prefer = "margin", dtype;
 };
 
-/// The options that the values mean. Throws Error, which names the option, if a value is not one of its own,
-/// or if scales times formats are more than max_error_columns.
+/// The options that the values mean. Throws Error, which names the option, if a value is not one of
+/// its own, or if scales times formats are more than max_error_columns.
 ReportOptions report_options(const ReportWords& words);
 
 }  // namespace binade

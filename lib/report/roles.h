@@ -27,8 +27,8 @@ class RoleSums {
   /// Adds a tensor; `place` is its index in `named`.
   void add(const TensorReport& tensor, std::size_t place);
 
-  /// Fills total, gradients, passed_over, roles, scaled_tensors and the loss scales, which are those of the
-  /// gradients if it is known which they are.
+  /// Fills total, gradients, passed_over, roles, scaled_tensors and the loss scales, which are
+  /// those of the gradients if it is known which they are.
   void finish(Report& report) const;
 
   /// Returns the scales of the steps with gradients, by rising step, for format_of_scale().

@@ -24,7 +24,8 @@ struct RunTensor {
   Dtype dtype;
   std::optional<std::vector<std::uint64_t>> shape;  ///< of each tensor; nothing if they differ
   std::uint64_t values = 0;                         ///< of all tensors together
-  /// False for gradients that stay in FP32, or that are rounding alone: no loss scale has to keep them.
+  /// False for gradients that stay in FP32, or that are rounding alone: no loss scale has to keep
+  /// them.
   bool binds_scale = true;
 };
 

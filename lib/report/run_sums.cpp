@@ -58,7 +58,8 @@ std::map<std::string_view, int> number_layers(std::span<const NamedTensor> tenso
   return number;
 }
 
-/// Adds a tensor of a series to several that are merged. `all` has no name as long as it holds none.
+/// Adds a tensor of a series to several that are merged. `all` has no name as long as it holds
+/// none.
 void add_tensor_to(TensorReport& all, const TensorReport& tensor, const TimeSeries& of) {
   if (all.name.empty()) {
     all.name =

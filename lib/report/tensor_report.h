@@ -35,11 +35,11 @@ struct TensorReport {
   bool at_floor = false;  ///< lies_at_floor() (held_floor.h), of a gradient that binds a loss scale
 };
 
-/// Fills everything but name, file, role, time, dtype, shape and at_floor from the summary. Throws Error if the summary lacks one of
-/// error_columns(options).
+/// Fills everything but name, file, role, time, dtype, shape and at_floor from the summary. Throws
+/// Error if the summary lacks one of error_columns(options).
 void analyse(TensorReport& tensor, const ReportOptions& options);
-/// The two steps of analyse(), for tensors of which nobody reads the words: all but loss_scale.reason and advice, then
-/// these, from the figures.
+/// The two steps of analyse(), for tensors of which nobody reads the words: all but
+/// loss_scale.reason and advice, then these, from the figures.
 void fill_figures(TensorReport& tensor, const ReportOptions& options);
 void fill_words(TensorReport& tensor, const ReportOptions& options);
 

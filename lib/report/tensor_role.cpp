@@ -83,7 +83,8 @@ class Reader {
     const auto last = [this](std::size_t i) { return is_last(i); };
     const auto edge = [this](std::size_t i) { return is_edge(i); };
     const auto first = [this](std::size_t i) { return i == first_ && i != last_; };
-    // PyTorch's state_dict of an optimizer: state.0.exp_avg, state.0.sum; by name, state.fc1.weight.sum.
+    // PyTorch's state_dict of an optimizer: state.0.exp_avg, state.0.sum; by name,
+    // state.fc1.weight.sum.
     const auto is_sum = [this] {
       const auto words = {"sum", "step", "prev", "step_size"};
       return std::ranges::find(words, parts_[last_].text) != words.end();

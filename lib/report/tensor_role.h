@@ -83,8 +83,8 @@ std::optional<TensorRole> role_of(std::string_view name);
 /// false for "gradient_reversal.fc.weight", where the word is part of a module's name.
 bool tells_gradient_outright(std::string_view name);
 
-/// Returns whether the name is that of an optimizer's count of steps: "state.0.step", "optimizer.state.3.step",
-/// "state.fc1.weight.step".
+/// Returns whether the name is that of an optimizer's count of steps: "state.0.step",
+/// "optimizer.state.3.step", "state.fc1.weight.step".
 bool is_step_count(std::string_view name);
 
 /// Returns whether the name may be a parameter's: it says no state, or says it only by words that

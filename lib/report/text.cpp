@@ -93,8 +93,8 @@ struct FigureCell {
   std::string operator()(const std::vector<ExactSum>&) const { return "-"; }
 };
 
-/// What the table of formats is about: all tensors; where there are several roles, whose norms have no unit in common, the
-/// gradients, or else the first role.
+/// What the table of formats is about: all tensors; where there are several roles, whose norms have
+/// no unit in common, the gradients, or else the first role.
 struct TableSubject {
   const TensorReport& of;
   std::string title;
@@ -207,7 +207,8 @@ std::string interval_text(const std::optional<ScaleInterval>& interval) {
                            : fmt::format("2^{}…2^{}", interval->min_log2, interval->max_log2);
 }
 
-/// Returns the interval of the loss scale of a tensor, whose lower end is not known of what lies at the floor of its format.
+/// Returns the interval of the loss scale of a tensor, whose lower end is not known of what lies at
+/// the floor of its format.
 std::string loss_scale_text(const TensorRow& row) {
   const bool open = row.at_floor && row.loss_scale && !row.loss_scale->empty();
   return open ? fmt::format("?…2^{}", row.loss_scale->max_log2) : interval_text(row.loss_scale);

@@ -29,9 +29,9 @@ struct TimePoint {
   /// The exponents e of the binades [2^e, 2^(e+1)) of the smallest and the largest finite non-zero
   /// magnitude; not set if there is none.
   std::optional<std::int16_t> min_binade, max_binade;
-  /// For the gradients of a layer: the smallest and the largest loss scale at which format_of_scale()
-  /// holds them, as exponents of two; no scale does if s_min exceeds s_max. They are not set for all
-  /// layers together, whose scales are TimeReport::loss_scales.
+  /// For the gradients of a layer: the smallest and the largest loss scale at which
+  /// format_of_scale() holds them, as exponents of two; no scale does if s_min exceeds s_max. They
+  /// are not set for all layers together, whose scales are TimeReport::loss_scales.
   std::optional<std::int16_t> s_min_log2, s_max_log2;
   std::vector<FormatFigures> formats;  ///< in the order of TimeReport::formats
 

@@ -152,7 +152,8 @@ std::string scales(const TimeReport& time, const Columns& columns) {
 bool has_lost(const UpdatePoint& p) { return p.counts.held.lost != 0; }
 bool has_lost_decay(const UpdatePoint& p) { return p.counts.held.decay_lost != 0; }
 
-/// Returns the rows of what weights lost in the dtype that they have, where they lost any in any step.
+/// Returns the rows of what weights lost in the dtype that they have, where they lost any in any
+/// step.
 std::string held_updates(const std::vector<UpdatePoint>& points, const Columns& columns) {
   std::string out;
   const auto cells = [&](std::string_view second, std::uint64_t HeldUpdates::*lost,

@@ -17,7 +17,8 @@ namespace binade {
 
 inline const std::string used_scale_key = "loss_scale";
 
-/// Returns the scale that the file of a tensor with a step states for that step, if it is a finite positive number.
+/// Returns the scale that the file of a tensor with a step states for that step, if it is a finite
+/// positive number.
 std::optional<double> used_scale(const NamedTensor& tensor);
 
 /// Fills StepScale::used from the files that hold the step's gradients. If several state a scale,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks every tensor about every format, and every role about its tensors. The range is judged by exact sums, at the ends of
-// intervals of scales (range/fate.h); only the worst of each figure is kept, so no order of the tensors matters.
+// Asks every tensor about every format, and every role about its tensors. The range is judged by
+// exact sums, at the ends of intervals of scales (range/fate.h); only the worst of each figure is
+// kept, so no order of the tensors matters.
 #include "lib/report/verdict.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "FP16, BF16 or FP8 for me?": for each role the narrowest format that keeps range and precision of each of its tensors
-// within the targets of the options, what the next narrower one would cost, and which tensors hold it back.
+// "FP16, BF16 or FP8 for me?": for each role the narrowest format that keeps range and precision of
+// each of its tensors within the targets of the options, what the next narrower one would cost, and
+// which tensors hold it back.
 #pragma once
 
 #include <array>
@@ -23,12 +24,12 @@ namespace binade {
 
 struct Report;
 
-/// What the values are multiplied by before they are rounded: nothing, the one loss scale of all gradients, or a scale of
-/// each tensor's own, the largest power of two that keeps the headroom.
+/// What the values are multiplied by before they are rounded: nothing, the one loss scale of all
+/// gradients, or a scale of each tensor's own, the largest power of two that keeps the headroom.
 enum class ScaledBy : std::uint8_t { nothing, loss_scale, own };
 
-/// Returns how a format of narrow_formats is used for a role: FP8 with scales of each tensor's own, binary16 with the
-/// loss scale for gradients, all else as it is.
+/// Returns how a format of narrow_formats is used for a role: FP8 with scales of each tensor's own,
+/// binary16 with the loss scale for gradients, all else as it is.
 ScaledBy scaled_by(const Format& format, std::optional<TensorRole> role);
 
 /// What a tensor costs in a format; of several steps, the worst.
@@ -62,12 +63,12 @@ struct FormatVerdict {
 struct RoleVerdict {
   std::string role;         ///< as tensor_role_name() has it
   std::size_t tensors = 0;  ///< with finite non-zero values; of a run, one for all steps of a layer
-  /// Gradients of weights that are not asked, as no loss scale is asked to save them: their norm is at most
-  /// 2^negligible_log2 (loss_scale.h) of that of all.
+  /// Gradients of weights that are not asked, as no loss scale is asked to save them: their norm is
+  /// at most 2^negligible_log2 (loss_scale.h) of that of all.
   std::size_t negligible = 0;
   std::string first_negligible = {};
-  /// Tensors with NaN or Inf, of which only the finite values are asked; and those of them that have no finite non-zero
-  /// value, which are not among `tensors`.
+  /// Tensors with NaN or Inf, of which only the finite values are asked; and those of them that
+  /// have no finite non-zero value, which are not among `tensors`.
   std::size_t not_finite = 0, nothing_finite = 0;
   std::size_t at_floor =
       0;  ///< of `tensors`, those of which, in some step, smaller values are zero already
@@ -83,7 +84,8 @@ struct NarrowestFormats {
   std::vector<RoleVerdict> roles;
   bool estimated = false;                  ///< some SQNR is
   std::vector<std::string> withheld = {};  ///< roles with NaN or Inf and no finite non-zero value
-  /// Of a watched run that was not finite: the first step that was not, unless a scaler skipped it for its gradients.
+  /// Of a watched run that was not finite: the first step that was not, unless a scaler skipped it
+  /// for its gradients.
   std::optional<std::uint64_t> broke_at = {};
   bool went_on =
       false;  ///< no weight, update or state was touched by that, as a step counted later shows
@@ -96,7 +98,8 @@ class VerdictSums {
 
   void add(const TensorReport& tensor);
 
-  /// Returns the verdict of the tensors added, which are those of the report; its loss scale and roles are read.
+  /// Returns the verdict of the tensors added, which are those of the report; its loss scale and
+  /// roles are read.
   NarrowestFormats finish(const Report& report) const;
 
  private:
@@ -123,8 +126,8 @@ class VerdictSums {
   std::map<std::size_t, std::set<std::pair<std::string, std::string>>> not_finite_;
 };
 
-/// Returns the verdict in sentences: the answer, one for each role, the targets, and what the verdict cannot know. Empty
-/// if there is no role. With `watched`, steps were.
+/// Returns the verdict in sentences: the answer, one for each role, the targets, and what the
+/// verdict cannot know. Empty if there is no role. With `watched`, steps were.
 std::vector<std::string> verdict_sentences(const NarrowestFormats& verdict,
                                            const ReportOptions& options, bool watched);
 nlohmann::ordered_json verdict_json(const NarrowestFormats& verdict, const ReportOptions& options,

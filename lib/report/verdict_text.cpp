@@ -24,7 +24,8 @@ std::string decibels(const TensorCost& cost) {
   return fmt::format("SQNR {}{:.1f} dB", cost.estimated ? "about " : "", cost.sqnr_db);
 }
 
-/// Names a share of values that goes with hardly any of the norm, as it does beside a few very large values.
+/// Names a share of values that goes with hardly any of the norm, as it does beside a few very
+/// large values.
 std::string zeros(const TensorCost& cost) {
   constexpr double worth_naming = 0.01;
   if (cost.to_zero < worth_naming) return "";

@@ -15,7 +15,8 @@ namespace binade {
 /// A function that counts the inputs and passes each tensor to the sink, as read_report() does.
 using ReadReport = std::function<Report(const ReportInputs&, const TensorSink&)>;
 
-/// Reads and writes a report. The text's table of tensors has at most `rows` rows, or all if it is 0.
+/// Reads and writes a report. The text's table of tensors has at most `rows` rows, or all if it is
+/// 0.
 WrittenReport write_report(const ReportInputs& inputs, std::size_t rows, const ReadReport& read);
 
 /// WrittenReport::save for a caller that kept the JSON and the page's data.

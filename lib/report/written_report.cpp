@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens what the report is of, collects the lines of its tensors, and writes the rest when they are all counted.
+// Opens what the report is of, collects the lines of its tensors, and writes the rest when they are
+// all counted.
 #include "lib/report/written_report.h"
 
 #include <algorithm>

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the folder of the data that were installed with the program; if there is none, as beside a program that was
-/// built and not installed, that of the sources.
+/// Returns the folder of the data that were installed with the program; if there is none, as beside
+/// a program that was built and not installed, that of the sources.
 std::string installed_data_folder() {
   const fs::path program = own_folder();
   const fs::path installed = (program / BINADE_DATA_FROM_BINDIR).lexically_normal();
@@ -30,8 +30,8 @@ std::string& default_data_folder() {
   return folder;
 }
 
-/// Adds the file `place`, or the files of the folder `place`; adds nothing if the folder cannot be listed, since the reader
-/// of the data reports that.
+/// Adds the file `place`, or the files of the folder `place`; adds nothing if the folder cannot be
+/// listed, since the reader of the data reports that.
 void add_files(const std::string& name, const fs::path& place, std::vector<InputPath>& out) {
   std::error_code failed;
   if (!fs::is_directory(place, failed)) {

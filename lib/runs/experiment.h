@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An experiment is a question, a hypothesis (a text and its figures), and a function that measures and returns figures,
-// tables and plots. The list of experiments is declared here and defined in experiments/; the linker joins the two.
+// An experiment is a question, a hypothesis (a text and its figures), and a function that measures
+// and returns figures, tables and plots. The list of experiments is declared here and defined in
+// experiments/; the linker joins the two.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +48,11 @@ struct ExperimentInput {
   bool quick = false;            ///< a smaller run that answers the same question
   std::string data_folder = {};  ///< the folder of the committed data
   std::function<void(const std::string&)> print = {};  ///< shows text while the experiment runs
-  /// Called from time to time with the share of the work that is done, in [0, 1], and what is being run; may be empty.
+  /// Called from time to time with the share of the work that is done, in [0, 1], and what is being
+  /// run; may be empty.
   std::function<void(double done, std::string_view what)> progress = {};
-  /// Called in the handler of an exception that ended the experiment; throws an exception again that is not a failure
-  /// of the experiment, such as one of Python. May be empty.
+  /// Called in the handler of an exception that ended the experiment; throws an exception again
+  /// that is not a failure of the experiment, such as one of Python. May be empty.
   std::function<void()> on_exception = {};
   std::string dump_folder = {};  ///< where trainings write their tensors; empty: they do not
 };
@@ -59,7 +61,8 @@ struct ExperimentInput {
 struct Outcome {
   bool as_expected = false;  ///< the hypothesis holds in everything that its figures do not cover
   std::string verdict = {};  ///< one sentence
-  /// One measured value for each figure of the hypothesis, by key; run_experiment compares them with the bounds.
+  /// One measured value for each figure of the hypothesis, by key; run_experiment compares them
+  /// with the bounds.
   MeasuredFigures measured = {};
   nlohmann::ordered_json data = {};  ///< every figure that the text shows
   std::vector<Table> tables = {};    ///< the program prints them after the run
@@ -89,8 +92,9 @@ struct Experiment {
 /// Returns all experiments, in the order in which they are best read.
 std::span<const Experiment> experiments();
 
-/// Returns the table as lines of text: the title, aligned columns, and an empty line at the end. In a table wider than
-/// 98 columns, headings and cells that hold words are broken over several lines; figures are not.
+/// Returns the table as lines of text: the title, aligned columns, and an empty line at the end. In
+/// a table wider than 98 columns, headings and cells that hold words are broken over several lines;
+/// figures are not.
 std::string table_text(const Table& table);
 
 }  // namespace binade

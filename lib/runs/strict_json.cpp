@@ -18,7 +18,8 @@
 namespace binade {
 namespace {
 
-/// "line 3, column 14" for the offset of a byte, which may be the end of the text. Columns count bytes.
+/// "line 3, column 14" for the offset of a byte, which may be the end of the text. Columns count
+/// bytes.
 std::string place_in(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, offset);
   const std::size_t line = static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1;

@@ -182,7 +182,8 @@ std::string difference_of_data(const ordered_json& theirs, const ordered_json& o
   return "";
 }
 
-/// Says why a first line that is not ours cannot be gone on with; empty if it is no first line of a sweep.
+/// Says why a first line that is not ours cannot be gone on with; empty if it is no first line of a
+/// sweep.
 std::string difference_of_headers(const ordered_json& theirs, const ordered_json& ours) {
   const auto is_object = [](const ordered_json& in, const char* key) {
     return in.contains(key) && in[key].is_object();

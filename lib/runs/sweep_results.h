@@ -8,8 +8,8 @@
 
 namespace binade {
 
-/// Returns the requested keys or, if none were requested, those of train_result_keys() that are marked usual. Throws
-/// Error for a key that no run has and for a key that is given twice.
+/// Returns the requested keys or, if none were requested, those of train_result_keys() that are
+/// marked usual. Throws Error for a key that no run has and for a key that is given twice.
 std::vector<std::string> chosen_results(const std::vector<std::string>& asked);
 
 }  // namespace binade

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the tensors of a training. Those of a step are kept in memory until the step is over, then written to one
-// file. Gradients are unscaled as in PyTorch (torch/amp/grad_scaler.py, unscale_): the reciprocal of the scale is
-// computed in binary64 and rounded to binary32, and each gradient is multiplied by it in binary32.
+// Writes the tensors of a training. Those of a step are kept in memory until the step is over, then
+// written to one file. Gradients are unscaled as in PyTorch (torch/amp/grad_scaler.py, unscale_):
+// the reciprocal of the scale is computed in binary64 and rounded to binary32, and each gradient is
+// multiplied by it in binary32.
 #include "lib/runs/tensor_dump.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,8 @@
 namespace binade {
 namespace {
 
-/// Returns the factor that takes a loss scale out of gradients; nothing if no finite non-zero binary32 number does.
+/// Returns the factor that takes a loss scale out of gradients; nothing if no finite non-zero
+/// binary32 number does.
 std::optional<float> unscaling(double scale) {
   const auto factor = static_cast<float>(1 / scale);
   if (!std::isfinite(factor) || factor == 0) return {};
@@ -42,15 +44,16 @@ struct Pending {
   }
 };
 
-/// Returns the layer of a parameter: "fc1" for "fc1.weight". A bias is a layer of its own: "fc1.bias".
+/// Returns the layer of a parameter: "fc1" for "fc1.weight". A bias is a layer of its own:
+/// "fc1.bias".
 std::string layer_of(const std::string& parameter) {
   constexpr std::string_view suffix = ".weight";
   return parameter.ends_with(suffix) ? parameter.substr(0, parameter.size() - suffix.size())
                                      : parameter;
 }
 
-/// Throws Error if the folder, or for a recursive Iterator a folder below it, has a file of a dump; the message has the
-/// first of them by name.
+/// Throws Error if the folder, or for a recursive Iterator a folder below it, has a file of a dump;
+/// the message has the first of them by name.
 template <class Iterator>
 void refuse_dumped(const std::string& folder) {
   std::error_code problem;

@@ -42,7 +42,8 @@ std::string shown(double x, int digits) {
   return std::isnan(x) ? "NaN" : fmt::format("{:.{}g}", x, digits);
 }
 
-/// "layer scales    fc3 2^4, fc2 2^6 …": the product of scales that met each layer, from the loss on.
+/// "layer scales    fc3 2^4, fc2 2^6 …": the product of scales that met each layer, from the loss
+/// on.
 std::string layer_scales_text(const std::vector<LayerScale>& scales) {
   if (scales.empty()) return "";
   std::vector<std::string> words;

@@ -27,7 +27,8 @@ struct DataSource {
   std::string_view name;
   /// Throws Error if the data are missing, damaged or too few.
   DataSet (*read)(const std::string& data_folder);
-  /// What this machine lacks of the data; empty if none are missing. Committed data are taken to be there.
+  /// What this machine lacks of the data; empty if none are missing. Committed data are taken to be
+  /// there.
   std::string (*missing)();
 };
 
@@ -56,26 +57,30 @@ std::span<const WorkloadRow> workload_rows();
 /// Returns the row of a workload. Throws Error, which lists the names, for an unknown name.
 const WorkloadRow& workload_row(std::string_view name);
 
-/// Says which data the workload needs that this machine lacks; empty if none are missing. Throws Error for an unknown name.
+/// Says which data the workload needs that this machine lacks; empty if none are missing. Throws
+/// Error for an unknown name.
 std::string missing_data(std::string_view name);
 
-/// Returns a hash of all that a training can read of the data: of their contents, whatever the files are called.
+/// Returns a hash of all that a training can read of the data: of their contents, whatever the
+/// files are called.
 std::uint64_t digest_of(const DataSet& data);
 
-/// Returns how many rows an epoch has, which is the largest batch; for text, which gives batches of any size, the
-/// largest std::size_t.
+/// Returns how many rows an epoch has, which is the largest batch; for text, which gives batches of
+/// any size, the largest std::size_t.
 std::size_t epoch_rows(const DataSet& data);
 
 /// Throws Error if a batch (0: the workload's own) is larger than an epoch.
 void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows);
 
-/// Returns the network and its data. An epoch of images is a permutation drawn from the seed that train_batch is given; the rows after its last
-/// whole batch are not used. Of images to test, the first 2000 are used. `batch` 0 is the workload's own. Throws
-/// Error as check_batch does. The data are those that the workload's row names.
+/// Returns the network and its data. An epoch of images is a permutation drawn from the seed that
+/// train_batch is given; the rows after its last whole batch are not used. Of images to test, the
+/// first 2000 are used. `batch` 0 is the workload's own. Throws Error as check_batch does. The data
+/// are those that the workload's row names.
 template <std::floating_point T>
 Workload<T> workload(std::string_view name, const DataSet& data, std::size_t batch = 0);
 
-/// The same with the data that are read from the folder; throws Error as DataSource::read does, too.
+/// The same with the data that are read from the folder; throws Error as DataSource::read does,
+/// too.
 template <std::floating_point T>
 Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch = 0);
 

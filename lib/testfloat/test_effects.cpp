@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds the exact results of each operation by those of its operands: an option has an effect if it acts on what lies
-// within the bounds. Bounds that are wider than the results take an option that changes nothing; none refuses one that does.
+// Bounds the exact results of each operation by those of its operands: an option has an effect if
+// it acts on what lies within the bounds. Bounds that are wider than the results take an option
+// that changes nothing; none refuses one that does.
 #include "lib/testfloat/test_effects.h"
 
 #include <algorithm>
@@ -181,12 +182,14 @@ bool rounding_acts(const Reach& r, const Format& f, bool beyond, Saturation satu
   return between || ends_by_rounding || (r.cancels && f.has_negative_zero());
 }
 
-/// Whether what is rounded to fewer bits, with no lower end, can come to the smallest normal number from below.
+/// Whether what is rounded to fewer bits, with no lower end, can come to the smallest normal number
+/// from below.
 bool tininess_acts(const Reach& r, const Format& f) {
   return r.least < f.emin() && r.precision > f.precision && r.quantum < f.emin() - f.precision;
 }
 
-/// Whether a rule for NaNs changes one: of an operand, of an invalid operation, or in the place of an infinity.
+/// Whether a rule for NaNs changes one: of an operand, of an invalid operation, or in the place of
+/// an infinity.
 bool nan_acts(const Reach& r, const Format& f, bool infinite, const Attributes& a) {
   if (!f.has_nan() || a.nan == NanResult::quiet) return false;
   const std::uint64_t quiet = nan_bits(f, NanResult::quiet);

@@ -32,8 +32,8 @@ constexpr bool changes_the_line(unsigned code) {
   return false;
 }
 
-/// Returns the length in bytes of the UTF-8 character at the beginning of a text; 0 for bytes that are
-/// not UTF-8, and for an empty text.
+/// Returns the length in bytes of the UTF-8 character at the beginning of a text; 0 for bytes that
+/// are not UTF-8, and for an empty text.
 inline std::size_t utf8_character(std::string_view text) {
   const auto byte = [text](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;

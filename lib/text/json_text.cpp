@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nlohmann's text, which escapes C0 controls alone, with the other characters escaped that a terminal must not get.
+// nlohmann's text, which escapes C0 controls alone, with the other characters escaped that a
+// terminal must not get.
 #include "lib/text/json_text.h"
 
 #include <algorithm>

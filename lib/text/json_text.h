@@ -11,7 +11,8 @@ namespace binade {
 
 /// Returns a value as JSON, in one line if `indent` is -1, else with so many spaces for each level.
 /// Bytes of texts that are not UTF-8 become U+FFFD, and characters that must not reach a terminal
-/// (printable_character() in error.h) are written as \uNNNN, or as a pair of these, so that their value stays.
+/// (printable_character() in error.h) are written as \uNNNN, or as a pair of these, so that their
+/// value stays.
 std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
 
 }  // namespace binade

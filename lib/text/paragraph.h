@@ -27,8 +27,8 @@ std::string grouped(std::uint64_t n);
 /// the text begins with, is indented by `indent` blanks; every line ends with a newline.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width = 98);
 
-/// The names, separated by commas, in lines of at most 100 columns (unless a name is longer); every line but the first,
-/// which is taken to begin in column `indent`, is indented by `indent` blanks.
+/// The names, separated by commas, in lines of at most 100 columns (unless a name is longer); every
+/// line but the first, which is taken to begin in column `indent`, is indented by `indent` blanks.
 std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent);
 
 }  // namespace binade

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers of networks. Each add_… function adds a layer's parameters to a model, with PyTorch's names and distribution
-// of initial values; calling the layer it returns runs the layer's ops under the layer's name (LayerScope).
+// Layers of networks. Each add_… function adds a layer's parameters to a model, with PyTorch's
+// names and distribution of initial values; calling the layer it returns runs the layer's ops under
+// the layer's name (LayerScope).
 #pragma once
 
 #include <cmath>
@@ -38,7 +39,8 @@ LinearLayer<T> add_linear(Model<T>& model, const std::string& name, std::size_t 
   return {name, &weight, &bias};
 }
 
-/// Convolution 3×3 with a padding of 1, then batch norm and ReLU. The tape watches the output of the ReLU.
+/// Convolution 3×3 with a padding of 1, then batch norm and ReLU. The tape watches the output of
+/// the ReLU.
 template <std::floating_point T>
 struct ConvLayer {
   std::string name;
@@ -46,7 +48,8 @@ struct ConvLayer {
   Parameter<T>*weight, *bias, *gamma, *beta;
   std::shared_ptr<RunningStatistics<T>> running;  ///< shared by copies; training updates it
 
-  /// x (n, in, h, w) → (n, out, h, w), or, if `shrinks`, (n, out, h/4, w/4); h and w must then be multiples of 4.
+  /// x (n, in, h, w) → (n, out, h, w), or, if `shrinks`, (n, out, h/4, w/4); h and w must then be
+  /// multiples of 4.
   Var operator()(Tape<T>& tape, Var x, bool training) const {
     const LayerScope scope(name);
     x = conv2d<T>(tape, x, tape.parameter(*weight), tape.parameter(*bias),
@@ -58,8 +61,9 @@ struct ConvLayer {
   }
 };
 
-/// Adds weight (out, in, 3, 3) and bias (out), drawn uniformly from ±1/√(9·in), and the batch norm's weight (out),
-/// which begins as 1, and bias (out), which begins as 0. Running means begin as 0, running variances as 1.
+/// Adds weight (out, in, 3, 3) and bias (out), drawn uniformly from ±1/√(9·in), and the batch
+/// norm's weight (out), which begins as 1, and bias (out), which begins as 0. Running means begin
+/// as 0, running variances as 1.
 template <std::floating_point T>
 ConvLayer<T> add_conv(Model<T>& model, const std::string& name, const std::string& norm_name,
                       std::size_t in, std::size_t out, bool shrinks, std::uint64_t seed) {
@@ -95,16 +99,17 @@ NormLayer<T> add_norm(Model<T>& model, const std::string& name, std::size_t widt
   return {name, &weight, &bias};
 }
 
-/// One block of a decoder with the norms first (GPT-2's order): x + attention(norm(x)), then x + mlp(norm(x)), where
-/// the MLP has a GELU between its two layers. The tape watches x after each of the two sums, and the output of the
-/// GELU.
+/// One block of a decoder with the norms first (GPT-2's order): x + attention(norm(x)), then x +
+/// mlp(norm(x)), where the MLP has a GELU between its two layers. The tape watches x after each of
+/// the two sums, and the output of the GELU.
 template <std::floating_point T>
 struct BlockLayer {
   NormLayer<T> norm1, norm2;
   LinearLayer<T> qkv, out, up, down;
   std::size_t heads;
 
-  /// x (rows, length, width) → the same shape; the attention is causal: no position sees a later one.
+  /// x (rows, length, width) → the same shape; the attention is causal: no position sees a later
+  /// one.
   Var operator()(Tape<T>& tape, Var x) const {
     x = add(tape, x, attention(tape, norm1(tape, x)));
     tape.watch(out.name, x);
@@ -115,7 +120,8 @@ struct BlockLayer {
     return x;
   }
 
-  /// Attention: x (rows, length, width) → the same shape. The layer qkv gives q, k and v of all heads in one product.
+  /// Attention: x (rows, length, width) → the same shape. The layer qkv gives q, k and v of all
+  /// heads in one product.
   Var attention(Tape<T>& tape, Var x) const {
     const Shape shape = tape.shape(x);
     const std::size_t rows = shape[0], length = shape[1], width = shape[2];
@@ -130,9 +136,9 @@ struct BlockLayer {
   }
 };
 
-/// Adds the layers NAME.norm1, NAME.attn.qkv (width → 3·width), NAME.attn.out (width → width), NAME.norm2, NAME.mlp.up
-/// (width → 4·width) and NAME.mlp.down (4·width → width), with the initial values of add_norm and add_linear. `width`
-/// must be a multiple of `heads`.
+/// Adds the layers NAME.norm1, NAME.attn.qkv (width → 3·width), NAME.attn.out (width → width),
+/// NAME.norm2, NAME.mlp.up (width → 4·width) and NAME.mlp.down (4·width → width), with the initial
+/// values of add_norm and add_linear. `width` must be a multiple of `heads`.
 template <std::floating_point T>
 BlockLayer<T> add_block(Model<T>& model, const std::string& name, std::size_t width,
                         std::size_t heads, std::uint64_t seed) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many bytes a training needs: per parameter, by training mode and optimizer, and for the activations that are kept
-// for the backward pass. This is arithmetic only: allocator overhead, fragmentation and workspaces are not counted.
+// How many bytes a training needs: per parameter, by training mode and optimizer, and for the
+// activations that are kept for the backward pass. This is arithmetic only: allocator overhead,
+// fragmentation and workspaces are not counted.
 #pragma once
 
 #include <array>
@@ -12,8 +13,8 @@
 
 namespace binade {
 
-/// How a training keeps its weights, gradients and activations. Each number is in bytes per element; 0 means that the
-/// mode keeps no such copy.
+/// How a training keeps its weights, gradients and activations. Each number is in bytes per
+/// element; 0 means that the mode keeps no such copy.
 struct TrainingMode {
   std::string_view name;
   int weights;      ///< the weights of the model itself
@@ -23,8 +24,8 @@ struct TrainingMode {
   int activations;  ///< an activation kept for the backward pass, in the products' format
   std::string_view what, source;
 
-  /// Bytes of the copy that the optimizer updates. Its moments have the same type, since PyTorch makes them by
-  /// zeros_like(p).
+  /// Bytes of the copy that the optimizer updates. Its moments have the same type, since PyTorch
+  /// makes them by zeros_like(p).
   constexpr int stepped() const { return master != 0 ? master : weights; }
 };
 
@@ -48,7 +49,8 @@ struct OptimizerMoments {
   std::string_view name;
   int moments;  ///< values kept per parameter
 };
-/// One row for each of optimizers(), and one more for an optimizer that is called otherwise when it has a momentum.
+/// One row for each of optimizers(), and one more for an optimizer that is called otherwise when it
+/// has a momentum.
 std::span<const OptimizerMoments> optimizer_moments();
 
 struct BytesPerParameter {
@@ -58,8 +60,8 @@ struct BytesPerParameter {
   friend constexpr bool operator==(const BytesPerParameter&, const BytesPerParameter&) = default;
 };
 
-/// Returns the bytes per parameter. With `fp32_moments` a moment takes 4 bytes; otherwise it takes what the weight copy
-/// that the optimizer updates takes.
+/// Returns the bytes per parameter. With `fp32_moments` a moment takes 4 bytes; otherwise it takes
+/// what the weight copy that the optimizer updates takes.
 constexpr BytesPerParameter bytes_per_parameter(const TrainingMode& mode,
                                                 const OptimizerMoments& optimizer,
                                                 bool fp32_moments = false) {
@@ -67,7 +69,8 @@ constexpr BytesPerParameter bytes_per_parameter(const TrainingMode& mode,
           optimizer.moments * (fp32_moments ? 4 : mode.stepped())};
 }
 
-/// The size of a training. Each number may be at most `largest_count`, so that it times its bytes stays below 2^64.
+/// The size of a training. Each number may be at most `largest_count`, so that it times its bytes
+/// stays below 2^64.
 struct TrainingSize {
   std::uint64_t parameters = 0;
   std::uint64_t activations_per_sample = 0;  ///< elements kept for the backward pass
@@ -89,13 +92,14 @@ struct MemoryUse {
 std::optional<MemoryUse> memory_use(const TrainingMode& mode, const BytesPerParameter& bytes,
                                     const TrainingSize& size);
 
-/// Returns the largest number of parameters that fits into `memory` bytes beside the activations of `size`; 0 if not
-/// even the activations fit.
+/// Returns the largest number of parameters that fits into `memory` bytes beside the activations of
+/// `size`; 0 if not even the activations fit.
 std::uint64_t most_parameters(const TrainingMode& mode, const BytesPerParameter& bytes,
                               const TrainingSize& size, std::uint64_t memory);
 
-/// Returns the largest batch, in samples, that fits into `memory` bytes beside the state of `size`'s parameters; 0 if
-/// not even the state fits, nothing if a sample has no activations, so that any batch would fit.
+/// Returns the largest batch, in samples, that fits into `memory` bytes beside the state of
+/// `size`'s parameters; 0 if not even the state fits, nothing if a sample has no activations, so
+/// that any batch would fit.
 std::optional<std::uint64_t> largest_batch(const TrainingMode& mode, const BytesPerParameter& bytes,
                                            const TrainingSize& size, std::uint64_t memory);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounds a single value to the nearest number of a format (ties to even, overflow to infinity). The optimizers use it:
-// they round after each op on a weight.
+// Rounds a single value to the nearest number of a format (ties to even, overflow to infinity). The
+// optimizers use it: they round after each op on a weight.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace binade {
 
-/// A function object that rounds to `format`. Nearest<float> throws Error if binary32 does not hold the format's
-/// numbers.
+/// A function object that rounds to `format`. Nearest<float> throws Error if binary32 does not hold
+/// the format's numbers.
 template <class T>
 struct Nearest;
 template <>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention by the three methods of attention.h: fused, or made of other ops in float or in the dtype of the inputs.
+// Attention by the three methods of attention.h: fused, or made of other ops in float or in the
+// dtype of the inputs.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -30,7 +31,8 @@ Tensor<T> causal_mask(std::size_t queries, std::size_t keys, const Format& dtype
   return mask;
 }
 
-/// Sizes of the inputs: q (…, m, d), k (…, n, d), v (…, n, w); batches is the product of the leading sizes.
+/// Sizes of the inputs: q (…, m, d), k (…, n, d), v (…, n, w); batches is the product of the
+/// leading sizes.
 struct Sizes {
   std::size_t batches = 0, m = 0, n = 0, d = 0, w = 0;
 };
@@ -118,8 +120,8 @@ Var flash_attention(Tape<T>& tape, const OpInputs& op, const Sizes& of, bool cau
                    {.pass = Pass::fprop, .dtype = dtype, .weights = false, .keeps_sums = true},
                    View<T>::dense(p.data(), of.m, of.n), part(tape.values(v), b, of.n, of.w));
     for (std::size_t i = 0; i < of.m; ++i) {
-      // As in FlashAttention, a row whose keys are all masked gives 0, and its probabilities are 0 in the backward
-      // pass.
+      // As in FlashAttention, a row whose keys are all masked gives 0, and its probabilities are 0
+      // in the backward pass.
       const bool sees = sums[i] != 0 && !std::isnan(sums[i]);
       const T inverse = sees ? 1 / sums[i] : T{1};
       for (std::size_t j = 0; j < of.w; ++j) o[i * of.w + j] *= inverse;

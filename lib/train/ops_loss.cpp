@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions to one element, and the losses. Each is one op: its terms and their sum are in T, and only
-// the result is rounded to the op's dtype.
+// Reductions to one element, and the losses. Each is one op: its terms and their sum are in T, and
+// only the result is rounded to the op's dtype.
 #include <cmath>
 
 #include "lib/train/functions.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Normalisation. The dtype of x decides the dtype of the op. Statistics are computed in T from x after its cast, the
-// variance by a second pass over the deviations from the mean. Weights and their gradients keep their own dtype.
+// Normalisation. The dtype of x decides the dtype of the op. Statistics are computed in T from x
+// after its cast, the variance by a second pass over the deviations from the mean. Weights and
+// their gradients keep their own dtype.
 #include <array>
 
 #include "lib/text/shape.h"
@@ -12,8 +13,8 @@
 namespace binade {
 namespace {
 
-/// The shape of x as (batch, channels, spatial), normalised in `groups` of channels. layer_norm has one group and a
-/// `spatial` of 1.
+/// The shape of x as (batch, channels, spatial), normalised in `groups` of channels. layer_norm has
+/// one group and a `spatial` of 1.
 struct Layout {
   std::size_t batch = 0, channels = 0, spatial = 1, groups = 1;
 
@@ -35,8 +36,8 @@ void need_weights(const Tape<T>& tape, std::string_view op, Var x, Var weight, V
                           shape_text(tape.shape(bias)), shape_text(want)));
 }
 
-/// Returns, per channel, the sum over batch and space: first the sums of the planes, then the sum of these, each
-/// pairwise.
+/// Returns, per channel, the sum over batch and space: first the sums of the planes, then the sum
+/// of these, each pairwise.
 template <std::floating_point T>
 std::vector<T> channel_sums(const std::vector<T>& x, const Layout& l) {
   if (l.spatial == 1) return column_sums(x, l.batch, l.channels);
@@ -60,7 +61,8 @@ std::vector<T> by_channel(const Layout& l, const F& f) {
   return out;
 }
 
-/// What normalisation subtracts (mean) and multiplies by (rstd = 1/√(variance + eps)), per row or per channel.
+/// What normalisation subtracts (mean) and multiplies by (rstd = 1/√(variance + eps)), per row or
+/// per channel.
 template <std::floating_point T>
 struct Moments {
   std::vector<T> mean, rstd;
@@ -94,7 +96,8 @@ std::vector<T> normalised(const std::vector<T>& x, const Layout& l, const Moment
   return out;
 }
 
-/// Returns dx = rstd·(d - mean(d) - y·mean(d·y)), where d = g·weight, y = (x - mean)·rstd, and means are those of rows.
+/// Returns dx = rstd·(d - mean(d) - y·mean(d·y)), where d = g·weight, y = (x - mean)·rstd, and
+/// means are those of rows.
 template <std::floating_point T>
 std::vector<T> row_gradient(const std::vector<T>& g, const std::vector<T>& y,
                             const std::vector<T>& weight, const Layout& l,
@@ -167,7 +170,8 @@ Moments<T> batch_moments(const std::vector<T>& x, const Layout& l, T eps,
   return out;
 }
 
-/// Adds the gradients of batch_norm. The statistics depend on x, and so contribute to its gradient, only in training.
+/// Adds the gradients of batch_norm. The statistics depend on x, and so contribute to its gradient,
+/// only in training.
 template <std::floating_point T>
 void batch_backward(Tape<T>& t, const std::array<Var, 3>& in, const Layout& l,
                     const Moments<T>& moments, bool training, const std::vector<T>& g) {

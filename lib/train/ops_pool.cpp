@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pooling over square windows, plane by plane. Ties and edges are treated as in PyTorch: the first of several equal
-// largest elements takes the gradient, NaN counts as the largest, and averages count the padding as zeros.
+// Pooling over square windows, plane by plane. Ties and edges are treated as in PyTorch: the first
+// of several equal largest elements takes the gradient, NaN counts as the largest, and averages
+// count the padding as zeros.
 #include <cmath>
 #include <limits>
 
@@ -18,8 +19,8 @@ struct Planes {
   std::size_t rows = 0, columns = 0;             ///< size of the result's planes
   Window window{};
 
-  /// Returns the rows (or columns) [begin, end) of x, which has `size` of them, that window row (or column) `at`
-  /// covers.
+  /// Returns the rows (or columns) [begin, end) of x, which has `size` of them, that window row (or
+  /// column) `at` covers.
   std::pair<std::size_t, std::size_t> side(std::size_t at, std::size_t size) const {
     const std::size_t first = at * window.stride, last = first + window.size;
     return {first > window.padding ? first - window.padding : 0,
@@ -44,8 +45,8 @@ Planes planes_of(std::string_view op, const Shape& x, const Window& window) {
   return {x[0] * x[1], x[2], x[3], steps(x[2]), steps(x[3]), window};
 }
 
-/// Calls body(element of the result, element of x) for every element of x that a window covers. Windows and their
-/// elements come row after row.
+/// Calls body(element of the result, element of x) for every element of x that a window covers.
+/// Windows and their elements come row after row.
 template <class F>
 void for_windows(const Planes& p, const F& body) {
   for_rows(p.count, p.height * p.width, [&](std::size_t plane) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that move values: reshape, permute, select, and embedding, which takes rows of a table. Their forward passes are
-// exact in any dtype.
+// Ops that move values: reshape, permute, select, and embedding, which takes rows of a table. Their
+// forward passes are exact in any dtype.
 #include "lib/text/shape.h"
 #include "lib/train/kernels.h"
 #include "lib/train/ops.h"
@@ -66,7 +66,8 @@ Var embedding(Tape<T>& tape, Var weight_in, const std::vector<std::int32_t>& ind
   return tape.record("embedding", op.dtype, {indices.size(), width}, std::move(out), op.inputs,
                      [weight, indices, words, width](Tape<T>& t, const std::vector<T>& g) {
                        std::vector<T> dw(words * width);
-                       // Threads share the columns, so that a row's terms are added in the order of the indices.
+                       // Threads share the columns, so that a row's terms are added in the order of
+                       // the indices.
                        parallel_for(
                            width, 64, [&](std::size_t begin, std::size_t end, std::size_t) {
                              for (std::size_t i = 0; i < indices.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adds the changes that an optimizer's row computes to the weights, and counts which changes were lost.
+// Adds the changes that an optimizer's row computes to the weights, and counts which changes were
+// lost.
 #include "lib/train/optimizer.h"
 
 #include <algorithm>
@@ -15,9 +16,10 @@
 namespace binade {
 namespace {
 
-/// Returns decayed(weights[i]) + change[i], summed in binary64 and rounded stochastically with word first + i of the
-/// stream. Sums of weights of up to 20 bits are rounded as the exact sum would be. For a weight of 24 bits, binary64
-/// has 29 bits below the weight's last bit, so that the last three bits of the word have no effect.
+/// Returns decayed(weights[i]) + change[i], summed in binary64 and rounded stochastically with word
+/// first + i of the stream. Sums of weights of up to 20 bits are rounded as the exact sum would be.
+/// For a weight of 24 bits, binary64 has 29 bits below the weight's last bit, so that the last
+/// three bits of the word have no effect.
 template <class T, class Decayed>
 std::vector<double> stochastic_sums(std::span<const T> weights, std::span<const T> change,
                                     const Decayed& decayed, std::uint64_t first,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates the parameters of a model by one of the optimizers of optimizers.h (its rows are in optimizers.cpp). Each op is computed in T (float, or
-// double in trainings in binary64) and rounded to the dtype in which the weights are kept. Weights narrower than T have
-// a master copy in T or none; the sum of a weight without a master copy and its change is rounded to nearest,
+// Updates the parameters of a model by one of the optimizers of optimizers.h (its rows are in
+// optimizers.cpp). Each op is computed in T (float, or double in trainings in binary64) and rounded
+// to the dtype in which the weights are kept. Weights narrower than T have a master copy in T or
+// none; the sum of a weight without a master copy and its change is rounded to nearest,
 // stochastically (the sum in binary64, rounded once), or with Kahan's compensation.
 #pragma once
 
@@ -25,7 +26,8 @@ inline constexpr std::array<std::string_view, 3> update_rule_names{"nearest", "s
 struct OptimizerOptions {
   std::string name = "sgd";  ///< a name in optimizers()
   double lr = 0.1;
-  // Of the options from here to weight_decay an optimizer reads those that its OptimizerRow::options lists.
+  // Of the options from here to weight_decay an optimizer reads those that its
+  // OptimizerRow::options lists.
   double momentum = 0;
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
@@ -39,14 +41,14 @@ struct OptimizerOptions {
 struct StepCounts {
   std::uint64_t weights = 0;  ///< all weights that have a gradient
   std::uint64_t asked = 0;    ///< weights whose change is not zero
-  /// Weights whose non-zero change was lost: neither the weight (its master copy, if it has one) nor Kahan's
-  /// compensation changed.
+  /// Weights whose non-zero change was lost: neither the weight (its master copy, if it has one)
+  /// nor Kahan's compensation changed.
   std::uint64_t lost = 0;
-  /// Weights of the model that stayed the same although their non-zero change was added to the master copy or the
-  /// compensation: after several such steps the sum will change the weight.
+  /// Weights of the model that stayed the same although their non-zero change was added to the
+  /// master copy or the compensation: after several such steps the sum will change the weight.
   std::uint64_t not_shown = 0;
-  /// Weights with a non-zero change and |weight| > 2^11 · |change|: the change is below a binary16 ulp of the weight
-  /// and may be lost. They are counted whatever format the weight is kept in.
+  /// Weights with a non-zero change and |weight| > 2^11 · |change|: the change is below a binary16
+  /// ulp of the weight and may be lost. They are counted whatever format the weight is kept in.
   std::uint64_t below_2_11 = 0;
 
   StepCounts& operator+=(const StepCounts& more) {
@@ -63,18 +65,19 @@ struct StepCounts {
 template <std::floating_point T>
 class Optimizer {
  public:
-  /// The parameters must outlive the optimizer. Master weights begin as copies of the weights. Throws Error if
-  /// `options.name` is not an optimizer.
+  /// The parameters must outlive the optimizer. Master weights begin as copies of the weights.
+  /// Throws Error if `options.name` is not an optimizer.
   Optimizer(std::vector<Parameter<T>*> parameters, const OptimizerOptions& options);
 
   void zero_grad();
-  /// The gradient of one parameter; `values` is empty if the backward pass did not reach the parameter.
+  /// The gradient of one parameter; `values` is empty if the backward pass did not reach the
+  /// parameter.
   struct Gradient {
     Format dtype;
     std::span<T> values;
   };
-  /// Returns the gradients after a backward pass, one per parameter; those of parameters with a master copy are copied
-  /// to T. The caller unscales and clips them in place.
+  /// Returns the gradients after a backward pass, one per parameter; those of parameters with a
+  /// master copy are copied to T. The caller unscales and clips them in place.
   std::vector<Gradient> gradients();
   /// Updates the weights by the gradients that `gradients()` returned, as the caller left them.
   void step();
@@ -83,8 +86,8 @@ class Optimizer {
   const OptimizerOptions& options() const { return options_; }
   /// Returns the counts of the last step.
   const StepCounts& counts() const { return counts_; }
-  /// Returns what the last step subtracted from the weights of a parameter, decay included, before the difference was
-  /// rounded; empty if the backward pass did not reach the parameter.
+  /// Returns what the last step subtracted from the weights of a parameter, decay included, before
+  /// the difference was rounded; empty if the backward pass did not reach the parameter.
   const std::vector<T>& update(std::size_t parameter) const { return slots_[parameter].change; }
   const std::vector<Parameter<T>*>& parameters() const { return parameters_; }
 
@@ -107,9 +110,9 @@ class Optimizer {
   StepCounts counts_;
 };
 
-/// torch.nn.utils.clip_grad_norm_ with the L2 norm over all gradients: multiplies them by max_norm / (norm + 1e-6), at
-/// most 1. As in PyTorch, each gradient's norm, the norm of these norms, its reciprocal and the factor are rounded to
-/// the gradients' dtype. Returns the norm before clipping.
+/// torch.nn.utils.clip_grad_norm_ with the L2 norm over all gradients: multiplies them by max_norm
+/// / (norm + 1e-6), at most 1. As in PyTorch, each gradient's norm, the norm of these norms, its
+/// reciprocal and the factor are rounded to the gradients' dtype. Returns the norm before clipping.
 template <std::floating_point T>
 T clip_grad_norm(const std::vector<typename Optimizer<T>::Gradient>& gradients, double max_norm);
 

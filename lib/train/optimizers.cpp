@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formulas of the optimizers, which compute what is to be added to one weight. `round` is called after each op
-// after which PyTorch rounds.
+// The formulas of the optimizers, which compute what is to be added to one weight. `round` is
+// called after each op after which PyTorch rounds.
 #include "lib/train/optimizers.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace binade {
 namespace {
 
-/// The numbers that all weights of a step share. PyTorch keeps them as Python floats and casts each to the type in
-/// which its kernel computes.
+/// The numbers that all weights of a step share. PyTorch keeps them as Python floats and casts each
+/// to the type in which its kernel computes.
 template <class T>
 struct StepNumbers {
   const OptimizerOptions& options;
@@ -54,7 +54,8 @@ T sgd_change(const StepNumbers<T>& s, T g, T* buffer) {
   return -s.lr * g;
 }
 
-/// m = beta1·m + (1-beta1)·g; v = beta2·v + (1-beta2)·g·g; change = -step·m / (√v / √(1-beta2^t) + eps).
+/// m = beta1·m + (1-beta1)·g; v = beta2·v + (1-beta2)·g·g; change = -step·m / (√v / √(1-beta2^t) +
+/// eps).
 template <class T>
 T adam_change(const StepNumbers<T>& s, T g, T* moments) {
   T &m = moments[0], &v = moments[1];

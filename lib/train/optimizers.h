@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The optimizers as a table: their names, the values that they keep per weight, the options that they read, and the
-// function of their step, which does op by op what PyTorch 1.13 does (torch/optim, the loop over tensors; PyTorch 2.x
-// computes Adam's first moment by one lerp). A row of the table, with its step in optimizers.cpp, is all that an
-// optimizer consists of.
+// The optimizers as a table: their names, the values that they keep per weight, the options that
+// they read, and the function of their step, which does op by op what PyTorch 1.13 does
+// (torch/optim, the loop over tensors; PyTorch 2.x computes Adam's first moment by one lerp). A row
+// of the table, with its step in optimizers.cpp, is all that an optimizer consists of.
 #pragma once
 
 #include <concepts>
@@ -49,8 +49,8 @@ std::span<const OptimizerRow> optimizers();
 /// Returns the names of the optimizers that read an option.
 std::vector<std::string_view> optimizers_with(std::string_view option);
 
-/// Returns how many values the optimizer keeps per weight, with or without a momentum, which makes no difference for
-/// an optimizer that does not read it.
+/// Returns how many values the optimizer keeps per weight, with or without a momentum, which makes
+/// no difference for an optimizer that does not read it.
 int moments_of(const OptimizerRow& row, bool momentum);
 
 /// Returns the row of an optimizer. Throws Error, which lists the names, for any other name.

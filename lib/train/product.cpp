@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of the training engine. Operands are packed so that a dot product reads both along K; then Eigen multiplies
-// blocks of rows of fixed size, or lib/gemm's emulation multiplies. Either way the bytes are the same for any number of
-// threads and, because the cache sizes that Eigen assumes are fixed, on any machine.
+// Products of the training engine. Operands are packed so that a dot product reads both along K;
+// then Eigen multiplies blocks of rows of fixed size, or lib/gemm's emulation multiplies. Either
+// way the bytes are the same for any number of threads and, because the cache sizes that Eigen
+// assumes are fixed, on any machine.
 #include "lib/train/product.h"
 
 #include <fmt/format.h>
@@ -37,7 +38,8 @@ std::vector<T> rows_of(const MatrixView<T>& view) {
   return out;
 }
 
-/// Returns the rows of a view one after another: the view's own memory if they lie so, else a copy in `space`.
+/// Returns the rows of a view one after another: the view's own memory if they lie so, else a copy
+/// in `space`.
 template <class T>
 const T* dense_rows(const MatrixView<T>& view, std::vector<T>& space) {
   if (view.column_stride == 1 && view.row_stride == view.columns) return view.data;
@@ -81,9 +83,9 @@ double amax_of(const std::vector<T>& values) {
   return static_cast<double>(amax);
 }
 
-/// An operand as the instruction gets it: scaled and rounded. In formats of up to 8 bits, values beyond the range and
-/// infinities become the largest finite number (PTX's cvt to FP8 is always .satfinite), and only the tally shows them.
-/// In wider formats they are infinite.
+/// An operand as the instruction gets it: scaled and rounded. In formats of up to 8 bits, values
+/// beyond the range and infinities become the largest finite number (PTX's cvt to FP8 is always
+/// .satfinite), and only the tally shows them. In wider formats they are infinite.
 template <class T>
 struct Operand {
   std::vector<T> values;  ///< times 2^scale_log2, on the format's grid
@@ -115,8 +117,8 @@ OperandLoss loss_of(const std::vector<T>& before, const Operand<T>& operand) {
   return operand_loss(from, to);
 }
 
-/// Returns the plan of the first rule that fits the call, after skipping `skipped` rules that fit; null if there is
-/// none.
+/// Returns the plan of the first rule that fits the call, after skipping `skipped` rules that fit;
+/// null if there is none.
 const ProductPlan* plan_of(const ProductSettings& settings, const ProductCall& call,
                            std::size_t skipped = 0) {
   const auto at = static_cast<std::size_t>(call.pass);
@@ -143,7 +145,8 @@ struct RoundedOperands {
   Operand<T> a, b;
 };
 
-/// Scales and rounds the operands for a plan's model. With `keeps` the packed operands are copied, else moved from.
+/// Scales and rounds the operands for a plan's model. With `keeps` the packed operands are copied,
+/// else moved from.
 template <class T>
 RoundedOperands<T> operands_of(const ProductPlan& plan, Packed<T>& x, bool keeps) {
   const auto one = [&plan, keeps](std::vector<T>& values, const Format& format) {

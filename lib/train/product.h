@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of the training engine. Each of the three products of a layer (output, gradient of the input,
-// gradient of the weight) is computed by a reference in T or by an emulated GEMM.
+// Matrix products of the training engine. Each of the three products of a layer (output, gradient
+// of the input, gradient of the weight) is computed by a reference in T or by an emulated GEMM.
 #pragma once
 
 #include <array>
@@ -27,20 +27,21 @@ inline constexpr std::array<std::string_view, 3> pass_names{"fprop", "dgrad", "w
 /// By what an operand is multiplied before it is rounded to the instruction's type.
 enum class OperandScale : std::uint8_t {
   none,
-  /// The largest power of two, from 2^-126 to 2^126, with which the operand's largest magnitude does not pass the
-  /// format's largest finite number; 1 if that magnitude, of which NaNs are no part, is 0 or infinite. The epilogue
-  /// divides by it again. (Transformer Engine's current scaling, power_2_scale.)
+  /// The largest power of two, from 2^-126 to 2^126, with which the operand's largest magnitude
+  /// does not pass the format's largest finite number; 1 if that magnitude, of which NaNs are no
+  /// part, is 0 or infinite. The epilogue divides by it again. (Transformer Engine's current
+  /// scaling, power_2_scale.)
   amax,
 };
 
-/// Returns the exponent of that power of two for an operand of largest magnitude `amax`, from -126 to 126
-/// (Transformer Engine's compute_scale_from_amax).
+/// Returns the exponent of that power of two for an operand of largest magnitude `amax`, from -126
+/// to 126 (Transformer Engine's compute_scale_from_amax).
 int amax_scale_log2(double amax, const Format& format);
 
 /// How one product is computed.
 struct ProductPlan {
-  /// The emulated GEMM; none: the product is computed in T, by Eigen, on operands that are not rounded. Either way the
-  /// sum is rounded to the op's dtype, unless the call keeps sums.
+  /// The emulated GEMM; none: the product is computed in T, by Eigen, on operands that are not
+  /// rounded. Either way the sum is rounded to the op's dtype, unless the call keeps sums.
   std::optional<GemmModel> model{};
   OperandScale scale = OperandScale::none;
   friend bool operator==(const ProductPlan&, const ProductPlan&) = default;
@@ -56,7 +57,8 @@ struct ProductRule {
 /// Counts of what was computed so far; the arrays are indexed by Pass.
 struct ProductTally {
   std::array<std::uint64_t, 3> products{}, multiply_adds{};
-  /// How rounding changed the left (a) and right (b) operands of emulated products; others count nothing here.
+  /// How rounding changed the left (a) and right (b) operands of emulated products; others count
+  /// nothing here.
   std::array<EventCounts, 3> a{}, b{};
 };
 
@@ -65,8 +67,9 @@ struct ProductSettings {
   std::vector<ProductRule> sum_rules{};  ///< tried before `rules` for calls that keep sums
   Attention attention = Attention::flash;
   ProductTally* tally = nullptr;  ///< where products are counted; may be null
-  /// Decides for every product whose operands are scaled (FP8); a product that it switches is computed by the next rule
-  /// that fits, or by the reference if none does. An empty operand never switches. May be null.
+  /// Decides for every product whose operands are scaled (FP8); a product that it switches is
+  /// computed by the next rule that fits, or by the reference if none does. An empty operand never
+  /// switches. May be null.
   Autoswitch* autoswitch = nullptr;
 };
 
@@ -82,7 +85,8 @@ struct ProductCall {
 /// Settings under which every product is computed by the reference.
 inline const ProductSettings reference_products{};
 
-/// A matrix in memory that the view does not own: element (i, j) is data[i·row_stride + j·column_stride].
+/// A matrix in memory that the view does not own: element (i, j) is data[i·row_stride +
+/// j·column_stride].
 template <std::floating_point T>
 struct MatrixView {
   const T* data = nullptr;
@@ -96,11 +100,12 @@ struct MatrixView {
   MatrixView transposed() const { return {data, columns, rows, column_stride, row_stride}; }
 };
 
-/// Returns a·b (m × n, row after row), plus bias[j] in column j if there is a bias. The values are numbers of the op's
-/// dtype, or of T if the call keeps sums. In dgrad and wgrad the caller passes the gradient as the left factor. An
-/// emulated product rounds its operands to the model's types, where in formats of up to 8 bits values beyond the range
-/// and infinities become the largest finite number; the sum becomes binary32, is divided by the operands' scales, the
-/// bias is added in binary32, and the result is rounded to the op's dtype. Throws Error if the shapes do not fit.
+/// Returns a·b (m × n, row after row), plus bias[j] in column j if there is a bias. The values are
+/// numbers of the op's dtype, or of T if the call keeps sums. In dgrad and wgrad the caller passes
+/// the gradient as the left factor. An emulated product rounds its operands to the model's types,
+/// where in formats of up to 8 bits values beyond the range and infinities become the largest
+/// finite number; the sum becomes binary32, is divided by the operands' scales, the bias is added
+/// in binary32, and the result is rounded to the op's dtype. Throws Error if the shapes do not fit.
 template <std::floating_point T>
 std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
                        const MatrixView<T>& a, const MatrixView<T>& b,

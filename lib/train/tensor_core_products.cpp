@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses an architecture's usual instruction for given operands (emulate/architectures.h), and makes
-// the settings of a training's products from it.
+// Chooses an architecture's usual instruction for given operands (emulate/architectures.h), and
+// makes the settings of a training's products from it.
 #include "lib/train/tensor_core_products.h"
 
 #include <fmt/format.h>

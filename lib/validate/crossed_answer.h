@@ -11,7 +11,8 @@
 
 namespace binade {
 
-/// A line with the counts, and the first dot product that differs; or why the instruction was skipped.
+/// A line with the counts, and the first dot product that differs; or why the instruction was
+/// skipped.
 std::string crossed_check_text(const CrossedCheck& check);
 /// The same as JSON: an entry of "instructions" of binade.validate_crossed/1.
 nlohmann::ordered_json crossed_check_json(const CrossedCheck& check);

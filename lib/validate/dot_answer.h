@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The answer of `binade validate dots`: rows of dot products compared with the emulator, as a struct, as text and as JSON.
+// The answer of `binade validate dots`: rows of dot products compared with the emulator, as a
+// struct, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +38,12 @@ std::string dot_validation_text(const DotValidation& x, const CheckedDots& optio
 /// The same as JSON of the schema binade.validate_dots/1.
 nlohmann::ordered_json dot_validation_json(const DotValidation& x, const CheckedDots& options);
 
-/// The JSON of a set of rows that was compared: instruction, evidence, counts, and the first differences.
+/// The JSON of a set of rows that was compared: instruction, evidence, counts, and the first
+/// differences.
 nlohmann::ordered_json dot_check_json(const DotCheck& check, const Dots& dots,
                                       const Instruction& how);
-/// A line with the command `binade explain dots` that explains a row step by step; `words` are its options but --row.
+/// A line with the command `binade explain dots` that explains a row step by step; `words` are its
+/// options but --row.
 std::string row_explained(std::vector<std::string> words, std::uint64_t row);
 
 }  // namespace binade

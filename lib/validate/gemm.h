@@ -58,9 +58,10 @@ struct GemmCheck {
   std::uint64_t equal() const { return elements() - different.count; }
 };
 
-/// Compares `given`, m × n, with the product. It keeps the first `keep` elements of each subset. Maps
-/// have at most map_rows × map_columns cells, whose sides are powers of two. Throws Error if an operand or `given` has another
-/// size than m, n and k say, if a map has no row or no column, or if the model does not pass check() (model_check.h).
+/// Compares `given`, m × n, with the product. It keeps the first `keep` elements of each subset.
+/// Maps have at most map_rows × map_columns cells, whose sides are powers of two. Throws Error if
+/// an operand or `given` has another size than m, n and k say, if a map has no row or no column, or
+/// if the model does not pass check() (model_check.h).
 GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
                      const std::vector<std::uint64_t>& given, std::size_t keep,
                      std::size_t map_rows, std::size_t map_columns,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares a kernel's D with the emulated product, and reports as text and JSON what differs: how far, where, whether within
-// the error bounds, and the first element.
+// Compares a kernel's D with the emulated product, and reports as text and JSON what differs: how
+// far, where, whether within the error bounds, and the first element.
 #include "lib/validate/gemm_answer.h"
 
 #include <fmt/format.h>
@@ -142,8 +142,8 @@ std::string explain_command(const ValidateGemmOptions& options, const NamedGemm&
   return out + fmt::format(" --d {} --element {} {}", quoted(options.d), x.row, x.column);
 }
 
-/// About the first element that differs: what its model loses by which rule, the error bound, and, if it is far off, which
-/// mistake its bits look like.
+/// About the first element that differs: what its model loses by which rule, the error bound, and,
+/// if it is far off, which mistake its bits look like.
 std::string first_text(const GemmDifference& x, const NamedGemm& named,
                        const GemmOperands& operands) {
   Explanation explanation = explain_element(named, operands.element(x.row, x.column));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The answer of `binade validate gemm`: a kernel's product compared with the emulated one, as a struct, as text and as JSON.
+// The answer of `binade validate gemm`: a kernel's product compared with the emulated one, as a
+// struct, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,9 @@ struct GemmValidation {
   GemmCheck check;
 };
 
-/// Reads the matrices and compares every element of D. `progress` is called with the number of multiply-adds that are done
-/// and that of all. Throws Error if an argument or a file cannot be used.
+/// Reads the matrices and compares every element of D. `progress` is called with the number of
+/// multiply-adds that are done and that of all. Throws Error if an argument or a file cannot be
+/// used.
 GemmValidation validated(
     const ValidateGemmOptions& options,
     const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {});

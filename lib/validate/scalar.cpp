@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs cases in slices, so that progress can be reported and a fault names its cases; then finds the
-// lowest differing ones, one after the other.
+// Runs cases in slices, so that progress can be reported and a fault names its cases; then finds
+// the lowest differing ones, one after the other.
 #include "lib/validate/scalar.h"
 
 #include <algorithm>
@@ -68,8 +68,8 @@ class Checking {
   }
 
   /// Lists the lowest differences of a kind. Each is found by a run that begins behind the one
-  /// before, so the list does not depend on the order of threads. Slices without a difference are not
-  /// run again.
+  /// before, so the list does not depend on the order of threads. Slices without a difference are
+  /// not run again.
   void list(const Kind& kind) {
     std::vector<std::uint64_t> numbers;
     for (Slice slice : different_) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The layouts of fragments of Tensor Core instructions as NVIDIA's CuTe states them, independent of
-// cuda/mma_lanes.h: strides turn the number of a thread and the number of a value in its registers into
-// an offset in the matrix, in which rows are fastest. Taken from cute/atom/mma_traits_sm70.hpp, _sm80,
-// _sm90, _sm90_gmma, _sm90_gmma_sparse and _sm120_sparse.
+// cuda/mma_lanes.h: strides turn the number of a thread and the number of a value in its registers
+// into an offset in the matrix, in which rows are fastest. Taken from
+// cute/atom/mma_traits_sm70.hpp, _sm80, _sm90, _sm90_gmma, _sm90_gmma_sparse and _sm120_sparse.
 #pragma once
 
 #include <initializer_list>

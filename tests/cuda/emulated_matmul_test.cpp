@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the emulated matmul's kernels on the CPU against `dot`: every model and type pair of
-// every architecture, at sizes around a tile and at k around a block.
+// The bodies of the emulated matmul's kernels on the CPU against `dot`: every model and type pair
+// of every architecture, at sizes around a tile and at k around a block.
 #include "tests/cuda/simt.h"
 
 #include "cuda/emulated_matmul.cuh"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A module in place of binade_cuda.so that fits the program, for module_test.py: a GPU that has no
-// instructions, whose bulk kernels fail as those of cuda/ would, and whose bulk work no CPU would give.
+// instructions, whose bulk kernels fail as those of cuda/ would, and whose bulk work no CPU would
+// give.
 #include <algorithm>
 
 #include "lib/device/device_module.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the matrix product on the CPU, with a software mma on the registers of a warp, against the
-// chain of `dot`s of one instruction each.
+// The body of the matrix product on the CPU, with a software mma on the registers of a warp,
+// against the chain of `dot`s of one instruction each.
 #include "tests/cuda/simt.h"
 
 #include "cuda/gemm.cuh"

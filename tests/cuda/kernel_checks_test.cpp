@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checks of the bulk kernels, with the definitions in the GPU's place: they find nothing, look at
-// every kernel, and find one bit, one count and one sum that are wrong.
+// The checks of the bulk kernels, with the definitions in the GPU's place: they find nothing, look
+// at every kernel, and find one bit, one count and one sum that are wrong.
 #include "cuda/kernel_checks.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lane maps of mma.sync and mma.sp are bijections: each element of each matrix is held by one place
-// of one register of one lane, and all lie inside. mma_tiles_test.cpp compares them with CuTe's.
+// The lane maps of mma.sync and mma.sp are bijections: each element of each matrix is held by one
+// place of one register of one lane, and all lie inside. mma_tiles_test.cpp compares them with
+// CuTe's.
 #include "cuda/mma_lanes.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the emulator's table of Tensor Core instructions, a line each: the architecture's target with all instructions
-// (90a), binade's name and PTX's name. mma_names_test.py lets ptxas judge them, ptx_names_test.py looks for them in cuda/.
+// Prints the emulator's table of Tensor Core instructions, a line each: the architecture's target
+// with all instructions (90a), binade's name and PTX's name. mma_names_test.py lets ptxas judge
+// them, ptx_names_test.py looks for them in cuda/.
 #include <cstdio>
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stand-in for mma.sync and mma.sp on the CPU: every lane reads the registers of its warp by CuTe's
-// layouts and computes its elements of d by the emulator.
+// A stand-in for mma.sync and mma.sp on the CPU: every lane reads the registers of its warp by
+// CuTe's layouts and computes its elements of d by the emulator.
 #pragma once
 
 #include "tests/cuda/simt.h"
@@ -20,7 +20,8 @@ inline Instruction instruction_under_test;
 
 using Codes = std::vector<std::uint64_t>;
 
-/// Returns value number v, of `bits` bits, of registers that hold such values from the lowest bits on.
+/// Returns value number v, of `bits` bits, of registers that hold such values from the lowest bits
+/// on.
 template <class Registers>
 std::uint64_t value_at(const Registers& registers, int v, int bits) {
   const int per = static_cast<int>(sizeof(registers[0])) * 8 / bits;
@@ -66,8 +67,8 @@ inline const std::uint64_t* row_of(const Codes& matrix, int row, int k) {
   return matrix.data() + static_cast<std::ptrdiff_t>(row) * k;
 }
 
-/// Writes the `values` elements of d that this lane holds; dot_of(row, column, c) returns an element.
-/// Registers that hold none become 0xDEADBEEF.
+/// Writes the `values` elements of d that this lane holds; dot_of(row, column, c) returns an
+/// element. Registers that hold none become 0xDEADBEEF.
 template <class Word, class DotOf>
 void compute_d(MmaRegisters<Word>& x, const CuteLayout& layout, int thread, int m, int values,
                const DotTypes& types, const DotOf& dot_of) {
@@ -132,8 +133,8 @@ inline const CuteSparse& sparse_of(int k, int bits) {
   throw std::logic_error("no sparse layout of k" + std::to_string(k));
 }
 
-/// Returns the kept positions of each row of a, k / 2 per row, from the metadata of all lanes. Throws
-/// std::logic_error if they are not metadata that PTX allows.
+/// Returns the kept positions of each row of a, k / 2 per row, from the metadata of all lanes.
+/// Throws std::logic_error if they are not metadata that PTX allows.
 template <class All>
 std::vector<int> kept_positions(const All& metadata, const CuteSparse& sparse) {
   const bool pairs = sparse.bits == 32;
@@ -188,7 +189,8 @@ void sparse_mma(const Instruction& how, MmaRegisters<Word>& x) {
   });
 }
 
-/// Executes the instruction under test on the registers of this lane's warp; every lane must call it.
+/// Executes the instruction under test on the registers of this lane's warp; every lane must call
+/// it.
 template <class Word>
 bool stand_in_mma(MmaRegisters<Word>& x) {
   const Instruction& how = instruction_under_test;

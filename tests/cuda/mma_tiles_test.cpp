@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bodies of the mma.sync and mma.sp kernels on the CPU, one for each line of the tables of
-// wrappers, with a stand-in for the instruction that knows CuTe's layouts and not ours: every element
-// of every tile is the emulator's.
+// wrappers, with a stand-in for the instruction that knows CuTe's layouts and not ours: every
+// element of every tile is the emulator's.
 #include "tests/cuda/mma_stand_in.h"
 // The stand-in comes first because it defines CUDA's keywords.
 #include "cuda/ptx_mma.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of the quantize kernel on the CPU against `quantize`: bytes and counts, at sizes around a
-// group, a warp and a block, at every place in a block of random words, aligned and not.
+// The body of the quantize kernel on the CPU against `quantize`: bytes and counts, at sizes around
+// a group, a warp and a block, at every place in a block of random words, aligned and not.
 #include "tests/cuda/simt.h"
 
 #include "cuda/quantize.cuh"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the range_count kernels on the CPU against `range_count`: every integer of the block.
+// The bodies of the range_count kernels on the CPU against `range_count`: every integer of the
+// block.
 #include "tests/cuda/simt.h"
 
 #include "cuda/range_count.cuh"

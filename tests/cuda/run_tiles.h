@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a tile kernel on the CPU on a pool with rows of every generator, crossed and along the diagonal, and
-// compares each element with the emulator's.
+// Runs a tile kernel on the CPU on a pool with rows of every generator, crossed and along the
+// diagonal, and compares each element with the emulator's.
 #pragma once
 
 #include "tests/cuda/simt.h"
@@ -74,8 +74,8 @@ inline TileRun run_tiles(const Launch& launch, const Dots& pool, const PackedPoo
   return out;
 }
 
-/// Checks crossed tiles and tiles along the diagonal. Returns how many different values d took in the
-/// crossed ones, since a test whose results are all equal proves little.
+/// Checks crossed tiles and tiles along the diagonal. Returns how many different values d took in
+/// the crossed ones, since a test whose results are all equal proves little.
 inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int m, int n) {
   const std::string name = instruction_name(how);
   CAPTURE(name);
@@ -110,8 +110,8 @@ inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int
   return std::set<std::uint64_t>(run.d.begin(), run.d.end()).size();
 }
 
-/// Returns the instruction of a kernel's row on the first architecture from sm_80 on that has it. Throws
-/// std::logic_error if none has.
+/// Returns the instruction of a kernel's row on the first architecture from sm_80 on that has it.
+/// Throws std::logic_error if none has.
 inline Instruction instruction_of(Family family, int m, int n, int k, const DotTypes& types) {
   for (const Architecture& on : architectures) {
     const int sm = on.sm;

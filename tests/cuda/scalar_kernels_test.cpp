@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the scalar kernels on the CPU, with the emulator, right and wrong, in the place of the
-// instructions: every case once, whatever the grid, and the tally of the loop that has one thread.
+// The bodies of the scalar kernels on the CPU, with the emulator, right and wrong, in the place of
+// the instructions: every case once, whatever the grid, and the tally of the loop that has one
+// thread.
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "tests/cuda/simt.h"
-// The comment keeps clang-format from sorting the next include before simt.h, whose keywords it uses.
+// The comment keeps clang-format from sorting the next include before simt.h, whose keywords it
+// uses.
 #include "cuda/scalar_kernels.cuh"
 
 namespace binade::scalar_kernels_test {
 namespace {
 
-/// The emulator, with one wrong bit in each result of a case whose first word is divisible by `wrong`.
+/// The emulator, with one wrong bit in each result of a case whose first word is divisible by
+/// `wrong`.
 template <ScalarKind of>
 struct StandIn {
   static constexpr ScalarKind kind = of;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the bodies of kernels on the CPU: it defines CUDA's keywords for g++, and `simt::launch`. Blocks run
-// one after the other; the threads of a block are fibers that switch at barriers only, so code between
-// two barriers is atomic, and a missing barrier is found only if it changes the results of this order.
-// __shared__ variables keep the values of the block before. Include this header before the .cuh under
-// test.
+// Runs the bodies of kernels on the CPU: it defines CUDA's keywords for g++, and `simt::launch`.
+// Blocks run one after the other; the threads of a block are fibers that switch at barriers only,
+// so code between two barriers is atomic, and a missing barrier is found only if it changes the
+// results of this order.
+// __shared__ variables keep the values of the block before. Include this header before the .cuh
+// under test.
 #pragma once
 
 // Bodies of kernels index arrays by int, as CUDA's indices are; g++ has this warning in C only.
@@ -73,8 +74,8 @@ struct Where {
   }
 };
 
-/// A thread of the block, and the barrier at which it waits. Barriers are distinguished by their place in
-/// the source, so threads that wait at different places never meet.
+/// A thread of the block, and the barrier at which it waits. Barriers are distinguished by their
+/// place in the source, so threads that wait at different places never meet.
 struct Fiber {
   ucontext_t context{};
   std::unique_ptr<std::byte[]> stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
@@ -121,8 +122,8 @@ inline bool has_met(std::size_t t) {
   return true;
 }
 
-/// Runs the threads of a block to their ends. Throws std::logic_error if threads wait at barriers that the
-/// others never reach, and passes on what the body throws.
+/// Runs the threads of a block to their ends. Throws std::logic_error if threads wait at barriers
+/// that the others never reach, and passes on what the body throws.
 inline void run_block() {
   for (std::size_t left = running; left > 0;) {
     for (current = 0; current < running; ++current) {
@@ -175,8 +176,8 @@ void launch(dim3 blocks, dim3 threads, void (*kernel)(Parameters...), Arguments.
   }
 }
 
-/// Returns the values that the lanes of the warp pass, zeros for lanes not in `lanes`. All lanes in `lanes`
-/// must call it.
+/// Returns the values that the lanes of the warp pass, zeros for lanes not in `lanes`. All lanes in
+/// `lanes` must call it.
 template <class T>
 std::array<T, warp_size> warp_gather(const T& value, std::uint32_t lanes = ~std::uint32_t{0},
                                      const char* name = "warp_gather",

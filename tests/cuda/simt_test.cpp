@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stand-in for a GPU gives the sums, shuffles and ballots that CUDA gives, and tells of barriers
-// that not all threads reach.
+// The stand-in for a GPU gives the sums, shuffles and ballots that CUDA gives, and tells of
+// barriers that not all threads reach.
 #include "tests/cuda/simt.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's built-in functions for g++ on the fibers of simt.h: barriers, exchange between lanes, atomics and
-// operations on bits.
+// CUDA's built-in functions for g++ on the fibers of simt.h: barriers, exchange between lanes,
+// atomics and operations on bits.
 #pragma once
 
 #include "tests/cuda/simt.h"
@@ -64,7 +64,8 @@ SIMT_REDUCE(__reduce_min_sync, ~0U, a < b ? a : b)
 SIMT_REDUCE(__reduce_max_sync, 0U, a > b ? a : b)
 #undef SIMT_REDUCE
 
-// The atomics return the old value; they exist for unsigned, int and unsigned long long, as in CUDA.
+// The atomics return the old value; they exist for unsigned, int and unsigned long long, as in
+// CUDA.
 #define SIMT_ATOMIC(name, type, f)     \
   inline type name(type* at, type b) { \
     const type a = *at;                \

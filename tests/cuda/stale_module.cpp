@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module in place of binade_cuda.so that was built from other headers, for module_test.py. Its device
-// is not to be opened.
+// A module in place of binade_cuda.so that was built from other headers, for module_test.py. Its
+// device is not to be opened.
 #include <cstdlib>
 
 extern "C" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The GPU path has a kernel for every instruction of the architectures that CUDA 13 compiles for, in
-// each of its forms, but for tcgen05's; and no kernel that is no instruction's.
+// The GPU path has a kernel for every instruction of the architectures that CUDA 13 compiles for,
+// in each of its forms, but for tcgen05's; and no kernel that is no instruction's.
 #include "cuda/tile_kernels.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // wgmma's core matrices fill shared memory without a gap, descriptors say where they lie, and the
-// accumulators of 128 threads hold each element once. wgmma_tiles_test.cpp compares them with CuTe's.
+// accumulators of 128 threads hold each element once. wgmma_tiles_test.cpp compares them with
+// CuTe's.
 #include "cuda/wgmma_layout.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the wmma kernels on the CPU, one for each line of the table of wrappers. Fragments are
-// PTX's secret, so the stand-in's hold the address and the leading dimension of their matrix.
+// The bodies of the wmma kernels on the CPU, one for each line of the table of wrappers. Fragments
+// are PTX's secret, so the stand-in's hold the address and the leading dimension of their matrix.
 #include "tests/cuda/simt.h"
 // simt.h comes first because it defines CUDA's keywords.
 #include "cuda/ptx_wmma.cuh"

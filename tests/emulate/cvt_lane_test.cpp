@@ -257,7 +257,8 @@ TEST_CASE("ties and directions") {
 }
 
 TEST_CASE("rs: a carry out of the discarded bits and the random ones") {
-  // f16: 13 bits. 1 + 2^-23 discards 1 of 2^13: only r = 0x1FFF carries. The bits above are ignored.
+  // f16: 13 bits. 1 + 2^-23 discards 1 of 2^13: only r = 0x1FFF carries. The bits above are
+  // ignored.
   const CvtOperands both{0x3F800001, 0x3F800001};
   CHECK(run("cvt.rs.f16x2.f32", both, 0x1FFF0000) == 0x3C013C00);
   CHECK(run("cvt.rs.f16x2.f32", both, 0x00001FFF) == 0x3C003C01);

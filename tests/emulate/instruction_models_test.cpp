@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of architectures, shapes and models: they fit each other, hold no model twice, and have the
-// published numbers.
+// The tables of architectures, shapes and models: they fit each other, hold no model twice, and
+// have the published numbers.
 #include "emulate/instruction_models.h"
 
 #include <doctest/doctest.h>

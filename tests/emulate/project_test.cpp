@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one function that drops bits, against the oracle: every gap of every format, from both sides of
-// every tie, in every rounding and at every end of the range.
+// The one function that drops bits, against the oracle: every gap of every format, from both sides
+// of every tie, in every rounding and at every end of the range.
 #include "emulate/project.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's scalar instructions: which names there are, and their results against the oracle's operation
-// with the clamp, the flushing and the NaNs done by hand; min and max against doubles.
+// PTX's scalar instructions: which names there are, and their results against the oracle's
+// operation with the clamp, the flushing and the NaNs done by hand; min and max against doubles.
 #include "emulate/ptx_scalar.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bulk quantization: every output and every count against the oracle's, on batches that contain each
-// kind of event. Neither the split of an array nor its address changes a bit.
+// Bulk quantization: every output and every count against the oracle's, on batches that contain
+// each kind of event. Neither the split of an array nor its address changes a bit.
 #include "emulate/quantize.h"
 
 #include <doctest/doctest.h>

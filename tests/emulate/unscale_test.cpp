@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unscaling against the CPU's own binary32 arithmetic, and each rule of PyTorch's kernel by a case that
-// another rule would get wrong.
+// Unscaling against the CPU's own binary32 arithmetic, and each rule of PyTorch's kernel by a case
+// that another rule would get wrong.
 #include "emulate/unscale.h"
 
 #include <doctest/doctest.h>

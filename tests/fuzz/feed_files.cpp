@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The main function of a harness that is compiled without libFuzzer: it feeds the files that are named to the harness, one
-// after the other, and says how many there were. It ends with 1 where there are none or one cannot be read.
+// The main function of a harness that is compiled without libFuzzer: it feeds the files that are
+// named to the harness, one after the other, and says how many there were. It ends with 1 where
+// there are none or one cannot be read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the judges of kernels on arrays share: cases of every format in every rounding, with a quantizer's other
-// attributes in turn, at odd lengths and places in memory; the inputs that are timed; and the row of one entry.
+// What the judges of kernels on arrays share: cases of every format in every rounding, with a
+// quantizer's other attributes in turn, at odd lengths and places in memory; the inputs that are
+// timed; and the row of one entry.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@
 
 namespace binade::kernel_test {
 
-/// Returns the i-th case of a format and rounding: saturation, flushing, tininess, NaNs, random bits, stream and the
-/// operands' format take turns.
+/// Returns the i-th case of a format and rounding: saturation, flushing, tininess, NaNs, random
+/// bits, stream and the operands' format take turns.
 inline Quantizer quantizer_of(const Format& f, Rounding rounding, std::uint64_t i) {
   constexpr std::array<int, 4> random_bits{32, 1, 7, 31};
   constexpr std::array operands{Format{}, binary16, Format{}, binary32, e4m3, e8m0, Format{}};
@@ -37,8 +38,8 @@ inline void begin(Verdict& verdict, const std::string& what, const Quantizer& to
       words_of(to.attributes) + ", n " + std::to_string(n) + ", first " + std::to_string(first));
 }
 
-/// Calls f(quantizer, number of the case, length, first element) for each format and rounding, as many times as there
-/// are `lengths`; lengths and first elements take turns.
+/// Calls f(quantizer, number of the case, length, first element) for each format and rounding, as
+/// many times as there are `lengths`; lengths and first elements take turns.
 template <class F>
 void for_each_case(const F& f) {
   std::uint64_t number = 0;
@@ -67,7 +68,8 @@ inline With with_of(std::uint64_t number) {
 
 inline constexpr std::size_t timed_elements = 16384;
 
-/// Numbers to time kernels with: both signs, log-uniform from 2^-28 to 2^5, where binary16 begins to lose small ones.
+/// Numbers to time kernels with: both signs, log-uniform from 2^-28 to 2^5, where binary16 begins
+/// to lose small ones.
 template <std::floating_point T>
 const std::vector<T>& timed_numbers() {
   static const std::vector<T> numbers = [] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judges of the kernels on arrays: every format in every rounding, and what else a quantizer says in turn, at odd
-// lengths and places; bytes and counts.
+// Judges of the kernels on arrays: every format in every rounding, and what else a quantizer says
+// in turn, at odd lengths and places; bytes and counts.
 #include <cmath>
 #include <limits>
 
@@ -9,8 +9,8 @@
 
 namespace binade::kernel_test {
 namespace {
-/// Arrays so large that kernels write past the caches, which ask for places in memory: numbers and others of a format, and
-/// what the definition makes of them.
+/// Arrays so large that kernels write past the caches, which ask for places in memory: numbers and
+/// others of a format, and what the definition makes of them.
 template <std::floating_point T>
 struct LargeCase {
   Quantizer to;

@@ -11,7 +11,8 @@
 namespace binade::kernel_test {
 namespace {
 
-/// Error columns: some formats as they are, then any, scaled, to where all is lost and to where nothing is.
+/// Error columns: some formats as they are, then any, scaled, to where all is lost and to where
+/// nothing is.
 std::vector<ErrorColumn> columns_of(std::size_t count, std::size_t seed = 0) {
   constexpr std::array<Format, 6> named{binary16, bfloat16, tf32, e5m2, e4m3, binary32};
   const std::vector<Format>& tried = tried_formats();
@@ -66,7 +67,8 @@ T of_fields(std::uint64_t field, std::uint64_t fraction, bool negative) {
       static_cast<Bits>(bits_of({negative, field, fraction}, Carrier<T>::format)));
 }
 
-/// Every cut of a binade between segments and both its neighbours, in binades of all sorts; subnormals too.
+/// Every cut of a binade between segments and both its neighbours, in binades of all sorts;
+/// subnormals too.
 template <std::floating_point T>
 std::vector<T> at_cuts() {
   const Format& c = Carrier<T>::format;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge of elementwise operations: near ties, at every limit of what the kernels lean on, in place of any operand, past
-// the caches; bytes and counts.
+// The judge of elementwise operations: near ties, at every limit of what the kernels lean on, in
+// place of any operand, past the caches; bytes and counts.
 #include <limits>
 #include <span>
 
@@ -13,8 +13,8 @@ namespace {
 template <std::floating_point T>
 using Operands3 = std::array<std::vector<T>, 3>;
 
-/// Each operand of its own; in some places and cases a NaN, an infinity or a zero of either sign in one, two or all of
-/// them, and sums that are exactly zero.
+/// Each operand of its own; in some places and cases a NaN, an infinity or a zero of either sign in
+/// one, two or all of them, and sums that are exactly zero.
 template <std::floating_point T>
 Operands3<T> operands_of(const Elementwise& how, std::size_t n, std::uint64_t number) {
   Operands3<T> out;
@@ -52,7 +52,8 @@ std::span<const Near> near_of(Operation operation) {
   if (compares) return of_sums;
   return of_others;
 }
-/// Exponents: in the middle of the range, at its ends, and at the limits of what a twin may conclude from a result in T.
+/// Exponents: in the middle of the range, at its ends, and at the limits of what a twin may
+/// conclude from a result in T.
 template <std::floating_point T>
 std::array<int, 11> exponents_of(const Format& to) {
   return {0,
@@ -68,8 +69,9 @@ std::array<int, 11> exponents_of(const Format& to) {
           Carrier<T>::format.emax() - 1};
 }
 
-/// Returns n operands of few bits or of all, with exponents about `middle`: sums that lie just beside a tie, cancel or
-/// are zero; other results that are ties or exact, or whose operands are an ulp away from giving one.
+/// Returns n operands of few bits or of all, with exponents about `middle`: sums that lie just
+/// beside a tie, cancel or are zero; other results that are ties or exact, or whose operands are an
+/// ulp away from giving one.
 template <std::floating_point T>
 Operands3<T> near_operands(const Elementwise& how, std::size_t n, std::uint64_t number, int middle,
                            std::span<const Near> kinds) {

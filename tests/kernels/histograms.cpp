@@ -91,7 +91,8 @@ void histogram_with_faults(const std::byte* in, std::size_t n, EncodingCounts<bi
   turn_bit(table.data(), table.size(), *fault);
 }
 
-/// Codes as they may come: of gradients, and where additions wait for each other or miss the caches.
+/// Codes as they may come: of gradients, and where additions wait for each other or miss the
+/// caches.
 enum class TimedCodes : std::uint8_t { gradients, zeros, mostly_zeros, sorted, random_bits };
 
 template <int bits, Kernels::Histogram<bits> Kernels::*entry>
@@ -103,7 +104,8 @@ void time_histogram(const Kernels& kernels, std::size_t variant) {
     const auto kind = [](TimedCodes k) { return static_cast<std::size_t>(k); };
     for (auto& array : out) array.resize(timed_values);
     for (std::size_t i = 0; i < timed_values; ++i) {
-      // The leading bits of binary32: bfloat16's, and of 8 bits those of a format e5m2 with another bias.
+      // The leading bits of binary32: bfloat16's, and of 8 bits those of a format e5m2 with another
+      // bias.
       const float x = normal(random) * std::exp2(normal(random));
       const std::uint32_t word = std::bit_cast<std::uint32_t>(x);
       const std::uint32_t magnitude = std::max(word << 1 >> 1, 0x38000000U) - 0x38000000U;

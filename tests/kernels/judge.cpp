@@ -25,7 +25,8 @@ std::uint32_t environment_now() { return _mm_getcsr() & ~0x3FU; }
 void set_environment(std::uint32_t to) { _mm_setcsr(to); }
 constexpr std::uint32_t usual = 0x1F80, ftz = 1U << 15, daz = 1U << 6, rounding = 1U << 13;
 #elif defined(__aarch64__)
-// FPCR, in which one bit flushes results and operands; the other stands for NaNs that are all the same.
+// FPCR, in which one bit flushes results and operands; the other stands for NaNs that are all the
+// same.
 std::uint32_t environment_now() {
   std::uint64_t fpcr = 0;
   asm volatile("mrs %0, fpcr" : "=r"(fpcr));
@@ -74,8 +75,8 @@ constexpr Format unsigned_format(int exponent_bits, int precision, int bias, Spe
   return {exponent_bits, precision, bias, specials, has_zero, false, padding_bits};
 }
 
-/// Of users, by the condition on whose two sides they lie, also by two where it is stricter than it must be by one. c: the
-/// carrier.
+/// Of users, by the condition on whose two sides they lie, also by two where it is stricter than it
+/// must be by one. c: the carrier.
 constexpr std::array user_formats{
     Format{2, 1, 1, Specials::none}, Format{3, 1, 3, Specials::none},
     // As precise as binary32.

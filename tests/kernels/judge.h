@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every judge of a kernel shares: inputs that are hard to round, arrays at odd places with walls around them, and
-// a comparison bit by bit. And faults: kernels that call a level's kernel and then flip one bit of what it wrote, so
-// that a judge is seen to notice:
+// What every judge of a kernel shares: inputs that are hard to round, arrays at odd places with
+// walls around them, and a comparison bit by bit. And faults: kernels that call a level's kernel
+// and then flip one bit of what it wrote, so that a judge is seen to notice:
 //
 //     judge ── a kernel of the table's type ── the level's own kernel
 //                     `- the call's fault: first or last element, results or counts
@@ -25,8 +25,8 @@ namespace binade::kernel_test {
 
 using Random = std::mt19937_64;
 
-/// What a judge found. A kernel's results are compared case by case; a case belongs to a kind, such as "binary16,
-/// to_odd".
+/// What a judge found. A kernel's results are compared case by case; a case belongs to a kind, such
+/// as "binary16, to_odd".
 struct Verdict {
   std::uint64_t calls = 0, values = 0;  ///< that were compared
   std::uint64_t different = 0;          ///< cases that differ from the definition
@@ -94,9 +94,9 @@ struct Fault {
 struct Faults {
   std::vector<Fault> planted;
   std::uint64_t calls = 0;  ///< calls that wrote something
-  /// Whether each call is made in another floating-point environment in turn: the usual one, one that flushes
-  /// subnormals, one with another rounding. Then: the number of such calls, and of those that did not restore the
-  /// environment.
+  /// Whether each call is made in another floating-point environment in turn: the usual one, one
+  /// that flushes subnormals, one with another rounding. Then: the number of such calls, and of
+  /// those that did not restore the environment.
   bool in_other_environments = false;
   std::uint64_t environments = 0, environments_lost = 0;
 };
@@ -105,8 +105,8 @@ inline Faults faults;
 /// Counts a call that wrote something, and returns its fault; null if it has none.
 const Fault* fault_of_call();
 
-/// Sets the next of the other floating-point environments for as long as the object lives, if `faults` says so; the
-/// destructor restores the one before.
+/// Sets the next of the other floating-point environments for as long as the object lives, if
+/// `faults` says so; the destructor restores the one before.
 class OtherEnvironment {
  public:
   OtherEnvironment();
@@ -183,7 +183,8 @@ struct Entry {
   /// Gives a level's kernels, with `faults` in this one.
   Kernels (*with_faults)(const Kernels& kernels);
   std::vector<Work> works;
-  /// The reason why the portable level may be less than three times as fast as the reference; empty if it may not.
+  /// The reason why the portable level may be less than three times as fast as the reference; empty
+  /// if it may not.
   std::string_view bound;
   /// Tells whether a row's kernel is judged as another entry.
   bool (*is_judged_elsewhere)(const Kernels& own) = [](const Kernels&) { return false; };
@@ -210,8 +211,8 @@ std::vector<Entry> sum_entries();          // sums.cpp
 inline constexpr std::array<std::size_t, 16> lengths{0,  1,  2,   3,   4,   5,   7,   15,
                                                      31, 33, 127, 128, 129, 257, 384, 1003};
 
-/// Numbers of streams and of first elements: 0 and the next ones, and both sides of the places where words of Philox's
-/// counter end, at odd distances.
+/// Numbers of streams and of first elements: 0 and the next ones, and both sides of the places
+/// where words of Philox's counter end, at odd distances.
 constexpr std::uint64_t two_to(int k) { return std::uint64_t{1} << k; }
 inline constexpr std::array<std::uint64_t, 19> starts{0,
                                                       1,
@@ -233,19 +234,21 @@ inline constexpr std::array<std::uint64_t, 19> starts{0,
                                                       ~std::uint64_t{0} - 2001,
                                                       ~std::uint64_t{0} - 100};
 
-/// Returns the named formats, and formats of users on both sides of every limit of what the tiled kernels know.
+/// Returns the named formats, and formats of users on both sides of every limit of what the tiled
+/// kernels know.
 const std::vector<Format>& tried_formats();
 
 /// Whether NaNs and infinities are among numbers.
 enum class With : std::uint8_t { numbers, specials };
 
-/// Returns n numbers that are hard to round to f: near the ends of its range, ties, subnormals, near the carrier's own
-/// ends, NaNs with payloads, and random bits. Without With::specials, a NaN or an infinity is replaced by 1.
+/// Returns n numbers that are hard to round to f: near the ends of its range, ties, subnormals,
+/// near the carrier's own ends, NaNs with payloads, and random bits. Without With::specials, a NaN
+/// or an infinity is replaced by 1.
 template <std::floating_point T>
 std::vector<T> hard_numbers(const Format& f, std::size_t n, std::uint64_t seed, With with);
 
-/// A copy of n values that begins `offset` elements after an aligned place, between two walls of 64 bytes or more that
-/// a kernel must not write to:
+/// A copy of n values that begins `offset` elements after an aligned place, between two walls of 64
+/// bytes or more that a kernel must not write to:
 ///
 ///     A5 A5 … A5 | offset | n values | A5 … A5     `is_whole` says that every byte outside the values is still A5
 template <class T>

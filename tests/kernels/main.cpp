@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every kernel of every level against the definition, in the manner of dav1d's checkasm: bytes and counts; --bench also
-// times the same calls, and --once makes each of a level's a single time, for whoever counts its instructions. Fails where a
-// result differs, where a level's entry is another level's, where an entry of the table has no judge, and where a judge does
-// not see each single wrong bit that is planted in what the highest level's kernel wrote.
+// Every kernel of every level against the definition, in the manner of dav1d's checkasm: bytes and
+// counts; --bench also times the same calls, and --once makes each of a level's a single time, for
+// whoever counts its instructions. Fails where a result differs, where a level's entry is another
+// level's, where an entry of the table has no judge, and where a judge does not see each single
+// wrong bit that is planted in what the highest level's kernel wrote.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -57,8 +58,8 @@ double time_of(const Work& work, const Kernels& kernels) {
   return 1e9 * best;
 }
 
-/// Single wrong bits in early, middle and late calls, in the first and in the last element, in results and in counts: as
-/// many cases must differ. Calls apart by more than a case has.
+/// Single wrong bits in early, middle and late calls, in the first and in the last element, in
+/// results and in counts: as many cases must differ. Calls apart by more than a case has.
 std::vector<Fault> faults_among(std::uint64_t calls) {
   constexpr std::uint64_t apart = 4, together = 4;
   constexpr std::uint64_t span = apart * (together - 1);
@@ -80,7 +81,8 @@ struct Row {
   bool is_behind_door = true;  ///< kernels take the default floating-point environment
 };
 
-/// Judges a level's kernel with faults, among callers who flush subnormals or round otherwise, which no result may show.
+/// Judges a level's kernel with faults, among callers who flush subnormals or round otherwise,
+/// which no result may show.
 Verdict judged(const Entry& entry, const Row& row, std::vector<Fault> planted) {
   faults = {std::move(planted), 0, row.is_behind_door, 0, 0};
   return entry.judge(entry.with_faults(row.kernels));
@@ -202,8 +204,8 @@ void bench(const std::vector<Entry>& entries) {
   }
 }
 
-/// instruction_counts_test.py has the instructions of the one counted, and asks for their number when the other is done,
-/// by these names.
+/// instruction_counts_test.py has the instructions of the one counted, and asks for their number
+/// when the other is done, by these names.
 [[gnu::noinline]] void counted_run(const Work& work, const Kernels& kernels) {
   work.run(kernels, work.variant);
 }
@@ -211,8 +213,9 @@ void bench(const std::vector<Entry>& entries) {
   std::printf("%s\t%s\t%zu\n", entry.name.data(), work.what.c_str(), work.n);
 }
 
-/// Each call of the level's own kernels once, inputs made before: below the compiler's a line for each, of entry,
-/// work and how many elements, with tabs between. Code 77 where the machine has not what the level asks for.
+/// Each call of the level's own kernels once, inputs made before: below the compiler's a line for
+/// each, of entry, work and how many elements, with tabs between. Code 77 where the machine has not
+/// what the level asks for.
 int run_once(const std::vector<Entry>& entries, std::string_view level_name) {
   const auto* row = std::ranges::find(levels, level_name, &NamedLevel::name);
   if (row == levels.end()) return 2;

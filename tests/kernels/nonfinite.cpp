@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge of any_nonfinite: in every format one NaN or infinity among numbers that are almost ones, at every place where
-// a vector or a part may end, or none; padding and unused bits are anything. What lies around the array is none too.
+// The judge of any_nonfinite: in every format one NaN or infinity among numbers that are almost
+// ones, at every place where a vector or a part may end, or none; padding and unused bits are
+// anything. What lies around the array is none too.
 #include "tests/kernels/array_cases.h"
 
 #include "emulate/fast/nonfinite.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of changes, each made in every chain and in one fused model of each recipe, type and number of bits.
+// Tables of changes, each made in every chain and in one fused model of each recipe, type and
+// number of bits.
 #include "tests/kernels/product_models.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge of sums of products, tile by tile: groups of every size, operands that hurt, tiles of which some is left. What
-// a kernel leaves to the definition may be no number alone.
+// The judge of sums of products, tile by tile: groups of every size, operands that hurt, tiles of
+// which some is left. What a kernel leaves to the definition may be no number alone.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -50,8 +50,8 @@ Group group_of(const ProductKernel& kernel, const GemmModel& g, const Lines& lin
   return out;
 }
 
-/// Whether a kernel may leave a result to the definition: what is no number, and all of a type without infinities, whose
-/// sums may end elsewhere.
+/// Whether a kernel may leave a result to the definition: what is no number, and all of a type
+/// without infinities, whose sums may end elsewhere.
 bool may_be_left(std::uint64_t bits, const Format& d) {
   return !is_number(bits, d) || (!is_integer(d) && !d.has_infinity());
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AVX-512's intrinsics in software, for machines that lack the instructions: those of SIMDe, and, as loops over lanes,
-// the ones that SIMDe 0.7.4 lacks. An operation that names its rounding is the plain operation under fesetround, and a
-// fused one is std::fma. A file includes this header before emulate/fast/avx512.h and defines
-// BINADE_INTRINSICS_IN_SOFTWARE.
+// AVX-512's intrinsics in software, for machines that lack the instructions: those of SIMDe, and,
+// as loops over lanes, the ones that SIMDe 0.7.4 lacks. An operation that names its rounding is the
+// plain operation under fesetround, and a fused one is std::fma. A file includes this header before
+// emulate/fast/avx512.h and defines BINADE_INTRINSICS_IN_SOFTWARE.
 #pragma once
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
@@ -55,7 +55,8 @@ Mask compare(const Vector& a, const Vector& b, const Holds& holds) {
   return static_cast<Mask>(out);
 }
 
-/// Returns ±a·b ± c with one rounding; SIMDe's functions round twice where the compiler may not fuse.
+/// Returns ±a·b ± c with one rounding; SIMDe's functions round twice where the compiler may not
+/// fuse.
 template <class Lane, class Vector>
 Vector fused(const Vector& a, const Vector& b, const Vector& c, Lane sign_of_product,
              Lane sign_of_c) {

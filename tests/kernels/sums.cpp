@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judges of what follows the products: sums of sums, and epilogues, with operands and results of every format, users'
-// without a sign, infinities or NaNs, and padded ones, too.
+// The judges of what follows the products: sums of sums, and epilogues, with operands and results
+// of every format, users' without a sign, infinities or NaNs, and padded ones, too.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -36,8 +36,8 @@ inline test::DrawnDot draw_about(Random& random, const DotTypes& types, int n, i
   out.c = test::draw_at(random, types.c, exponent - between(random, 0, 3));
   return out;
 }
-/// Products of the largest significands, all of one binade and sign, whose sums carry; c has an exponent from -2
-/// to 5.
+/// Products of the largest significands, all of one binade and sign, whose sums carry; c has an
+/// exponent from -2 to 5.
 inline test::DrawnDot draw_full(Random& random, const DotTypes& types, int n) {
   const auto full = [](const Format& f, bool negative) {
     const Exact x{.kind = Kind::finite,
@@ -52,7 +52,8 @@ inline test::DrawnDot draw_full(Random& random, const DotTypes& types, int n) {
           std::vector(lines, full(types.b, random() % 2 == 0)),
           test::draw_at(random, types.c, between(random, -2, 5))};
 }
-/// Products of which all, or all but one in sixteen, are zero, so that c may be the only term of a block.
+/// Products of which all, or all but one in sixteen, are zero, so that c may be the only term of a
+/// block.
 inline test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
   test::DrawnDot out = test::draw_dot(random, types, n);
   const bool all = random() % 2 == 0;
@@ -64,8 +65,8 @@ inline test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
     out.c = test::draw_at(random, types.c, between(random, least, least + above));
   return out;
 }
-/// Powers of two times one, whose exponents differ by about d's precision or by about F (the model's fraction_bits), so
-/// that sums are ties or lie just beside one.
+/// Powers of two times one, whose exponents differ by about d's precision or by about F (the
+/// model's fraction_bits), so that sums are ties or lie just beside one.
 inline test::DrawnDot draw_ties(Random& random, const GemmModel& g, int n) {
   test::DrawnDot out;
   const int p = g.types.d.precision, f = g.model.fraction_bits;
@@ -83,8 +84,8 @@ inline test::DrawnDot draw_ties(Random& random, const GemmModel& g, int n) {
   return out;
 }
 
-/// Integers of all sorts, or the ends of their types alone, so that a sum goes one way; c is any integer, near
-/// 0, or near an end of its type.
+/// Integers of all sorts, or the ends of their types alone, so that a sum goes one way; c is any
+/// integer, near 0, or near an end of its type.
 inline test::DrawnDot draw_integers(Random& random, const DotTypes& types, int n,
                                     std::uint64_t kind) {
   test::DrawnDot out;
@@ -112,7 +113,8 @@ inline test::DrawnDot draw_integers(Random& random, const DotTypes& types, int n
 }
 
 constexpr std::uint64_t product_kinds = 14;
-/// Products of one kind out of product_kinds: at the ends of d's range, full significands, zeros, ties, and any.
+/// Products of one kind out of product_kinds: at the ends of d's range, full significands, zeros,
+/// ties, and any.
 inline test::DrawnDot draw_products(Random& random, const GemmModel& g, int n, std::uint64_t kind) {
   const DotTypes& types = g.types;
   if (is_integer(types.a)) return draw_integers(random, types, n, kind);
@@ -173,8 +175,8 @@ struct TileCase {
             instructions,     rows,
             columns};
   }
-  /// Sets to zero the operands of x that the metadata of row i leave out (emulate/sparse.h). The metadata follow from
-  /// the row with its infinities and NaNs, which x no longer has.
+  /// Sets to zero the operands of x that the metadata of row i leave out (emulate/sparse.h). The
+  /// metadata follow from the row with its infinities and NaNs, which x no longer has.
   void drop_unkept(std::size_t i, std::vector<std::uint64_t>& x) const {
     const int size = g.model.sparse_group;
     if (size == 0) return;

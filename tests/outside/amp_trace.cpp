@@ -172,7 +172,8 @@ void decide() {
   }
 }
 
-/// Lines "NAME key=value … 0110…": the scale of each step and the one after the last, "up" where it gave up.
+/// Lines "NAME key=value … 0110…": the scale of each step and the one after the last, "up" where it
+/// gave up.
 void run_policies() {
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);

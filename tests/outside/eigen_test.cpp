@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eigen::half and Eigen::bfloat16: all encodings to float, and float to both, ties to even. Eigen's NaN
-// results follow no written rule, so any NaN equals any other.
+// Eigen::half and Eigen::bfloat16: all encodings to float, and float to both, ties to even. Eigen's
+// NaN results follow no written rule, so any NaN equals any other.
 #include <Eigen/Core>
 
 #include "tests/outside/patterns.h"

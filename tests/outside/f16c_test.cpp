@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processor's own float to binary16 conversion (F16C) in its four roundings, NaN payloads too: it
-// keeps the sign and the leading payload bits and sets the quiet bit, which is our `propagate`.
+// The processor's own float to binary16 conversion (F16C) in its four roundings, NaN payloads too:
+// it keeps the sign and the leading payload bits and sets the quiet bit, which is our `propagate`.
 #include "tests/outside/patterns.h"
 
 #if defined(__x86_64__) || defined(__i386__)

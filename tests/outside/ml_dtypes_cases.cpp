@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes what ml_dtypes_test.py compares: into the folder named by the argument, `cases.f32` (float32
-// inputs) and for each format ml_dtypes' name with `.values` (float64, one per encoding) and `.codes`
-// (uint16, one per input). Overflow is not saturated, and NaNs keep their sign.
+// Writes what ml_dtypes_test.py compares: into the folder named by the argument, `cases.f32`
+// (float32 inputs) and for each format ml_dtypes' name with `.values` (float64, one per encoding)
+// and `.codes` (uint16, one per input). Overflow is not saturated, and NaNs keep their sign.
 #include <bit>
 #include <cstdint>
 #include <cstdio>

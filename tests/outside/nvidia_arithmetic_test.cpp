@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's 16-bit add, sub, mul, min and max against what NVIDIA's headers compute on the host for GPUs
-// without the instruction: all 2^32 pairs of operands, or a slice. A pattern's upper half is a, its
-// lower half b. No GPU and no nvcc, only the CUDA include folder.
+// PTX's 16-bit add, sub, mul, min and max against what NVIDIA's headers compute on the host for
+// GPUs without the instruction: all 2^32 pairs of operands, or a slice. A pattern's upper half is
+// a, its lower half b. No GPU and no nvcc, only the CUDA include folder.
 #include "emulate/ptx_scalar.h"
 #include "tests/outside/patterns.h"
 

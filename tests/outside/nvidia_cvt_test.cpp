@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX's packed conversions, those from double and those back to wider types, against what NVIDIA's
-// headers compute on the host: their bits and where they lie in the result. Pairs of floats, of halfs
-// and of bfloat16s run over all 2^32 patterns or a slice; every code of the narrow formats goes back.
-// nvidia_headers_test has the single values. No GPU and no nvcc, only the CUDA include folder.
+// headers compute on the host: their bits and where they lie in the result. Pairs of floats, of
+// halfs and of bfloat16s run over all 2^32 patterns or a slice; every code of the narrow formats
+// goes back. nvidia_headers_test has the single values. No GPU and no nvcc, only the CUDA include
+// folder.
 #include "tests/outside/patterns.h"
 
 #if __has_include(<cuda_fp8.h>) && __has_include(<cuda_fp6.h>) && __has_include(<cuda_fp4.h>)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs ops of the engine on arrays that torch_ops_test.py wrote, and writes results and gradients beside
-// them. FOLDER/cases.txt has a line per case, "index op dtype inputs parameter…"; arrays are
-// FOLDER/index.in0.npy …, the gradient of the result is index.dy.npy; float64 for dtype float64, else
-// float32 on the dtype's grid. Run as torch_ops FOLDER.
+// Runs ops of the engine on arrays that torch_ops_test.py wrote, and writes results and gradients
+// beside them. FOLDER/cases.txt has a line per case, "index op dtype inputs parameter…"; arrays are
+// FOLDER/index.in0.npy …, the gradient of the result is index.dy.npy; float64 for dtype float64,
+// else float32 on the dtype's grid. Run as torch_ops FOLDER.
 #include <cstring>
 #include <fstream>
 #include <functional>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs optimizers on weights and gradients that torch_optimizer_test.py wrote, and writes the weights after each
-// step beside them. FOLDER/cases.txt has a line per case, "index dtype kind lr momentum nesterov beta1 beta2 eps
-// weight_decay master clip late"; weights are FOLDER/index.w.npy (n), gradients FOLDER/index.g.npy (steps, n), results
-// FOLDER/index.y.npy (steps, n), all float32 on the dtype's grid. In the first `late` steps there is no gradient.
-// Run as torch_optimizer FOLDER.
+// Runs optimizers on weights and gradients that torch_optimizer_test.py wrote, and writes the
+// weights after each step beside them. FOLDER/cases.txt has a line per case, "index dtype kind lr
+// momentum nesterov beta1 beta2 eps weight_decay master clip late"; weights are FOLDER/index.w.npy
+// (n), gradients FOLDER/index.g.npy (steps, n), results FOLDER/index.y.npy (steps, n), all float32
+// on the dtype's grid. In the first `late` steps there is no gradient. Run as torch_optimizer
+// FOLDER.
 #include <cstring>
 #include <fstream>
 #include <iostream>

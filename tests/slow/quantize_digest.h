@@ -31,8 +31,8 @@ static_assert(blocks * block_size == std::uint64_t{1} << 32 && block_size % tile
 inline constexpr std::array formats_of_rows{binary16, e4m3, bfloat16, e5m2, tf32};
 inline constexpr std::size_t rows = formats_of_rows.size() * roundings.size();
 
-/// Rounding r of format f has the set of attributes (f + r) modulo their number. Results are not flushed, because
-/// tiles do not do that.
+/// Rounding r of format f has the set of attributes (f + r) modulo their number. Results are not
+/// flushed, because tiles do not do that.
 struct AttributeSet {
   Saturation saturation;
   bool flush_operands;

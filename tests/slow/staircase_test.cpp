@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All 2^32 floats into binary16, bfloat16, tf32, e4m3 and e5m2 in every rounding that draws no random words. Each
-// conversion is a monotone staircase; the oracle yields its steps, and the emulator's bits and flags
-// are compared with a constant over each interval. `--slice N` compares every N-th pattern (another
-// one in each block of 2^20) and every step with two patterns to each side; `--threads N`.
+// All 2^32 floats into binary16, bfloat16, tf32, e4m3 and e5m2 in every rounding that draws no
+// random words. Each conversion is a monotone staircase; the oracle yields its steps, and the
+// emulator's bits and flags are compared with a constant over each interval. `--slice N` compares
+// every N-th pattern (another one in each block of 2^20) and every step with two patterns to each
+// side; `--threads N`.
 //
-// Two paths are driven: the format as a run-time value, as most callers have it, over the slice (1/64
-// of a whole run), and the format known to the compiler, as kernels specialise it, over a whole run.
+// Two paths are driven: the format as a run-time value, as most callers have it, over the slice
+// (1/64 of a whole run), and the format known to the compiler, as kernels specialise it, over a
+// whole run.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan of single floats against `quantize`, value for value and count for count: every named format and user-made
-// ones, every rounding, saturation, flushing and tininess rule, on inputs around every end and tie.
+// The plan of single floats against `quantize`, value for value and count for count: every named
+// format and user-made ones, every rounding, saturation, flushing and tininess rule, on inputs
+// around every end and tie.
 #include "emulate/fast/quantize.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fast rounding and fast sums against the definitions: every width and rounding, ties and their neighbours, both ends of
-// the range.
+// Fast rounding and fast sums against the definitions: every width and rounding, ties and their
+// neighbours, both ends of the range.
 #include "emulate/fast/rounded_sum.h"
 
 #include <doctest/doctest.h>

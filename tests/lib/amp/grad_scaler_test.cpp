@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GradScaler: its stages and error texts, found_inf on scaled values, several optimizers, the disabled scaler
-// and the arithmetic of unscaling against emulate/unscale.h over all encodings.
+// GradScaler: its stages and error texts, found_inf on scaled values, several optimizers, the
+// disabled scaler and the arithmetic of unscaling against emulate/unscale.h over all encodings.
 #include "lib/amp/grad_scaler.h"
 
 #include <doctest/doctest.h>

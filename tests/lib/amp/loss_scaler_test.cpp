@@ -149,7 +149,8 @@ TEST_CASE("fairseq counts the infs since its last backoff, over growths") {
   policy.tolerance = 0.3;
   policy.growth_interval = 5;
   LossScaler scaler(policy);
-  // 1 of 4 updates since the start, a growth, then the second within 4: fairseq's own class ends here.
+  // 1 of 4 updates since the start, a growth, then the second within 4: fairseq's own class ends
+  // here.
   for (int i = 0; i < 32; ++i) scaler.update(i == 3 || i == 12);
   CHECK(scaler.scale() == 262144);
 }

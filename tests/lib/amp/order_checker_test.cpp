@@ -241,7 +241,8 @@ TEST_CASE("gradients that are set to zero before any step, again and again, are 
   // a guard that leaves a step out now and then
   const std::string plain = pass + "plain_step ";
   CHECK(mistakes_of(pass + plain + pass + plain + plain + pass + plain + pass + plain) == "");
-  // parameters moved by hand between the two passes of a step, and gradients that did not reach this optimizer
+  // parameters moved by hand between the two passes of a step, and gradients that did not reach
+  // this optimizer
   const std::string sharp = pass + "use " + pass + "plain_step ";
   CHECK(mistakes_of(sharp + sharp + sharp + sharp) == "");
   // what the generator's loss leaves in the discriminator's gradients

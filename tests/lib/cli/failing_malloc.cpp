@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A malloc() in place of the C library's, for LD_PRELOAD: after as many calls as FAIL_AFTER says it has no more memory.
+// A malloc() in place of the C library's, for LD_PRELOAD: after as many calls as FAIL_AFTER says it
+// has no more memory.
 #include <dlfcn.h>
 
 #include <cerrno>

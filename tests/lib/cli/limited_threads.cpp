@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pthread_create() in place of the C library's, for LD_PRELOAD: beside the first thread no more live at a time than
-// THREADS_AT_MOST says.
+// A pthread_create() in place of the C library's, for LD_PRELOAD: beside the first thread no more
+// live at a time than THREADS_AT_MOST says.
 #include <dlfcn.h>
 #include <pthread.h>
 

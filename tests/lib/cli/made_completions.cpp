@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the completion or the manual page, as its argument says, of a program whose helps and words are full of characters
-// that shells and roff read otherwise. What a shell or roff would run in them makes a file named canary.
+// Prints the completion or the manual page, as its argument says, of a program whose helps and
+// words are full of characters that shells and roff read otherwise. What a shell or roff would run
+// in them makes a file named canary.
 #include <cstdio>
 #include <string>
 #include <string_view>

@@ -91,7 +91,8 @@ Outcome run_hostile(const ExperimentInput& input) {
                      hostile}}};
 }
 
-/// A plot of one point, one without any, numbers at the ends of binary64, figures with one bound, one of them left out.
+/// A plot of one point, one without any, numbers at the ends of binary64, figures with one bound,
+/// one of them left out.
 Outcome run_odd(const ExperimentInput&) {
   Outcome out{.as_expected = true,
               .verdict = "odd.",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recordings of scalar instructions: what is written is read back, and every spoiled file is refused
-// with its name, what is wrong and what to do.
+// Recordings of scalar instructions: what is written is read back, and every spoiled file is
+// refused with its name, what is wrong and what to do.
 #include "lib/device/scalar_recording.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The comparison of results with the emulator's: software stand-ins take the place of the hardware's
-// instructions, right ones and deliberately wrong ones.
+// The comparison of results with the emulator's: software stand-ins take the place of the
+// hardware's instructions, right ones and deliberately wrong ones.
 #include "lib/device/scalar_tally.h"
 
 #include <doctest/doctest.h>

@@ -27,8 +27,8 @@ struct SpoiledRecording {
   }
 };
 
-/// Returns the message with which `read`, given the path of a file that holds `bytes`, refuses it; empty if
-/// it does not. Checks that the message is one line that begins with the path.
+/// Returns the message with which `read`, given the path of a file that holds `bytes`, refuses it;
+/// empty if it does not. Checks that the message is one line that begins with the path.
 template <class Read>
 std::string refusal_of_bytes(const std::string& bytes, Read&& read) {
   const Folder folder;

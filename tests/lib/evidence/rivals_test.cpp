@@ -20,7 +20,8 @@
 namespace binade::rivals_test {
 namespace {
 
-/// Instructions that differ in what they compute; of the pairs of f8f6f4 those with e2m1, and alike ones.
+/// Instructions that differ in what they compute; of the pairs of f8f6f4 those with e2m1, and alike
+/// ones.
 std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {

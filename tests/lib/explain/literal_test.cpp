@@ -237,8 +237,8 @@ void compare_with_oracle(const Typed& typed, const Shape& f, Rounding rounding,
   seen.subnormal += binade::is_subnormal(want.bits, f.format.format) ? 1 : 0;
 }
 
-/// One of the table's, ties to even more often; in place of toward negative toward positive, which is the same by the
-/// sign of a literal.
+/// One of the table's, ties to even more often; in place of toward negative toward positive, which
+/// is the same by the sign of a literal.
 Rounding draw_rounding(std::mt19937_64& random) {
   const std::size_t at = random() % (binade::roundings.size() + 1);
   if (at == binade::roundings.size()) return Rounding::ties_to_even;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The account as JSON, text and page: every digit of the sums is in the JSON, the text fits a terminal,
-// names are escaped, and the number of threads changes no byte.
+// The account as JSON, text and page: every digit of the sums is in the JSON, the text fits a
+// terminal, names are escaped, and the number of threads changes no byte.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 

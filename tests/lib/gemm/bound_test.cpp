@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Error bounds: never below the error, by exact rational arithmetic, in every recipe and order and on
-// hard operands; and close enough that a wrong kernel is found.
+// Error bounds: never below the error, by exact rational arithmetic, in every recipe and order and
+// on hard operands; and close enough that a wrong kernel is found.
 #include "lib/gemm/bound.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products on a device, the emulator in a GPU's place: the bytes of `gemm` for every kind of instruction,
-// initial sum, epilogue and division into pieces; and which products a device does not get.
+// Products on a device, the emulator in a GPU's place: the bytes of `gemm` for every kind of
+// instruction, initial sum, epilogue and division into pieces; and which products a device does not
+// get.
 #include "lib/gemm/device_gemm.h"
 
 #include <doctest/doctest.h>

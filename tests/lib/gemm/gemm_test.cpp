@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole products on threads: every element is the definition's, for models of every recipe and order.
+// Whole products on threads: every element is the definition's, for models of every recipe and
+// order.
 #include "lib/gemm/gemm.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums that the engine's faster methods may get wrong, each at every level of the table against the definition.
+// Sums that the engine's faster methods may get wrong, each at every level of the table against the
+// definition.
 #include <doctest/doctest.h>
 
 #include <cstdint>

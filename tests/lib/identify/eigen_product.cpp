@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eigen's product of two matrices as a filter: a (m × k) and b (k × n), row after row, come on standard
-// input, a·b goes to standard output. Without arguments it says which Eigen and for which CPU.
+// Eigen's product of two matrices as a filter: a (m × k) and b (k × n), row after row, come on
+// standard input, a·b goes to standard output. Without arguments it says which Eigen and for which
+// CPU.
 //   eigen_product [F32|F64 M N K]
 #include <Eigen/Dense>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which tensors are codes and scales, under the names that quantizers write, and which only look so.
+// Which tensors are codes and scales, under the names that quantizers write, and which only look
+// so.
 #include "lib/io/scaled_codes.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A user's program that needs the emulator's headers alone: some of it is computed by the compiler, the rest when it runs.
+// A user's program that needs the emulator's headers alone: some of it is computed by the compiler,
+// the rest when it runs.
 #include <binade/emulate.h>
 #include <binade/version.h>
 

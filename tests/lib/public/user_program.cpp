@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a user of the library writes. install_test.py builds it in every way in which the library can be linked, and
-// lib/public/README.md shows it.
+// What a user of the library writes. install_test.py builds it in every way in which the library
+// can be linked, and lib/public/README.md shows it.
 #include <binade/gemm.h>
 #include <binade/report.h>
 

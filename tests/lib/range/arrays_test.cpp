@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of arrays against the emulator's definitions of the same names, on arrays of one and of many pieces.
+// The functions of arrays against the emulator's definitions of the same names, on arrays of one
+// and of many pieces.
 #include "lib/range/arrays.h"
 
 #include <doctest/doctest.h>

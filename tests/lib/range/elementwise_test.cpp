@@ -169,7 +169,8 @@ TEST_CASE("an operand of one element is taken for every element, whichever it is
 
 TEST_CASE(
     "a sum in double is rounded once, and what is subnormal is told by each operand's own format") {
-  // 1 + 2^-11 is a tie of binary16, and the second operand, which a float sum would lose, decides it.
+  // 1 + 2^-11 is a tie of binary16, and the second operand, which a float sum would lose, decides
+  // it.
   Elementwise how{.from = {binary64, binary32, binary16}, .to = binary16};
   Results out = operated(
       how, {column_of(binary64, {bits_of(1 + 0x1p-11)}), column_of(binary32, {bits_of(0x1p-60F)})},

@@ -133,7 +133,8 @@ inline Quotient quotient(const Integer& a, const Integer& b) {
   }
 }
 
-/// Returns whether a number is the nearest of 53 bits to sqrt(a/b), ties to even, by comparing squares.
+/// Returns whether a number is the nearest of 53 bits to sqrt(a/b), ties to even, by comparing
+/// squares.
 inline bool is_root(const ScaledDouble& have, const Integer& a, const Integer& b) {
   if (a == 0) return have.significand == 0;
   const auto m = static_cast<std::uint64_t>(std::ldexp(have.significand, 53));

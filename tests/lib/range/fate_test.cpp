@@ -132,7 +132,8 @@ TEST_CASE("SQNR in decibels follows from the exact sums; exact values have none"
   // Saturated: 2^16 becomes 65504.
   CHECK(*sqnr_db(summary_of(std::vector<double>{0x1p16}, {{binary16, 0}}), 0) ==
         doctest::Approx(20 * std::log10(65536.0 / 32)).epsilon(1e-14));
-  // Equal numbers of any size: the logarithm is taken of the quotient, which a double need not hold.
+  // Equal numbers of any size: the logarithm is taken of the quotient, which a double need not
+  // hold.
   CHECK(*sqnr_db(summary_of(std::vector<double>{0x1p1000, 0x1.001p-1074}, {{bfloat16, -1000}}), 0) >
         0);
 }

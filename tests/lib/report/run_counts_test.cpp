@@ -140,7 +140,8 @@ TEST_CASE("what no run can be is refused in a line") {
             "is there twice"));
 }
 
-/// A run of one step, in which b's gradient has these values, beside one of half precision that is large.
+/// A run of one step, in which b's gradient has these values, beside one of half precision that is
+/// large.
 Report report_beside(const std::vector<float>& values, const char* dtype,
                      std::optional<double> used = {}, TensorRole role = TensorRole::d_act) {
   MadeRun made;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A report as a value is the same for files, arrays and summaries, and is saved by the ending of a name.
+// A report as a value is the same for files, arrays and summaries, and is saved by the ending of a
+// name.
 #include "lib/report/written_report.h"
 
 #include <doctest/doctest.h>

@@ -19,7 +19,8 @@ using test::has;
 
 const std::string committed = BINADE_SOURCE_ROOT "/experiments/data";
 
-/// Line `number` of a file of 1797: pixel 0 is number mod 17, the others 16, the label number mod 10.
+/// Line `number` of a file of 1797: pixel 0 is number mod 17, the others 16, the label number
+/// mod 10.
 std::string line(std::size_t number) {
   std::string text = std::to_string(number % 17);
   for (int i = 1; i < 64; ++i) text += ",16";

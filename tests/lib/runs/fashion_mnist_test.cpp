@@ -32,7 +32,8 @@ std::string labels(std::uint32_t count, const std::string& classes) {
   return big(0x801) + big(count) + classes;
 }
 
-/// A folder of four small files, two images of 2 × 3 to train and one to test, that the reader takes.
+/// A folder of four small files, two images of 2 × 3 to train and one to test, that the reader
+/// takes.
 class Files {
  public:
   Files() {

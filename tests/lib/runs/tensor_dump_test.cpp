@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dumps of trainings: which tensors, under which names and in which shapes, and that weights and updates
-// belong to the same step.
+// Dumps of trainings: which tensors, under which names and in which shapes, and that weights and
+// updates belong to the same step.
 #include "lib/runs/tensor_dump.h"
 
 #include <doctest/doctest.h>

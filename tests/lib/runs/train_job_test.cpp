@@ -41,7 +41,8 @@ TEST_CASE("what a training would refuse is refused before the results' file is t
             "init_scale has no effect with scaler none"));
 }
 
-/// The digests of the data in a folder that has the digits with the labels of two images exchanged, or as they are.
+/// The digests of the data in a folder that has the digits with the labels of two images exchanged,
+/// or as they are.
 std::map<std::string, std::uint64_t> digests_of_digits(bool exchanged) {
   std::string text = read_gzip(data + "/digits.csv.gz", std::size_t{1} << 20);
   const std::size_t first = text.find('\n') - 1;

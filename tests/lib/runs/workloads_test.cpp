@@ -74,7 +74,8 @@ TEST_CASE("each workload's network gives logits for all targets of its data") {
   CHECK(tried >= 2);  // those on the digits, whose data are committed
 }
 
-/// What tells a workload's network from the others': a parameter's shape, and how many parameters there are.
+/// What tells a workload's network from the others': a parameter's shape, and how many parameters
+/// there are.
 struct Expected {
   std::string_view workload, parameter;
   Shape shape;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What idle_settings() calls idle against all cases of functions of few bits, with and without the setting.
+// What idle_settings() calls idle against all cases of functions of few bits, with and without the
+// setting.
 #include "lib/testfloat/test_effects.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams of test cases: lines that must read and write back byte for byte, every malformed one with
-// its message and number, what counts as agreement, and long streams on many threads.
+// Streams of test cases: lines that must read and write back byte for byte, every malformed one
+// with its message and number, what counts as agreement, and long streams on many threads.
 #include "lib/testfloat/test_stream.h"
 
 #include <doctest/doctest.h>

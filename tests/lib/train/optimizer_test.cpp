@@ -299,7 +299,8 @@ TEST_CASE("weights of a format that binary32 does not hold are refused") {
 }
 
 TEST_CASE("gradients of bfloat16 are clipped in bfloat16, as PyTorch clips them") {
-  // torch.nn.utils.clip_grad_norm_ of 1.13: norm 5.09375, gradients 0.4140625, 0.55078125, 0, 0.1376953125.
+  // torch.nn.utils.clip_grad_norm_ of 1.13: norm 5.09375, gradients 0.4140625, 0.55078125, 0,
+  // 0.1376953125.
   Parameter<float> p = parameter_of(bfloat16, {0, 0, 0, 0}, {3, 4, 0, 1});
   Optimizer<float> sgd({&p}, {.lr = 1, .master_weights = false});
   const auto gradients = sgd.gradients();
@@ -309,8 +310,8 @@ TEST_CASE("gradients of bfloat16 are clipped in bfloat16, as PyTorch clips them"
 
 TEST_CASE(
     "the factor of clipping is PyTorch's reciprocal times max_norm, in each gradient's dtype") {
-  // By torch 1.13: bfloat16 [2, 7] to 0.75; bfloat16 3 beside binary32 7 to 1. (Its CPU kernels round max_norm to
-  // bfloat16, those of CUDA do not: 0.75 is the same in both.)
+  // By torch 1.13: bfloat16 [2, 7] to 0.75; bfloat16 3 beside binary32 7 to 1. (Its CPU kernels
+  // round max_norm to bfloat16, those of CUDA do not: 0.75 is the same in both.)
   Parameter<float> p = parameter_of(bfloat16, {0, 0}, {2, 7});
   Optimizer<float> sgd({&p}, {.lr = 1, .master_weights = false});
   clip_grad_norm<float>(sgd.gradients(), 0.75);

@@ -27,8 +27,8 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 using Floats = std::vector<float>;
 using View = MatrixView<float>;
 
-/// Numbers of either sign whose exponents spread over 2·`spread` binades, with specials of the dtype
-/// at the beginning: -0, its least subnormal, NaN, infinities, its largest number or 10^6.
+/// Numbers of either sign whose exponents spread over 2·`spread` binades, with specials of the
+/// dtype at the beginning: -0, its least subnormal, NaN, infinities, its largest number or 10^6.
 Floats operands_of(std::size_t n, const Format& dtype, std::uint64_t seed, int spread,
                    bool specials) {
   Floats out(n);

@@ -73,8 +73,9 @@ struct KernelRow {
   std::size_t own;  ///< number of elements, of 1024 or 4096, in which the kernel's own kind differs
 };
 
-// The kernels' exponentials are approximations (ex2.approx), and their sums have orders of their own: that moves an
-// element in a thousand by an ulp. Where the wrong values are rounded, a quarter of them differ.
+// The kernels' exponentials are approximations (ex2.approx), and their sums have orders of their
+// own: that moves an element in a thousand by an ulp. Where the wrong values are rounded, a quarter
+// of them differ.
 TEST_CASE(
     "PyTorch's attention on an H100 is flash, by three kernels, or math: nothing else comes near") {
   constexpr std::array<KernelRow, 24> rows{{{"f16_16x64", "flash_attention", 1},

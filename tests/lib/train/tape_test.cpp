@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tape: what autocast casts and how often, in which dtypes ops and gradients are, and how gradients
-// of a value used twice are added.
+// The tape: what autocast casts and how often, in which dtypes ops and gradients are, and how
+// gradients of a value used twice are added.
 #include "lib/train/tape.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dot products against the emulator: which rows are counted and kept, and distances between encodings.
+// Dot products against the emulator: which rows are counted and kept, and distances between
+// encodings.
 #include "lib/validate/dots.h"
 
 #include <doctest/doctest.h>
