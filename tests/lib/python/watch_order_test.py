@@ -253,21 +253,25 @@ class OrderOfCalls(CliCase):
             self.assertEqual(Loop(False).run(words, 5).mistakes, [], words)
 
     def gan_calls(self, words, steps=3, own="D"):
-        """Runs a loop whose passes are: D, a loss of D alone; G, one of both; G!, the same while D is frozen. own: of whom D is behind."""
+        """Runs a loop whose passes are: D, a loss of D alone; G, one of both; G!, the same while D is frozen; D-, G- and GG, squares of both
+        with another sign. own: of whom D is behind."""
         torch.manual_seed(0)
         g, d = nn.Linear(3, 4), nn.Linear(4, 1)
         optimizers = {"G": torch.optim.SGD((g if own == "D" else d).parameters(), lr=0.01),
                       "D": torch.optim.SGD((d if own == "D" else g).parameters(), lr=0.01)}
-        kept = next(iter(optimizers["D"].param_groups))["params"]
+        kept, made = next(iter(optimizers["D"].param_groups))["params"], []
 
         def backward(word):
             x = torch.ones(2, 3)
-            if word == "D":
-                (d(g(x).detach()) if own == "D" else g(x)).square().sum().backward()
+            sign = -1 if word.endswith("-") else 1
+            if word[0] == "D":
+                made.append(g(x))
+                (sign * (d(made[-1].detach()) if own == "D" else made[-1]).square().sum()).backward()
                 return
             for p in kept:
-                p.requires_grad_(word == "G")
-            d(g(x)).sum().backward()
+                p.requires_grad_(word != "G!")
+            made.append(g(x))
+            (sign * (d(made[-1]).square() if sign < 0 or word == "GG" else d(made[-1])).sum()).backward()
             for p in kept:
                 p.requires_grad_(True)
 
@@ -302,10 +306,20 @@ class OrderOfCalls(CliCase):
                                             "the step of SGD (optimizer 1) left in its parameters"), text)
             self.assertIn("sums with what the loss of another optimizer left in them", text)
         healthy = ("zero_grad:D D step:D zero_grad:G G step:G", "D step:D zero_grad:D zero_grad:G G! step:G", "D step:D none:D zero_grad:G G step:G none:D",
-                   "D step:D zero_grad:D zero_grad:G G step:G data:D", "zero_grad:D zero_grad:G D G step:G step:D",
+                   "D step:D zero_grad:D zero_grad:G G step:G data:D", "zero_grad:D zero_grad:G D GG step:G step:D",
                    "zero_grad:D zero_grad:G G step:G zero_grad:G G step:G step:D", "zero_grad:D D D step:D zero_grad:G G! step:G zero_grad:G G! step:G",
                    "zero_grad:D zero_grad:G G step:G step:D")
         for words in healthy:
+            self.assertEqual(self.gan_calls(words).mistakes, [], words)
+        # the generator's pass comes after that of D and before its step
+        for words, step in (("zero_grad:D D zero_grad:G G step:D step:G", 0), ("zero_grad:D D zero_grad:G G step:G step:D", 0),
+                            ("zero_grad:D zero_grad:G D G step:G step:D", 2)):
+            w = self.gan_calls(words)
+            self.assertEqual([(one.mistake, one.optimizer, one.warning, one.step) for one in w.mistakes],
+                             [("left_by_another_pass", "SGD (optimizer 2)", True, step)], words)
+            self.assertIn("left in its parameters, after its own and before its step", w.mistakes[0].text)
+        for words in ("zero_grad:D D zero_grad:G G! step:D step:G", "zero_grad:D D step:D zero_grad:G G- step:G", "zero_grad:D D zero_grad:G G data:D step:D step:G",
+                      "zero_grad:D zero_grad:G D GG step:D step:G"):
             self.assertEqual(self.gan_calls(words).mistakes, [], words)
         # an encoder that steps with a penalty of its own and a loss that is its head's, too
         self.assertEqual(self.gan_calls("zero_grad:G zero_grad:D G step:G D step:D", own="G").mistakes, [])

@@ -234,6 +234,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
                 mark(x)
             if self._plan.nonfinite and not step.ill_data:
                 step.ill_data = ill_among(call_of({id(module)}) or {}, self._plan.counter)
+            self._order.gave(id(module), *([x for _, x in tensors_in(some) if type(x) is torch.Tensor] for some in (args, out)))
             if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
                 self._order.inputs_want_gradients()
         if with_grad:
