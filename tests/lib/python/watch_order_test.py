@@ -253,21 +253,25 @@ class OrderOfCalls(CliCase):
             self.assertEqual(Loop(False).run(words, 5).mistakes, [], words)
 
     def gan_calls(self, words, steps=3, own="D"):
-        """Runs a loop whose passes are: D, a loss of D alone; G, one of both; G!, the same while D is frozen. own: of whom D is behind."""
+        """Runs a loop whose passes are: D, a loss of D alone; G, one of both; G!, the same while D is frozen; D-, G- and GG, squares of both
+        with another sign. own: of whom D is behind."""
         torch.manual_seed(0)
         g, d = nn.Linear(3, 4), nn.Linear(4, 1)
         optimizers = {"G": torch.optim.SGD((g if own == "D" else d).parameters(), lr=0.01),
                       "D": torch.optim.SGD((d if own == "D" else g).parameters(), lr=0.01)}
-        kept = next(iter(optimizers["D"].param_groups))["params"]
+        kept, made = next(iter(optimizers["D"].param_groups))["params"], []
 
         def backward(word):
             x = torch.ones(2, 3)
-            if word == "D":
-                (d(g(x).detach()) if own == "D" else g(x)).square().sum().backward()
+            sign = -1 if word.endswith("-") else 1
+            if word[0] == "D":
+                made.append(g(x))
+                (sign * (d(made[-1].detach()) if own == "D" else made[-1]).square().sum()).backward()
                 return
             for p in kept:
-                p.requires_grad_(word == "G")
-            d(g(x)).sum().backward()
+                p.requires_grad_(word != "G!")
+            made.append(g(x))
+            (sign * (d(made[-1]).square() if sign < 0 or word == "GG" else d(made[-1])).sum()).backward()
             for p in kept:
                 p.requires_grad_(True)
 
@@ -302,10 +306,20 @@ class OrderOfCalls(CliCase):
                                             "the step of SGD (optimizer 1) left in its parameters"), text)
             self.assertIn("sums with what the loss of another optimizer left in them", text)
         healthy = ("zero_grad:D D step:D zero_grad:G G step:G", "D step:D zero_grad:D zero_grad:G G! step:G", "D step:D none:D zero_grad:G G step:G none:D",
-                   "D step:D zero_grad:D zero_grad:G G step:G data:D", "zero_grad:D zero_grad:G D G step:G step:D",
+                   "D step:D zero_grad:D zero_grad:G G step:G data:D", "zero_grad:D zero_grad:G D GG step:G step:D",
                    "zero_grad:D zero_grad:G G step:G zero_grad:G G step:G step:D", "zero_grad:D D D step:D zero_grad:G G! step:G zero_grad:G G! step:G",
                    "zero_grad:D zero_grad:G G step:G step:D")
         for words in healthy:
+            self.assertEqual(self.gan_calls(words).mistakes, [], words)
+        # the generator's pass comes after that of D and before its step
+        for words, step in (("zero_grad:D D zero_grad:G G step:D step:G", 0), ("zero_grad:D D zero_grad:G G step:G step:D", 0),
+                            ("zero_grad:D zero_grad:G D G step:G step:D", 2)):
+            w = self.gan_calls(words)
+            self.assertEqual([(one.mistake, one.optimizer, one.warning, one.step) for one in w.mistakes],
+                             [("left_by_another_pass", "SGD (optimizer 2)", True, step)], words)
+            self.assertIn("left in its parameters, after its own and before its step", w.mistakes[0].text)
+        for words in ("zero_grad:D D zero_grad:G G! step:D step:G", "zero_grad:D D step:D zero_grad:G G- step:G", "zero_grad:D D zero_grad:G G data:D step:D step:G",
+                      "zero_grad:D zero_grad:G D GG step:D step:G"):
             self.assertEqual(self.gan_calls(words).mistakes, [], words)
         # an encoder that steps with a penalty of its own and a loss that is its head's, too
         self.assertEqual(self.gan_calls("zero_grad:G zero_grad:D G step:G D step:D", own="G").mistakes, [])
@@ -504,7 +518,7 @@ class Scalers(CliCase):
                 "2^8: nothing of netD.* was trained, and each skipped step lowered the scale of the others, too")
         self.assertIn(told, w.notes)
         self.assertEqual(w.advise().to_dict()["not_finite"], {
-            "finite": True, "dead": True, "spared": False, "skipped": 10, "scale": None, "unlooked": None, "lines": [
+            "finite": True, "dead": True, "spared": False, "skipped": 10, "by_scale": False, "scale": None, "unlooked": None, "lines": [
                 f"T{told[1:]}.", f"It began with {w.first_nonfinite()}."]})
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step of SGD over netD.*"), w.first_nonfinite())
         self.assertTrue(any(note.endswith(": nothing of netD.* was trained") for note in self.gan(
@@ -523,7 +537,7 @@ class Scalers(CliCase):
         self.assertEqual(w.advise().to_dict()["not_finite"]["lines"], [
             "The scaler skipped 2 of 5 steps, whose gradients were not finite, as it does while it looks for its scale."])
         self.assertTrue(w.first_nonfinite().text.endswith("; the scaler skipped the step"), w.first_nonfinite())
-        for words in ("dW not finite in skipped steps: ", " NaN or Inf, in steps that a scaler skipped, about which this says nothing."):
+        for words in ("dW not finite in skipped steps: ", " NaN or Inf, in steps that were skipped, about which this says nothing."):
             self.assertIn(words, " ".join(str(w.advise()).split()))
         self.assertEqual(self.gan(lambda step, name: False, 3).advise().to_dict()["not_finite"]["lines"], [])
 
@@ -576,14 +590,15 @@ class Scalers(CliCase):
                 self.assertIn(words, " ".join(text.split()))
 
     def test_a_loss_scale_that_is_itself_the_cause_is_named_before_all_else(self):
-        def text_of(factor, known, start=1.0, steps=12):
+        def text_of(factor, known, start=1.0, steps=12, inside=False):
             torch.manual_seed(0)
             model, scale = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)), [start]
             optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
             with binade.torch.watch(model, optimizer, every=1, loss_scale=(lambda: scale[0]) if known else None) as w:
                 for _ in range(steps):
                     optimizer.zero_grad()
-                    (model(torch.ones(3, 4)).square().mean() * torch.tensor(scale[0])).backward()
+                    losses = model(torch.ones(3, 4)).square()
+                    ((losses * torch.tensor(scale[0])).mean() if inside else losses.mean() * torch.tensor(scale[0])).backward()
                     for p in model.parameters():
                         p.grad.div_(torch.tensor(scale[0]))
                     optimizer.step()
@@ -597,14 +612,111 @@ class Scalers(CliCase):
         self.assertNotIn("It began so", grows)
         falls = text_of(2.0**-16, True)
         self.assertTrue(falls.startswith("The loss scale is 0 from step 10 on: no gradient is left"), falls)
-        unseen = text_of(2.0**16, False)
+        unseen = text_of(2.0**16, False, inside=True)
         self.assertTrue(unseen.startswith("The loop's own loss scale seems to be the cause: from step 0 to 7 the gradients"), unseen)
-        for text in (grows, falls, unseen):
+        read = text_of(2.0**16, False)
+        self.assertTrue(read.startswith("The loop's own loss scale is the cause: in step 8, at inf, to which it had grown from 2^0, the scaled loss "
+                                        "was more than its dtype holds, and the loop stepped with what came of that."), read)
+        fell = text_of(2.0**-16, False, start=2.0**16)
+        self.assertTrue(fell.startswith("The loop's own loss scale is the cause: it fell from 2^16 to 0: no gradient is left under it"), fell)
+        for text in (grows, falls, unseen, read, fell):
             self.assertNotIn("Keep in FP32", text)
         for factor in (1.0, 2.0, 0.5):
             for known in (True, False):
                 self.assertNotIn("loss scale is", text_of(factor, known))
                 self.assertNotIn("own loss scale", text_of(factor, known))
+
+    def own_scale(self, change, start=2.0**12, steps=24, by_hand=True, guards=True, inside=False, ill=lambda step: False, copies=False, micro=1, **options):
+        """Runs a loop that keeps its loss scale by itself, around gradients that pass FP16. change(scale, whether a step was made)."""
+        torch.manual_seed(0)
+        model, scale = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)), start
+        self.scale = start
+        held = [nn.Parameter(p.detach().clone()) for p in model.parameters()] if copies else list(model.parameters())
+        optimizer = torch.optim.SGD(held, lr=1e-3)
+        models = {"model": model, "master": nn.ParameterList(held)} if copies else model
+        x = torch.ones(3, 4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with binade.torch.watch(models, optimizer, **({"every": 1} | options)) as w:
+                for step in range(steps):
+                    model.zero_grad()
+                    for _ in range(micro):
+                        losses = ((model(x) + 4).half().float() * (math.nan if ill(step) else 1.0)).square()
+                        ((losses * scale).mean() if inside else losses.mean() / micro * scale).backward()
+                    steps_on = all(bool(p.grad.isfinite().all()) for p in model.parameters()) or not guards
+                    if steps_on:
+                        for p, q in zip(model.parameters(), held):
+                            q.grad = p.grad / scale
+                        optimizer.step()
+                        for p, q in zip(model.parameters(), held):
+                            p.data.copy_(q)
+                    scale = self.scale = change(scale, steps_on)
+                    if by_hand:
+                        w.step()
+        return w
+
+    def own_scale_text(self, *args, **options):
+        return " ".join(str(self.own_scale(*args, **options).advise()).split())
+
+    def test_a_loss_scale_of_the_loops_own_that_is_never_lowered_is_the_cause_of_steps_that_it_leaves_out(self):
+        def grow(scale, _):
+            return scale * 2
+
+        for options in ({}, {"by_hand": False}, {"loss_scale": lambda: self.scale}, {"every": 50}, {"micro": 2}, {"copies": True}):
+            text = self.own_scale_text(grow, **options)
+            self.assertRegex(text, r"^The loop's own loss scale is the cause: from step \d+ on, at 2\^1\d, the scaled gradients overflowed", options)
+            self.assertRegex(text, r"left out all \d+ steps from then on while it raised the scale to 2\^3\d, which trained nothing", options)
+            self.assertIn("Halve it wherever gradients are not finite, as GradScaler does", text)
+            self.assertNotIn("Keep in FP32", text)
+            self.assertNotIn("The run was not finite", text)
+        fixed = self.own_scale_text(lambda scale, _: scale, start=2.0**30)
+        self.assertTrue(fixed.startswith("The loop's own loss scale is the cause: from step 0 on, at 2^30, the scaled gradients overflowed"), fixed)
+        self.assertIn("left out all of its 24 steps without lowering it: nothing was trained.", fixed)
+        inside = self.own_scale_text(grow, inside=True)
+        self.assertTrue(inside.startswith("The loop's own loss scale seems to be the cause: gradients were divided by 2^12, and later by 2^1"), inside)
+        self.assertIn("Loss scale for FP16: not known. The loop multiplies its loss by a scale of its own (from 2^12 to 2^1", inside)
+
+    def test_a_loss_scale_of_the_loops_own_is_the_cause_of_steps_that_are_made_with_inf(self):
+        text = self.own_scale_text(lambda scale, _: scale * 2, guards=False)
+        self.assertRegex(text, r"^The loop's own loss scale is the cause: in step \d+, at 2\^1\d, to which it had grown from 2\^12, the scaled "
+                         "gradients overflowed, and the loop stepped with what came of that. Look, before each step, whether all gradients")
+        self.assertNotIn("Keep in FP32", text)
+
+    def test_what_no_loss_scale_of_the_loops_own_cures_is_not_laid_to_it(self):
+        text = self.own_scale_text(lambda scale, stepped: scale if stepped else scale / 4, steps=40, ill=lambda step: step > 9)
+        self.assertTrue(text.startswith("From step 10 on the loop left out all 30 steps from then on, since gradients were not finite, which trained "
+                                        "nothing, though its loss scale fell from 2^12 to 2^-46: a smaller scale does not cure that. Give the "
+                                        "scale a floor of 1. It began with step 10: "), text)
+        once = self.own_scale_text(lambda scale, _: scale, ill=lambda step: step == 9, start=2.0**10)
+        self.assertTrue(once.startswith("The loop left out 1 of 24 steps by itself, whose gradients were not finite. The first was step 9: "), once)
+        self.assertNotIn("The run was not finite", once)
+
+    def test_a_loop_that_lowers_its_own_loss_scale_is_healthy(self):
+        def dynamic(scale, stepped):
+            return scale if stepped else scale / 2
+
+        for options in ({}, {"copies": True}, {"every": 7}, {"by_hand": False}):
+            w = self.own_scale(dynamic, start=2.0**20, steps=60, **options)
+            text = " ".join(str(w.advise()).split())
+            self.assertRegex(text, r"^(act|The loop left out \d of 60 steps by itself, whose gradients were not finite, as it does while it looks for "
+                             r"its scale\.)", options)
+            self.assertNotIn("The run was not finite", text)
+            self.assertEqual(any("call w.step() at the end of each" in note for note in w.notes), not options.get("by_hand", True), w.notes)
+        for options in ({"start": 1.0}, {"start": 2.0**10}, {"start": 1000.0}, {"start": 2.0**10, "micro": 4}, {"start": 2.0**10, "copies": True}):
+            w = self.own_scale(lambda scale, _: scale, **options)
+            self.assertNotIn("own loss scale", str(w.advise()))
+            self.assertEqual([note for note in w.notes if "w.step()" in note], [])
+
+    def test_gradients_of_outputs_are_divided_by_a_loss_scale_that_is_read_off_the_loss(self):
+        def scale_of(*args, **options):
+            w = self.own_scale(*args, **options)
+            return w.advise().loss_scale["recommended_log2"], w.windows[0].loss_scale
+
+        known, one = scale_of(lambda scale, _: scale, start=1.0)
+        self.assertEqual(one, None)
+        self.assertEqual(scale_of(lambda scale, _: scale, start=2.0**10), (known, 2.0**10))
+        turns = iter([2.0**8, 2.0**10] * 24)
+        self.assertEqual(scale_of(lambda scale, _: next(turns), start=2.0**9), (known, 2.0**9))
 
     def test_why_a_scaler_skips_is_told(self):
         def text_of(scaler, f=lambda y: y.square().sum(), steps=14):

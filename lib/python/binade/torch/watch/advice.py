@@ -22,6 +22,7 @@ from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
 from .lost_updates import lost_rows, lost_text, wide_decay_text
 from .order import order_text
+from .own_ills import hidden_text
 from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text
@@ -62,7 +63,8 @@ class Advice(Document):
                   were made with scaled gradients; else None. Nothing is then told to be kept in FP32, or to need more range than that
     not_finite    finite: whether the run was, but for Inf that is meant, what reached no weight and steps that a scaler
                   skipped; dead: whether its last
-                  steps trained nothing, or nothing of an optimizer; spared: whether Inf or NaN reached no weight; skipped: steps that a scaler skipped; unlooked: the step in
+                  steps trained nothing, or nothing of an optimizer; spared: whether Inf or NaN reached no weight; skipped: steps that a scaler, or the
+                  loop itself, skipped; by_scale: whether a loss scale of the loop's own is the cause; unlooked: the step in
                   which Inf or NaN arose, if none such was looked into; lines: all that in words
     untrained     layers: the weights whose gradients were all zero in all counted steps, with the number of these; reached: those
                   whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
@@ -148,14 +150,15 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     ill = ill_of(run, merged)
     held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
     held = {key: summary for key, summary in held.items() if not (
+        run._own_scale.hides and key[1] == "dAct" or
         spoils and key[1] == "dW" or ill["dead"] and key[1] in GRADIENTS and summary.nan)}
     keep = with_inside(with_died(with_underflow(
         kept(held, 0 if scale["own_scales"] else at, target_loss, run._sums), layers, merged), dead, scale), run)
     grows = diverging(run, any(reason["what"] == "overflow" for row in keep for reason in row["reasons"]))
-    keep = [] if grows else keep
+    keep = [] if grows or ill["by_scale"] else keep
     of = {
         "verdict": report["verdict"],
-        "loss_scale": withheld(scale, spoils),
+        "loss_scale": withheld(scale, spoils, hidden_text(run, scale)),
         "spoiled": spoils,
         "may_diverge_by_order": may_diverge_by(run),
         "formats": formats_of(merged, options, run, dead, spoils),
@@ -293,7 +296,7 @@ def ails(of):
     """Returns the lines about what ails the run, each with its remedy, what the others may come from first."""
     ill = of["not_finite"]
     mistakes = {warning: order_text([row for row in of["mistakes"] if row["warning"] == warning]) for warning in (False, True)}
-    is_ill = not ill["finite"] or ill["dead"] or ill["spared"]
+    is_ill = not ill["finite"] or ill["dead"] or ill["spared"] or ill["by_scale"]
     out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else [])]
     overflowed = kept_text(kept_rows(of, True)) + no_format_text(of["no_format"])
     if overflowed and of["may_diverge_by_order"]:

@@ -67,7 +67,7 @@ def concluded(verdict, excluded, ill):
         if role in formats and role in excluded and excluded[role]["instead"] != COPY:
             line = f"{role}: {excluded[role]['instead'] or 'not known'}, since {excluded[role]['why']}."
         if ill["finite"] and role in GRADIENTS:
-            line = line.replace(" NaN or Inf, about", " NaN or Inf, in steps that a scaler skipped, about")
+            line = line.replace(" NaN or Inf, about", " NaN or Inf, in steps that were skipped, about")
         out.append(line)
     return out
 

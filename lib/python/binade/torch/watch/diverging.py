@@ -66,7 +66,7 @@ def diverging(run, keeps):
     """Returns a dict about a run that diverges: layer, whose weights became largest, least and most, their largest values at first and at
     last, steps, between these, others, how many layers more have weights that grew as much, change, the largest update beside the weights,
     by norms, finite, and scaled, whether steps were made with scaled gradients; or None. keeps: whether the run holds what overflows FP16, which is looked at if it was finite."""
-    ill = [event for event in run.nonfinite() if not event.skipped or event.phase == "forward"]
+    ill = [event for event in run.nonfinite() if not event.is_left_out]
     if not ill and not keeps or not run.windows:
         return None
     until = min(event.step for event in ill) if ill else run.windows[-1].last + 1

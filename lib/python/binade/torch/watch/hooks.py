@@ -27,6 +27,7 @@ from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .received import name_received
 from .refreshed import Between, refreshed_text
+from .own_scale import OwnScale
 from .running import RunningStatistics
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
@@ -66,6 +67,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         self._grades, self._gradless = Grades(), Gradless()
         self._between = Between(plan.learning.refreshed)
         self._by_hand = ByHand(names)
+        self._own_scale = OwnScale(names, plan.counter, plan.own_scale)
         self._bypassed = Bypassed(names.wrappers)
         self._running = RunningStatistics(names)
         self._aside = None  # the models that are not trained, once a step is over
@@ -111,6 +113,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         if self._plan.skips.all or self._plan.skips.starved:
             self.note(self._plan.skips.text, warn=True)
         if well:
+            self._saw(self._own_scale.ends)
+            self.see_own_scale()
             self._saw(self._order.ends)
             self.see_unheld()
             self.see_gradless()
@@ -168,6 +172,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         harmless = step.harmless_event()
         is_passed_over = harmless is not None and self._pass_over(step, harmless)
         self._count_skips(step)
+        self._own_scale.step_ends(step, step.counted and self._plan.gradients == "unscaled" and not self._plan.counter.sqnr)
         step.end_event()
         name_received(step, self._names.wrappers)
         self._see_inside(step, is_passed_over)
@@ -230,6 +235,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
                 mark(x)
             if self._plan.nonfinite and not step.ill_data:
                 step.ill_data = ill_among(call_of({id(module)}), self._plan.counter)
+            self._order.gave(id(module), *([x for _, x in tensors_in(some) if type(x) is torch.Tensor] for some in (args, out)))
             if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
                 self._order.inputs_want_gradients()
         if with_grad:

@@ -3,6 +3,7 @@
 from .alerts import GRADIENTS
 from .compiled import UNCOMPILED
 from .gaps import UNLOOKED
+from .own_ills import OwnIll, own_ill
 from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
 from .spared import spared, spared_text
 from .words import shown
@@ -32,23 +33,25 @@ def is_unlooked(run, event):
 
 def ill_of(run, merged):
     """Returns a dict: finite, whether the run was; dead, whether nothing was trained at its end, or nothing of an optimizer; spared,
-    whether Inf or NaN arose that reached no weight; skipped, how many steps a scaler skipped for its gradients; scale, the last step's loss scale if it is no number above 0, as text; unlooked,
+    whether Inf or NaN arose that reached no weight; skipped, how many steps a scaler, or the loop itself, skipped for its gradients; by_scale,
+    whether a loss scale of the loop's own is the cause; scale, the last step's loss scale if it is no number above 0, as text; unlooked,
     the step in which Inf or NaN arose if no step with some was looked into, or None; lines, all that as text.
 
     merged: {(layer, role): RangeSummary} of the whole run. Inf that is meant, as a mask's, is none, nor is what reached no weight.
     """
     events = sorted(run.nonfinite(), key=lambda event: event.step)
     of_no_weight = spared(run)
-    ill = [event for event in events if (not event.skipped or event.phase == "forward") and not event.is_spared]
-    skipped = sorted({event.step for event in events if event.skipped and event.phase != "forward"})
-    left_out = [event for event in events if event.skipped and event.phase != "forward"]
+    ill = [event for event in events if not event.is_left_out and not event.is_spared]
+    left_out = [event for event in events if event.is_left_out]
+    skipped = sorted({event.step for event in left_out})
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
     unusable = unusable_text(run, min((event.step for event in events), default=None))
+    own = OwnIll() if unusable else own_ill(run)
     lines, dead = [], False
     of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
     unlooked = None
     if ill:
-        lines += [] if run._unusable_scale else own_scale_text(run, ill[0].step)
+        lines += own.lines if own.is_cause else [] if run._unusable_scale else own_scale_text(run, ill[0].step)
         lines.append(f"The run was not finite: {ill[0].text}.{cure_text(ill[0])}")
         if is_unlooked(run, ill[0]) and not any(event.op for event in ill):
             unlooked = ill[0].step
@@ -67,7 +70,7 @@ def ill_of(run, merged):
         scaled = any(window.loss_scale is not None for window in run.windows)
         rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (
             summary.inf and (layer, role) not in run.meant_infinities())]
-        rows = [] if unusable else [row for row in rows if not (scaled and row[1] in GRADIENTS)]
+        rows = [] if unusable else [row for row in rows if not ((scaled or own.lines) and row[1] in GRADIENTS)]
         if rows:
             layer, role, summary = rows[0]
             what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", summary.inf), ("NaN", summary.nan)) if n)
@@ -78,7 +81,9 @@ def ill_of(run, merged):
     first = runs_in_a_row(skipped) if skipped else 0
     total = max(run._skips.steps, run.windows[-1].last + 1 if run.windows else 0)
     stuck = bool(skipped) and skipped[-1] - first >= STREAK and skipped[-1] == total - 1
-    if run._skips.text:
+    if own.lines:
+        lines, dead = lines + ([] if ill else own.lines), dead or own.dead
+    elif run._skips.text:
         lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
         dead = dead or run._skips.all or bool(run._skips.starved)
         lines += cause_text(run, left_out) if left_out and (run._skips.all or run._skips.starved) and not (ill or unusable) else []
@@ -98,7 +103,7 @@ def ill_of(run, merged):
     if scale is not None and not unusable:
         lines.append(f"The loss scale in use at the end is {scale}: nothing that it multiplies can be divided again.")
     lines = unusable + lines
-    return {"finite": finite, "dead": dead, "spared": bool(of_no_weight), "skipped": len(skipped), "scale": scale, "unlooked": unlooked,
+    return {"finite": finite, "dead": dead, "spared": bool(of_no_weight), "skipped": len(skipped), "by_scale": own.is_cause, "scale": scale, "unlooked": unlooked,
             "lines": lines}
 
 

@@ -128,6 +128,7 @@ class LossGraph:
         is_scaled = scale >= 2 and not bool(loss.isnan())
         if origin is None and is_scaled and loss.dtype == torch.float16:
             origin = self._scaled("mul", scale)
+        event.by_scale = is_scaled and not was_given and (origin is None or origin.phase == "forward" and bool(origin.rounded))
         if origin is None:
             compiled = any("CompiledFunction" in node.name() for node in nodes_after_model(loss))
             event.cause = scaled_cause(scale) if is_scaled else (

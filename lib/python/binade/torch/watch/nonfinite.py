@@ -83,6 +83,8 @@ class NonFinite:
     rank: "int | None" = None
     came: str = ""  # what the model was called with that held it, as text
     is_loss: bool = False
+    by_loop: bool = False  # whether it was the loop itself that left the step out
+    by_scale: bool = False  # of a loss: whether it overflowed as it was multiplied by a scale
     reached: "bool | None" = None
     ended: str = ""
     received: bool = False
@@ -109,6 +111,11 @@ class NonFinite:
         self.turns, self.are_micro_batches = forward, forward == backward
         if (self.phase == "backward" or self.layer == LOSS) and not self.are_micro_batches:
             self.turn = 0
+
+    @property
+    def is_left_out(self):
+        """Whether the step was left out for what its gradients, or its scaled loss alone, held."""
+        return self.skipped and (self.phase != "forward" or (self.by_loop and self.layer == LOSS))
 
     @property
     def is_spared(self):
@@ -151,7 +158,7 @@ class NonFinite:
         if self.is_spared:
             line += (f"; it ended in the backward of {self.ended}" if self.ended else "") + "; it reached no weight"
         if self.skipped:
-            line += "; the scaler skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
+            line += f"; the {'loop' if self.by_loop else 'scaler'} skipped the step" + (f" of {self.skipped_of}" if self.skipped_of else "")
         return in_words(line)
 
     def _already(self):

@@ -22,6 +22,7 @@ from .eps import note_lost_eps
 from .gaps import why_uncounted
 from .lost_updates import Change, held, known_as, may_write_gradients
 from .nonfinite import LOSS
+from .own_scale import LEFT_OUT
 from .remainders import Beside
 from .run import SCALED, add_to
 from .settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of
@@ -155,6 +156,15 @@ class OptimizerHooks:
         for line in self._by_hand.ends(self._optimizers, self.gaps.was_called):
             self.note(line, warn=True)
             self._plan.learning.by_hand.append(line)
+
+    @watching
+    def see_own_scale(self):
+        """Says which steps the loop has left out by itself."""
+        turns = self._plan.own_scale
+        if turns.text:
+            self.note(turns.text, warn=True)
+        if turns.counts[LEFT_OUT] and not (self.by_hand or turns.is_apart):
+            self.note("steps that the loop leaves out by itself count as parts of the ones after them: call w.step() at the end of each")
 
     @watching
     def see_running(self):
@@ -338,6 +348,7 @@ class OptimizerHooks:
         self._order.gradients_are_used()
         if not takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
+        self._own_steps(optimizer, takes_closure(args, kwargs))
         step.gradients.drop()
         step.outputs.drop()
         # A fused optimizer is told whether to leave the step out.

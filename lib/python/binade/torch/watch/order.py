@@ -196,10 +196,17 @@ class Order:
         if len(self._optimizers) > 1 and not self._depth and any(p is not None and p.requires_grad for p in module._parameters.values()):
             self._leftovers.last_called = weakref.ref(module)
 
+    def gave(self, model, args, outputs):
+        """A whole model, given by its id, gave outputs with gradients. args, outputs: tensors."""
+        if len(self._optimizers) > 1 and not self._depth:
+            self._leftovers.called(model, args, outputs)
+
     def zeroes(self, optimizer):
         """zero_grad follows."""
         if self._has_passes:
-            self._throws_away(self._number(optimizer), has_gradient(optimizer))
+            number = self._number(optimizer)
+            is_left = self._stepped_with.get(number) == state_of_gradients(optimizer)  # no pass came to it since it stepped
+            self._throws_away(number, has_gradient(optimizer) and not is_left)
 
     def _throws_away(self, number, has_gradient):
         """Gradients that no step has used are taken away, if there are any."""
@@ -254,12 +261,13 @@ class Order:
                     del self._clipped[number]
                     self._tell_once("backward_after_clip", number, "adds the gradients of another backward pass to clipped ones; clip once, after "
                                     "the last backward pass before a step", True)
-            self._leftovers.pass_ends(dict(enumerate(self._optimizers, 1)))
+            reached = self._leftovers.pass_ends(dict(enumerate(self._optimizers, 1)))
             self._left = {}
             self._leave_gradients()
             self._has_passes = True
-            self._holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
-            self._ever_held |= self._holds
+            holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
+            self._holds = holds if reached is None else holds & (self._holds | reached)  # zeros that no pass came to are nobody's
+            self._ever_held |= holds
             self._has_ended = True
             for number, unused in self._unused.items():
                 unused.leave(self._optimizers[number - 1])
@@ -305,6 +313,7 @@ class Order:
         self._on([id(scaler)], event, number)
 
     def _look_at_leftovers(self, number):
+        self._look_at_what_was_added(number)
         after = None if number is None else self._leftovers.about_to_step(number, self._optimizers[number - 1])
         if after is not None:
             mine, other = self._name(number), self._name(after)
@@ -312,6 +321,17 @@ class Order:
                             f"{other} left in its parameters, beside those of its own loss: {mine} follows both losses, as a discriminator "
                             f"that also helps its generator; call zero_grad() of {mine} right before its own backward pass, after the step "
                             f"of {other}, or freeze its parameters (requires_grad_(False)) in the backward pass for {other}", True)
+
+    def _look_at_what_was_added(self, number):
+        if number is None or ("left_by_another_pass", number) in self._told:
+            return
+        other = self._leftovers.added_after(number, self._optimizers[number - 1])
+        if other is not None:
+            mine, name = self._name(number), self._name(other)
+            self._tell_once("left_by_another_pass", number, f"steps with gradients that the backward pass for {name} left in its parameters, "
+                            f"after its own and before its step: {mine} follows both losses, as a discriminator that also helps its generator; "
+                            f"step {mine} right after its own backward pass and call its zero_grad(), or freeze its parameters "
+                            f"(requires_grad_(False)) in the backward pass for {name}", True)
 
     def _has_stepped(self, number):
         self._leftovers.stepped(number)

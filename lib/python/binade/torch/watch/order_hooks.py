@@ -57,6 +57,7 @@ class OrderHooks:
         self.note(str(found), warn=True)
 
     def _order_of_backward(self, inner, *args, **kwargs):
+        self._saw(self._own_begins, *(*args, *(None,) * 2)[:2], kwargs)
         self._saw(self._order.backward_begins)
         self._saw(self._backward_begins, args[0] if args else kwargs.get("tensors"))
         self._saw(lambda: self._by_hand.look(self.number))
@@ -67,6 +68,7 @@ class OrderHooks:
         finally:
             self._saw(self._order.backward_ends, well)
             self._saw(lambda: self._by_hand.backward_ends(self.number, self._optimizers))
+            self._saw(self._own_ends, well)
         self._step.backward_passes += not self._order.is_in_backward
         return out
 
@@ -77,6 +79,7 @@ class OrderHooks:
         elif not seen:  # what can be gone through once is listed as it goes
             parameters = listing(parameters, seen)
         self._saw(self._order.gradients_are_used)
+        self._saw(self._own_scale.are_used, seen)
         out = inner(parameters, *args, **kwargs)
         at = kwargs.get(limit, args[0] if args else None)
         self._saw(lambda: self._order.clipped(seen, None if at is None else float(at)))

@@ -87,5 +87,6 @@ def reduced(run, group, replicated):
     learning.ranks = apart.lines
     out = Run(run.every, windows, layers, notes, found, mistakes)
     out._inside, out._meant, out._eps, out._stuck, out._skips = inside, meant, run._eps, run._stuck, run._skips
+    out._own_scale = run._own_scale
     out._unusable_scale, out._uncounted, out._sums, out._learning = run._unusable_scale, uncounted, sums, learning
     return out

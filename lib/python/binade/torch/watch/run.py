@@ -10,6 +10,7 @@ from ..._documents import page, table, text
 from .advice import advice_of
 from .dead import Learning
 from .nonfinite import scale_text
+from .own_scale import Turns
 from .residues import left_by_rounding, residues
 from .skips import Skips
 from .spared import spared, spared_at, spared_text
@@ -128,6 +129,7 @@ class Run:
         self._eps = []  # eps of optimizers that are 0 in their states' dtype (eps.py)
         self._stuck = []  # states of optimizers that cannot decay in their dtype (state_decay.py)
         self._skips = Skips()
+        self._own_scale = Turns()  # what is seen of a loss scale that the loop keeps by itself
         self._sums = {}  # layer: the largest share that its output is of the sums that it enters (sums.py)
         self._learning = Learning()  # what was seen around the gradients
         self.mistakes = list(mistakes)  # Mistakes in the order of the loop's calls
@@ -239,7 +241,7 @@ class Run:
             for layer, counts in window.updates.items():
                 out.add_update(window.first, layer, counts)
         events = [event for event in self._nonfinite if not event.is_spared]
-        told = [event for event in events if not event.skipped or event.phase == "forward"] or events
+        told = [event for event in events if not event.is_left_out] or [event for event in events if event.phase != "forward"]
         first = told[0] if told else None
         out.set_about(self.every, [*self.notes, *spared_text(of_no_weight)], json.dumps(first.to_dict()) if first else None)
         return out

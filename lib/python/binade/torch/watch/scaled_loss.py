@@ -13,7 +13,7 @@ SCALING = frozenset(("mul", "div", "neg", "to_copy"))  # ops between a loss and 
 def number_in(x):
     """Returns the number in a tensor of one, or a number; None of anything else."""
     if isinstance(x, torch.Tensor):
-        return float(x) if x.dim() == 0 and x.is_floating_point() and x.device.type == "cpu" else None
+        return float(x) if x.dim() == 0 and not x.is_complex() and x.device.type == "cpu" else None
     return float(x) if isinstance(x, int | float) else None
 
 

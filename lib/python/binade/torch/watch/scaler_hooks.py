@@ -74,6 +74,25 @@ class ScalerHooks:
         for key in list(self._found_scalers):
             self._give_up(key)
 
+    def _own_begins(self, loss, gradient, more):
+        """A backward pass begins. more: what backward() was given by name."""
+        if self._optimizers and not self._order.is_in_backward:
+            loss, gradient = more.get("tensors", loss), more.get("grad_tensors", gradient)
+            given = self._loss_scale if self._plan.loss_scale is not None or self._scaler is not None else None
+            scale = self._own_scale.backward_begins(self._step, loss, gradient, given)
+            if scale is not None:
+                self._step.loss_scale, self._step.scale_is_known = scale, True
+
+    def _own_ends(self, well):
+        if well and not self._order.is_in_backward:
+            self._own_scale.backward_ends(self._step, self._plan.nonfinite, self._optimizers)
+
+    def _own_steps(self, optimizer, by_itself):
+        """An optimizer steps next. by_itself: whether it computes its gradients itself."""
+        if by_itself:
+            self._own_scale.stays_apart()
+        self._own_scale.steps(self._step, optimizer)
+
     def _count_skips(self, step):
         skips, scaler = self._plan.skips, step.scaler
         skips.steps += 1

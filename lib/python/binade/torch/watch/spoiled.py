@@ -31,16 +31,17 @@ def spoiled(mistakes, has_gradients):
 
 def may_diverge_by(run):
     """Returns whether a mistake that enlarges gradients came before the first Inf or NaN that no scaler skipped."""
-    broke = [event.step for event in run.nonfinite() if not event.skipped or event.phase == "forward"]
+    broke = [event.step for event in run.nonfinite() if not event.is_left_out]
     return bool(broke) and any(one.mistake in ENLARGE and one.step < min(broke) for one in run.mistakes)
 
 
-def withheld(scale, why):
-    """Returns a loss scale, a dict, without what gradients in `why`, as spoiled() gives it, would tell of it."""
-    if not why:
+def withheld(scale, why, hidden=""):
+    """Returns a loss scale, a dict, without what gradients in `why`, as spoiled() gives it, would tell of it. hidden: why those of outputs
+    tell nothing of it, as text."""
+    if not why and not hidden:
         return scale
     told = "s_min_log2", "s_max_log2", "recommended_log2", "lost_l2_at_recommended", "free_binades", "binding_max", "binding_min", "over_run"
-    return {**scale, **dict.fromkeys(told), "status": "not known", "reason":
+    return {**scale, **dict.fromkeys(told), "status": "not known", "reason": hidden if not why else
             f"The gradients of weights, as the optimizer got them, are {' and '.join(why)}: these are not the gradients of a run in the "
             "right order of calls. Mend the calls, and watch again."}
 

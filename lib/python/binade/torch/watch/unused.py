@@ -25,8 +25,13 @@ def holds_gradient(optimizer):
 
 
 def is_cleared(optimizer):
-    """Returns whether an optimizer's parameters have no gradients, or zeros on the CPU: of those on a GPU nobody waits."""
-    found = sorted(gradients_of(optimizer), key=torch.Tensor.numel)
+    """Returns whether an optimizer's parameters have no gradients, or zeros on the CPU."""
+    return are_cleared(gradients_of(optimizer))
+
+
+def are_cleared(gradients):
+    """Returns whether gradients are none, or zeros on the CPU: for those on a GPU nobody waits."""
+    found = sorted(gradients, key=torch.Tensor.numel)
     return all(x.is_cpu for x in found) and not any(may_differ_from_zero(x) for x in found)
 
 

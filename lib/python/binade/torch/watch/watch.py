@@ -18,6 +18,7 @@ from .hooks import Hooks
 from .lost_updates import ILL
 from .nonfinite import MOST
 from .optimizer_hooks import held_by
+from .own_scale import Turns
 from .ranks import reduced
 from .run import SCALED, Run, Windows
 from .skips import Skips
@@ -40,6 +41,7 @@ class Plan:
     unusable_scale: list = dataclasses.field(default_factory=list)  # that of the last step, if it is no number above 0, and since when
     causes: dict = dataclasses.field(default_factory=dict)  # parameter: why the optimizer's step may make it ill
     skips: Skips = dataclasses.field(default_factory=Skips)
+    own_scale: Turns = dataclasses.field(default_factory=Turns)
     uncounted: dict = dataclasses.field(default_factory=dict)  # notes on what is not counted: the share of the parameters
     learning: Learning = dataclasses.field(default_factory=Learning)
     stuck: list = dataclasses.field(default_factory=list)  # states that cannot decay in their dtype
@@ -132,7 +134,8 @@ class Watch(Run):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite),
                           harmless=self._meant, inside=self._inside, eps=self._eps, stuck=self._stuck, skips=self._skips,
-                          learning=self._learning, unusable_scale=self._unusable_scale, uncounted=self._uncounted, sums=self._sums)
+                          learning=self._learning, unusable_scale=self._unusable_scale, uncounted=self._uncounted, sums=self._sums,
+                          own_scale=self._own_scale)
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
@@ -164,8 +167,7 @@ class Watch(Run):
             hooks.note(f"{name} runs as copies of its modules, one for each GPU, whose activations are not counted")
         try:
             for scaler in self._scalers():
-                if not hooks.attach_scaler(scaler):
-                    hooks.note("steps that the scaler skips are not seen: call w.step()")
+                hooks.attach_scaler(scaler)
             if self._scaler is not None:
                 hooks.find_scalers(by_scale=isinstance(self._scaler, str))
             if self._optimizers is None:
