@@ -57,6 +57,7 @@ class Origin:
     is_mask: bool = False  # whether it is the least number of a mask that overflowed
     dtype: "torch.dtype | None" = None
     rounded: str = ""
+    help: str = ""  # what to do about what rounding made, as text; "" where a wider format is all
     vanished: str = ""  # the op after which all was finite
     became: str = ""  # what that op put in its place, as text; "" if it computed with it
 
@@ -101,8 +102,8 @@ class Origin:
         why = f"; {self.why}" if self.why else ""
         wider = WIDER.get((first.kind, first.dtype), "") if self.exact is None else ""
         return (f"{place} {kinds}{then}, {self.vanished}, {self.exact is None}", Told(
-            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=wider if self.exact is None else self.exact.cure,
-            is_wide=bool(wider)))
+            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=wider and self.help or wider if self.exact is None else self.exact.cure,
+            is_wide=bool(wider), may=self.exact is not None and self.exact.may))
 
     @property
     def why(self):

@@ -101,8 +101,8 @@ class NonFinite:
         self.after = origin.end or (f"{origin.place} made NaN of it" if first is not origin else "")
         self.hidden, self.origin = bool(origin.vanished), origin
         self.cause = origin.why or self.cause
-        if origin.exact is not None:
-            self.cure = origin.exact.cure
+        if origin.exact is not None or origin.help:
+            self.cure = origin.help or origin.exact.cure
 
     def of_turns(self, forward, backward):
         """Takes how many forward and backward passes the step had. One backward pass after several forward ones is of all of them."""
