@@ -348,6 +348,20 @@ class OfTheLoss(CliCase):
                               "leave a place open in every row")
             self.assertNotIn("the data of this step", text)
 
+    def test_what_a_loss_makes_of_infinities_that_are_meant_and_of_too_few_elements_is_named(self):
+        x, nn = torch.randn(16, 4), torch.nn.functional
+        mask = torch.arange(8) == 5
+        uniform = torch.full((16, 8), 1 / 7).masked_fill(mask, 0)
+        for loss_of, told in (
+                (lambda y: -(uniform * (y.masked_fill(mask, -torch.inf).log_softmax(-1))).sum(), "16 NaN in mul inside of the loss"),
+                (lambda y: (y * torch.tensor(torch.inf)).softmax(-1).square().mean(), "the other of mul in the loss holds Inf: a factor"),
+                (lambda y: y[:1].var(0).mean(), "in var inside of the loss, forward; it got input"),
+                (lambda y: nn.ctc_loss(y.reshape(4, 4, 8).log_softmax(-1), torch.ones(4, 4, dtype=torch.long), (4,) * 4, (4,) * 4),
+                 "4 Inf in ctc_loss inside of the loss")):
+            text = self.check(lambda model, f=loss_of: f(model(x).expand(16, 8) * torch.arange(8.0)), told)
+            self.assertNotIn("FP64", text)
+            self.assertEqual("the model did not give" in text, "factor" in told)
+
     def test_a_bound_that_a_narrow_dtype_makes_zero_is_named(self):
         x = torch.zeros(16, 4)
         for least, told in ((1e-45, True), (0.0, False)):

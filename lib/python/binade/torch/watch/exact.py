@@ -152,6 +152,11 @@ def few_of(name, args, kwargs, out):
                  "pass over such batches") if few else None
 
 
+def labels_too_long():
+    """Returns the Exact of a CTC loss that is Inf."""
+    return Exact("labels are longer than their inputs allow", "give it zero_infinity=True, or leave such samples out")
+
+
 def weightless(log_probabilities, targets, weights, reduction=1, ignored=-100):
     """Returns the Exact of a mean over targets that are all ignored, or whose weights are all 0."""
     targets = targets[targets != ignored]
@@ -170,7 +175,7 @@ def exact_of(name, args, kwargs, out, rewritten, narrow=None):
     if name in FEW:
         return few_of(name, args, kwargs, out)
     if name in CTC:
-        return Exact("labels are longer than their inputs allow", "give it zero_infinity=True, or leave such samples out")
+        return labels_too_long()
     if name in ("nll_loss_forward", "nll_loss2d_forward"):
         return weightless(*args)
     by_zero = divided_by_zero(name, args, out)

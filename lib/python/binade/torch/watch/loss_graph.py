@@ -5,6 +5,7 @@
 """
 import dataclasses
 import functools
+import math
 import weakref
 
 import torch
@@ -12,7 +13,8 @@ import torch
 from ..observe.tensors import described, local
 from . import cuts
 from .compiled import UNCOMPILED
-from .exact import ARCS, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, SKIP, WIDER, Exact, exact_of, operand_at, slope_exact, slope_of, weightless
+from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, SKIP, WIDER, Exact, exact_of, exact_of_infinity,
+                    labels_too_long, operand_at, slope_exact, slope_of, weightless)
 from .inside import Origin
 from .loss_values import LOSSES, Values, axes_of, saved_by
 from .nodes import op_of, values_of
@@ -22,7 +24,7 @@ from .whence import EPS_CURE, LEAST, whence, with_fp32
 
 MARK = "binade_output"  # a key of a node's metadata
 MOST = 2000  # nodes that are looked at
-RESULTS = frozenset("result output total_weight grid_sampler_mask".split())  # what nodes keep that they did not get
+RESULTS = frozenset("result result0 result1 result2 output total_weight grid_sampler_mask".split())  # what nodes keep that they did not get
 FROM_RESULT = frozenset(("sqrt", "exp"))  # ops that keep what they give
 # Ops whose Inf is an overflow where it is not known what they got, since they fill in or add nothing.
 OVERFLOWING = LOSSES.keys() | frozenset("exp exp2 expm1 pow sum mean prod cumsum cumprod mm bmm to_copy norm linalg_vector_norm".split())
@@ -87,15 +89,21 @@ def arguments(op, saved, loss=None, got=()):
 
 
 def mean_of_nothing(op, saved):
-    """Returns the Exact of a mean over nothing, or over targets that do not count; None if it is none."""
+    """Returns the Exact of a mean or deviation over nothing, or over targets that do not count, or of labels that are too long; None if it
+    is none of these."""
     if op == "mean" and saved.get("self_numel", saved.get("self_sym_numel", 1)) == 0:
         return Exact("it is taken over no element", "pass over such batches")
     if op in ("nll_loss", "nll_loss2d"):
         ignored = saved["ignore_index"]
         ignored -= 2**64 if ignored >= 2**63 else 0  # torch 1.13 gives numbers below zero so
         return weightless(saved["self"], saved["target"], saved["weight"], ignored=ignored)
-    if op == "std" and saved["self"].numel() // max(1, saved["result"].numel()) < 2:
-        return Exact("it is taken over too few elements", "pass over such batches")
+    if op in ("std", "var"):
+        shape, axes = saved["self"].shape, axes_of(saved)
+        many = math.prod(shape) if axes is None else math.prod(shape[axis] for axis in axes)
+        correction = saved.get("correction", 1)
+        return Exact("it is taken over too few elements", "pass over such batches") if many <= (1 if correction is None else correction) else None
+    if op in CTC and bool((saved["result0"] == torch.inf).any()):
+        return labels_too_long()
     return None
 
 
@@ -115,7 +123,7 @@ class LossGraph:
             values = Values(nodes)
             for node in nodes:
                 found = self._origin(values, node, loss)
-                if found is not None and (not found[1] or found[0].found["nan"]):
+                if found is not None and (not found[1] or found[0].found["nan"] or found[0].exact.cure == OF_NUMBER[1]):
                     return found
                 masked = masked or found  # Inf that an op got may be a mask's
             return masked or (None, False)
@@ -154,9 +162,11 @@ class LossGraph:
                 cure)), True
         nothing = mean_of_nothing(op, saved)
         if nothing is not None:
-            return Origin("NaN", op, LOSS, "", {"nan": 1, "inf": 0}, self._rows(got), exact=nothing), False
+            found = self._found(saved["result0"]) if op in CTC else {"nan": 1, "inf": 0}
+            return Origin("NaN", op, LOSS, "", found, self._rows(got), exact=nothing), False
         inputs = values.got(node)
-        known = None if ill is not None else arguments(op, saved, loss, inputs)
+        is_ill = any(x is not None and local(x) is not None and not self._counter.finite(local(x)) for x in inputs)
+        known = None if ill is not None or is_ill else arguments(op, saved, loss, inputs)
         if known is None or local(known[1]) is None or self._counter.finite(local(known[1])):
             return self._made(values, node, op, inputs, got)
         args, out, rewritten = known
@@ -169,25 +179,29 @@ class LossGraph:
         """Returns the Origin of what an op of the loss made of finite arguments."""
         kind = "NaN" if bool(out.isnan().any()) else "pole" if exact is not None else "overflow"
         exact, rounded, cure = rounding_of(values, node, op, args, exact, out.dtype)
-        cure = cure or ("" if exact is not None else overflow_cure(kind, op, out))
+        cure = cure or ("" if exact is not None else overflow_cure(kind, node, out))
         return Origin(kind if not rounded or kind == "NaN" else "overflow", op, LOSS, "", self._found(out), rows, exact=exact,
                       dtype=torch.float16 if rounded else out.dtype, rounded=rounded, help=cure)
 
     def _made(self, values, node, op, inputs, got):
-        """Returns (the Origin, False) of Inf or NaN that a node gave, as far as its value is known, of what is finite as far as that is."""
+        """Returns (the Origin, False) of Inf or NaN that a node gave, as far as its value is known, of what is finite as far as that is, or
+        of NaN that it made of Inf that is meant, as a mask's."""
         out = values.of(node)
         if out is None or local(out) is None or self._counter.finite(local(out)):
             return None
         known = [x for x in inputs if x is not None and local(x) is not None]
-        if not all(self._counter.finite(local(x)) for x in known):
-            return None
+        infinite = next((x for x in known if not self._counter.finite(local(x))), None)
         is_nan = bool(out.isnan().any())
+        if infinite is not None and (not is_nan or any(bool(x.isnan().any()) for x in known)):
+            return None
         exact = masked_rows(op, out, values, node) if is_nan and "softmax" in op else None
+        if infinite is not None and exact is None:
+            exact = exact_of_infinity(op, infinite, False)
         if not is_nan and len(known) < len(inputs) and (op not in OVERFLOWING or bool((out == -torch.inf).any())):
             return None  # what was added, or filled in, may be a mask's
         kind = "NaN" if is_nan else "overflow"
         return Origin(kind, op, LOSS, "", self._found(out), self._rows(with_inputs(got, inputs)), exact=exact, dtype=out.dtype,
-                      help="" if exact is not None else overflow_cure(kind, op, out)), False
+                      help="" if exact is not None else overflow_cure(kind, node, out)), False
 
     def _rows(self, got):
         return described(self._counter, {"input" if name == "self" else name: x for name, x in got.items()}, 0)
@@ -258,15 +272,17 @@ def with_inputs(got, inputs):
     return got | {name: x for name, x in zip(NAMES, inputs) if x is not None and not any(x is y for y in got.values())}
 
 
-def overflow_cure(kind, op, out):
+def overflow_cure(kind, node, out):
     """Returns what to do about an overflow in a loss, as text; "" of what is none."""
     if kind != "overflow":
         return ""
+    op, before = op_of(node), node.next_functions[0][0]
+    of_exp = op == "exp" or op == "sum" and before is not None and op_of(before) == "exp"
     if op == "exp" and out.numel() == 1:
         return with_fp32("train with what it is the exponential of, or bound that", out.dtype)
     if out.dtype != torch.float16:
         return WIDER.get((kind, out.dtype), "")
-    return with_fp32("subtract the maximum before the exponential (logsumexp, log_softmax)" if op == "exp" else
+    return with_fp32("subtract the maximum before the exponential (logsumexp, log_softmax)" if of_exp else
                      "take a mean in place of a sum" if op == "sum" or op in LOSSES else "", out.dtype)
 
 

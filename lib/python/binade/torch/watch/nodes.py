@@ -9,7 +9,7 @@ import torch
 from ..observe.names import tensors_in
 from ..observe.tensors import described, local
 from . import cuts
-from .exact import Exact, slope_exact
+from .exact import SINGULAR, Exact, slope_exact
 from .inside import Origin
 
 WIDE = frozenset((torch.float32, torch.float64))
@@ -77,10 +77,12 @@ class Nodes:
         rounded = rounded if is_slope else ""
         if exact is None and (layer, op) in self._own and ill.dtype in WIDE:
             exact = OWN
+        floor, help = self._inside.floor_of(layer) if op in SINGULAR and exact is None and not rounded else ("", "")
+        rounded = rounded or floor
         dtype = torch.float16 if rounded or self._inside.rounds_to_zero(layer) else ill.dtype
         self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, site, {"nan": summary.nan, "inf": summary.inf},
                              described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward",
-                             dtype=dtype, rounded=rounded)
+                             dtype=dtype, rounded=rounded, help=help)
 
     def finite(self, x):
         x = values_of(x)

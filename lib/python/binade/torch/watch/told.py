@@ -49,7 +49,8 @@ def with_inside(kept, run):
     rows = {row["layer"]: {**row, "reasons": list(row["reasons"])} for row in kept}
     for layer, causes in run._inside.items():
         own = [{"role": "act", "what": "inside", "text": f"inside: {told.words}", "values": told.most, "cause": cause}
-               for cause, told in causes.items() if not told.cure]
+               for cause, told in causes.items() if not told.cure and not any(
+                   told.text in other.text for other in causes.values() if other is not told)]
         if own:
             rows.setdefault(layer, {"layer": layer, "reasons": []})["reasons"] += own
     return list(rows.values())
