@@ -407,6 +407,27 @@ class Untrained(CliCase):
             of, text = advised(Calls(function, a=linear(), b=linear(8, 2)))
             self.assertEqual((of["untrained"]["layers"], "Saturated" in text), ([], False))
 
+    def test_a_function_whose_backward_gives_zeros_is_named(self):
+        class Steps(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, slope):
+                ctx.slope = slope
+                return (x * 4).floor()
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return None if ctx.slope is None else gradient * ctx.slope, None
+
+        own = "came out of: Steps.backward (watch_advice_test.py:"
+        for step, told in ((lambda y: Steps.apply(y, 0.0), own), (lambda y: Steps.apply(y, None), own),
+                           (torch.round, "came out of: round in Calls: its slope is zero everywhere: pass the gradient straight through"),
+                           (lambda y: y.clamp(50, 60), "clamp in Calls: all that it got lay where its slope is zero"),
+                           (lambda y: Steps.apply(y, 1.0), ""), (lambda y: Steps.apply(y, -1.0), ""), (lambda y: y + (y.round() - y).detach(), ""),
+                           (torch.relu, "")):
+            _, text = advised(Calls(lambda self, x, f=step: self.b(f(self.a(x))), a=linear(), b=linear(8, 2)))
+            self.assertIn(told or "act in", text)
+            self.assertEqual("came out of" in text, bool(told), text)
+
     def test_a_layer_that_gets_zeros_is_told_from_one_that_no_gradient_reaches(self):
         for function, reached, unfed, told in (
                 (lambda self, x: self.b(self.a(x * 0)), ["a"], ["a"], "All that a got was zero, so that its gradient is."),

@@ -302,10 +302,31 @@ class InsideOfModules(CliCase):
     def test_what_became_zero_by_rounding_is_cured_by_another_format(self):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["1"]))
+        first = w.advise().to_dict()["not_finite"]["lines"][0]
+        self.assertRegex(first, r"; 1e-12 is 0 in FP16, where add at \S+ has it as eps. What helps: take an eps that this format holds, as 1e-4")
+        self.assertEqual(" ".join(str(w.advise()).split()).count("1e-12 is 0"), 2)
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0)), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("FP32 helps only where float16 has made the value", w.advise().to_dict()["no_format"][0]["cure"])
+        self.assertIn("Infinite or undefined at what they got, which rounding to FP16 or BF16 may have made", str(w.advise()).replace("\n", " "))
+        self.assertNotIn("No format helps", str(w.advise()))
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 1e30) / (x * 1e-30)), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.first_nonfinite().op, too_wide(w), w.advise().keep_fp32), ("div", ["1"], []))
+
+    def test_a_logarithm_of_zeros_that_an_overflow_left_is_told_as_that_overflow(self):
+        for op in (lambda x: (1 / (1 + (x.abs() + 300).square().half())).float().log(), lambda x: 1 / (x / (x.abs() + 300).square().half())):
+            w = self.of(Op(op), torch.nn.Linear(8, 2), steps=1, x=1 + random_batch(4, 8).abs())
+            self.assertRegex(w.first_nonfinite().text, r"step 0: 32 Inf in to_copy inside of '0' .* made Inf of it$")
+            self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["0"]))
+
+    def test_weights_that_are_ill_are_no_infinity_of_the_data(self):
+        def ruin(step):
+            if step == 1:
+                model[0].weight.data[0, :2] = math.inf
+
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 2))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            w = watched(model=model, before=ruin, x=random_batch(4, 8), steps=3, every=1, lr=0.0)
+        self.assertEqual(w.advise().to_dict()["no_format"], [])
 
     def test_zeros_that_float16_made_are_cured_by_more_range_also_after_casts_and_sums(self):
         x = 1 + random_batch(4, 8).abs()

@@ -73,7 +73,8 @@ class Advice(Document):
                   the zeros; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; gradless: lines about optimizers that no
-                  gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero
+                  gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero; cuts:
+                  lines about ops whose backward gave nothing but zeros of gradients that were not, in all steps looked into
     dies          weights that learned, and most of whose units were dead before a ReLU from some step on: layer, since, that step, steps,
                   how many counted ones since, share, the part of the weight without a gradient, and moved_log2, log2 of the last update before it beside the weight, by their norms
     zero_weights  those of `untrained` whose weights stay zero since both factors of a product are, and vectors that are such a factor
@@ -82,7 +83,8 @@ class Advice(Document):
     keep_fp32     the layers that FP16 harms even at the recommended loss scale, those whose outputs underflow in their own dtype,
                   and those in which an op overflowed, made NaN or made zero what is not in less range than FP32's, with reasons
     no_format     what no format helps, as 0/0 or the slope of a root at zero, or FP32 does not: layer, text, cure, what to do instead,
-                  cause, and wide, whether it is FP32 itself that has too little range
+                  cause, wide, whether it is FP32 itself that has too little range, and may, whether a narrow format may have made
+                  what it is infinite or undefined at
     eps           eps of optimizers that are 0 in the dtype of their states, with the parameters
     stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
                   each step, value, serving, a value at which it decays, and layers

@@ -8,7 +8,7 @@ import torch
 
 from ..observe.names import listed, tensors_in
 from ..observe.tensors import local
-from . import saturation
+from . import cuts, saturation
 
 TAKEN_AWAY = frozenset(("step_without_backward", "clip_to_zero"))  # mistakes in the order of calls that leave zeros in the place of gradients
 
@@ -31,6 +31,7 @@ class Learning:
     stays: dict = dataclasses.field(default_factory=dict)  # {model that is not trained: what is ill about its weights}
     refreshed: dict = dataclasses.field(default_factory=dict)  # {id of an optimizer: what became of its wide weights between steps}
     saturations: saturation.Saturation = dataclasses.field(default_factory=saturation.Saturation)
+    cut_by: cuts.Cuts = dataclasses.field(default_factory=cuts.Cuts)
     by_hand: list = dataclasses.field(default_factory=list)  # lines about models of which no optimizer holds a parameter
     positions: dict = dataclasses.field(default_factory=dict)  # {layer: what is said of positions in it}
     running: list = dataclasses.field(default_factory=list)  # lines about running statistics that stand still
@@ -54,6 +55,7 @@ class Learning:
         self.ungraded = {key: x for key, x in self.ungraded.items() if key in other.ungraded}
         self.gradless = {key: x for key, x in self.gradless.items() if key in other.gradless}
         self.saturations += other.saturations
+        self.cut_by += other.cut_by
 
 
 class Grades:
@@ -164,7 +166,8 @@ def untrained(run, layers, merged):
     out = {"unheld": list(seen.unheld), "unheld_share": seen.share, "orphans": seen.orphans,
            "detached": [name for name, called in seen.ungraded.items() if called],
            "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values()),
-           "gradless": list(seen.gradless.values()), "saturated": seen.saturations.texts}
+           "gradless": list(seen.gradless.values()), "saturated": seen.saturations.texts,
+           "cuts": seen.cut_by.texts}
     if not found:
         return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], "hidden": "", **out}
     reached = [layer for layer, owner in owners.items() if not all_zero(merged[owner, "dAct"])]
@@ -221,6 +224,8 @@ def untrained_text(of, listed):
         lines.append(f"Layers that do not learn: no gradient reached {listed(cut)}; it was nothing but zeros in {many}.")
         if of["saturated"]:
             lines[-1] += saturation.text_of(of["saturated"])
+        elif not known and of["cuts"]:
+            lines[-1] += cuts.text_of(of["cuts"])
         elif not known:
             lines[-1] += (" Whether that is meant is not known: a saturated activation passes no gradient, nor does a softmax of one "
                           "element.")
@@ -247,7 +252,8 @@ def untrained_text(of, listed):
         lines[-1] += f" Zero is what comes of {of['hidden']}, as told above: mend that first."
     if of["detached"]:
         lines.append(f"No gradient reached {listed(of['detached'])} in any step, though an optimizer holds their weights and their outputs "
-                     "were seen: these are detached, or the loss does not use them. Where that is meant, requires_grad_(False) says so.")
+                     "were seen: these are detached, or the loss does not use them. Where that is meant, requires_grad_(False) says so."
+                     + cuts.text_of(of["cuts"]))
     if of["unused"]:
         lines.append(f"No gradient reached {listed(of['unused'])} in any step, though an optimizer holds their weights: no output of "
                      "theirs was seen; they were not used, or ran under no_grad.")

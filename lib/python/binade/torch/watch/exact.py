@@ -46,10 +46,12 @@ BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace
 
 @dataclasses.dataclass(frozen=True)
 class Exact:
-    """why: which operand it is, and of how many elements. cure: what to do instead of taking another format."""
+    """why: which operand it is, and of how many elements. cure: what to do instead of taking another format. may: whether rounding to a
+    narrow dtype may have made what it is singular at, so that another format may help."""
 
     why: str
     cure: str
+    may: bool = False
 
 
 CTC = frozenset(("ctc_loss", "cudnn_ctc_loss"))
@@ -150,6 +152,11 @@ def few_of(name, args, kwargs, out):
                  "pass over such batches") if few else None
 
 
+def labels_too_long():
+    """Returns the Exact of a CTC loss that is Inf."""
+    return Exact("labels are longer than their inputs allow", "give it zero_infinity=True, or leave such samples out")
+
+
 def weightless(log_probabilities, targets, weights, reduction=1, ignored=-100):
     """Returns the Exact of a mean over targets that are all ignored, or whose weights are all 0."""
     targets = targets[targets != ignored]
@@ -168,7 +175,7 @@ def exact_of(name, args, kwargs, out, rewritten, narrow=None):
     if name in FEW:
         return few_of(name, args, kwargs, out)
     if name in CTC:
-        return Exact("labels are longer than their inputs allow", "give it zero_infinity=True, or leave such samples out")
+        return labels_too_long()
     if name in ("nll_loss_forward", "nll_loss2d_forward"):
         return weightless(*args)
     by_zero = divided_by_zero(name, args, out)
@@ -182,11 +189,11 @@ def exact_of(name, args, kwargs, out, rewritten, narrow=None):
         if at and name not in LOGARITHMS | ARCS | {"sqrt"}:  # of the others Inf may be an overflow
             return None
         words = [f"{many(n, 'value')} {where}" for n, where in ((at, "at which it is infinite"), (nan, "outside of its domain")) if n]
-        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, narrow or out.dtype))
+        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, narrow or out.dtype), (narrow or out.dtype) in NARROW)
     x = operand_of(name, args)
     if x is None or bool((~out.isfinite() & ~(outside(name, x) | poles(name, x))).any()):
         return None
-    return Exact(held_text(name, x), cure_of(name, narrow or x.dtype))
+    return Exact(held_text(name, x), cure_of(name, narrow or x.dtype), (narrow or x.dtype) in NARROW)
 
 
 def slope_of(name, args, out, rewritten):
@@ -205,7 +212,8 @@ def slope_of(name, args, out, rewritten):
 
 def slope_exact(name, text, dtype):
     """Returns the Exact of a gradient of an op that slope_of() has told of."""
-    return Exact(f"{text}, where the slope of {name} is {'undefined' if name in PAIRS else 'infinite'}", cure_of(name, dtype) + BEFORE)
+    return Exact(f"{text}, where the slope of {name} is {'undefined' if name in PAIRS else 'infinite'}", cure_of(name, dtype) + BEFORE,
+                 dtype in NARROW)
 
 
 def exact_of_infinity(name, x, is_given):

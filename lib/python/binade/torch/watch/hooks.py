@@ -272,6 +272,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
             if step.seen(x) is Seen.same:
                 if waits and is_block and values.device.type == "cpu":
                     step.look_at_block(step.outputs, "act", layer, values, inputs, inside)
+                if with_grad and x.requires_grad and step.nodes is not None:
+                    step.nodes.claim(name, args, x)  # what is computed before the layer inside that gave the same tensor
                 continue
             if x.dtype in NARROW:
                 step.bound.narrow = x.dtype

@@ -5,7 +5,7 @@ from .compiled import UNCOMPILED
 from .gaps import UNLOOKED
 from .own_ills import OwnIll, own_ill
 from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
-from .spared import spared, spared_text
+from .spared import cure_text, spared, spared_text
 from .words import shown
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
@@ -18,11 +18,6 @@ def runs_in_a_row(steps):
             break
         first = step
     return first
-
-
-def cure_text(event):
-    """Returns what to do about what no format helps, as a sentence; "" of what one may help."""
-    return f" What helps: {event.cure}." if event.cure and not event.came else ""
 
 
 def is_unlooked(run, event):

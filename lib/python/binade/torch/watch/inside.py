@@ -18,7 +18,7 @@ from .positions import Positions
 from .replaced import REPLACES, is_mask, replaced
 from .sums import Sums
 from .told import Told
-from .zeros import Zeros
+from .zeros import PASSES, Zeros
 
 # Where modes cannot leave compiled functions alone, what torch.compile has made would run uncompiled inside of one.
 CAN_LOOK = not hasattr(torch, "compile") or hasattr(TorchDispatchMode, "ignore_compile_internals")
@@ -35,6 +35,7 @@ FLOORS = frozenset(("add", "clamp", "clamp_min", "maximum"))
 SERIES = frozenset("cumsum cumprod prod".split())  # whose terms after an overflow might have led back from it
 # Ops after which an Inf still stands for a number beyond the largest of its dtype, or near it.
 STANDS = frozenset("to_copy copy clone neg abs relu cat stack index index_select gather add sub".split())
+FLOOR_CURE = "take an eps that this format holds, as 1e-4 is in FP16, or keep this layer in FP32"
 LOST = 1e-3  # share of the L2 norm of a product that may become zero
 
 
@@ -54,9 +55,11 @@ class Origin:
     cause: "Origin | None" = None
     exact: "Exact | None" = None
     phase: str = "forward"
+    of_weights: bool = False  # whether the layer's own weights held it
     is_mask: bool = False  # whether it is the least number of a mask that overflowed
     dtype: "torch.dtype | None" = None
     rounded: str = ""
+    help: str = ""  # what to do about what rounding made, as text; "" where a wider format is all
     vanished: str = ""  # the op after which all was finite
     became: str = ""  # what that op put in its place, as text; "" if it computed with it
 
@@ -95,19 +98,19 @@ class Origin:
         first = self.first
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", first.found["inf"]), ("NaN", first.found["nan"])) if n)
         kinds = " and ".join(name for name, n in (("Inf", first.found["inf"]), ("NaN", first.found["nan"])) if n)
-        then = f", NaN after {self.op}" if first is not self else ""
+        then = f", {'NaN' if self.found['nan'] else 'Inf'} after {self.op}" if first is not self else ""
         end = f", of which {self.vanished} made {self.became}" if self.became else f", gone after {self.vanished}" if self.vanished else ""
         place = f"the gradient of {first.place} holds" if self.phase == "backward" else f"{first.place} gives"
         why = f"; {self.why}" if self.why else ""
         wider = WIDER.get((first.kind, first.dtype), "") if self.exact is None else ""
         return (f"{place} {kinds}{then}, {self.vanished}, {self.exact is None}", Told(
-            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=wider if self.exact is None else self.exact.cure,
-            is_wide=bool(wider)))
+            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=wider and self.help or wider if self.exact is None else self.exact.cure,
+            is_wide=bool(wider), may=self.exact is not None and self.exact.may))
 
     @property
     def why(self):
         """What is known of the cause, as text; "" if nothing is."""
-        return self.rounded if self.exact is None else self.exact.why
+        return self.rounded or self.first.rounded if self.exact is None else self.exact.why
 
 
 class Looking(TorchDispatchMode):
@@ -149,6 +152,7 @@ class Inside:
         self.vanished = {}  # (layer, op): Origin
         self.zeroed = {}  # (layer, op): (what it is, Told)
         self.floors = {}  # (layer, op): the same of an eps that is zero
+        self._limits = {}  # storage: the Origin of an Inf of which an op made the zeros that lie there, as of x/Inf
         self.saturated = {}  # (layer, site): what is said of an activation whose outputs are all at the ends of its range
         self.slopes = {}  # (layer, op): (how many elements have an infinite slope, text of them, dtype, site, Origin.rounded)
 
@@ -180,6 +184,11 @@ class Inside:
         """Whether rounding has made zeros in a layer, of products or of an eps."""
         return any(name == layer for found in (self.zeroed, self.floors) for name, _ in list(found))
 
+    def floor_of(self, layer):
+        """Returns (what is told of an eps that is 0 in a layer, what to do about it), as texts; "" if none is."""
+        told = next((told for (name, _), (_, told) in list(self.floors.items()) if name == layer), None)
+        return ("", "") if told is None else (told.text, FLOOR_CURE)
+
     def after(self, func, args, kwargs, out):
         try:
             if hasattr(func, "_schema"):
@@ -210,11 +219,13 @@ class Inside:
                 self._ill[storage_of(x)] = origin, summary.nan + summary.inf, not summary.nan and self._stands(name, given, sources)
             elif storage_of(x) in self._ill and not self._is_overwritten(x, is_unwritten):
                 sources = [one for one in sources if storage_of(one[0]) != storage_of(x)]
+        if self._limits:
+            self._carry_limits(name, given, results)
         if sources and not ill and not is_unwritten:
             if name in REPLACES:
                 self._see_replaced(name, args, kwargs, sources, results[0])
             elif name not in ENDS and "attention" not in name:
-                self._see_vanished(name, sources)
+                self._see_vanished(name, sources, results[0])
         self._differences.see(name, args, results[0], self._where)
         self._see_slope(name, args, results[0])
         self._positions.see(name, args, results, self._where)
@@ -261,15 +272,16 @@ class Inside:
         summary = self._counter.count(x)
         makes_nan = summary.nan > 0
         before = next((of for _, of, *_ in sources if of.found["nan"]), sources[0][1] if sources else None)
-        if before is not None and (before.found["nan"] or not makes_nan):
+        if before is not None and (before.found["nan"] or before.of_weights or not makes_nan):
             return before
         bad = [y for y in given if y is not x and not self._counter.finite(y)]
         layer, site = self._where()
         found = {"nan": summary.nan, "inf": summary.inf}
         others = [y for y in given if y is not x]
         rows = described(self._counter, {"input": others[0] if len(others) == 1 else others}, x.data_ptr())
-        if before is None and bad and (any(bool(y.isnan().any()) for y in bad) or not makes_nan or holds(calling()[1][:1], bad)):
-            return Origin("given", name, layer, site, found, rows)
+        of_weights = before is None and bool(bad) and holds(calling()[1][:1], bad)
+        if before is None and bad and (any(bool(y.isnan().any()) for y in bad) or not makes_nan or of_weights):
+            return Origin("given", name, layer, site, found, rows, of_weights=of_weights)
         rewritten = bool(got[0]) and isinstance(got[0][0], torch.Tensor) and storage_of(got[0][0]) == storage_of(x)
         if before is not None:
             cause = before.first
@@ -278,16 +290,21 @@ class Inside:
             return Origin("NaN", name, layer, site, found, rows, before, exact)
         if not makes_nan and any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
             return Origin("meant", name, layer, site, found, rows)
-        of_zeros = self._zeros.of(operand_at(name, got[0]))
+        operand = operand_at(name, got[0])
+        of_zeros = self._zeros.of(operand)
         exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, *got, x, rewritten, of_zeros and of_zeros.dtype)
+        limit = None if exact is None or bad else self._limits.get(storage_of(operand)) if isinstance(operand, torch.Tensor) else None
+        if limit is not None:
+            return Origin("NaN" if makes_nan else "pole", name, layer, site, found, rows, limit)
         if makes_nan:
             exact = self._differences.exact(name, got[0], exact)
         is_rounded = exact is not None and not bad and of_zeros is not None and of_zeros.all and at_zeros(name, got[0], x, rewritten)
         is_narrow = is_rounded or self.rounds_to_zero(layer)
         kind = "NaN" if makes_nan else "pole" if exact is not None and not is_rounded else "overflow"
+        floor, help = self.floor_of(layer) if exact is not None and not is_rounded else ("", "")
         return Origin(kind, name, layer, site, found, rows, None, None if is_narrow else exact,
                       is_mask=kind == "overflow" and is_mask(x, given), dtype=torch.float16 if is_narrow else x.dtype,
-                      rounded=of_zeros.why if is_rounded else "")
+                      rounded=of_zeros.why if is_rounded else floor, help=help)
 
     def _see_slope(self, name, args, out):
         rewritten = bool(args) and isinstance(args[0], torch.Tensor) and storage_of(args[0]) == storage_of(out)
@@ -308,9 +325,19 @@ class Inside:
                 self.vanished.setdefault((origin.first.layer, origin.first.op), dataclasses.replace(
                     origin, vanished=name + (f" at {site}" if site else ""), became=became))
 
-    def _see_vanished(self, name, sources):
+    def _carry_limits(self, name, given, results):
+        """Follows zeros that an op made of an Inf through what gives zeros of zeros, as a cast."""
+        limit = next((self._limits[storage_of(x)] for x in given if storage_of(x) in self._limits), None) if name in PASSES else None
+        for x in results:
+            self._limits.pop(storage_of(x), None)
+        if limit is not None and bool((results[0] == 0).any()):
+            self._limits[storage_of(results[0])] = limit
+
+    def _see_vanished(self, name, sources, out):
         for x, origin, *_ in sources:
             if origin.is_wrong and not self._counter.finite(x):
+                if bool((out == 0).any()):
+                    self._limits[storage_of(out)] = origin
                 self.vanished.setdefault((origin.first.layer, origin.first.op), dataclasses.replace(origin, vanished=name))
 
     def _see_floor(self, name, args, kwargs, out):

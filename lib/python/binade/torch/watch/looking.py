@@ -166,6 +166,7 @@ class InsideHooks:
         if step.inside is not None:
             self._plan.learning.saturations.add_step(step.inside.saturated)
             self._plan.learning.positions |= step.inside.positions
+            self._plan.learning.cut_by.add_step(step.nodes.cuts, step.loss_graph.cuts)
             for layer, cause, told in step.inside.told():
                 tell(self._plan.inside, layer, cause, told)
             for layer, _ in list(step.inside.vanished):

@@ -8,7 +8,8 @@ import torch
 
 from ..observe.names import tensors_in
 from ..observe.tensors import described, local
-from .exact import Exact, slope_exact
+from . import cuts
+from .exact import SINGULAR, Exact, slope_exact
 from .inside import Origin
 
 WIDE = frozenset((torch.float32, torch.float64))
@@ -28,27 +29,37 @@ class Nodes:
 
     def __init__(self, counter, inside):
         self._counter, self._inside, self._nodes = counter, inside, {}
+        self._before = {}  # id of a node that gave an output of a layer: the nodes that gave what the layer got
         self._own = set()  # (layer, op) of the loop's own functions, as of torch.autograd.Function
+        self.cuts = {}  # as cuts.seer() fills it
         self.origin, self.end = None, ""
 
     def claim(self, layer, args, x):
         """Hangs a hook on the nodes between what a layer got and an output of it, but those of the layers inside of it, which were
-        claimed before."""
-        begin = {id(y.grad_fn) for _, y in tensors_in(args) if y.grad_fn is not None}
-        waiting = [x.grad_fn]
+        claimed before and are passed over."""
+        begin = {id(y.grad_fn): y.grad_fn for _, y in tensors_in(args) if y.grad_fn is not None}
+        waiting, ends, passed = [x.grad_fn], [], set()
         while waiting:
             node = waiting.pop()
+            if node is not None and id(node) in begin:
+                ends.append(node)
+            elif id(node) in self._before and id(node) not in passed:
+                passed.add(id(node))
+                waiting += self._before[id(node)]
             if node is None or id(node) in self._nodes or id(node) in begin or not node.next_functions:
                 continue
             self._nodes[id(node)] = node
             if isinstance(node, torch.autograd.function.BackwardCFunction):
                 self._own.add((layer, op_of(node)))
-            node.register_hook(functools.partial(on_gradients, weakref.ref(self), layer, op_of(node)))
+            node.register_hook(functools.partial(on_gradients, weakref.ref(self), layer, op_of(node),
+                                                 cuts.seer(self.cuts, layer, node, op_of(node))))
             waiting += [before for before, _ in node.next_functions]
+        if x.grad_fn is not None:
+            self._before.setdefault(id(x.grad_fn), []).extend(one for one in ends if one is not x.grad_fn)
 
     def forget(self):
         """Lets go of the graph."""
-        self._nodes = {}
+        self._nodes, self._before = {}, {}
 
     def see(self, layer, op, after, before):
         if self.origin is not None:
@@ -66,10 +77,12 @@ class Nodes:
         rounded = rounded if is_slope else ""
         if exact is None and (layer, op) in self._own and ill.dtype in WIDE:
             exact = OWN
+        floor, help = self._inside.floor_of(layer) if op in SINGULAR and exact is None and not rounded else ("", "")
+        rounded = rounded or floor
         dtype = torch.float16 if rounded or self._inside.rounds_to_zero(layer) else ill.dtype
         self.origin = Origin("NaN" if summary.nan else "overflow", op, layer, site, {"nan": summary.nan, "inf": summary.inf},
                              described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact, "backward",
-                             dtype=dtype, rounded=rounded)
+                             dtype=dtype, rounded=rounded, help=help)
 
     def finite(self, x):
         x = values_of(x)
@@ -80,8 +93,10 @@ def values_of(x):
     return local(x) if isinstance(x, torch.Tensor) else None
 
 
-def on_gradients(nodes, layer, op, after, before):
+def on_gradients(nodes, layer, op, see_cut, after, before):
     """Sees what a node made of the gradients that it got; the graph may outlive the object that looks."""
     mine = nodes()
     if mine is not None:
         mine.see(layer, op, after, before)
+        if mine.origin is None:
+            see_cut(after, before)

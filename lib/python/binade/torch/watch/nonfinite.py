@@ -100,11 +100,11 @@ class NonFinite:
         self.op, self.site, self.layer = first.op, first.site, first.layer or self.layer
         self.found, self.inputs = first.found, named  # a layer that is one op names what the op got
         self.arose = not any(x["nan"] or (x["inf"] and first.kind != "NaN") for x in first.inputs)
-        self.after = origin.end or (f"{origin.place} made NaN of it" if first is not origin else "")
+        self.after = origin.end or (f"{origin.place} made {'NaN' if origin.found['nan'] else 'Inf'} of it" if first is not origin else "")
         self.hidden, self.origin = bool(origin.vanished), origin
         self.cause = origin.why or self.cause
-        if origin.exact is not None:
-            self.cure = origin.exact.cure
+        if origin.exact is not None or first.help:
+            self.cure = origin.exact.cure if origin.exact is not None else first.help
 
     def of_turns(self, forward, backward):
         """Takes how many forward and backward passes the step had. One backward pass after several forward ones is of all of them."""

@@ -138,8 +138,10 @@ class Step:
         """Tells of an op of the model that made Inf or NaN of finite gradients, where a loss after it that was ill gave finite ones."""
         origin = None if self.nodes is None else self.nodes.origin
         if self.event.layer == LOSS and self.event.is_loss and self.reached and origin is not None and self.loss_graph.origin is None:
+            before = f"the loss was Inf already, by {self.event.op}, forward" if self.event.op else ""
             self.event.role, self.event.is_loss, self.event.came, self.event.cause, self.event.cure = "dAct", False, "", "", ""
             self.event.come_from(origin)
+            self.event.cause = "; ".join(filter(None, (self.event.cause, before)))
 
     def sees_gradient(self, x, summary):
         """Sees whether a gradient that an optimizer gets in an ill step holds more than zeros. What lies on devices is not read."""

@@ -3,8 +3,9 @@
 import dataclasses
 
 SHOWN = 12  # layers of a list
-HEADS = {False: "No format helps these, which are infinite or undefined by their mathematics:",
-         True: "Not finite in FP32's own range, so that keeping them in FP32 does not help:"}
+HEADS = {"": "No format helps these, which are infinite or undefined by their mathematics:",
+         "may": "Infinite or undefined at what they got, which rounding to FP16 or BF16 may have made (only then FP32 helps):",
+         "wide": "Not finite in FP32's own range, so that keeping them in FP32 does not help:"}
 
 
 @dataclasses.dataclass
@@ -17,6 +18,7 @@ class Told:
     steps: int = 1
     cure: str = ""
     is_wide: bool = False  # whether it is for want of range or bits, of which FP32 has no more
+    may: bool = False  # whether a narrow format may have made what it is singular at
 
     @property
     def words(self):
@@ -25,7 +27,7 @@ class Told:
     def add(self, other):
         self.steps += other.steps
         if other.most > self.most:
-            self.text, self.most, self.cure, self.is_wide = other.text, other.most, other.cure, other.is_wide
+            self.text, self.most, self.cure, self.is_wide, self.may = other.text, other.most, other.cure, other.is_wide, other.may
 
 
 def tell(inside, layer, cause, told):
@@ -47,16 +49,17 @@ def with_inside(kept, run):
     rows = {row["layer"]: {**row, "reasons": list(row["reasons"])} for row in kept}
     for layer, causes in run._inside.items():
         own = [{"role": "act", "what": "inside", "text": f"inside: {told.words}", "values": told.most, "cause": cause}
-               for cause, told in causes.items() if not told.cure]
+               for cause, told in causes.items() if not told.cure and not any(
+                   told.text in other.text for other in causes.values() if other is not told)]
         if own:
             rows.setdefault(layer, {"layer": layer, "reasons": []})["reasons"] += own
     return list(rows.values())
 
 
 def no_format(run):
-    """Returns a row for each layer and cause that no format helps, or FP32 does not: layer, text, cure, cause, and wide, whether FP32
-    itself has too little range."""
-    return [{"layer": layer, "text": told.words, "cure": told.cure, "cause": cause, "wide": told.is_wide}
+    """Returns a row for each layer and cause that no format helps, or FP32 does not: layer, text, cure, cause, wide, whether FP32
+    itself has too little range, and may, whether a narrow format may have made what the op is singular at."""
+    return [{"layer": layer, "text": told.words, "cure": told.cure, "cause": cause, "wide": told.is_wide, "may": told.may}
             for layer, causes in run._inside.items() for cause, told in causes.items() if told.cure]
 
 
@@ -86,10 +89,11 @@ def no_format_text(rows):
     """Returns the lines about what no format helps, and about what FP32 does not."""
     by_cause = {}
     for row in rows:
-        by_cause.setdefault((row["wide"], row["cause"], row["cure"]), []).append(row)
+        kind = "wide" if row["wide"] else "may" if row["may"] else ""
+        by_cause.setdefault((kind, row["cause"], row["cure"]), []).append(row)
     out = []
-    for wide, head in HEADS.items():
+    for kind, head in HEADS.items():
         lines = [f"  {of[0]['layer'] if len(of) == 1 else named([row['layer'] for row in of])}: {of[0]['text']}: {cure}."
-                 for (is_wide, _, cure), of in by_cause.items() if is_wide == wide]
+                 for (of_kind, _, cure), of in by_cause.items() if of_kind == kind]
         out += [head, *lines] if lines else []
     return out

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the nodes of a loss gave: what they or those after them keep of it, or what is computed again of that.
+
+    MulBackward keeps what it got ─▶ what the nodes before it gave ─▶ SumBackward, which keeps nothing: the sum of what came before
+"""
+import torch
+
+from .nodes import op_of
+
+KEPT = {"self": 0, "other": 1, "mat2": 1, "target": 1}  # what nodes keep of what they got, by name: which of it that is
+LOSSES = {"mse_loss": {}, "l1_loss": {}, "smooth_l1_loss": {"beta": "beta"}, "huber_loss": {"delta": "delta"},
+          "binary_cross_entropy": {"weight": "weight"}, "soft_margin_loss": {}}
+REDUCTIONS = ("none", "mean", "sum")
+PAIRS = {"mul": torch.mul, "div": torch.div, "mm": torch.mm, "bmm": torch.bmm}
+LIKE = frozenset("neg abs log log2 log10 log1p sqrt rsqrt exp".split())
+
+
+def saved_by(node):
+    """Returns what a node keeps of its op, by name; nothing of one whose tensors a checkpoint computes again, in a pass just once."""
+    try:
+        return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+    except RuntimeError:
+        return {}
+
+
+def axes_of(saved):
+    """Returns the axes that a sum was taken over; None of all. torch gives those below zero as unsigned numbers."""
+    axes = saved.get("dim")
+    return None if not axes else [axis - 2**64 if axis >= 2**63 else axis for axis in axes]
+
+
+def over_axes(function, x, saved):
+    axes = axes_of(saved)
+    return function(x) if axes is None else function(x, axes, keepdim=bool(saved.get("keepdim")))
+
+
+def summed(op, x, saved):
+    return over_axes(torch.sum if op == "sum" else torch.mean, x, saved)
+
+
+def computed(op, saved, given):
+    """Returns what an op gives; None where that is not known. given: what it got, None of what is not known."""
+    first, second = (*given, None, None)[:2]
+    if first is None:
+        return None
+    if op in LOSSES and second is not None:
+        more = {key: saved[name] for key, name in LOSSES[op].items() if name in saved}
+        return getattr(torch.nn.functional, op)(first, second, reduction=REDUCTIONS[saved["reduction"]], **more)
+    if op in ("sum", "mean"):
+        return summed(op, first, saved)
+    if op == "pow" and isinstance(saved.get("exponent"), int | float):
+        return first ** saved["exponent"]
+    if op in LIKE:
+        return getattr(torch, op)(first)
+    if second is None:
+        return None
+    if op in ("add", "sub"):
+        return getattr(torch, op)(first, second, alpha=saved.get("alpha", 1))
+    return PAIRS[op](first, second) if op in PAIRS else None
+
+
+class Values:
+    """Those of nodes, each of which comes after what it got."""
+
+    def __init__(self, nodes):
+        self.saved = {id(node): saved_by(node) for node in nodes}
+        self._own = {id(node) for node in nodes}
+        self._of = {}
+        for node in nodes:
+            for name, at in KEPT.items():
+                x = self.saved[id(node)].get(name)
+                before, place = (*node.next_functions, *((None, 0),) * 2)[at]
+                if isinstance(x, torch.Tensor) and before is not None and place == 0:
+                    self._of.setdefault(id(before), x)
+        for node in nodes:
+            result = self.saved[id(node)].get("result")
+            if isinstance(result, torch.Tensor):
+                self._of[id(node)] = result
+            elif id(node) not in self._of:
+                self._of[id(node)] = self._computed(node)
+
+    def is_own(self, node):
+        """Whether a node is one of these, and not of what came before."""
+        return id(node) in self._own
+
+    def came_from(self, node, name):
+        """Returns the node that gave a node what it keeps by a name; None if none did, as of data."""
+        at = KEPT.get(name)
+        return node.next_functions[at][0] if at is not None and at < len(node.next_functions) and (
+            node.next_functions[at][0] is None or node.next_functions[at][0].next_functions) else None
+
+    def of(self, node):
+        """Returns what a node gave; None if that is not known."""
+        return None if node is None else self._of.get(id(node))
+
+    def got(self, node):
+        """Returns what a node got, a list as long as what it comes from; None of what is not known."""
+        saved = self.saved.get(id(node), {})
+        out = [self.of(before) if place == 0 else None for before, place in node.next_functions]
+        for name, at in KEPT.items():
+            if isinstance(saved.get(name), torch.Tensor) and at < len(out):
+                out[at] = saved[name]
+        return out
+
+    def _computed(self, node):
+        op = op_of(node)
+        try:
+            return computed(op, self.saved[id(node)], self.got(node))
+        except (RuntimeError, TypeError, ValueError):  # shapes that an op between has changed, or an op that torch lacks of a dtype
+            return None
