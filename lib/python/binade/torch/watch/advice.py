@@ -25,6 +25,7 @@ from .order import order_text
 from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text
+from .silent import silent_in_fp16
 from .spoiled import caveats, may_diverge_by, spoiled, withheld
 from .state_decay import stuck_text
 from .sums import drowns_in_sums
@@ -68,7 +69,8 @@ class Advice(Document):
                   whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
                   loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
                   `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
-                  the zeros; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
+                  the zeros; silent: compiled parts among `zeros` that got others; opaque: those of `layers` inside of compiled parts that
+                  gradients reached, inside_of, these parts, of_fp16: whether FP16 was seen; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; gradless: lines about optimizers that no
                   gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero
@@ -333,7 +335,7 @@ def formats_text(of):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
     out += kept_text(kept_rows(of, False))
     if not of["keep_fp32"]:
-        underflow = dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])
+        underflow = dict.fromkeys([*of["untrained"]["underflow"], *silent_in_fp16(of["untrained"]), *(row["layer"] for row in of["died"])])
         out.append(none_kept(ill, of["diverges"], of["uncounted"], list(underflow), but_for(of)))
     return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"], ill["finite"] or not ill["dead"], of["compiled"],
         any(row["role"] == "weight" for row in of["formats"]))

@@ -5,7 +5,7 @@ import weakref
 
 import torch
 
-from ..observe.tensors import FLOATING, described, unscaled
+from ..observe.tensors import FLOATING, described, local, unscaled
 from .alerts import GRADIENTS
 from .bound import Bound
 from .waiting_tensors import Held, version_of
@@ -58,7 +58,7 @@ class Step:
         self._flags = {}  # (layer, role): whether all was finite, on a device
         self._harmless, self._ruined, self._harm = plan.harmless, plan.ruined, False
         self.waits = plan.nonfinite and not self.counted  # whether tensors inside of a block are held
-        self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source)),
+        self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source, self._counter)),
                             lambda: self.turn)
         self.gradients = Held(lambda layer, x, source: self.look_at(layer, "dAct", x, None, lambda: gradient_by_name(source)),
                               lambda: self.turn)
@@ -176,7 +176,9 @@ class Step:
         ill = [x for x in inputs if x["nan"] or x["inf"]]
         if not ill or self.number == 0 or any(x["name"].split()[0] == "input" for x in ill):
             return None
-        name = layer if ill[0]["name"] == "weight" else f"{layer}.{ill[0]['name']}"
+        name = f"{layer}.{ill[0]['name']}".removesuffix(".weight")
+        inner = name.partition(".")[2]  # parameters do not have the name of a whole model
+        name = inner if (name, "weight") not in self._layers and (inner, "weight") in self._layers else name
         if name in self._ruined:
             return None
         self._ruined.add(name)
@@ -224,9 +226,16 @@ class Step:
         self._flags = {}
 
 
-def inputs_of(module, args):
-    """Returns the tensors from which a module's forward computes, by name."""
-    return {"input": args[0] if len(args) == 1 else args} | dict(module.named_parameters(recurse=False))
+def inputs_of(module, args, counter=None):
+    """Returns the tensors from which a module's forward computes, by name; of modules inside of it those that are not finite."""
+    own = dict(module.named_parameters(recurse=False))
+    nested = {name: x for name, x in module.named_parameters() if name not in own and is_ill(local(x), counter)} if counter else {}
+    return {"input": args[0] if len(args) == 1 else args} | own | nested
+
+
+def is_ill(x, counter):
+    """Returns whether a tensor on the CPU holds Inf or NaN."""
+    return x is not None and x.device.type == "cpu" and not counter.finite(x)
 
 
 def gradient_by_name(of):
