@@ -18,6 +18,7 @@ except ImportError as error:
 from binade.torch.watch.eps import note_lost_eps
 from binade.torch.watch.ill import eps_text
 from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from binade.torch.watch.remainders import is_remainder
 from binade.torch.watch.settings import is_idle
 from binade.torch.watch.state_decay import stuck
 from binade.torch.observe.names import Part
@@ -139,6 +140,17 @@ class LostUpdates(CliCase):
             self.assertGreater(lost, asked * 0.8, way)
             self.assertEqual(sums(w, "lost"), (lost if is_lost else 0,), way)
             self.assertEqual("Updates are lost" in str(w.advise()), is_lost, way)
+
+    def test_what_rounding_leaves_of_a_first_update_is_no_loss(self):
+        torch.manual_seed(0)
+        for size in (1e-5, 1e-4, 2e-4, 4e-4, 1e-3):
+            for many in (6, 512):
+                old, by = (torch.rand(many) / 8 + 0.01).bfloat16(), size * torch.randn(many).sign()
+                new = (old.float() + by).bfloat16()
+                rest, zero = old.float() + by - new.float(), torch.zeros(many)
+                self.assertTrue(is_remainder(rest, zero, old, new) and is_remainder(-rest.bfloat16(), zero, old, new), (size, many))
+                if many > 6 and (new != old).float().mean() > 0.1:
+                    self.assertFalse(is_remainder(by, zero, old, new) or is_remainder(2**-60 * by, zero, old, new), (size, many))
 
     def test_rprop_wants_nothing_where_a_gradient_changes_its_sign(self):
         torch.manual_seed(0)
