@@ -326,7 +326,7 @@ class LostUpdates(CliCase):
         self.assertEqual(self.by_hand(torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), steps=3)[0].advise().to_dict()["by_hand"], [])
 
     def test_running_statistics_that_stand_still_in_narrow_buffers_are_told(self):
-        for momentum, dtype, train, told in ((0.001, torch.bfloat16, True, ["The running_var of 1 stands still in 75 % of its channels after 12"]),
+        for momentum, dtype, train, told in ((0.001, torch.bfloat16, True, ["The running_var of '1' stands still in 75 % of its channels after 12"]),
                                              (0.1, torch.bfloat16, True, []), (0.0, torch.bfloat16, True, []), (None, torch.bfloat16, True, []),
                                              (0.001, torch.float32, True, []), (0.001, torch.bfloat16, False, [])):
             torch.manual_seed(0)
@@ -341,6 +341,25 @@ class LostUpdates(CliCase):
                         model(3 * torch.randn(32, 8).to(dtype)).float().square().sum().backward()
                         optimizer.step()
             self.assertEqual([line.partition(" updates")[0] for line in w.advise().to_dict()["running"]], told)
+
+    def test_of_many_running_statistics_that_stand_still_it_is_told_how_many_of_all_do(self):
+        torch.manual_seed(0)
+        parts = [part for n in range(16) for part in (torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8, momentum=0.001 if n else 0.1))]
+        model = torch.nn.Sequential(*parts).bfloat16()
+        model[29].running_var.fill_(1e-3)  # which moves
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with binade.torch.watch(model, optimizer, every=6) as w:
+                for _ in range(6):
+                    optimizer.zero_grad()
+                    model(3 * torch.randn(32, 8).bfloat16()).float().square().sum().backward()
+                    optimizer.step()
+        lines = w.advise().to_dict()["running"]
+        self.assertEqual([line for line in lines if "running_var" not in line], [])
+        self.assertRegex(lines[0], r"^The running_var of \d+ of 15 BatchNorms stands still in [\d.]+ to 100 % of their channels after 6 updates \(of \d+ at 1, ")
+        self.assertIn(" Of the others no more than half of the channels do.", lines[0])
+        self.assertEqual(len([one for one in warned if "stands still" in str(one.message)]), 1)
 
     def test_a_process_is_searched_for_optimizers_a_few_times(self):
         from binade.torch.watch import optimizer_hooks

@@ -89,6 +89,7 @@ class Advice(Document):
     by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
     ranks         lines about ranks that hold different models, in the advice of a Run of several processes
     running       lines about running statistics of BatchNorms that stand still in narrow buffers
+    buffers       lines about running statistics of norms, and other buffers, that hold Inf or NaN at the end of a run that trains
     positions     lines about positions of which a narrow dtype makes one number of neighbours, before cosines or sines of them
     idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, whole, whether these
                   are all of them, and schedule, why, as text
@@ -176,6 +177,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
         "running": list(run._learning.running),
+        "buffers": [] if ill["dead"] and not ill["finite"] else list(run._learning.buffers),
         "positions": positions.text_of(run._learning.positions),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
@@ -296,7 +298,7 @@ def ails(of):
     ill = of["not_finite"]
     mistakes = {warning: order_text([row for row in of["mistakes"] if row["warning"] == warning]) for warning in (False, True)}
     is_ill = not ill["finite"] or ill["dead"] or ill["spared"]
-    out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else [])]
+    out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else []), *of["buffers"]]
     overflowed = kept_text(kept_rows(of, True)) + no_format_text(of["no_format"])
     if overflowed and of["may_diverge_by_order"]:
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")

@@ -35,6 +35,7 @@ class Learning:
     by_hand: list = dataclasses.field(default_factory=list)  # lines about models of which no optimizer holds a parameter
     positions: dict = dataclasses.field(default_factory=dict)  # {layer: what is said of positions in it}
     running: list = dataclasses.field(default_factory=list)  # lines about running statistics that stand still
+    buffers: list = dataclasses.field(default_factory=list)  # lines about running statistics, and other buffers, that hold Inf or NaN
     ranks: list = dataclasses.field(default_factory=list)  # lines about ranks that hold different models
     compiled: dict = dataclasses.field(default_factory=dict)  # {layer of a parameter: the compiled part that it is inside of}
     in_fp16: bool = False  # whether a compiled part ran under FP16 autocast

@@ -162,6 +162,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         step.read_flags()
         if step.event is not None:
             step.event.of_turns(step.passes, step.backward_passes)
+            self._running.see_ill(step.number)
         if step.counted:
             step.window.loss_scale = self._loss_scale()
             self.gaps.step_is_over(step.window.summaries)

@@ -5,6 +5,7 @@ import weakref
 
 import torch
 
+from ..observe.names import joined
 from ..observe.tensors import FLOATING, described, local, unscaled
 from .alerts import GRADIENTS
 from .bound import Bound
@@ -12,6 +13,7 @@ from .waiting_tensors import Held, version_of
 from .loss_graph import LossGraph
 from .nonfinite import LOSS, NonFinite
 from .run import SCALED, Layer, Window, add_to
+from .running import NORMS, STATISTICS
 
 
 class Seen(enum.Enum):
@@ -176,6 +178,8 @@ class Step:
         ill = [x for x in inputs if x["nan"] or x["inf"]]
         if not ill or self.number == 0 or any(x["name"].split()[0] == "input" for x in ill):
             return None
+        if ill[0]["name"].endswith(STATISTICS):
+            return None
         name = f"{layer}.{ill[0]['name']}".removesuffix(".weight")
         inner = name.partition(".")[2]  # parameters do not have the name of a whole model
         name = inner if (name, "weight") not in self._layers and (inner, "weight") in self._layers else name
@@ -227,10 +231,13 @@ class Step:
 
 
 def inputs_of(module, args, counter=None):
-    """Returns the tensors from which a module's forward computes, by name; of modules inside of it those that are not finite."""
+    """Returns the tensors from which a module's forward computes, by name; of modules inside of it, and of the statistics
+    that norms evaluate with, those that are not finite."""
     own = dict(module.named_parameters(recurse=False))
     nested = {name: x for name, x in module.named_parameters() if name not in own and is_ill(local(x), counter)} if counter else {}
-    return {"input": args[0] if len(args) == 1 else args} | own | nested
+    used = {joined(name, key): x for name, norm in module.named_modules() if isinstance(norm, NORMS) and not norm.training
+            for key, x in norm.named_buffers(recurse=False) if is_ill(local(x), counter)} if counter else {}
+    return {"input": args[0] if len(args) == 1 else args} | own | nested | used
 
 
 def is_ill(x, counter):
