@@ -17,7 +17,7 @@ except ImportError as error:
 
 from binade.torch.watch.eps import note_lost_eps
 from binade.torch.watch.ill import eps_text
-from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, lost_text, sizes_in_ulps, wanted
 from binade.torch.watch.remainders import is_remainder
 from binade.torch.watch.settings import is_idle
 from binade.torch.watch.state_decay import stuck
@@ -204,6 +204,12 @@ class LostUpdates(CliCase):
         self.assertIn("step 0: 100.0% of Linear's updates by gradient change no weight in bfloat16", map(str, lost))
         with self.assertRaisesRegex(ValueError, "lost 2"):
             w.alerts(lost=2)
+
+    def test_updates_that_vanish_before_a_wide_weight_are_no_matter_of_the_learning_rate(self):
+        row = {"layer": "a", "dtype": "F32", "asked": 100, "lost": 99, "unknown": 0, "decay_asked": 0, "decay_lost": 0, "idle": 0, "later": "stays"}
+        for size, rate, vanished in ((-24, 1e-3, True), (-5, 1e-3, False), (-24, 1e-12, False)):
+            text = " ".join(lost_text([row | {"median_log2_of_ulp": size, "rates": (rate,) * 3}], ", ".join))
+            self.assertEqual(("the gradients vanish" in text, "Raise the learning rate" in text), (vanished, not vanished))
 
     def test_what_healthy_trainings_do_not_move_is_not_lost(self):
         def frozen():

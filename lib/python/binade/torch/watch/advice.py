@@ -73,7 +73,8 @@ class Advice(Document):
                   gradients reached, inside_of, these parts, of_fp16: whether FP16 was seen; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; gradless: lines about optimizers that no
-                  gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero
+                  gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero;
+                  flat: the same of smooth ones, as GELU, in the last steps, where that is next to zero; empty: layers that got no rows in any step
     dies          weights that learned, and most of whose units were dead before a ReLU from some step on: layer, since, that step, steps,
                   how many counted ones since, share, the part of the weight without a gradient, and moved_log2, log2 of the last update before it beside the weight, by their norms
     zero_weights  those of `untrained` whose weights stay zero since both factors of a product are, and vectors that are such a factor
@@ -306,7 +307,8 @@ def ails(of):
     out += mistakes[True] + of["by_hand"] + of["ranks"] + of["running"] + of["positions"]
     out += untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
-    out += lost_text(of["lost_updates"], listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)
+    lost = [row for row in of["lost_updates"] if row["dtype"] in HALVES or not of["untrained"]["flat"]]
+    out += lost_text(lost, listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)
     return out + ([] if is_ill else ill["lines"])
 
 

@@ -11,6 +11,8 @@ from ..observe.tensors import local
 from . import saturation
 from .silent import silent_text
 
+LEAST = 3  # counted steps without a row that tell
+ROUTER = "a load-balancing loss, or noise on its scores, has it choose all"
 TAKEN_AWAY = frozenset(("step_without_backward", "clip_to_zero"))  # mistakes in the order of calls that leave zeros in the place of gradients
 
 
@@ -170,7 +172,8 @@ def untrained(run, layers, merged):
     out = {"unheld": list(seen.unheld), "unheld_share": seen.share, "orphans": seen.orphans,
            "detached": [name for name, called in seen.ungraded.items() if called],
            "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values()),
-           "gradless": list(seen.gradless.values()), "saturated": seen.saturations.texts}
+           "gradless": list(seen.gradless.values()), "saturated": seen.saturations.texts,
+           "flat": seen.saturations.flat, "empty": empty(run, layers, merged)}
     if not found:
         return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], "hidden": "",
                 "silent": [], "opaque": [], "inside_of": [], "of_fp16": False, **out}
@@ -197,6 +200,13 @@ def untrained(run, layers, merged):
             "negative": negative, "underflow": list(underflow), "hidden": hidden, "silent": [] if hidden else silent, "opaque": opaque,
             "inside_of": list(dict.fromkeys(owners[layer] for layer in opaque)),
             "of_fp16": seen.in_fp16 or any(of.dtype == "F16" for of in layers.values()), **out}
+
+
+def empty(run, layers, merged):
+    """Returns the layers with weights that were called with no rows in any counted step, three or more, beside others that got some."""
+    none = [layer for layer, role in layers if role == "act" and (layer, "weight") in layers and not merged[layer, "act"].values]
+    steps = {layer: sum(window.steps for window in run._windows if (layer, "act") in window.summaries) for layer in none}
+    return [layer for layer in none if steps[layer] >= LEAST]
 
 
 def changed(run, merged):
@@ -237,7 +247,7 @@ def untrained_text(of, listed):
             lines[-1] += saturation.text_of(of["saturated"])
         elif not known:
             lines[-1] += (" Whether that is meant is not known: a saturated activation passes no gradient, nor does a softmax of one "
-                          "element.")
+                          f"element, nor a router to experts that it never chooses ({ROUTER}).")
     if of["reached"]:
         lines.append(f"Layers that do not learn: the gradients of the weights of {listed(of['reached'])} were nothing but zeros in {many}, "
                      "while gradients reached their outputs.")
@@ -245,7 +255,7 @@ def untrained_text(of, listed):
             lines[-1] += f" All that {listed(of['unfed'])} got was zero, so that {'its' if len(of['unfed']) == 1 else 'their'} gradient is."
         if of["order"] is not None:
             lines[-1] += f" They were taken away before the optimizer stepped: see the order of calls, step {of['order']}."
-        elif len(of["unfed"]) < len(of["reached"]) and not (of["underflow"] or of["hidden"] or of["silent"]):
+        elif len(of["unfed"]) < len(of["reached"]) and not (of["negative"] or of["underflow"] or of["hidden"] or of["silent"]):
             lines[-1] += " Why is not known."
     if of["opaque"]:
         lines.append(f"Layers that do not learn: the gradients of the weights of {listed(of['opaque'])} were nothing but zeros in {many}, "
@@ -253,7 +263,8 @@ def untrained_text(of, listed):
     if of["zeros"] and lines:
         lines[-1] += f" All outputs of {listed(of['zeros'])} were zero."
     if of["negative"] and of["saturated"]:
-        lines[-1] += f" All outputs of {listed(of['negative'])} were negative: a ReLU that gets them is dead."
+        lines[-1] += f" All outputs of {listed(of['negative'])} were negative" + (
+            "." if of["flat"] else ": a ReLU that gets them is dead.")
     elif of["negative"]:
         lines[-1] += (f" All outputs of {listed(of['negative'])} were negative, of which a ReLU makes zeros: it is dead, and no gradient "
                       "passes it. Look at the initial biases and the learning rate, or take an activation that has a slope below zero.")
@@ -264,12 +275,17 @@ def untrained_text(of, listed):
         lines[-1] += f" Zero is what comes of {of['hidden']}, as told above: mend that first."
     if of["silent"] or of["opaque"]:
         lines[-1] += silent_text(of["silent"] or of["inside_of"], of["of_fp16"])
+    if of["flat"] and not cut:
+        lines.append((lines.pop() if lines else "Layers that hardly learn:") + saturation.text_of(of["flat"]))
+    if of["empty"]:
+        lines.append(f"Layers that got nothing: {listed(of['empty'])} were called with no rows in any counted step, as experts that a router never "
+                     f"chooses: {ROUTER}.")
     if of["detached"]:
         lines.append(f"No gradient reached {listed(of['detached'])} in any step, though an optimizer holds their weights and their outputs "
                      "were seen: these are detached, or the loss does not use them. Where that is meant, requires_grad_(False) says so.")
     if of["unused"]:
         lines.append(f"No gradient reached {listed(of['unused'])} in any step, though an optimizer holds their weights: no output of "
-                     "theirs was seen; they were not used, or ran under no_grad.")
+                     "theirs was seen; they were not used, as experts that a router never chooses, or ran under no_grad.")
     if of["unheld"]:
         lines.append(f"Trained by no optimizer that was seen: {listed(of['unheld'])}, {100 * of['unheld_share']:.3g} % of the parameters. "
                      + (orphans_text(of["unheld"], of["orphans"], listed) + "." if of["orphans"] else
