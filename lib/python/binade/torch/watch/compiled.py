@@ -82,7 +82,7 @@ class CompiledHooks:
             self.note(line)
         self._plan.uncounted.pop(self._compiled_note, None)
         self._plan.uncounted[line], self._compiled_note = self._names.compiled_share, line
-        self._plan.learning.compiled = compiled_parts(self._names)
+        self._plan.learning.compiled, self._plan.learning.compiled_parts = compiled_parts(self._names), list(self._names.compiled)
 
     def _compiled_call(self, module, inner, *args, **kwargs):
         out = inner(*args, **kwargs)

@@ -10,6 +10,7 @@ from ..observe.names import listed, tensors_in
 from ..observe.tensors import local
 from . import saturation
 from .silent import silent_text
+from .words import shown
 
 LEAST = 3  # counted steps without a row that tell
 ROUTER = "a load-balancing loss, or noise on its scores, has it choose all"
@@ -40,6 +41,7 @@ class Learning:
     buffers: list = dataclasses.field(default_factory=list)  # lines about running statistics, and other buffers, that hold Inf or NaN
     ranks: list = dataclasses.field(default_factory=list)  # lines about ranks that hold different models
     compiled: dict = dataclasses.field(default_factory=dict)  # {layer of a parameter: the compiled part that it is inside of}
+    compiled_parts: list = dataclasses.field(default_factory=list)  # names of what runs compiled
     in_fp16: bool = False  # whether a compiled part ran under FP16 autocast
     rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}
 
@@ -191,9 +193,9 @@ def untrained(run, layers, merged):
         (layer, "dW") for layer in reached if layer not in unfed and not taken]
     hidden = next((event.origin.ending for event in run.nonfinite() if event.hidden), "") if zeros else ""
     hidden = hidden or ("that Inf" if any(event.left_none for event in run.nonfinite()) else "")
-    silent = [part for part in dict.fromkeys(seen.compiled.values()) if part in zeros and not seen.unfed.get(part)]
+    silent = [part for part in seen.compiled_parts if part in zeros and not seen.unfed.get(part)]
     if any(part in run._inside for part in silent):
-        hidden = f"an overflow inside of {listed([part for part in silent if part in run._inside])}"
+        hidden = f"an overflow inside of {listed([shown(part) for part in silent if part in run._inside])}"
     narrow = [] if hidden or silent or opaque else narrow
     underflow = dict.fromkeys(key[0] for key in narrow if layers[key].dtype == "F16" and all_zero(merged[key]))
     return {"layers": found, "reached": reached, "unfed": unfed, "order": min(taken, default=None), "zeros": zeros,

@@ -6,6 +6,7 @@ import torch
 from ..observe.names import tensors_in
 from ..observe.tensors import local
 from .told import Told
+from .words import shown
 
 MOST = 65504.0  # FP16's largest number
 CAUSE = "it runs compiled, and gives zero for inputs whose squares overflow FP16"
@@ -41,5 +42,5 @@ def silent_in_fp16(of):
 
 def silent_text(parts, is_in_fp16):
     """Returns sentences about compiled parts all of whose outputs were zero, or in which some weights had no gradient. parts: names."""
-    runs = f"{', '.join(parts)} {'runs' if len(parts) == 1 else 'run'} compiled, and nobody saw inside"
+    runs = f"{', '.join(map(shown, parts))} {'runs' if len(parts) == 1 else 'run'} compiled, and nobody saw inside"
     return f" {runs}. {WHY[is_in_fp16]}{UNCOMPILED}."
