@@ -16,6 +16,7 @@ except ImportError as error:
     sys.exit(77)
 
 from binade.torch import Run, Window
+from binade.torch.watch import saturation
 from binade.torch.watch.advice import asked_to_be_held
 from binade.torch.watch.bound import Bound as StepBound
 from binade.torch.watch.bound import origin_of, parameters_as_is
@@ -391,7 +392,7 @@ class Untrained(CliCase):
         layers, _, negative, _, text = self.untrained(torch.nn.Sequential(linear(bias=9), torch.nn.Hardtanh(), linear(8, 2)))
         self.assertEqual((layers, negative), ({"0": 4}, []))
         self.assertNotIn("ReLU", text)
-        self.assertIn("Saturated is 1, hardtanh: all of its outputs are exactly ±1 in FP32", text)
+        self.assertIn("Saturated is '1', hardtanh: all of its outputs are exactly ±1 in FP32", text)
         self.assertNotIn("Whether that is meant is not known", text)
 
     def test_saturated_activations_are_named_where_no_gradient_passes_them(self):
@@ -427,6 +428,46 @@ class Untrained(CliCase):
             _, text = advised(Calls(lambda self, x, f=step: self.b(f(self.a(x))), a=linear(), b=linear(8, 2)))
             self.assertIn(told or "act in", text)
             self.assertEqual("came out of" in text, bool(told), text)
+
+    def test_smooth_activations_that_lie_where_they_are_flat_are_named_as_what_they_are(self):
+        for act, bias, words in ((torch.nn.GELU, -20, "Layers that do not learn: no gradient reached '0'; it was nothing but zeros in all 4 "
+                                  "counted steps. Saturated is '1', gelu: all that it got lies below -4, where its slope is next to zero."),
+                                 (torch.nn.GELU, -7, "All outputs of '1' were zero. Saturated is '1', gelu: all that"),
+                                 (torch.nn.GELU, -5.3, "Layers that hardly learn: Saturated is '1', gelu: all that"),
+                                 (torch.nn.SiLU, -20, "Layers that hardly learn: Saturated is '1', silu: all that it got lies below -10"),
+                                 (torch.nn.ELU, -20, "Layers that hardly learn: Saturated is '1', elu: all that it got"),
+                                 (torch.nn.ReLU6, 50, "Saturated is '1', relu6: all of its outputs are exactly 0 or 6 in FP32"),
+                                 (torch.nn.GELU, -1, ""), (torch.nn.SiLU, -5, ""), (torch.nn.LeakyReLU, -20, "")):
+            with self.subTest(act=act.__name__, bias=bias):
+                of, text = advised(torch.nn.Sequential(linear(bias=bias), act(), linear(8, 2)))
+                self.assertEqual((words in text, "Saturated" in text, "ReLU" in text, "lost:" in text), (True, bool(words), False, False), text)
+        # One that was so in some steps alone is no illness.
+        seen = saturation.Saturation()
+        for text in ("gelu: all", "gelu: all", "", "gelu: all", "gelu: all"):
+            seen.add_step({("a", ""): text})
+        self.assertEqual((seen.texts, seen.flat), ({}, {}))
+        seen.add_step({("a", ""): "gelu: all"})
+        self.assertEqual((seen + seen).flat, {"a": "gelu: all"})
+
+    def test_a_sigmoid_that_fp16_alone_saturates_is_told_so(self):
+        for x, dtype, told in ((torch.tensor([9.0, 12.0]), torch.float16, "that dtype alone"), (torch.tensor([99.0, -999.0]), torch.float16, "in each"),
+                               (torch.tensor([99.0]), torch.float32, "in each"), (torch.tensor([9.0, 1.0]), torch.float16, "")):
+            x = x.to(dtype)
+            out = x.float().sigmoid().to(dtype)
+            text = saturation.saturated("sigmoid", (x,), out)
+            self.assertEqual((told in text, bool(text)), (True, bool(told)), text)
+            self.assertNotIn("that dtype alone", saturation.saturated("sigmoid", (out,), out))  # in place: what it got is gone
+
+    def test_experts_that_get_no_rows_are_told(self):
+        def route(self, x):
+            x, chosen = self.a(x), self.rows.pop()
+            return self.b(x[:chosen]).sum() + self.c(x[chosen:]).sum()
+
+        for rows, told in (([3] * 4, ["c"]), ([3, 3, 2, 3], []), ([2] * 4, [])):
+            model = Calls(route, a=linear(), b=linear(8, 2), c=linear(8, 2))
+            model.rows = rows
+            of, text = advised(model)
+            self.assertEqual((of["untrained"]["empty"], "as experts that a router never chooses" in text), (told, bool(told)))
 
     def test_a_layer_that_gets_zeros_is_told_from_one_that_no_gradient_reaches(self):
         for function, reached, unfed, told in (
@@ -850,7 +891,7 @@ class Underflow(CliCase):
         return advice.to_dict(), " ".join(str(advice).split())
 
     def test_no_sentence_of_an_advice_contradicts_another_one(self):
-        none = {"spoiled": [], "died": [], "eps": [], "stuck_states": [], "lost_updates": [], "loss_scale": {"status": "ok"}}
+        none = {"spoiled": [], "died": [], "eps": [], "stuck_states": [], "lost_updates": [], "buffers": [], "loss_scale": {"status": "ok"}}
         verdict = {"roles": [{"role": role, "format": format} for role, format in (("act", "e4m3"), ("weight", "binary16"), ("state", None))],
                    "text": ["act in e4m3, weight in binary16, state in binary32: the narrowest that keeps range and precision.",
                             "act: e4m3; 1 of 1 hold NaN or Inf, about which this says nothing.", "weight: binary16.", "state: binary32."]}
@@ -858,6 +899,8 @@ class Underflow(CliCase):
         self.assertEqual((excluded(none), but_for(none), concluded(verdict, {}, healthy)), ({}, "", verdict["text"]))
         lost = {"dtype": "BF16", "lost": 9, "asked": 10, "decay_lost": 0, "decay_asked": 0}
         for found, head, but in (
+                ({"buffers": ["The running statistics of a norm hold Inf: bn."]}, "act in e4m3, weight in binary16, state in binary32",
+                 "running statistics that hold Inf"),
                 ({"died": [1]}, "act in e4m3, weight in binary16, state in binary32", ""),
                 ({"eps": [1]}, "act in e4m3, weight in binary16 with a copy in FP32, state in FP32", "the states of the optimizer whose eps is 0"),
                 ({"stuck_states": [1]}, "act in e4m3, weight in binary16, state in FP32", "states that do not decay"),

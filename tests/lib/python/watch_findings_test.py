@@ -50,6 +50,19 @@ class Telling(CliCase):
                 self.assertEqual(dead > 0.5, any((a.step, a.layer) == (step, layer) for a in told), layer)
         self.assertIn("of 3's dAct become zero in binary16", " ".join(map(str, told)))
 
+    def test_alerts_are_of_the_format_in_use_unless_another_is_given(self):
+        for dtype, autocast, given, told in ((torch.bfloat16, None, None, ""), (torch.float32, torch.bfloat16, None, ""), (
+                torch.float32, None, None, "binary16"), (torch.bfloat16, None, "binary16", "binary16"), (torch.float32, None, "bfloat16", "")):
+            model, alerts = new_net().to(dtype), []
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(call=alerts.append, **({"format": given} if given else {}))
+                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast is not None):
+                    out = model(torch.ones(3, 4, dtype=dtype))
+                (out.float().square().sum() * 2.0**-40).backward()
+                optimizer.step()
+            self.assertEqual({alert.format for alert in alerts if alert.role != "update"}, {told} - {""}, (dtype, autocast, given))
+
     def test_alerts_at_the_loss_scale(self):
         told = []
         model, scaler = new_net(), CpuScaler(2.0**20)

@@ -245,8 +245,8 @@ NOT_INSIDE = "what runs compiled is not looked into: of Inf and NaN the layer is
 class Gaps(CliCase):
     """Of what is not counted the notes say how much of the model it is."""
 
-    def of(self, model, make=None, call=None, x=None):
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0) if make is None else Keeps(model.parameters(), make)
+    def of(self, model, make=None, call=None, x=None, lr=0.0):
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr) if make is None else Keeps(model.parameters(), make)
         with binade.torch.watch(model, optimizer, every=1) as w:
             for _ in range(2):
                 model.zero_grad()
@@ -318,6 +318,62 @@ class Gaps(CliCase):
                         self.assertEqual((first.layer, first.arose), ("1", True))
                         self.assertIn("1 runs compiled, and nobody saw inside of it: run it uncompiled to see the op; no FP16 was seen in it", text)
                         self.assertNotIn("FP16's range", text)
+
+    def test_zeros_that_a_compiled_part_makes_are_laid_to_what_is_inside_of_it(self):
+        class Divides(torch.nn.Module):  # as a norm that squares in FP16: x / Inf is 0
+            def __init__(self, *shape):
+                super().__init__()
+                self.g = torch.nn.Parameter(torch.ones(*shape))
+
+            def forward(self, x):
+                return (x.half() / (x.half() * x.half())) * self.g.sum().half()
+
+        class Plain(torch.nn.Module):
+            def forward(self, x):
+                return x.half() / (x.half() * x.half())
+
+        class Wide(torch.nn.Module):
+            def forward(self, x):
+                return x.float()
+
+        class Whole(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = torch.nn.Sequential(Divides(1), Wide(), torch.nn.Linear(4, 2))
+
+            def forward(self, x):
+                return self.net(x) + 1
+
+        rows = torch.full((3, 4), 300.0)
+        some, cause = torch.tensor([[2.0], [300.0], [400.0]]).expand(3, 4), "it runs compiled, and gives zero for inputs whose squares overflow FP16"
+        inside, may_be = "all 3 rows of its outputs are zero, those of inputs whose squares sum to more", "'1' runs compiled, and nobody saw inside. In FP16 an"
+        for shape, x, told in (((1,), rows, inside), (None, rows, inside), ((2, 2), rows, may_be), ((1,), some, "2 of 3 rows of its outputs are zero"), ((1,), rows / 300, "")):
+            first = torch.nn.Linear(4, 4, bias=False)
+            torch.nn.init.eye_(first.weight)
+            model = torch.nn.Sequential(first, torch.jit.script(Divides(*shape) if shape else Plain()), Wide(), torch.nn.Linear(4, 2))
+            w = self.of(model, x=x, lr=1e-3)
+            text = " ".join(str(w.advise()).split())
+            self.assertEqual([cause in row["text"] or row["layer"] for row in w.advise().to_dict()["no_format"]], [])
+            self.assertEqual((w.advise().keep_fp32 == ["1"], told in text), (told.endswith(("more", "zero")), True), text)
+            self.assertEqual(("Layers that do not learn" in text, "Run it uncompiled" in text), (told in (inside, may_be), told == may_be), text)
+            self.assertEqual("No layer needs FP32 for its range" in text, not told)
+            self.assertEqual("Zero is what comes of an overflow inside of '1', as told above" in text, told == inside, text)
+        text = " ".join(str(self.of(torch.jit.script(Whole()), x=rows, lr=1e-3).advise()).split())
+        self.assertIn("while gradients reached the compiled part that they are in. RecursiveScriptModule runs compiled, and nobody saw inside. ", text)
+
+    def test_weights_of_a_compiled_part_that_are_nan_are_named_with_when_they_became_so(self):
+        for number, at in ((0, "before training began: look at what initialised or loaded it"), (2, "step 1: 1 NaN in parameter 1.0, after")):
+            model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.jit.trace(torch.nn.Sequential(torch.nn.Linear(4, 4)), (torch.ones(3, 4),)))
+            with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=0.0), every=50) as w:
+                for step in range(4):
+                    if step == number:
+                        with torch.no_grad():
+                            model[1].get_submodule("0").weight[0, 0] = math.nan
+                    model(torch.ones(3, 4)).sum().backward()
+                    w._optimizers[0].step()
+            text = " ".join(str(w.advise()).split())
+            self.assertIn(at, text)
+            self.assertNotIn("look for an op", text)
 
     def test_fp16s_range_is_blamed_for_what_runs_compiled_where_it_runs_in_fp16_alone(self):
         class Squares(torch.nn.Module):

@@ -22,6 +22,44 @@ from watch_runs import Multiplied, new_net, watched
 
 
 class NonFinite(CliCase):
+    def test_buffers_that_a_skipped_step_has_made_ill_are_told_with_what_to_do(self):
+        def of(ill=2, reset=False, before=False, narrow=False, train=True):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
+            model.register_buffer("mean", torch.zeros(()))
+            model[1].train(train)
+            if before:
+                model[1].running_var[0] = math.nan
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            with binade.torch.watch(model, optimizer, every=50) as w:
+                for step in range(6):
+                    x = torch.randn(8, 4)
+                    x[0, 0] = math.nan if step == ill else 0.0
+                    loss = model(x).square().sum()
+                    if loss.isfinite() or not train:
+                        model.zero_grad()
+                        loss.backward()
+                        optimizer.step()
+                    elif reset:
+                        model[1].reset_running_stats()
+                    else:
+                        model.mean += loss.detach()
+                if narrow:
+                    model[1].running_var[0] = math.inf
+            return w, w.advise().to_dict()["buffers"], " ".join(str(w.advise()).split())
+
+        for given, told, words in (({}, 2, "The running statistics of a norm hold NaN, from step 2 on: '1'."), ({"ill": None}, 0, ""), ({"reset": True}, 0, ""),
+                                   ({"ill": None, "before": True}, 1, "hold NaN already when watching began: '1'. "),
+                                   ({"ill": None, "narrow": True}, 1, "hold Inf: '1'. With them evaluation (model.eval()) gives no more than their shift")):
+            with self.subTest(**given):
+                _, lines, text = of(**given)
+                self.assertEqual(len(lines), told, lines)
+                self.assertIn(words, text)
+                self.assertEqual("reset_running_stats()" in text, bool(told))
+                self.assertEqual("Buffers hold NaN, from step 2 on: Sequential.mean." in text, told == 2)
+        w, lines, text = of(ill=None, before=True, train=False)
+        self.assertIn("running_var held Inf or NaN already, which arose before training began: look at what initialised or loaded it", text)
+
     def test_none_in_a_good_run(self):
         w = watched()
         self.assertIsNone(w.first_nonfinite())

@@ -21,6 +21,8 @@ except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
 
+from binade.torch.watch.ranks import by_rank
+
 RANKS = 2
 STEPS = 4
 
@@ -69,7 +71,7 @@ def averaged(model):
 def scenario(what, rank):
     """A run of one of two processes, watched."""
     model = new_net()
-    if what in ("ddp", "ill", "bypassed"):
+    if what in ("ddp", "ill", "bypassed", "no sync"):
         model = torch.nn.parallel.DistributedDataParallel(model)
     elif what == "drift":
         model = torch.nn.parallel.DistributedDataParallel(model)
@@ -88,6 +90,12 @@ def scenario(what, rank):
     if what == "ill data" and rank == 1:
         data[2][0, 0] = torch.inf
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    if what == "no sync":
+        def unsynced(x):
+            with model.no_sync():
+                return model(x)
+
+        return train(model, optimizer, data, called=unsynced)
     by_hand = what in ("by hand", "apart", "ill data")
     return train(model, optimizer, data, (lambda: averaged(model)) if by_hand else lambda: None, model.module if what == "bypassed" else model)
 
@@ -145,7 +153,7 @@ class Ranks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shards = [] if can_shard() else ["fsdp"]
-        cls.ranks = together(["ddp", "by hand", "local", "drift", "bypassed", "other steps", "ill", "apart", "ill data", *shards])
+        cls.ranks = together(["ddp", "by hand", "local", "drift", "bypassed", "no sync", "other steps", "ill", "apart", "ill data", *shards])
 
     def held_to_the_sum(self, what, once):
         """once(role, bytes are the same): whether one copy counts."""
@@ -219,6 +227,18 @@ class Ranks(unittest.TestCase):
                              ["The forward passes did not go through DistributedDataParallel, whi"])
             for healthy in ("ddp", "by hand", "local", "drift"):
                 self.assertEqual(rank["own", healthy], [])
+
+    def test_gradients_that_no_sync_never_averages_are_told_by_each_rank_and_by_all(self):
+        for rank in self.ranks:
+            self.assertIn("step 0: fc1 dW of rank 1 is not that of rank 0", rank["no sync"])
+            self.assertIn("or the backward passes of the step ran under no_sync(), the last one, too", rank["no sync"])
+            self.assertEqual([line[:72] for line in rank["own", "no sync"]],
+                             ["All 4 forward passes of DistributedDataParallel ran under no_sync(), the"])
+            self.assertIn("Either weights were loaded or changed on one rank only (load them before", rank["drift"])
+
+    def test_what_some_ranks_say_names_them(self):
+        self.assertEqual(by_rank([["a", "b"], ["a"], ["a", "b"]]), ["a", "Ranks 0, 2: b"])
+        self.assertEqual(by_rank([[], ["a"]]), ["Rank 1: a"])
 
     def test_other_steps_are_told(self):
         for told in (rank["other steps"] for rank in self.ranks):

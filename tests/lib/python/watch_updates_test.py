@@ -17,7 +17,8 @@ except ImportError as error:
 
 from binade.torch.watch.eps import note_lost_eps
 from binade.torch.watch.ill import eps_text
-from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, sizes_in_ulps, wanted
+from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, lost_text, sizes_in_ulps, wanted
+from binade.torch.watch.remainders import is_remainder
 from binade.torch.watch.settings import is_idle
 from binade.torch.watch.state_decay import stuck
 from binade.torch.observe.names import Part
@@ -140,6 +141,17 @@ class LostUpdates(CliCase):
             self.assertEqual(sums(w, "lost"), (lost if is_lost else 0,), way)
             self.assertEqual("Updates are lost" in str(w.advise()), is_lost, way)
 
+    def test_what_rounding_leaves_of_a_first_update_is_no_loss(self):
+        torch.manual_seed(0)
+        for size in (1e-5, 1e-4, 2e-4, 4e-4, 1e-3):
+            for many in (6, 512):
+                old, by = (torch.rand(many) / 8 + 0.01).bfloat16(), size * torch.randn(many).sign()
+                new = (old.float() + by).bfloat16()
+                rest, zero = old.float() + by - new.float(), torch.zeros(many)
+                self.assertTrue(is_remainder(rest, zero, old, new) and is_remainder(-rest.bfloat16(), zero, old, new), (size, many))
+                if many > 6 and (new != old).float().mean() > 0.1:
+                    self.assertFalse(is_remainder(by, zero, old, new) or is_remainder(2**-60 * by, zero, old, new), (size, many))
+
     def test_rprop_wants_nothing_where_a_gradient_changes_its_sign(self):
         torch.manual_seed(0)
         model = torch.nn.Linear(4, 4)
@@ -192,6 +204,12 @@ class LostUpdates(CliCase):
         self.assertIn("step 0: 100.0% of Linear's updates by gradient change no weight in bfloat16", map(str, lost))
         with self.assertRaisesRegex(ValueError, "lost 2"):
             w.alerts(lost=2)
+
+    def test_updates_that_vanish_before_a_wide_weight_are_no_matter_of_the_learning_rate(self):
+        row = {"layer": "a", "dtype": "F32", "asked": 100, "lost": 99, "unknown": 0, "decay_asked": 0, "decay_lost": 0, "idle": 0, "later": "stays"}
+        for size, rate, vanished in ((-24, 1e-3, True), (-5, 1e-3, False), (-24, 1e-12, False)):
+            text = " ".join(lost_text([row | {"median_log2_of_ulp": size, "rates": (rate,) * 3}], ", ".join))
+            self.assertEqual(("the gradients vanish" in text, "Raise the learning rate" in text), (vanished, not vanished))
 
     def test_what_healthy_trainings_do_not_move_is_not_lost(self):
         def frozen():
@@ -314,7 +332,7 @@ class LostUpdates(CliCase):
         self.assertEqual(self.by_hand(torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), steps=3)[0].advise().to_dict()["by_hand"], [])
 
     def test_running_statistics_that_stand_still_in_narrow_buffers_are_told(self):
-        for momentum, dtype, train, told in ((0.001, torch.bfloat16, True, ["The running_var of 1 stands still in 75 % of its channels after 12"]),
+        for momentum, dtype, train, told in ((0.001, torch.bfloat16, True, ["The running_var of '1' stands still in 75 % of its channels after 12"]),
                                              (0.1, torch.bfloat16, True, []), (0.0, torch.bfloat16, True, []), (None, torch.bfloat16, True, []),
                                              (0.001, torch.float32, True, []), (0.001, torch.bfloat16, False, [])):
             torch.manual_seed(0)
@@ -329,6 +347,25 @@ class LostUpdates(CliCase):
                         model(3 * torch.randn(32, 8).to(dtype)).float().square().sum().backward()
                         optimizer.step()
             self.assertEqual([line.partition(" updates")[0] for line in w.advise().to_dict()["running"]], told)
+
+    def test_of_many_running_statistics_that_stand_still_it_is_told_how_many_of_all_do(self):
+        torch.manual_seed(0)
+        parts = [part for n in range(16) for part in (torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8, momentum=0.001 if n else 0.1))]
+        model = torch.nn.Sequential(*parts).bfloat16()
+        model[29].running_var.fill_(1e-3)  # which moves
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with binade.torch.watch(model, optimizer, every=6) as w:
+                for _ in range(6):
+                    optimizer.zero_grad()
+                    model(3 * torch.randn(32, 8).bfloat16()).float().square().sum().backward()
+                    optimizer.step()
+        lines = w.advise().to_dict()["running"]
+        self.assertEqual([line for line in lines if "running_var" not in line], [])
+        self.assertRegex(lines[0], r"^The running_var of \d+ of 15 BatchNorms stands still in [\d.]+ to 100 % of their channels after 6 updates \(of \d+ at 1, ")
+        self.assertIn(" Of the others no more than half of the channels do.", lines[0])
+        self.assertEqual(len([one for one in warned if "stands still" in str(one.message)]), 1)
 
     def test_a_process_is_searched_for_optimizers_a_few_times(self):
         from binade.torch.watch import optimizer_hooks

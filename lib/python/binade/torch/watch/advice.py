@@ -26,6 +26,7 @@ from .own_ills import hidden_text
 from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text
+from .silent import silent_in_fp16
 from .spoiled import caveats, may_diverge_by, spoiled, withheld
 from .state_decay import stuck_text
 from .sums import drowns_in_sums
@@ -70,11 +71,13 @@ class Advice(Document):
                   whose outputs had gradients; unfed: those of `reached` that got nothing but zeros; order: the step in which the
                   loop took gradients away, if that may be why; zeros: layers whose outputs were all zero; negative: those of
                   `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
-                  the zeros; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
+                  the zeros; silent: compiled parts among `zeros` that got others; opaque: those of `layers` inside of compiled parts that
+                  gradients reached, inside_of, these parts, of_fp16: whether FP16 was seen; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
                   {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
                   gradient reached in any step, by whether they gave outputs; gradless: lines about optimizers that no
-                  gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero; cuts:
-                  lines about ops whose backward gave nothing but zeros of gradients that were not, in all steps looked into
+                  gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero;
+                  flat: the same of smooth ones, as GELU, in the last steps, where that is next to zero; empty: layers that got no rows in any step;
+                  cuts: lines about ops whose backward gave nothing but zeros of gradients that were not, in all steps looked into
     dies          weights that learned, and most of whose units were dead before a ReLU from some step on: layer, since, that step, steps,
                   how many counted ones since, share, the part of the weight without a gradient, and moved_log2, log2 of the last update before it beside the weight, by their norms
     zero_weights  those of `untrained` whose weights stay zero since both factors of a product are, and vectors that are such a factor
@@ -91,6 +94,7 @@ class Advice(Document):
     by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
     ranks         lines about ranks that hold different models, in the advice of a Run of several processes
     running       lines about running statistics of BatchNorms that stand still in narrow buffers
+    buffers       lines about running statistics of norms, and other buffers, that hold Inf or NaN at the end of a run that trains
     positions     lines about positions of which a narrow dtype makes one number of neighbours, before cosines or sines of them
     idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, whole, whether these
                   are all of them, and schedule, why, as text
@@ -179,6 +183,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
         "running": list(run._learning.running),
+        "buffers": [] if ill["dead"] and not ill["finite"] else list(run._learning.buffers),
         "positions": positions.text_of(run._learning.positions),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
@@ -299,7 +304,7 @@ def ails(of):
     ill = of["not_finite"]
     mistakes = {warning: order_text([row for row in of["mistakes"] if row["warning"] == warning]) for warning in (False, True)}
     is_ill = not ill["finite"] or ill["dead"] or ill["spared"] or ill["by_scale"]
-    out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else [])]
+    out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else []), *of["buffers"]]
     overflowed = kept_text(kept_rows(of, True)) + no_format_text(of["no_format"])
     if overflowed and of["may_diverge_by_order"]:
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
@@ -307,7 +312,8 @@ def ails(of):
     out += mistakes[True] + of["by_hand"] + of["ranks"] + of["running"] + of["positions"]
     out += untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
-    out += lost_text(of["lost_updates"], listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)
+    lost = [row for row in of["lost_updates"] if row["dtype"] in HALVES or not of["untrained"]["flat"]]
+    out += lost_text(lost, listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)
     return out + ([] if is_ill else ill["lines"])
 
 
@@ -338,7 +344,7 @@ def formats_text(of):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
     out += kept_text(kept_rows(of, False))
     if not of["keep_fp32"]:
-        underflow = dict.fromkeys([*of["untrained"]["underflow"], *(row["layer"] for row in of["died"])])
+        underflow = dict.fromkeys([*of["untrained"]["underflow"], *silent_in_fp16(of["untrained"]), *(row["layer"] for row in of["died"])])
         out.append(none_kept(ill, of["diverges"], of["uncounted"], list(underflow), but_for(of)))
     return out + wide_decay_text(of["lost_updates"], listed) + autocast_text(of["autocast"], ill["finite"] or not ill["dead"], of["compiled"],
         any(row["role"] == "weight" for row in of["formats"]))

@@ -54,11 +54,21 @@ class LostUpdates(Alert):
         return f"step {self.step}: {self.share:.1%} of {self.layer}'s updates by {self.what} change no weight in {self.format}"
 
 
+def format_in_use(layers, key):
+    """Returns the format that the values of a layer and role are judged by: that of their own dtype, or of the narrow dtype that the run has
+    beside, as under autocast; binary16 where it has none. layers: {(layer, role): Layer}."""
+    there = {of.dtype for of in layers.values()}
+    own = layers[key].dtype
+    return FORMATS[own if FORMATS.get(own) in NARROW else "BF16" if "BF16" in there and "F16" not in there else "F16"]
+
+
 @dataclasses.dataclass(frozen=True)
 class AlertRule:
+    """format: None for the one in use."""
+
     share: float
     roles: tuple
-    format: str
+    format: "str | None"
     call: object
     lost: "float | None" = None
 
@@ -81,9 +91,10 @@ class AlertRule:
         for (layer, role), summary in window.summaries.items():
             if role not in self.roles or not summary.nonzero:
                 continue
-            dead = summary.becomes(self.format, scale_of(role, window.loss_scale))["to_zero"]["of_nonzero"]
+            format = self.format or format_in_use(layers, (layer, role))
+            dead = summary.becomes(format, scale_of(role, window.loss_scale))["to_zero"]["of_nonzero"]
             if dead > self.share and not belongs(layer, role, left):
-                self.call(Alert(window.first, layer, role, dead, self.format, window.loss_scale))
+                self.call(Alert(window.first, layer, role, dead, format, window.loss_scale))
 
 
 def write_window(writer, window, format):

@@ -13,6 +13,8 @@ from ..observe.attaching import passes_by
 from ..observe.names import listed, unwrapped
 from ..observe.opaque import kind_of, opaque_in
 from .exact import GIVEN
+from .silent import squared_away
+from .told import tell
 
 RUNS, RUN = " runs compiled", " run compiled"
 CALL = "_compiled_call_impl"  # what a module calls after its method compile()
@@ -36,6 +38,16 @@ def compiled_note(names):
 def compiled_in(notes):
     """Returns which parts of a model run compiled, as text; "" if none does."""
     return next((note.partition(words)[0] for note in notes for words in (f"{RUNS}: ", f"{RUN}: ") if words in note), "")
+
+
+def compiled_parts(names):
+    """Returns {layer of a parameter: the part that it is inside of} of what runs compiled. names: the Names of the models."""
+    out = {}
+    for key, (module, name) in names.owners.items():
+        part = next((x for x in names.compiled if f"{name}.".startswith(f"{x}.")), next((x for x in names.compiled if x in names.of_roots), None))
+        if id(module) in names.within_compiled and part is not None:
+            out.update((of.layer, part) for of in names.parts[key])
+    return out
 
 
 def autocast_dtypes():
@@ -70,6 +82,7 @@ class CompiledHooks:
             self.note(line)
         self._plan.uncounted.pop(self._compiled_note, None)
         self._plan.uncounted[line], self._compiled_note = self._names.compiled_share, line
+        self._plan.learning.compiled, self._plan.learning.compiled_parts = compiled_parts(self._names), list(self._names.compiled)
 
     def _compiled_call(self, module, inner, *args, **kwargs):
         out = inner(*args, **kwargs)
@@ -86,6 +99,16 @@ class CompiledHooks:
             self._names.add_compiled(inner, self._names.modules[id(inner)])
             self._note_compiled()
         return inner
+
+    def _see_zeros(self, module, layer, args, out, summary):
+        """Looks at a counted output of a compiled part for zeros that an overflow inside makes."""
+        if id(module) not in self._names.within_compiled:
+            return
+        self._plan.learning.in_fp16 |= torch.float16 in autocast_dtypes()
+        if summary.zeros and all(x.numel() == max(x.shape, default=1) for x in module.parameters()):
+            found = squared_away(args, out)
+            if found is not None:
+                tell(self._plan.inside, layer, *found)
 
     def _is_in_fp16(self, event):
         """Returns whether FP16 is in use in what gave an event: as its dtype, an input's, a weight's, an output's inside or autocast's."""
@@ -118,6 +141,10 @@ class CompiledHooks:
         if event.op is not None or event.cause:
             return
         compiled = self._names.compiled
+        if event.arose is False and not any(x["name"].startswith("input") and (x["nan"] or x["inf"]) for x in event.inputs):
+            if event.layer in compiled:  # its weights are ill: no op of it need be known
+                event.cause = f"{event.layer}{RUNS}, and nobody saw inside of it"
+            return
         if event.layer in compiled and event.arose is not False:
             event.cause = f"{event.layer}{RUNS}, and nobody saw inside of it: {self._uncompiled(event)}"
             return

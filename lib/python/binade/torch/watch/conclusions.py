@@ -34,6 +34,7 @@ FINDINGS = (
              "the states of the optimizer whose eps is 0"),
     Excludes(lambda of: of["stuck_states"], {"state": "FP32"}, "some do not decay in the dtype that they have", "states that do not decay"),
     Excludes(loses_narrow, {"weight": COPY}, "updates or decay are lost", "a copy of the weights that lose updates or decay"),
+    Excludes(lambda of: any(" hold Inf" in line for line in of["buffers"]), {}, "", "running statistics that hold Inf"),
     Excludes(lambda of: of["loss_scale"]["status"] == "empty interval", {}, "", "gradients that no loss scale serves beside the others"),
 )
 

@@ -9,7 +9,11 @@ import torch
 from ..observe.names import listed, tensors_in
 from ..observe.tensors import local
 from . import cuts, saturation
+from .silent import silent_text
+from .words import shown
 
+LEAST = 3  # counted steps without a row that tell
+ROUTER = "a load-balancing loss, or noise on its scores, has it choose all"
 TAKEN_AWAY = frozenset(("step_without_backward", "clip_to_zero"))  # mistakes in the order of calls that leave zeros in the place of gradients
 
 
@@ -35,7 +39,11 @@ class Learning:
     by_hand: list = dataclasses.field(default_factory=list)  # lines about models of which no optimizer holds a parameter
     positions: dict = dataclasses.field(default_factory=dict)  # {layer: what is said of positions in it}
     running: list = dataclasses.field(default_factory=list)  # lines about running statistics that stand still
+    buffers: list = dataclasses.field(default_factory=list)  # lines about running statistics, and other buffers, that hold Inf or NaN
     ranks: list = dataclasses.field(default_factory=list)  # lines about ranks that hold different models
+    compiled: dict = dataclasses.field(default_factory=dict)  # {layer of a parameter: the compiled part that it is inside of}
+    compiled_parts: list = dataclasses.field(default_factory=list)  # names of what runs compiled
+    in_fp16: bool = False  # whether a compiled part ran under FP16 autocast
     rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}
 
     def at(self, layer, rate):
@@ -141,7 +149,8 @@ def untrained(run, layers, merged):
     """Returns a dict: layers, a list of {layer, steps}, the weights whose gradients were all zero in all counted steps, at least
     two; reached, those of them whose outputs had gradients that are not zero; unfed, those of `reached` whose inputs were all zero;
     order, the first step in which the loop took gradients away before a step, if that may be why, or None; zeros, the layers whose
-    outputs were all zero; hidden, the overflow of which an op made them, as text, or ""; negative, those of `layers` whose outputs were all negative and had no gradient; underflow, if there are no
+    outputs were all zero; silent, compiled parts among these that did not get zeros alone; opaque, those of `layers` that lie inside of what
+    runs compiled while gradients reached that, inside_of, the parts, and of_fp16, whether FP16 was seen in the run; hidden, the overflow of which an op made them, as text, or ""; negative, those of `layers` whose outputs were all negative and had no gradient; underflow, if there are no
     such, those whose outputs, or the gradients of these, or of their weights, were all zero in FP16, in which they may have become so;
     unheld, the modules of whose parameters no optimizer holds some, unheld_share, of all parameters' elements, and orphans, how many
     parameters optimizers hold that no model has and that had no gradient; detached and unused, the modules of which an optimizer holds
@@ -156,7 +165,8 @@ def untrained(run, layers, merged):
     since, seen = changed(run, merged), run._learning
     found, owners = [], {}
     for (layer, role), of in layers.items():
-        key, owner = (layer, role), owner_of(layer, merged)
+        part = seen.compiled.get(layer)
+        key, owner = (layer, role), owner_of(layer, merged) or (part if (part, "dAct") in merged else None)
         if role != "dW" or of.placement == "sharded" or owner is None or not of.shape or len(of.shape) < 2 or seen.frozen.get(layer):
             continue
         steps = merged[key].values // math.prod(of.shape) if all_zero(merged[key]) else 0
@@ -167,10 +177,13 @@ def untrained(run, layers, merged):
            "detached": [name for name, called in seen.ungraded.items() if called],
            "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values()),
            "gradless": list(seen.gradless.values()), "saturated": seen.saturations.texts,
-           "cuts": seen.cut_by.texts}
+           "flat": seen.saturations.flat, "empty": empty(run, layers, merged), "cuts": seen.cut_by.texts}
     if not found:
-        return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], "hidden": "", **out}
+        return {"layers": [], "reached": [], "unfed": [], "order": None, "zeros": [], "negative": [], "underflow": [], "hidden": "",
+                "silent": [], "opaque": [], "inside_of": [], "of_fp16": False, **out}
     reached = [layer for layer, owner in owners.items() if not all_zero(merged[owner, "dAct"])]
+    opaque = [layer for layer in reached if owners[layer] == seen.compiled.get(layer) != owner_of(layer, merged)]
+    reached = [layer for layer in reached if layer not in opaque]
     unfed = [layer for layer in reached if seen.unfed.get(owners[layer])]
     taken = [mistake.step for mistake in run.mistakes if mistake.mistake in TAKEN_AWAY] if len(reached) > len(unfed) else []
     zeros = [layer for layer, role in merged if role == "act" and layers[layer, role].shape != () and (layer, "dAct") in merged
@@ -182,10 +195,22 @@ def untrained(run, layers, merged):
         (layer, "dW") for layer in reached if layer not in unfed and not taken]
     hidden = next((event.origin.ending for event in run.nonfinite() if event.hidden), "") if zeros else ""
     hidden = hidden or ("that Inf" if any(event.left_none for event in run.nonfinite()) else "")
-    narrow = [] if hidden else narrow
+    silent = [part for part in seen.compiled_parts if part in zeros and not seen.unfed.get(part)]
+    if any(part in run._inside for part in silent):
+        hidden = f"an overflow inside of {listed([shown(part) for part in silent if part in run._inside])}"
+    narrow = [] if hidden or silent or opaque else narrow
     underflow = dict.fromkeys(key[0] for key in narrow if layers[key].dtype == "F16" and all_zero(merged[key]))
     return {"layers": found, "reached": reached, "unfed": unfed, "order": min(taken, default=None), "zeros": zeros,
-            "negative": negative, "underflow": list(underflow), "hidden": hidden, **out}
+            "negative": negative, "underflow": list(underflow), "hidden": hidden, "silent": [] if hidden else silent, "opaque": opaque,
+            "inside_of": list(dict.fromkeys(owners[layer] for layer in opaque)),
+            "of_fp16": seen.in_fp16 or any(of.dtype == "F16" for of in layers.values()), **out}
+
+
+def empty(run, layers, merged):
+    """Returns the layers with weights that were called with no rows in any counted step, three or more, beside others that got some."""
+    none = [layer for layer, role in layers if role == "act" and (layer, "weight") in layers and not merged[layer, "act"].values]
+    steps = {layer: sum(window.steps for window in run._windows if (layer, "act") in window.summaries) for layer in none}
+    return [layer for layer in none if steps[layer] >= LEAST]
 
 
 def changed(run, merged):
@@ -218,8 +243,8 @@ def untrained_text(of, listed):
     lines = []
     steps = sorted({row["steps"] for row in of["layers"]})
     many = f"all {steps[0]} counted steps" if len(steps) == 1 else f"all counted steps ({steps[0]} to {steps[-1]})" if steps else ""
-    known = of["zeros"] or of["negative"] or of["underflow"] or of["hidden"]
-    cut = [row["layer"] for row in of["layers"] if row["layer"] not in of["reached"]]
+    known = of["zeros"] or of["negative"] or of["underflow"] or of["hidden"] or of["opaque"]
+    cut = [row["layer"] for row in of["layers"] if row["layer"] not in of["reached"] + of["opaque"]]
     if cut:
         lines.append(f"Layers that do not learn: no gradient reached {listed(cut)}; it was nothing but zeros in {many}.")
         if of["saturated"]:
@@ -228,7 +253,7 @@ def untrained_text(of, listed):
             lines[-1] += cuts.text_of(of["cuts"])
         elif not known:
             lines[-1] += (" Whether that is meant is not known: a saturated activation passes no gradient, nor does a softmax of one "
-                          "element.")
+                          f"element, nor a router to experts that it never chooses ({ROUTER}).")
     if of["reached"]:
         lines.append(f"Layers that do not learn: the gradients of the weights of {listed(of['reached'])} were nothing but zeros in {many}, "
                      "while gradients reached their outputs.")
@@ -236,12 +261,16 @@ def untrained_text(of, listed):
             lines[-1] += f" All that {listed(of['unfed'])} got was zero, so that {'its' if len(of['unfed']) == 1 else 'their'} gradient is."
         if of["order"] is not None:
             lines[-1] += f" They were taken away before the optimizer stepped: see the order of calls, step {of['order']}."
-        elif len(of["unfed"]) < len(of["reached"]) and not of["underflow"] and not of["hidden"]:
+        elif len(of["unfed"]) < len(of["reached"]) and not (of["negative"] or of["underflow"] or of["hidden"] or of["silent"]):
             lines[-1] += " Why is not known."
+    if of["opaque"]:
+        lines.append(f"Layers that do not learn: the gradients of the weights of {listed(of['opaque'])} were nothing but zeros in {many}, "
+                     "while gradients reached the compiled part that they are in.")
     if of["zeros"] and lines:
         lines[-1] += f" All outputs of {listed(of['zeros'])} were zero."
     if of["negative"] and of["saturated"]:
-        lines[-1] += f" All outputs of {listed(of['negative'])} were negative: a ReLU that gets them is dead."
+        lines[-1] += f" All outputs of {listed(of['negative'])} were negative" + (
+            "." if of["flat"] else ": a ReLU that gets them is dead.")
     elif of["negative"]:
         lines[-1] += (f" All outputs of {listed(of['negative'])} were negative, of which a ReLU makes zeros: it is dead, and no gradient "
                       "passes it. Look at the initial biases and the learning rate, or take an activation that has a slope below zero.")
@@ -250,13 +279,20 @@ def untrained_text(of, listed):
                       "or one with a larger loss scale, tells.")
     elif of["hidden"] and lines:
         lines[-1] += f" Zero is what comes of {of['hidden']}, as told above: mend that first."
+    if of["silent"] or of["opaque"]:
+        lines[-1] += silent_text(of["silent"] or of["inside_of"], of["of_fp16"])
+    if of["flat"] and not cut:
+        lines.append((lines.pop() if lines else "Layers that hardly learn:") + saturation.text_of(of["flat"]))
+    if of["empty"]:
+        lines.append(f"Layers that got nothing: {listed(of['empty'])} were called with no rows in any counted step, as experts that a router never "
+                     f"chooses: {ROUTER}.")
     if of["detached"]:
         lines.append(f"No gradient reached {listed(of['detached'])} in any step, though an optimizer holds their weights and their outputs "
                      "were seen: these are detached, or the loss does not use them. Where that is meant, requires_grad_(False) says so."
                      + cuts.text_of(of["cuts"]))
     if of["unused"]:
         lines.append(f"No gradient reached {listed(of['unused'])} in any step, though an optimizer holds their weights: no output of "
-                     "theirs was seen; they were not used, or ran under no_grad.")
+                     "theirs was seen; they were not used, as experts that a router never chooses, or ran under no_grad.")
     if of["unheld"]:
         lines.append(f"Trained by no optimizer that was seen: {listed(of['unheld'])}, {100 * of['unheld_share']:.3g} % of the parameters. "
                      + (orphans_text(of["unheld"], of["orphans"], listed) + "." if of["orphans"] else

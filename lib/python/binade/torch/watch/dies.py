@@ -60,6 +60,10 @@ def moved_log2(summaries, layer):
     return norm_log2([update]) - norm_log2([weight]) if update is not None and weight is not None and update.nonzero and weight.nonzero else None
 
 
+def share_text(share):
+    return "all of" if share == 1 else f"{100 * share:.3g} % or more of"
+
+
 def dies_text(rows, listed):
     """Returns a line about what dies() found. listed(names): some names in words."""
     lines = []
@@ -69,8 +73,8 @@ def dies_text(rows, listed):
         large = moved is not None and moved >= LARGE
         lines.append(
             f"Layers that died: from step {since} on outputs of {listed([row['layer'] for row in of])} were negative almost everywhere, of which a "
-            f"ReLU makes zeros, and {100 * min(row['share'] for row in of):.3g} % or more of the weights there got no gradient in the "
-            f"{of[0]['steps']} counted steps since{', nor did any other weight' if all(row['alone'] for row in of) else ''}. "
+            f"ReLU makes zeros (and a GELU or SiLU next to it), and {share_text(min(row['share'] for row in of))} the weights there got no "
+            f"gradient in the {of[0]['steps']} counted steps since{', nor did any other weight' if all(row['alone'] for row in of) else ''}. "
             + (f"The last update before was {2.0**moved:.2g} times the norm of its weight: the step was too large. Use a smaller learning rate, a "
                "warm-up, or clip gradients more, " if large else "Use a smaller learning rate, look at what moved the biases, ")
             + "and begin anew or from a state before: what is dead does not come back, unless its activation has a slope below zero.")

@@ -166,6 +166,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         step.read_flags()
         if step.event is not None:
             step.event.of_turns(step.passes, step.backward_passes)
+            self._running.see_ill(step.number)
         if step.counted:
             step.window.loss_scale = self._loss_scale()
             self.gaps.step_is_over(step.window.summaries)
@@ -258,9 +259,9 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
                     if step.nodes is not None:
                         step.nodes.claim(name, args, out)
                 return
-        if step.counted and with_grad and module._parameters:
+        if step.counted and with_grad and (module._parameters or id(module) in self._names.within_compiled):
             self._plan.learning.got(name, args)
-        inputs = functools.partial(inputs_of, module, args)
+        inputs = functools.partial(inputs_of, module, args, self._plan.counter)
         if step.counted and with_grad and id(module) in self._names.roots:
             step.bound.see_outputs(x for _, x in tensors_in(out))
         for layer, x in outputs_of(module, name, out, self._names.order):
@@ -282,6 +283,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
                 of = self._layers[layer, "act"]
                 of.weights = self._names.weights_of(module)
                 of.weight_dtype = next((FLOATING.get(x.dtype, "") for x in module.parameters() if x.dim() > 1), "") if of.weights else ""
+            if summary is not None:
+                self._see_zeros(module, layer, args, values, summary)
             if summary is not None and step.inside is not None:
                 step.inside.sums.begin(layer, values, summary)
             if self._plan.nonfinite:

@@ -229,7 +229,7 @@ class Inside:
         self._differences.see(name, args, results[0], self._where)
         self._see_slope(name, args, results[0])
         self._positions.see(name, args, results, self._where)
-        if name in saturation.ENDS:
+        if name in saturation.LOOKED:
             saturation.see(name, args, results[0], self.saturated, self._where)
         self._zeros.see(func, name, args, kwargs, given, results, lambda: name + (f" at {self._where()[1]}" if self._where()[1] else ""))
         if results[0].dtype in (torch.float16, torch.bfloat16):

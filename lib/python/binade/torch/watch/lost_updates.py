@@ -19,6 +19,10 @@ SIZES = 32  # of lost updates beside an ulp: at least an ulp, then by binades be
 ILL = 0.5  # a layer that loses more than this share of its updates is named
 ADVICE = dict.fromkeys(("binary16", "bfloat16"), "Keep a copy of these weights in FP32 (master weights), round stochastically or "
                        "with compensation (Kahan), or raise the learning rate.")
+VANISHED, LEAST_RATE = -16, 1e-6  # log2 of an ulp, and a learning rate: from there on it is the gradients that are too small
+VANISHED_ADVICE = ("That is no matter of the learning rate: the gradients vanish before they reach these weights. Look at what is saturated after them, "
+                   "as the gates of an LSTM or GRU, a sigmoid, tanh or softmax whose inputs are large (a router's, too), or units that are "
+                   "driven to zero: begin with smaller weights, normalise the inputs.")
 DECAY_ADVICE = ("Keep a copy of these weights in FP32 (master weights), round stochastically or with compensation, or let them decay "
                 "more and less often: n times as much in each n-th step, until that is more than half an ulp.")
 NARROW = frozenset(ADVICE)
@@ -294,4 +298,6 @@ def update_words(rows, format, listed):
     if unknown:
         words.append(f"Of {_binade._percent(unknown / lost)} of them it is not known what the optimizer wanted, nor whether it "
                      "keeps it elsewhere.")
+    if format not in NARROW and sizes and max(sizes) <= VANISHED and all(row["rates"] and row["rates"][1] >= LEAST_RATE for row in rows):
+        return " ".join([*words, VANISHED_ADVICE])
     return " ".join([*words, ADVICE.get(format, "Raise the learning rate, or end the training: it moves these weights no more.")])

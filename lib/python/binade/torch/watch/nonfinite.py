@@ -166,7 +166,8 @@ class NonFinite:
         names = [x["name"] for x in self.inputs if x["nan"] or x["inf"]]
         where = BEFORE[self.phase].format("this op" if self.op else "this layer")
         if self.phase == "forward" and not any(name.split()[0] == "input" for name in names):
-            where = "in an earlier step, or was there when training began"
+            where = (f"before training began: look at what initialised or loaded {'it' if len(names) == 1 else 'them'}" if self.step == 0 else
+                     "in an earlier step, or was there when training began")
         return f"{' and '.join(names) or 'what it got'} held Inf or NaN already, which arose {where}"
 
     def to_dict(self):

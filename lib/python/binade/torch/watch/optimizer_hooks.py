@@ -172,6 +172,7 @@ class OptimizerHooks:
         for line in self._running.ends():
             self.note(line, warn=True)
             self._plan.learning.running.append(line)
+        self._plan.learning.buffers[:] = self._running.ill()
 
     @watching
     def see_schedules(self):

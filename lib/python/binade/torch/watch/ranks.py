@@ -4,7 +4,7 @@ import dataclasses
 
 from ... import _binade
 from .apart import Apart
-from .bypassed import WHY
+from .bypassed import WHY, WHY_OF
 from .run import Run, Window
 from .told import tell
 
@@ -40,14 +40,24 @@ def merged(all_bytes, replicated, where, read):
         once = replicated(key)
         if once and not same:
             rank = next(rank for rank, x in enumerate(there) if x != there[0])
+            why = WHY_OF.get(key[1], WHY) if isinstance(key, tuple) else WHY
             raise ValueError(f"{where}: {' '.join(key) if isinstance(key, tuple) else key} of rank {rank} is not that of rank 0, "
-                             f"but DistributedDataParallel keeps them alike: the ranks have drifted apart. {WHY[0].upper()}{WHY[1:]}")
+                             f"but DistributedDataParallel keeps them alike: the ranks have drifted apart. {why[0].upper()}{why[1:]}")
         counted = there[:1] if once or (once is None and same) else there
         sums = [read(x) for x in counted if x is not None]
         for more in sums[1:]:
             sums[0] = sums[0] + more
         out[key] = sums[0]
     return out
+
+
+def by_rank(lines):
+    """Returns lines of all ranks, each with the ranks that say it where not all do. lines: a list of each rank."""
+    ranks = {}
+    for rank, one in enumerate(lines):
+        for line in one:
+            ranks.setdefault(line, []).append(rank)
+    return [line if len(of) == len(lines) else f"Rank{'s' * (len(of) > 1)} {', '.join(map(str, of))}: {line}" for line, of in ranks.items()]
 
 
 def reduced(run, group, replicated):
@@ -64,7 +74,7 @@ def reduced(run, group, replicated):
             merged([one[1] for one in sums], lambda layer: replicated((layer, "update")), where,
                    _binade._UpdateCounts.from_bytes)))
     layers = {}
-    notes, found, mistakes = [], [], []
+    notes, found, mistakes, buffers = [], [], [], []
     inside, meant, uncounted, sums, learning = {}, set(), {}, {}, dataclasses.replace(run._learning)
     for rank, (of, told, events, wrong, ill, harmless, shares, entered, seen) in enumerate(
             gathered((run.layers, run.notes, run.nonfinite(), run.mistakes, run._inside, run._meant, run._uncounted, run._sums, run._learning), group)):
@@ -75,6 +85,7 @@ def reduced(run, group, replicated):
         uncounted |= shares
         sums |= {layer: max(share, sums.get(layer, 0.0)) for layer, share in entered.items()}
         learning.add(seen)
+        buffers.append(seen.buffers)
         for key, layer in of.items():
             if key in layers:
                 layers[key].see(layer)
@@ -85,6 +96,7 @@ def reduced(run, group, replicated):
         found += [dataclasses.replace(event, rank=rank) for event in events]
     found.sort(key=lambda event: event.place_in_run)
     learning.ranks = apart.lines
+    learning.buffers = by_rank(buffers)
     out = Run(run.every, windows, layers, notes, found, mistakes)
     out._inside, out._meant, out._eps, out._stuck, out._skips = inside, meant, run._eps, run._stuck, run._skips
     out._own_scale = run._own_scale

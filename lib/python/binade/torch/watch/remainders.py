@@ -16,6 +16,8 @@ LOW_HALVES = frozenset(filter(None, (torch.int16, getattr(torch, "uint16", None)
 MOMENTS = frozenset("acc_delta exp_avg exp_avg_sq exp_inf grad_avg m max_exp_avg_sq momentum momentum_buffer prev square_avg v".split())
 STEP = 1.5  # ulps; a weight that moves by no more has moved by one
 FEW = 16  # one weight that moves beside so many that do not tells nothing: its update may be more than an ulp
+HALF = 0.505  # ulps, and a little for a remainder that is rounded itself: what rounding to nearest leaves is no more
+SMALL = 0.05  # ulps: what is less in the mean where weights move is no remainder
 BALANCED = 0.8  # a weight and what rounding left of it move together by less than this share of what the weight moves by
 
 
@@ -112,13 +114,18 @@ class Beside:
 
 
 def is_remainder(x, before, old, new):
-    """Returns whether a state is what rounding left of a weight: it is below the weight's ulp, and moves back where the weight moves
-    by one; where hardly a weight does, it has both signs, as squares and counts have not."""
+    """Returns whether a state is what rounding left of a weight: it is below the weight's ulp, and where the weight moves it is below half of
+    one, though not far, or moves back where the weight moves by one; where hardly a weight does, it has both signs, as squares and counts
+    have not."""
     if not x.any() or not is_bounded(x, old, new):
         return False
-    moved = new.double() - old.double()
-    one = (moved != 0) & (moved.abs() <= STEP * ulps_of(torch.maximum(old.abs(), new.abs()).double(), new.dtype))
+    moved, ulps = new.double() - old.double(), ulps_of(torch.maximum(old.abs(), new.abs()).double(), new.dtype)
+    moves = moved != 0
+    one = moves & (moved.abs() <= STEP * ulps)
     if int(one.sum()) * FEW < one.numel():
         return bool((x > 0).any() and (x < 0).any())
+    left = (x.double().abs() / ulps)[moves]
+    if float(left.max()) <= HALF and float(left.mean()) >= SMALL:
+        return True
     moved, by = moved[one], (x.double() - before.double())[one]
     return any(float((moved + sign * by).abs().sum()) < BALANCED * float(moved.abs().sum()) for sign in (1, -1))

@@ -5,13 +5,15 @@ import weakref
 
 import torch
 
-from ..observe.tensors import FLOATING, described, unscaled
+from ..observe.names import joined
+from ..observe.tensors import FLOATING, described, local, unscaled
 from .alerts import GRADIENTS
 from .bound import Bound
 from .waiting_tensors import Held, version_of
 from .loss_graph import LossGraph
 from .nonfinite import LOSS, NonFinite
 from .run import SCALED, Layer, Window, add_to
+from .running import NORMS, STATISTICS
 
 
 class Seen(enum.Enum):
@@ -58,7 +60,7 @@ class Step:
         self._flags = {}  # (layer, role): whether all was finite, on a device
         self._harmless, self._ruined, self._harm = plan.harmless, plan.ruined, False
         self.waits = plan.nonfinite and not self.counted  # whether tensors inside of a block are held
-        self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source)),
+        self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source, self._counter)),
                             lambda: self.turn)
         self.gradients = Held(lambda layer, x, source: self.look_at(layer, "dAct", x, None, lambda: gradient_by_name(source)),
                               lambda: self.turn)
@@ -178,7 +180,11 @@ class Step:
         ill = [x for x in inputs if x["nan"] or x["inf"]]
         if not ill or self.number == 0 or any(x["name"].split()[0] == "input" for x in ill):
             return None
-        name = layer if ill[0]["name"] == "weight" else f"{layer}.{ill[0]['name']}"
+        if ill[0]["name"].endswith(STATISTICS):
+            return None
+        name = f"{layer}.{ill[0]['name']}".removesuffix(".weight")
+        inner = name.partition(".")[2]  # parameters do not have the name of a whole model
+        name = inner if (name, "weight") not in self._layers and (inner, "weight") in self._layers else name
         if name in self._ruined:
             return None
         self._ruined.add(name)
@@ -226,9 +232,19 @@ class Step:
         self._flags = {}
 
 
-def inputs_of(module, args):
-    """Returns the tensors from which a module's forward computes, by name."""
-    return {"input": args[0] if len(args) == 1 else args} | dict(module.named_parameters(recurse=False))
+def inputs_of(module, args, counter=None):
+    """Returns the tensors from which a module's forward computes, by name; of modules inside of it, and of the statistics
+    that norms evaluate with, those that are not finite."""
+    own = dict(module.named_parameters(recurse=False))
+    nested = {name: x for name, x in module.named_parameters() if name not in own and is_ill(local(x), counter)} if counter else {}
+    used = {joined(name, key): x for name, norm in module.named_modules() if isinstance(norm, NORMS) and not norm.training
+            for key, x in norm.named_buffers(recurse=False) if is_ill(local(x), counter)} if counter else {}
+    return {"input": args[0] if len(args) == 1 else args} | own | nested | used
+
+
+def is_ill(x, counter):
+    """Returns whether a tensor on the CPU holds Inf or NaN."""
+    return x is not None and x.device.type == "cpu" and not counter.finite(x)
 
 
 def gradient_by_name(of):

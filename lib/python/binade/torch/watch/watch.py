@@ -221,11 +221,12 @@ class Watch(Run):
             raise ValueError("step() outside of the with block: nothing is watched")
         self._hooks.end_by_hand()
 
-    def alerts(self, share=0.01, role=GRADIENTS, call=print, format="binary16", lost=ILL):
+    def alerts(self, share=0.01, role=GRADIENTS, call=print, format=None, lost=ILL):
         """Calls call(Alert) for each layer of a watched step in which more than this share of its non-zero values become zero.
 
-        The values are those of a role (act, dAct, weight, dW, update or state, or a list of them), rounded to a format; gradients
-        are taken at the loss scale in use. Also for each layer of which more than the share lost, whatever the roles, of the
+        The values are those of a role (act, dAct, weight, dW, update or state, or a list of them), rounded to a format; None: the one
+        in use, that of the values' own dtype or the narrow one that the run has beside, as under autocast to bfloat16, and binary16
+        where it has none. Gradients are taken at the loss scale in use. Also for each layer of which more than the share lost, whatever the roles, of the
         updates that a gradient or weight decay asks for leave the weights as they were; None: such updates are not told."""
         roles = (role,) if isinstance(role, str) else role
         if not isinstance(roles, tuple | list | set) or not roles:
@@ -239,7 +240,8 @@ class Watch(Run):
             raise ValueError(f"lost {lost!r}: None or a number from 0 to 1 is wanted")
         if not callable(call):
             raise TypeError(f"call: a function is wanted, not {type(call).__name__}")
-        _binade.RangeSummary().becomes(format)
+        if format is not None:
+            _binade.RangeSummary().becomes(format)
         self._rules.append(AlertRule(share, tuple(roles), format, call, lost))
 
     def on_window(self, call):
