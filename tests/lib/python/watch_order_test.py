@@ -62,6 +62,14 @@ class Loop:
             if p.grad is not None:
                 p.grad.zero_()
 
+    def divide(self, by=0):
+        for p in self.model.parameters():
+            p.grad.div_(by or self.scaler.get_scale())
+
+    def divide_data(self):
+        for p in self.model.parameters():
+            p.grad.data /= self.scaler.get_scale()
+
     def model_zero_grad(self):
         self.model.zero_grad()
 
@@ -226,6 +234,38 @@ class OrderOfCalls(CliCase):
                            ("zero_grad only:0 plain_backward clip_first plain_step:0 both only:1 plain_backward both plain_step:1", False)):
             found = Loop(False).run(words).mistakes
             self.assertEqual({(one.mistake, one.warning) for one in found}, {("backward_after_clip", True)} if ill else set(), words)
+
+    def test_gradients_that_are_divided_by_hand_and_by_the_scaler_are_named(self):
+        for words, ill in (("zero_grad backward divide step update", True), ("zero_grad backward divide_data unscale_ clip step update", True),
+                           ("zero_grad backward divide clip step update", True), ("zero_grad backward unscale_ clip divide step update", True),
+                           ("zero_grad backward unscale_ divide_data clip step update", True),
+                           ("zero_grad backward divide clip plain_step update", False), ("zero_grad backward divide:4 step update", False),
+                           ("zero_grad backward backward unscale_ divide:2 clip step update", False),
+                           ("zero_grad backward divide zero_grad backward step update", False)):
+            w = Loop(True).run(words)
+            found = [one for one in w.mistakes if one.mistake == "divided_by_hand"]
+            self.assertEqual([one.step for one in found], [0, 0] if ill else [], words)
+            if ill:
+                self.assertTrue(str(w.advise()).startswith("Order of calls, step 0: SGD (optimizer 1) gets gradients that are divided"), words)
+                self.assertIn("divided by the loss scale twice: these", " ".join(str(w.advise()).split()))
+
+    def test_gradients_that_are_cleared_between_backward_and_step_are_named_unless_they_were_ill(self):
+        def guard(loop, clear):
+            if not all(p.grad.isfinite().all() for p in loop.model.parameters()):
+                loop.call(clear)
+
+        for clear in ("model_zero_grad", "zero_by_hand", "none"):
+            for scaled, step in ((False, f"plain_backward {clear} plain_step"), (False, f"plain_backward {clear} clip plain_step"),
+                                 (True, f"backward {clear} step update")):
+                found = {one.mistake: one.step for one in Loop(scaled).run(f"zero_grad {step}").mistakes}
+                if clear == "zero_by_hand" or not scaled:  # of no gradients at all a scaler says so itself
+                    self.assertEqual(found.get("step_without_backward"), 1, (clear, step))
+        for clear in ("zero_grad", "model_zero_grad", "zero_by_hand"):
+            loop, ill = Loop(False), []
+            loop.scale_by = lambda: ill.append(0) or (float("nan") if len(ill) == 2 else 1.0)
+            loop.loss = lambda: loop.model(loop.x).square().mean() * loop.scale_by()
+            loop.guard = lambda: guard(loop, clear)
+            self.assertEqual(loop.run("zero_grad plain_backward guard plain_step", 4).mistakes, [], clear)
 
     def test_a_step_past_a_scaler_that_found_inf_is_named(self):
         for factor, ill in ((1e38, True), (1.0, False)):

@@ -285,6 +285,31 @@ class LostUpdates(CliCase):
                     w.step()
         return w, " ".join(str(w.advise()).split())
 
+    def test_a_learning_rate_below_zero_or_not_a_number_is_named_first(self):
+        def text_of(factor, steps=6):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(4, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+            schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer) as w:
+                for _ in range(steps):
+                    optimizer.zero_grad()
+                    model(torch.ones(3, 4)).square().mean().backward()
+                    optimizer.step()
+                    schedule.step()
+            return " ".join(str(w.advise()).split()), " ".join(w.notes)
+
+        below, notes = text_of(lambda step: 1 - step / 2)
+        words = ("The learning rate of SGD is below 0 from step 3 on (-0.25 at first, -0.75 at its least), as its scheduler, LambdaLR, has set "
+                 "it: each step makes the loss larger. Bound it at 0")
+        self.assertTrue(below.startswith(words), below)
+        self.assertIn(words, notes)
+        nan, _ = text_of(lambda step: math.nan if step else 1.0)
+        self.assertTrue(nan.startswith("SGD's lr is nan from step 1 on, as its scheduler, LambdaLR, has set it"), nan)
+        self.assertIn("No layer is the cause, and FP32 no remedy.", nan)
+        for factor in (lambda step: max(0.0, 1 - step / 2), lambda step: 1 - step * 0.1 - 0.5 - 1e-12 * step, lambda step: -1e-9):
+            self.assertNotIn("is below 0", text_of(factor, 5)[0])
+
     def test_updates_that_a_loop_without_an_optimizer_loses_are_told(self):
         for dtype, move, micro, told in (
                 (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 2, "Updates are lost: "),

@@ -24,7 +24,7 @@ from .lost_updates import lost_rows, lost_text, wide_decay_text
 from .order import order_text
 from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
-from .settings import idle, idle_text
+from .settings import idle, idle_text, wrong_text
 from .spoiled import caveats, may_diverge_by, spoiled, withheld
 from .state_decay import stuck_text
 from .sums import drowns_in_sums
@@ -85,6 +85,7 @@ class Advice(Document):
     stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
                   each step, value, serving, a value at which it decays, and layers
     by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
+    settings      lines about settings of optimizers that are Inf or NaN, and learning rates below 0
     ranks         lines about ranks that hold different models, in the advice of a Run of several processes
     running       lines about running statistics of BatchNorms that stand still in narrow buffers
     positions     lines about positions of which a narrow dtype makes one number of neighbours, before cosines or sines of them
@@ -173,6 +174,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "stuck_states": run._stuck,
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
+        "settings": wrong_text(run._learning.wrong),
         "running": list(run._learning.running),
         "positions": positions.text_of(run._learning.positions),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
@@ -294,7 +296,7 @@ def ails(of):
     ill = of["not_finite"]
     mistakes = {warning: order_text([row for row in of["mistakes"] if row["warning"] == warning]) for warning in (False, True)}
     is_ill = not ill["finite"] or ill["dead"] or ill["spared"]
-    out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else [])]
+    out = [*of["settings"], *mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else [])]
     overflowed = kept_text(kept_rows(of, True)) + no_format_text(of["no_format"])
     if overflowed and of["may_diverge_by_order"]:
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")

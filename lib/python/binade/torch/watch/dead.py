@@ -34,6 +34,7 @@ class Learning:
     by_hand: list = dataclasses.field(default_factory=list)  # lines about models of which no optimizer holds a parameter
     positions: dict = dataclasses.field(default_factory=dict)  # {layer: what is said of positions in it}
     running: list = dataclasses.field(default_factory=list)  # lines about running statistics that stand still
+    wrong: dict = dataclasses.field(default_factory=dict)  # settings of optimizers that are Inf, NaN or a learning rate below 0
     ranks: list = dataclasses.field(default_factory=list)  # lines about ranks that hold different models
     rates: dict = dataclasses.field(default_factory=dict)  # {layer: the least, the largest and the last learning rate of counted steps}
 

@@ -85,7 +85,8 @@ def diverging(run, keeps):
     layer = max(grown, key=lambda name: grown[name][1])
     return {"layer": layer, "least": grown[layer][0], "most": grown[layer][1], "steps": last.first - first.first,
             "others": len(grown) - 1, "change": max(row.update / row.weight for row in updates), "finite": not ill,
-            "scaled": any(mistake.mistake == "step_with_scaled_gradients" for mistake in run.mistakes)}
+            "scaled": any(mistake.mistake == "step_with_scaled_gradients" for mistake in run.mistakes),
+            "ascends": any(one.ascends for one in run._learning.wrong.values())}
 
 
 def diverging_text(of):
@@ -95,6 +96,8 @@ def diverging_text(of):
     others = f", and those of {of['others']} other{'s' * (of['others'] > 1)} at least {GREW:g} times as well" if of["others"] else ""
     if of["scaled"]:
         cure = "Its steps were made with gradients that were still multiplied by the loss scale: unscale them first"
+    elif of["ascends"]:
+        cure = "Its learning rate was below 0: mend that first"
     elif of["change"] < RATHER:
         cure = "The optimizer's steps are not what makes them grow: look for what else writes to the weights"
     else:

@@ -24,7 +24,7 @@ from .lost_updates import held, known_as, may_write_gradients
 from .nonfinite import LOSS
 from .remainders import Beside
 from .run import SCALED, add_to
-from .settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of
+from .settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of, wrong_text
 from .skips import optimizer_text
 from .state_decay import note_stuck_states
 from .states import values_of
@@ -165,7 +165,9 @@ class OptimizerHooks:
 
     @watching
     def see_schedules(self):
-        """Looks for why learning rates were 0."""
+        """Looks for why learning rates were 0, and says which settings are wrong."""
+        for line in wrong_text(self._plan.learning.wrong):
+            self.note(line.removesuffix("."), warn=True)
         for optimizer in self._optimizers:
             of = self._steps_of(optimizer)
             of.schedule = schedule_of(optimizer) if of.idle >= LEAST else ""
@@ -336,6 +338,7 @@ class OptimizerHooks:
         step = self._step
         step.finite_gradient = None
         self._order.gradients_are_used()
+        self._order.plain_step_begins(optimizer)
         if not takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
         step.gradients.drop()
@@ -369,7 +372,7 @@ class OptimizerHooks:
             return
         self._between.step_ends(optimizer)
         self._steps_of(optimizer).idle += is_idle(optimizer)
-        note_ill_settings(optimizer, self._names.parts, self._plan.causes)
+        note_ill_settings(optimizer, step.number, self._names.parts, self._plan.causes, self._plan.learning.wrong)
         if not step.counted:
             return
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
