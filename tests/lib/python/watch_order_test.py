@@ -646,6 +646,35 @@ class Scalers(CliCase):
                 self.assertNotIn("loss scale is", text_of(factor, known))
                 self.assertNotIn("own loss scale", text_of(factor, known))
 
+    def test_steps_without_the_scaler_of_those_before_are_told_of_fp16(self):
+        class Half(nn.Linear):
+            def forward(self, x):
+                return super().forward(x).to(self.dtype)
+
+        def text_of(last, dtype=torch.float16, given=True):
+            torch.manual_seed(0)
+            model = Half(4, 2)
+            model.dtype = dtype
+            optimizer, scaler = torch.optim.SGD(model.parameters(), lr=1e-3), binade.torch.LossScaler(init_scale=2.0**10)
+            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler if given else "find") as w:
+                for step in range(8):
+                    optimizer.zero_grad()
+                    one = scaler if step < 4 else last
+                    one.scale(model(torch.ones(3, 4)).float().square().mean()).backward()
+                    one.step(optimizer)
+                    one.update()
+            return " ".join(str(w.advise()).split())
+
+        plain = types.SimpleNamespace(scale=lambda x: x, step=lambda optimizer: optimizer.step(), update=lambda: None)
+        disabled = scaler_kinds()[0](enabled=False)
+        words = "From step 4 on, in 4 steps, no loss was multiplied by a loss scale, though a scaler was used in 4 before"
+        for given in (True, False):
+            self.assertTrue(text_of(plain, given=given).startswith(words))
+            self.assertIn("Call backward on what the scaler's scale(loss) returns", text_of(plain, given=given))
+            self.assertIn("The scaler of these steps is disabled (enabled=False): enable it", text_of(disabled, given=given))
+        self.assertNotIn(words, text_of(disabled, torch.float32))
+        self.assertNotIn("no loss was multiplied", text_of(binade.torch.LossScaler(init_scale=2.0**10)))
+
     def test_why_a_scaler_skips_is_told(self):
         def text_of(scaler, f=lambda y: y.square().sum(), steps=14):
             torch.manual_seed(0)

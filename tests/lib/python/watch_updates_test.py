@@ -285,6 +285,32 @@ class LostUpdates(CliCase):
                     w.step()
         return w, " ".join(str(w.advise()).split())
 
+    def test_frozen_weights_that_an_optimizer_goes_on_moving_are_named(self):
+        def text_of(freeze, every=1, **options):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, **options)
+            with binade.torch.watch(model, optimizer, every=every) as w:
+                for step in range(5):
+                    if step == 2:
+                        freeze(model[0])
+                    model(torch.ones(3, 4)).square().mean().backward()
+                    optimizer.step()
+                    for p in model.parameters():
+                        p.grad = None if p.grad is None else p.grad.zero_()
+            return " ".join(str(w.advise()).split())
+
+        def rightly(module):
+            module.requires_grad_(False)
+            module.weight.grad = module.bias.grad = None
+
+        ill = text_of(lambda module: module.requires_grad_(False), momentum=0.9)
+        self.assertTrue(ill.startswith("Frozen weights move: those of 0, 0.bias want no gradient (requires_grad is False), but their .grad is zero, "
+                                       "not None, and SGD changes them by its momentum or weight decay, in 3 of the counted steps."), ill)
+        for freeze, options in ((rightly, {"momentum": 0.9}), (lambda module: module.requires_grad_(False), {}),
+                                (lambda module: None, {"momentum": 0.9})):
+            self.assertNotIn("Frozen", text_of(freeze, **options))
+
     def test_a_learning_rate_below_zero_or_not_a_number_is_named_first(self):
         def text_of(factor, steps=6):
             torch.manual_seed(0)

@@ -18,6 +18,7 @@ from .dead import untrained, untrained_text
 from .dies import dies, dies_text
 from .diverging import diverging, diverging_text
 from .factors import zero_weights, zero_weights_text
+from .frozen import moved_text
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
 from .lost_updates import lost_rows, lost_text, wide_decay_text
@@ -25,6 +26,7 @@ from .order import order_text
 from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
 from .settings import idle, idle_text, wrong_text
+from .skips import bare_text
 from .spoiled import caveats, may_diverge_by, spoiled, withheld
 from .state_decay import stuck_text
 from .sums import drowns_in_sums
@@ -85,8 +87,10 @@ class Advice(Document):
     stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
                   each step, value, serving, a value at which it decays, and layers
     by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
-    settings      lines about settings of optimizers that are Inf or NaN, and learning rates below 0
+    settings      lines about settings of optimizers that are Inf or NaN, and learning rates below 0, and about steps without a loss
+                  scale after others with one
     ranks         lines about ranks that hold different models, in the advice of a Run of several processes
+    moved         lines about frozen weights that an optimizer goes on moving
     running       lines about running statistics of BatchNorms that stand still in narrow buffers
     positions     lines about positions of which a narrow dtype makes one number of neighbours, before cosines or sines of them
     idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, whole, whether these
@@ -138,7 +142,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     merged = {key: run.summary(*key) for key in keys}
     scale = dict(report["loss_scale"])
     used = [window.loss_scale for window in run.windows if window.loss_scale is not None]
-    scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
+    scale["used_log2"] = log2_of(used[-1]) if used and run.windows[-1].loss_scale and not run._unusable_scale else None
     spoils = spoiled(run.mistakes, any(role == "dW" and summary.nonzero for (_, role), summary in merged.items()))
     at = (scale["used_log2"] if spoils else scale["recommended_log2"]) or 0
     left = run.residues()
@@ -174,8 +178,10 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "stuck_states": run._stuck,
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
-        "settings": wrong_text(run._learning.wrong),
+        "settings": wrong_text(run._learning.wrong) + bare_text(run._skips, any(
+            key[1] == "dAct" and of.dtype == "F16" for key, of in layers.items())),
         "running": list(run._learning.running),
+        "moved": moved_text(run._learning.moved),
         "positions": positions.text_of(run._learning.positions),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
@@ -301,7 +307,7 @@ def ails(of):
     if overflowed and of["may_diverge_by_order"]:
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
     out += overflowed + eps_text(of["eps"])
-    out += mistakes[True] + of["by_hand"] + of["ranks"] + of["running"] + of["positions"]
+    out += mistakes[True] + of["by_hand"] + of["ranks"] + of["moved"] + of["running"] + of["positions"]
     out += untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
     out += lost_text(of["lost_updates"], listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)

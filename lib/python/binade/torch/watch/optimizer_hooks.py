@@ -19,6 +19,7 @@ from ..observe.wrapping import wrap
 from .aside import Aside
 from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
+from .frozen import note_moved
 from .gaps import why_uncounted
 from .lost_updates import held, known_as, may_write_gradients
 from .nonfinite import LOSS
@@ -127,6 +128,9 @@ class OptimizerHooks:
             for name, parameter in names.of(learning.unheld):
                 self.gaps.parameter(parameter, "weights, their gradients and updates", "which no optimizer that was seen holds")
             if learning.orphans:
+                for note in map(copies_note, there):  # what holds no weight of the model is no master copy
+                    if self._plan.uncounted.pop(note, None) is not None:
+                        self._notes.remove(note)
                 self.note(f"{listed(list(learning.unheld))} has weights that want gradients and that no optimizer trains: "
                           f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
 
@@ -297,6 +301,7 @@ class OptimizerHooks:
     def _see_scaler_of(self, of, number, scaler, scale):
         """Sees the scaler of Steps. scale: the loss scale in use, which may be another scaler's."""
         is_in_use = self._plan.loss_scale is not None or self._step.scaler in (scaler, None)
+        self._plan.skips.growth_interval = getattr(scaler, "get_growth_interval", lambda: None)()
         of.steps_through(number, scale if is_in_use else usable(scaler.get_scale()))
 
     def _steps_of(self, optimizer):
@@ -402,6 +407,7 @@ class OptimizerHooks:
                 self._step.reaches(False)
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
             self._plan.learning.at(part.layer, rate_of(group))
+            note_moved(self._plan.learning.moved, optimizer, parameter, part.layer, old, new)
             kept = held(optimizer, group, parameter, part, old, new, beside, self._step.gradient_copies.get(id(parameter)))
             counts = _binade._UpdateCounts()
             counts.add_held(**kept.counts)
