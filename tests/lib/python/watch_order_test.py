@@ -260,6 +260,10 @@ class OrderOfCalls(CliCase):
                 found = {one.mistake: one.step for one in Loop(scaled).run(f"zero_grad {step}").mistakes}
                 if clear == "zero_by_hand" or not scaled:  # of no gradients at all a scaler says so itself
                     self.assertEqual(found.get("step_without_backward"), 1, (clear, step))
+        for words in ("zero_grad plain_backward clip plain_step", "zero_grad plain_backward divide:4 plain_step"):  # of dead layers
+            loop = Loop(False)
+            loop.loss = lambda loop=loop: loop.model(loop.x).relu().mul(0).sum()
+            self.assertEqual(loop.run(words, 4).mistakes, [], words)
         for clear in ("zero_grad", "model_zero_grad", "zero_by_hand"):
             loop, ill = Loop(False), []
             loop.scale_by = lambda: ill.append(0) or (float("nan") if len(ill) == 2 else 1.0)
@@ -692,6 +696,14 @@ class Scalers(CliCase):
         self.assertIn("The loss scale is the cause: it began at 2^127, far too high: give it an init_scale of 2^16.", high)
         self.assertIn("those up to ", text_of(CpuScaler(2.0**60), steps=60))
         self.assertIn("far too high", text_of(CpuScaler(2.0**60), steps=60))
+        below = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * 2.0**34, 40)
+        self.assertRegex(below, r"skipped \d+ of 40 steps, whose gradients were not finite, as it does while it looks for its scale\. Even at "
+                                r"2\^-\d+ they overflow: the loss itself is too large\.")
+        raised, seen = CpuScaler(2.0**10), []
+        text = text_of(raised, lambda y: y.square().sum() * (seen.append(0) or setattr(raised, "_scale", 2.0**60) or 1.0 if len(seen) == 4 else
+                                                             seen.append(0) or 1.0), 40)
+        self.assertIn("in a row: it was 2^60 in step 4, far too high: look for what set it so, as update(new_scale)", text)
+        self.assertNotIn("does not cure", text)
         root = text_of(CpuScaler(2.0**10), lambda y: (y * 0).sqrt().sum(), 21)
         self.assertIn("It began with step 0: 6 Inf in the gradient of sqrt inside of the loss, backward", root)
         self.assertIn("the scaler skipped the step. A smaller loss scale does not cure that.", root)

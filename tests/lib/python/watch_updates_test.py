@@ -311,11 +311,23 @@ class LostUpdates(CliCase):
                                 (lambda module: None, {"momentum": 0.9})):
             self.assertNotIn("Frozen", text_of(freeze, **options))
 
+    def test_an_eps_of_zero_is_the_cause_where_it_divides_zeros(self):
+        for eps, told in ((0.0, True), (1e-8, False)):
+            model = torch.nn.Embedding(8, 2)
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.1, eps=eps)
+            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    optimizer.zero_grad()
+                    model(torch.arange(3)).square().sum().backward()
+                    optimizer.step()
+            self.assertEqual("Adam's eps is 0, so that its step divides 0 by 0 where all gradients of a weight were zero. Give it an eps above 0" in
+                             " ".join(str(w.advise()).split()), told)
+
     def test_a_learning_rate_below_zero_or_not_a_number_is_named_first(self):
-        def text_of(factor, steps=6):
+        def text_of(factor, steps=6, **options):
             torch.manual_seed(0)
             model = torch.nn.Linear(4, 2)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.5, **options)
             schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
             with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer) as w:
                 for _ in range(steps):
@@ -333,6 +345,8 @@ class LostUpdates(CliCase):
         nan, _ = text_of(lambda step: math.nan if step else 1.0)
         self.assertTrue(nan.startswith("SGD's lr is nan from step 1 on, as its scheduler, LambdaLR, has set it"), nan)
         self.assertIn("No layer is the cause, and FP32 no remedy.", nan)
+        self.assertTrue(text_of(lambda step: 1.0, momentum=1.0)[0].startswith("SGD's momentum is 1 from step 0 on: what it multiplies in each step"))
+        self.assertNotIn("momentum", text_of(lambda step: 1.0, momentum=0.99)[1])
         for factor in (lambda step: max(0.0, 1 - step / 2), lambda step: 1 - step * 0.1 - 0.5 - 1e-12 * step, lambda step: -1e-9):
             self.assertNotIn("is below 0", text_of(factor, 5)[0])
 

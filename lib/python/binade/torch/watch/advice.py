@@ -60,8 +60,8 @@ class Advice(Document):
     refreshed     lines about FP32 weights, as master copies, that are rounded between steps, so that most of what these change is lost
     diverges      of a training whose weights grew from step to step until something overflowed: layer, with the largest weights, least and
                   most, the largest of them at first and at last, steps, between these, others, how many more layers grew so, change,
-                  the largest update's share of the weights, by norms, finite, whether nothing was Inf or NaN, and scaled, whether steps
-                  were made with scaled gradients; else None. Nothing is then told to be kept in FP32, or to need more range than that
+                  the largest update's share of the weights, by norms, finite, whether nothing was Inf or NaN, scaled, whether steps
+                  were made with scaled gradients, and settings, whether some of an optimizer's are wrong; else None. Nothing is then told to be kept in FP32, or to need more range than that
     not_finite    finite: whether the run was, but for Inf that is meant, what reached no weight and steps that a scaler
                   skipped; dead: whether its last
                   steps trained nothing, or nothing of an optimizer; spared: whether Inf or NaN reached no weight; skipped: steps that a scaler skipped; unlooked: the step in
@@ -87,7 +87,7 @@ class Advice(Document):
     stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
                   each step, value, serving, a value at which it decays, and layers
     by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
-    settings      lines about settings of optimizers that are Inf or NaN, and learning rates below 0, and about steps without a loss
+    settings      lines about settings of optimizers that are Inf or NaN, learning rates below 0 and momenta of 1, and about steps without a loss
                   scale after others with one
     ranks         lines about ranks that hold different models, in the advice of a Run of several processes
     moved         lines about frozen weights that an optimizer goes on moving
@@ -148,9 +148,9 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     left = run.residues()
     learning = untrained(run, layers, merged)
     is_of_inf = any(event.left_none for event in run.nonfinite())
-    # What is left of gradients beside NaN tells nothing of their range.
-    dead = [] if spoils or is_of_inf else [row for row in died(run, layers, left) if not merged[row["layer"], row["role"]].nan]
+    # What is left of gradients beside NaN tells nothing of their range, nor do those at the scales to which a scaler falls in vain.
     ill = ill_of(run, merged)
+    dead = [] if spoils or is_of_inf or (ill["dead"] and ill["skipped"]) else [row for row in died(run, layers, left) if not merged[row["layer"], row["role"]].nan]
     held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
     held = {key: summary for key, summary in held.items() if not (
         spoils and key[1] == "dW" or ill["dead"] and key[1] in GRADIENTS and summary.nan)}

@@ -88,8 +88,9 @@ class Order:
         self._has_passes = False  # backward passes came after the last step
         self._reads_inputs = False  # a pass since the last step was of an input that wants a gradient
         self._unused = {}  # number of an optimizer whose gradients were taken away unused: its Unused
-        self._after = {}  # number of an optimizer: the state of its gradients after the last backward pass, if it had some
+        self._after = {}  # number of an optimizer: the state of its gradients after the last backward pass or clipping, if they were not all zero
         self._guarded = set()  # numbers of optimizers whose Inf or NaN was taken away since the last step
+        self._are_cleared = set()  # numbers of optimizers whose gradients were set to zero, or taken away, by hand since the last pass
         self._cleared = set()  # numbers of optimizers whose last step had gradients that were set to zero, or taken away, by hand
         self._divided = Divided()
         self._clipped = {}  # number of an optimizer: its gradients when they were clipped, till a step uses them
@@ -180,6 +181,8 @@ class Order:
         """Clipping or a plain step follows."""
         for number, optimizer in enumerate(self._optimizers if self._scalers and not self._in_step else (), 1):
             self._divided.look(number, optimizer)
+        for number in self._after:
+            self._look_cleared(number)
         for number, unused in () if self._scalers else self._unused.items():
             unused.look(self._optimizers[number - 1])
         for number, lefts in () if self._in_step else self._left.items():
@@ -275,13 +278,14 @@ class Order:
                     self._tell_once("backward_after_clip", number, "adds the gradients of another backward pass to clipped ones; clip once, after "
                                     "the last backward pass before a step", True)
             self._leftovers.pass_ends(dict(enumerate(self._optimizers, 1)))
-            self._left = {}
+            self._left, self._are_cleared = {}, set()
             self._leave_gradients()
             for key in self._reached & self._scalers.keys():
                 self._leave_scaled(self._scalers[key], [number for number, state in self._summed.items()])
             self._has_passes = True
             self._holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
-            self._after = {number: state_of_gradients(self._optimizers[number - 1]) for number in self._holds}
+            self._after = {number: state_of_gradients(one) for number, one in enumerate(self._optimizers, 1)
+                           if number in self._holds and not is_cleared(one)}
             self._ever_held |= self._holds
             self._has_ended = True
             for number, unused in self._unused.items():
@@ -351,13 +355,18 @@ class Order:
     def _see_cleared(self, number):
         """Sees, before a step, whether its gradients were set to zero, or taken away, by hand or by the model's zero_grad, as those of
         the step before were; once, it may be a guard against NaN."""
-        one = None if number is None else self._optimizers[number - 1]
-        if one is None or not self._has_passes or self._after.get(number) is None:
+        if number is None or not self._has_passes:
             return
-        is_so = self._after[number] != state_of_gradients(one) and is_cleared(one)
+        self._look_cleared(number)
+        is_so = number in self._are_cleared
         if is_so and number in self._cleared:
-            self.zeroed(one)
+            self.zeroed(self._optimizers[number - 1])
         (self._cleared.add if is_so else self._cleared.discard)(number)
+
+    def _look_cleared(self, number):
+        one = self._optimizers[number - 1]
+        if self._after.get(number) not in (None, state_of_gradients(one)) and is_cleared(one):
+            self._are_cleared.add(number)
 
     def _has_stepped(self, number):
         self._guarded.discard(number)
@@ -392,6 +401,8 @@ class Order:
             if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
                 self._on(self._checkers, "clip", number, limit)
                 self._clipped[number] = state_of_gradients(optimizer)
+                if number in self._after:
+                    self._after[number] = self._clipped[number]
                 if self._scalers:
                     self._leave_scaled(next(iter(self._scalers.values())), [number])
 
@@ -400,7 +411,6 @@ class Order:
         clipped = {id(p) for p in parameters} if zeroed else set()
         for number, optimizer in enumerate(self._optimizers, 1):
             if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
-                self._after.pop(number, None)
                 self._tell_once("clip_to_zero", number, zeroed, False)
 
     def updated(self, scaler, sets):

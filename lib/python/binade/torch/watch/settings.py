@@ -10,6 +10,7 @@ from ..observe.attaching import living, unwrapped_optimizer
 from .skips import OVER
 
 NUMBERS = "lr", "momentum", "dampening", "weight_decay", "betas", "eps", "alpha", "rho", "lambd"  # as torch's optimizers name them
+FACTORS = "momentum", "betas"  # must be below 1
 ROUNDING = 1e-6  # of the first learning rate
 LEAST = 2  # steps: a warm-up may begin at 0
 ASKED = "Is its scheduler stepped, by scheduler.step() after each step of the optimizer?"
@@ -65,7 +66,7 @@ def is_below_zero(rate, group):
 
 @dataclasses.dataclass
 class Wrong:
-    """A setting of an optimizer that is Inf, NaN or a learning rate below 0. first: the first step with it. value: what it was then.
+    """A setting of an optimizer that is Inf, NaN, a learning rate below 0, or a factor that does not decay what it multiplies. first: the first step with it. value: what it was then.
     least: the least that it was. scheduler: the class of what sets learning rates; "" if none is known."""
 
     optimizer: str
@@ -76,37 +77,38 @@ class Wrong:
     scheduler: str = ""
 
     @property
-    def ascends(self):
-        return self.value < 0 and math.isfinite(self.value)
-
-    @property
     def text(self):
-        by = f"its scheduler, {self.scheduler}, has" if self.scheduler else "the loop, or its scheduler, has"
-        if not self.ascends:
-            return (f"{self.optimizer}'s {self.key} is {self.value} from step {self.first} on, as {by} set it: its steps make Inf or NaN of "
-                    "the weights. Look at how it is computed, as a warm-up of 0 steps, by which it is divided. No layer is the cause, and "
-                    "FP32 no remedy.")
+        by = "" if self.key != "lr" else ", as " + (
+            f"its scheduler, {self.scheduler}, has" if self.scheduler else "the loop, or its scheduler, has") + " set it"
+        since = f"from step {self.first} on"
+        if not math.isfinite(self.value):
+            return (f"{self.optimizer}'s {self.key} is {self.value} {since}{by}: its steps make Inf or NaN of the weights. Look at how it is "
+                    "computed, as a warm-up of 0 steps, by which it is divided. No layer is the cause, and FP32 no remedy.")
+        if self.key in FACTORS:
+            return (f"{self.optimizer}'s {self.key} is {self.value:g} {since}: what it multiplies in each step never decays, and steps grow "
+                    "without a bound. Take one below 1, as 0.9.")
         least = f"{self.value:.3g}" + (f" at first, {self.least:.3g} at its least" if self.least < self.value else "")
-        return (f"The learning rate of {self.optimizer} is below 0 from step {self.first} on ({least}), as {by} set it: each step makes the "
-                "loss larger. Bound it at 0, as by max(0, …) in the schedule, or end the schedule or the training before; where ascent is "
-                "meant, maximize=True says so.")
+        return (f"The learning rate of {self.optimizer} is below 0 {since} ({least}){by}: each step makes the loss larger. Bound it at 0, as by "
+                "max(0, …) in the schedule, or end the schedule or the training before; where ascent is meant, maximize=True says so.")
 
 
 def note_ill_settings(optimizer, step, parts, causes, wrong):
     """Adds what is wrong with an optimizer's settings in a step: to wrong, {(optimizer's class, setting): Wrong}, and of those that are Inf
-    or NaN to causes, {layer: text}. parts: {id of a parameter: its Parts}."""
+    or NaN, or an eps of 0, to causes, {layer: text}. parts: {id of a parameter: its Parts}."""
     name = type(optimizer).__name__
     for group in optimizer.param_groups:
         numbers = list(numbers_of(group))
         for key, x in numbers:
-            if not math.isfinite(x) or (key == "lr" and is_below_zero(x, group)):
+            if not math.isfinite(x) or (key == "lr" and is_below_zero(x, group)) or (key in FACTORS and x >= 1):
                 if (name, key) not in wrong:
                     by = next((type(one).__name__ for one in schedulers_of(optimizer)), "") if key == "lr" else ""
                     wrong[name, key] = Wrong(name, key, step, x, x, by)
                 wrong[name, key].least = min(wrong[name, key].least, x)
         ill = [f"{name}'s {key} is {x}" for key, x in numbers if not math.isfinite(x)]
-        if ill:
-            text = " and ".join(dict.fromkeys(ill)) + ", which the loop or a scheduler has set"
+        text = " and ".join(dict.fromkeys(ill)) + ", which the loop or a scheduler has set" if ill else ""
+        if not ill and ("eps", 0.0) in numbers:
+            text = f"{name}'s eps is 0, so that its step divides 0 by 0 where all gradients of a weight were zero. Give it an eps above 0, as 1e-8"
+        if text:
             causes.update((part.layer, text) for parameter in group["params"] for part in parts.get(id(parameter), ()))
 
 
