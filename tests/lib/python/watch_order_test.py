@@ -655,15 +655,14 @@ class Scalers(CliCase):
             def forward(self, x):
                 return super().forward(x).to(self.dtype)
 
-        def text_of(last, dtype=torch.float16, given=True):
+        def text_of(last, dtypes=(torch.float16, torch.float16), given=True, every=2):
             torch.manual_seed(0)
             model = Half(4, 2)
-            model.dtype = dtype
             optimizer, scaler = torch.optim.SGD(model.parameters(), lr=1e-3), binade.torch.LossScaler(init_scale=2.0**10)
-            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler if given else "find") as w:
+            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler if given else "find", every=every) as w:
                 for step in range(8):
                     optimizer.zero_grad()
-                    one = scaler if step < 4 else last
+                    one, model.dtype = (scaler, dtypes[0]) if step < 4 else (last, dtypes[1])
                     one.scale(model(torch.ones(3, 4)).float().square().mean()).backward()
                     one.step(optimizer)
                     one.update()
@@ -675,9 +674,11 @@ class Scalers(CliCase):
         for given in (True, False):
             self.assertTrue(text_of(plain, given=given).startswith(words))
             self.assertIn("Call backward on what the scaler's scale(loss) returns", text_of(plain, given=given))
-            self.assertIn("The scaler of these steps is disabled (enabled=False): enable it", text_of(disabled, given=given))
-        self.assertNotIn(words, text_of(disabled, torch.float32))
-        self.assertNotIn("no loss was multiplied", text_of(binade.torch.LossScaler(init_scale=2.0**10)))
+            for every in (2, 50):
+                self.assertIn("The scaler of these steps is disabled (enabled=False): enable it", text_of(disabled, given=given, every=every))
+        for text in (text_of(disabled, [torch.float32] * 2), text_of(disabled, (torch.float16, torch.bfloat16)), text_of(plain, every=50),
+                     text_of(plain, (torch.float16, torch.float32)), text_of(binade.torch.LossScaler(init_scale=2.0**10))):
+            self.assertNotIn("no loss was multiplied", text)
 
     def test_why_a_scaler_skips_is_told(self):
         def text_of(scaler, f=lambda y: y.square().sum(), steps=14):

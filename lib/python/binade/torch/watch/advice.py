@@ -178,8 +178,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "stuck_states": run._stuck,
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
-        "settings": wrong_text(run._learning.wrong) + bare_text(run._skips, any(
-            key[1] == "dAct" and of.dtype == "F16" for key, of in layers.items())),
+        "settings": wrong_text(run._learning.wrong) + bare_text(run._skips),
         "running": list(run._learning.running),
         "moved": moved_text(run._learning.moved),
         "positions": positions.text_of(run._learning.positions),

@@ -62,7 +62,7 @@ class Skips:
     scales of these, as a dict {scale: steps}. scalers: how many were used. last: the id of the last one. alternate: whether one was
     used again after another, as those of several models are. optimizers: the Steps of each, by its text. scaled: steps of which a scaler
     multiplied a loss. bare: the first of the steps since the last of these; None if that is the last step. disabled: whether a disabled
-    scaler was called in one of them. growth_interval: that of the scaler that was used last; None if it is not known.
+    scaler was called in one of them; half: whether one had gradients in FP16, None if none was counted. growth_interval: that of the scaler that was used last; None if it is not known.
     """
 
     steps: int = 0
@@ -75,14 +75,17 @@ class Skips:
     scaled: int = 0
     bare: "int | None" = None
     disabled: bool = False
+    half: "bool | None" = None
     growth_interval: "int | None" = None
 
-    def sees_scale(self, step, is_scaled):
-        """Takes the number of a step that is over, and whether a scaler multiplied its loss."""
+    def sees_scale(self, step, is_scaled, is_half):
+        """Takes the number of a step that is over, whether a scaler multiplied its loss, and whether it had gradients in FP16; None if it
+        was not counted."""
         if is_scaled:
-            self.scaled, self.bare, self.disabled = self.scaled + 1, None, False
-        elif self.bare is None:
-            self.bare = step
+            self.scaled, self.bare, self.disabled, self.half = self.scaled + 1, None, False, None
+            return
+        self.bare = step if self.bare is None else self.bare
+        self.half = self.half if is_half is None else is_half
 
     def of(self, optimizer):
         """Returns the Steps of an optimizer, which is given as text."""
@@ -149,10 +152,11 @@ class Skips:
         return line
 
 
-def bare_text(skips, is_half):
-    """Returns lines about the steps at the end of a run without a loss scale, after others with one. is_half: whether gradients were in
-    FP16."""
+def bare_text(skips):
+    """Returns lines about the steps at the end of a run without a loss scale, after others with one, if they need one: where their
+    gradients are in FP16, or, if none of them was counted, where a scaler was disabled."""
     many = 0 if skips.bare is None else skips.steps - skips.bare
+    is_half = skips.disabled if skips.half is None else skips.half
     if not is_half or many < BARE or not skips.scaled:
         return []
     cure = ("The scaler of these steps is disabled (enabled=False): enable it" if skips.disabled else
