@@ -576,6 +576,16 @@ class Untrained(CliCase):
             self.assertIn(" What follows is of a part of the model alone. Not counted: weights, their gradients and updates of 2 (1 of 2 "
                           "layers,", text)
 
+    def test_a_model_that_was_converted_after_the_optimizer_was_made_has_no_masters(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for layer in model:  # as under torch.__future__.set_overwrite_module_params_on_conversion(True)
+            layer.weight, layer.bias = (torch.nn.Parameter(p.detach().bfloat16()) for p in (layer.weight, layer.bias))
+        w, of, text, _ = self.run_with(model, optimizer, lambda model: model(torch.ones(3, 4).bfloat16()).float().square().sum())
+        self.assertEqual((of["unheld"], of["orphans"]), (["0", "1"], {"SGD": 4}))
+        self.assertIn("or the model converted (half(), to()) with new parameters, after the optimizer was made?", text)
+        self.assertNotIn("master copies", text + " ".join(w.notes))
+
     def test_copies_that_the_optimizer_trains_in_the_place_of_a_models_parameters_are_no_orphans(self):
         for flat in (False, True):
             model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))

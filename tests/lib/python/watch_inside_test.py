@@ -509,18 +509,21 @@ class InsideOfModules(CliCase):
         self.assertIn("as it does while it looks for its scale", " ".join(str(advice).split()))
 
     def test_a_scaler_that_skips_again_and_again_is_told_from_one_that_looks_for_its_scale(self):
-        model, scaler = torch.nn.Linear(4, 2), CpuScaler()
-        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-        with binade.torch.watch(model, optimizer, scaler=scaler, every=50) as w:
-            for step in range(40):
-                optimizer.zero_grad()
-                scaler._scale = 2.0**130 if step % 2 else 2.0**10
-                scaler.scale(model(torch.ones(3, 4)).sum()).backward()
-                scaler.step(optimizer)
-                scaler.update()
-        self.assertIn("The scaler skipped 20 of 40 steps, whose gradients were not finite, in 20 runs with others between them: "
-                      "it grows its scale too soon (growth_interval)",
-                      " ".join(str(w.advise()).split()))
+        for interval, words in ((None, "too soon (growth_interval), or the largest gradients of some steps"), (2000, "too soon (growth_interval), or"),
+                                (1, "too soon: after 1 step without an overflow (growth_interval). Take 2,000, as PyTorch does.")):
+            model, scaler = torch.nn.Linear(4, 2), CpuScaler()
+            if interval is not None:
+                scaler.get_growth_interval = lambda interval=interval: interval
+            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+            with binade.torch.watch(model, optimizer, scaler=scaler, every=50) as w:
+                for step in range(40):
+                    optimizer.zero_grad()
+                    scaler._scale = 2.0**130 if step % 2 else 2.0**10
+                    scaler.scale(model(torch.ones(3, 4)).sum()).backward()
+                    scaler.step(optimizer)
+                    scaler.update()
+            self.assertIn("The scaler skipped 20 of 40 steps, whose gradients were not finite, in 20 runs with others between them: "
+                          f"it grows its scale {words}", " ".join(str(w.advise()).split()))
 
     def test_a_loss_inside_of_the_model_that_is_infinite_is_never_passed_over(self):
         class WithLoss(torch.nn.Module):

@@ -62,6 +62,14 @@ class Loop:
             if p.grad is not None:
                 p.grad.zero_()
 
+    def divide(self, by=0):
+        for p in self.model.parameters():
+            p.grad.div_(by or self.scaler.get_scale())
+
+    def divide_data(self):
+        for p in self.model.parameters():
+            p.grad.data /= self.scaler.get_scale()
+
     def model_zero_grad(self):
         self.model.zero_grad()
 
@@ -226,6 +234,42 @@ class OrderOfCalls(CliCase):
                            ("zero_grad only:0 plain_backward clip_first plain_step:0 both only:1 plain_backward both plain_step:1", False)):
             found = Loop(False).run(words).mistakes
             self.assertEqual({(one.mistake, one.warning) for one in found}, {("backward_after_clip", True)} if ill else set(), words)
+
+    def test_gradients_that_are_divided_by_hand_and_by_the_scaler_are_named(self):
+        for words, ill in (("zero_grad backward divide step update", True), ("zero_grad backward divide_data unscale_ clip step update", True),
+                           ("zero_grad backward divide clip step update", True), ("zero_grad backward unscale_ clip divide step update", True),
+                           ("zero_grad backward unscale_ divide_data clip step update", True),
+                           ("zero_grad backward divide clip plain_step update", False), ("zero_grad backward divide:4 step update", False),
+                           ("zero_grad backward backward unscale_ divide:2 clip step update", False),
+                           ("zero_grad backward divide zero_grad backward step update", False)):
+            w = Loop(True).run(words)
+            found = [one for one in w.mistakes if one.mistake == "divided_by_hand"]
+            self.assertEqual([one.step for one in found], [0, 0] if ill else [], words)
+            if ill:
+                self.assertTrue(str(w.advise()).startswith("Order of calls, step 0: SGD (optimizer 1) gets gradients that are divided"), words)
+                self.assertIn("divided by the loss scale twice: these", " ".join(str(w.advise()).split()))
+
+    def test_gradients_that_are_cleared_between_backward_and_step_are_named_unless_they_were_ill(self):
+        def guard(loop, clear):
+            if not all(p.grad.isfinite().all() for p in loop.model.parameters()):
+                loop.call(clear)
+
+        for clear in ("model_zero_grad", "zero_by_hand", "none"):
+            for scaled, step in ((False, f"plain_backward {clear} plain_step"), (False, f"plain_backward {clear} clip plain_step"),
+                                 (True, f"backward {clear} step update")):
+                found = {one.mistake: one.step for one in Loop(scaled).run(f"zero_grad {step}").mistakes}
+                if clear == "zero_by_hand" or not scaled:  # of no gradients at all a scaler says so itself
+                    self.assertEqual(found.get("step_without_backward"), 1, (clear, step))
+        for words in ("zero_grad plain_backward clip plain_step", "zero_grad plain_backward divide:4 plain_step"):  # of dead layers
+            loop = Loop(False)
+            loop.loss = lambda loop=loop: loop.model(loop.x).relu().mul(0).sum()
+            self.assertEqual(loop.run(words, 4).mistakes, [], words)
+        for clear in ("zero_grad", "model_zero_grad", "zero_by_hand"):
+            loop, ill = Loop(False), []
+            loop.scale_by = lambda: ill.append(0) or (float("nan") if len(ill) == 2 else 1.0)
+            loop.loss = lambda: loop.model(loop.x).square().mean() * loop.scale_by()
+            loop.guard = lambda: guard(loop, clear)
+            self.assertEqual(loop.run("zero_grad plain_backward guard plain_step", 4).mistakes, [], clear)
 
     def test_a_step_past_a_scaler_that_found_inf_is_named(self):
         for factor, ill in ((1e38, True), (1.0, False)):
@@ -718,6 +762,36 @@ class Scalers(CliCase):
         turns = iter([2.0**8, 2.0**10] * 24)
         self.assertEqual(scale_of(lambda scale, _: next(turns), start=2.0**9), (known, 2.0**9))
 
+    def test_steps_without_the_scaler_of_those_before_are_told_of_fp16(self):
+        class Half(nn.Linear):
+            def forward(self, x):
+                return super().forward(x).to(self.dtype)
+
+        def text_of(last, dtypes=(torch.float16, torch.float16), given=True, every=2):
+            torch.manual_seed(0)
+            model = Half(4, 2)
+            optimizer, scaler = torch.optim.SGD(model.parameters(), lr=1e-3), binade.torch.LossScaler(init_scale=2.0**10)
+            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler if given else "find", every=every) as w:
+                for step in range(8):
+                    optimizer.zero_grad()
+                    one, model.dtype = (scaler, dtypes[0]) if step < 4 else (last, dtypes[1])
+                    one.scale(model(torch.ones(3, 4)).float().square().mean()).backward()
+                    one.step(optimizer)
+                    one.update()
+            return " ".join(str(w.advise()).split())
+
+        plain = types.SimpleNamespace(scale=lambda x: x, step=lambda optimizer: optimizer.step(), update=lambda: None)
+        disabled = scaler_kinds()[0](enabled=False)
+        words = "From step 4 on, in 4 steps, no loss was multiplied by a loss scale, though a scaler was used in 4 before"
+        for given in (True, False):
+            self.assertTrue(text_of(plain, given=given).startswith(words))
+            self.assertIn("Call backward on what the scaler's scale(loss) returns", text_of(plain, given=given))
+            for every in (2, 50):
+                self.assertIn("The scaler of these steps is disabled (enabled=False): enable it", text_of(disabled, given=given, every=every))
+        for text in (text_of(disabled, [torch.float32] * 2), text_of(disabled, (torch.float16, torch.bfloat16)), text_of(plain, every=50),
+                     text_of(plain, (torch.float16, torch.float32)), text_of(binade.torch.LossScaler(init_scale=2.0**10))):
+            self.assertNotIn("no loss was multiplied", text)
+
     def test_why_a_scaler_skips_is_told(self):
         def text_of(scaler, f=lambda y: y.square().sum(), steps=14):
             torch.manual_seed(0)
@@ -735,6 +809,14 @@ class Scalers(CliCase):
         self.assertIn("The loss scale is the cause: it began at 2^127, far too high: give it an init_scale of 2^16.", high)
         self.assertIn("those up to ", text_of(CpuScaler(2.0**60), steps=60))
         self.assertIn("far too high", text_of(CpuScaler(2.0**60), steps=60))
+        below = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * 2.0**34, 40)
+        self.assertRegex(below, r"skipped \d+ of 40 steps, whose gradients were not finite, as it does while it looks for its scale\. Even at "
+                                r"2\^-\d+ they overflow: the loss itself is too large\.")
+        raised, seen = CpuScaler(2.0**10), []
+        text = text_of(raised, lambda y: y.square().sum() * (seen.append(0) or setattr(raised, "_scale", 2.0**60) or 1.0 if len(seen) == 4 else
+                                                             seen.append(0) or 1.0), 40)
+        self.assertIn("in a row: it was 2^60 in step 4, far too high: look for what set it so, as update(new_scale)", text)
+        self.assertNotIn("does not cure", text)
         root = text_of(CpuScaler(2.0**10), lambda y: (y * 0).sqrt().sum(), 21)
         self.assertIn("It began with step 0: 6 Inf in the gradient of sqrt inside of the loss, backward", root)
         self.assertIn("the scaler skipped the step. A smaller loss scale does not cure that.", root)

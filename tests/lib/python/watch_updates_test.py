@@ -303,6 +303,71 @@ class LostUpdates(CliCase):
                     w.step()
         return w, " ".join(str(w.advise()).split())
 
+    def test_frozen_weights_that_an_optimizer_goes_on_moving_are_named(self):
+        def text_of(freeze, every=1, **options):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, **options)
+            with binade.torch.watch(model, optimizer, every=every) as w:
+                for step in range(5):
+                    if step == 2:
+                        freeze(model[0])
+                    model(torch.ones(3, 4)).square().mean().backward()
+                    optimizer.step()
+                    for p in model.parameters():
+                        p.grad = None if p.grad is None else p.grad.zero_()
+            return " ".join(str(w.advise()).split())
+
+        def rightly(module):
+            module.requires_grad_(False)
+            module.weight.grad = module.bias.grad = None
+
+        ill = text_of(lambda module: module.requires_grad_(False), momentum=0.9)
+        self.assertTrue(ill.startswith("Frozen weights move: those of 0, 0.bias want no gradient (requires_grad is False), but their .grad is zero, "
+                                       "not None, and SGD changes them by its momentum or weight decay, in 3 of the counted steps."), ill)
+        for freeze, options in ((rightly, {"momentum": 0.9}), (lambda module: module.requires_grad_(False), {}),
+                                (lambda module: None, {"momentum": 0.9})):
+            self.assertNotIn("Frozen", text_of(freeze, **options))
+
+    def test_an_eps_of_zero_is_the_cause_where_it_divides_zeros(self):
+        for eps, told in ((0.0, True), (1e-8, False)):
+            model = torch.nn.Embedding(8, 2)
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.1, eps=eps)
+            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, every=1) as w:
+                for _ in range(3):
+                    optimizer.zero_grad()
+                    model(torch.arange(3)).square().sum().backward()
+                    optimizer.step()
+            self.assertEqual("Adam's eps is 0, so that its step divides 0 by 0 where all gradients of a weight were zero. Give it an eps above 0" in
+                             " ".join(str(w.advise()).split()), told)
+
+    def test_a_learning_rate_below_zero_or_not_a_number_is_named_first(self):
+        def text_of(factor, steps=6, **options):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(4, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.5, **options)
+            schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer) as w:
+                for _ in range(steps):
+                    optimizer.zero_grad()
+                    model(torch.ones(3, 4)).square().mean().backward()
+                    optimizer.step()
+                    schedule.step()
+            return " ".join(str(w.advise()).split()), " ".join(w.notes)
+
+        below, notes = text_of(lambda step: 1 - step / 2)
+        words = ("The learning rate of SGD is below 0 from step 3 on (-0.25 at first, -0.75 at its least), as its scheduler, LambdaLR, has set "
+                 "it: each step makes the loss larger. Bound it at 0")
+        self.assertTrue(below.startswith(words), below)
+        self.assertIn(words, notes)
+        nan, _ = text_of(lambda step: math.nan if step else 1.0)
+        self.assertTrue(nan.startswith("SGD's lr is nan from step 1 on, as its scheduler, LambdaLR, has set it"), nan)
+        self.assertIn("No layer is the cause, and FP32 no remedy.", nan)
+        self.assertTrue(text_of(lambda step: 1.0, momentum=1.0)[0].startswith("SGD's momentum is 1 from step 0 on: what it multiplies in each step"))
+        self.assertNotIn("momentum", text_of(lambda step: 1.0, momentum=0.99)[1])
+        for factor in (lambda step: max(0.0, 1 - step / 2), lambda step: 1 - step * 0.1 - 0.5 - 1e-12 * step, lambda step: -1e-9):
+            self.assertNotIn("is below 0", text_of(factor, 5)[0])
+
     def test_updates_that_a_loop_without_an_optimizer_loses_are_told(self):
         for dtype, move, micro, told in (
                 (torch.bfloat16, lambda p: p.sub_(1e-6 * p.grad), 2, "Updates are lost: "),

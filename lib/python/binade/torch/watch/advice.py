@@ -18,6 +18,7 @@ from .dead import untrained, untrained_text
 from .dies import dies, dies_text
 from .diverging import diverging, diverging_text
 from .factors import zero_weights, zero_weights_text
+from .frozen import moved_text
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
 from .lost_updates import lost_rows, lost_text, wide_decay_text
@@ -25,8 +26,9 @@ from .order import order_text
 from .own_ills import hidden_text
 from .refreshed import refreshed_text
 from .residues import belongs, drowns, residues_text
-from .settings import idle, idle_text
+from .settings import idle, idle_text, wrong_text
 from .silent import silent_in_fp16
+from .skips import bare_text
 from .spoiled import caveats, may_diverge_by, spoiled, withheld
 from .state_decay import stuck_text
 from .sums import drowns_in_sums
@@ -60,8 +62,8 @@ class Advice(Document):
     refreshed     lines about FP32 weights, as master copies, that are rounded between steps, so that most of what these change is lost
     diverges      of a training whose weights grew from step to step until something overflowed: layer, with the largest weights, least and
                   most, the largest of them at first and at last, steps, between these, others, how many more layers grew so, change,
-                  the largest update's share of the weights, by norms, finite, whether nothing was Inf or NaN, and scaled, whether steps
-                  were made with scaled gradients; else None. Nothing is then told to be kept in FP32, or to need more range than that
+                  the largest update's share of the weights, by norms, finite, whether nothing was Inf or NaN, scaled, whether steps
+                  were made with scaled gradients, and settings, whether some of an optimizer's are wrong; else None. Nothing is then told to be kept in FP32, or to need more range than that
     not_finite    finite: whether the run was, but for Inf that is meant, what reached no weight and steps that a scaler
                   skipped; dead: whether its last
                   steps trained nothing, or nothing of an optimizer; spared: whether Inf or NaN reached no weight; skipped: steps that a scaler, or the
@@ -92,7 +94,10 @@ class Advice(Document):
     stuck_states  states that cannot decay in their dtype: optimizer, of, the state, dtype, setting, that which it is multiplied by in
                   each step, value, serving, a value at which it decays, and layers
     by_hand       lines about models of which no optimizer holds a parameter, whose weights do not change or lose updates
+    settings      lines about settings of optimizers that are Inf or NaN, learning rates below 0 and momenta of 1, and about steps without a loss
+                  scale after others with one
     ranks         lines about ranks that hold different models, in the advice of a Run of several processes
+    moved         lines about frozen weights that an optimizer goes on moving
     running       lines about running statistics of BatchNorms that stand still in narrow buffers
     buffers       lines about running statistics of norms, and other buffers, that hold Inf or NaN at the end of a run that trains
     positions     lines about positions of which a narrow dtype makes one number of neighbours, before cosines or sines of them
@@ -145,15 +150,15 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     merged = {key: run.summary(*key) for key in keys}
     scale = dict(report["loss_scale"])
     used = [window.loss_scale for window in run.windows if window.loss_scale is not None]
-    scale["used_log2"] = log2_of(used[-1]) if used and not run._unusable_scale else None
+    scale["used_log2"] = log2_of(used[-1]) if used and run.windows[-1].loss_scale and not run._unusable_scale else None
     spoils = spoiled(run.mistakes, any(role == "dW" and summary.nonzero for (_, role), summary in merged.items()))
     at = (scale["used_log2"] if spoils else scale["recommended_log2"]) or 0
     left = run.residues()
     learning = untrained(run, layers, merged)
     is_of_inf = any(event.left_none for event in run.nonfinite())
-    # What is left of gradients beside NaN tells nothing of their range.
-    dead = [] if spoils or is_of_inf else [row for row in died(run, layers, left) if not merged[row["layer"], row["role"]].nan]
+    # What is left of gradients beside NaN tells nothing of their range, nor do those at the scales to which a scaler falls in vain.
     ill = ill_of(run, merged)
+    dead = [] if spoils or is_of_inf or (ill["dead"] and ill["skipped"]) else [row for row in died(run, layers, left) if not merged[row["layer"], row["role"]].nan]
     held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
     held = {key: summary for key, summary in held.items() if not (
         run._own_scale.hides and key[1] == "dAct" or
@@ -182,8 +187,10 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "stuck_states": run._stuck,
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
+        "settings": wrong_text(run._learning.wrong) + bare_text(run._skips),
         "running": list(run._learning.running),
         "buffers": [] if ill["dead"] and not ill["finite"] else list(run._learning.buffers),
+        "moved": moved_text(run._learning.moved),
         "positions": positions.text_of(run._learning.positions),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
@@ -304,12 +311,12 @@ def ails(of):
     ill = of["not_finite"]
     mistakes = {warning: order_text([row for row in of["mistakes"] if row["warning"] == warning]) for warning in (False, True)}
     is_ill = not ill["finite"] or ill["dead"] or ill["spared"] or ill["by_scale"]
-    out = [*mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else []), *of["buffers"]]
+    out = [*of["settings"], *mistakes[False], *of["refreshed"], *diverging_text(of["diverges"]), *(ill["lines"] if is_ill else []), *of["buffers"]]
     overflowed = kept_text(kept_rows(of, True)) + no_format_text(of["no_format"])
     if overflowed and of["may_diverge_by_order"]:
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
     out += overflowed + eps_text(of["eps"])
-    out += mistakes[True] + of["by_hand"] + of["ranks"] + of["running"] + of["positions"]
+    out += mistakes[True] + of["by_hand"] + of["ranks"] + of["moved"] + of["running"] + of["positions"]
     out += untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
     lost = [row for row in of["lost_updates"] if row["dtype"] in HALVES or not of["untrained"]["flat"]]

@@ -40,6 +40,8 @@ class Learning:
     positions: dict = dataclasses.field(default_factory=dict)  # {layer: what is said of positions in it}
     running: list = dataclasses.field(default_factory=list)  # lines about running statistics that stand still
     buffers: list = dataclasses.field(default_factory=list)  # lines about running statistics, and other buffers, that hold Inf or NaN
+    wrong: dict = dataclasses.field(default_factory=dict)  # settings of optimizers that are Inf, NaN or a learning rate below 0
+    moved: dict = dataclasses.field(default_factory=dict)  # {optimizer: {frozen weight that it moved: in how many counted steps}}
     ranks: list = dataclasses.field(default_factory=list)  # lines about ranks that hold different models
     compiled: dict = dataclasses.field(default_factory=dict)  # {layer of a parameter: the compiled part that it is inside of}
     compiled_parts: list = dataclasses.field(default_factory=list)  # names of what runs compiled
@@ -304,5 +306,5 @@ def untrained_text(of, listed):
 def orphans_text(unheld, orphans, listed=listed):
     """Returns a line about modules that took the place of others after the optimizer was made."""
     holds = " and ".join(f"{name} holds {n} parameters that no watched model has and that got no gradient" for name, n in orphans.items())
-    return (f"{holds}: was {listed(list(unheld))} put into the model after the optimizer was made? Make the optimizer after the model is "
-            "complete, or call add_param_group")
+    return (f"{holds}: was {listed(list(unheld))} put into the model, or the model converted (half(), to()) with new parameters, after the "
+            "optimizer was made? Make the optimizer after the model is complete, or call add_param_group")

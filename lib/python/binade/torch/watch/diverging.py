@@ -65,8 +65,8 @@ def is_diverging(rows, until, is_finite):
 def diverging(run, keeps):
     """Returns a dict about a run that diverges: layer, whose weights became largest, least and most, their largest values at first and at
     last, steps, between these, others, how many layers more have weights that grew as much, change, the largest update beside the weights,
-    by norms, finite, and scaled, whether steps were made with scaled gradients; or None. keeps: whether the run holds what overflows FP16, which is looked at if it was finite."""
-    ill = [event for event in run.nonfinite() if not event.is_left_out]
+    by norms, finite, scaled, whether steps were made with scaled gradients, and settings, whether some of an optimizer's are wrong; or None. keeps: whether the run holds what overflows FP16, which is looked at if it was finite."""
+    ill = [event for event in run.nonfinite() if not event.is_left_out or event.phase == "forward"]
     if not ill and not keeps or not run.windows:
         return None
     until = min(event.step for event in ill) if ill else run.windows[-1].last + 1
@@ -85,7 +85,8 @@ def diverging(run, keeps):
     layer = max(grown, key=lambda name: grown[name][1])
     return {"layer": layer, "least": grown[layer][0], "most": grown[layer][1], "steps": last.first - first.first,
             "others": len(grown) - 1, "change": max(row.update / row.weight for row in updates), "finite": not ill,
-            "scaled": any(mistake.mistake == "step_with_scaled_gradients" for mistake in run.mistakes)}
+            "scaled": any(mistake.mistake == "step_with_scaled_gradients" for mistake in run.mistakes),
+            "settings": bool(run._learning.wrong)}
 
 
 def diverging_text(of):
@@ -95,6 +96,8 @@ def diverging_text(of):
     others = f", and those of {of['others']} other{'s' * (of['others'] > 1)} at least {GREW:g} times as well" if of["others"] else ""
     if of["scaled"]:
         cure = "Its steps were made with gradients that were still multiplied by the loss scale: unscale them first"
+    elif of["settings"]:
+        cure = "Mend what is said of its optimizer's settings first"
     elif of["change"] < RATHER:
         cure = "The optimizer's steps are not what makes them grow: look for what else writes to the weights"
     else:

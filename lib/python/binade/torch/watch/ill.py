@@ -4,7 +4,8 @@ from .alerts import GRADIENTS
 from .compiled import UNCOMPILED
 from .gaps import UNLOOKED
 from .own_ills import OwnIll, own_ill
-from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
+from .scale_ills import cause_text, is_too_soon, own_scale_text, runs_of, search_text, too_high, unusable_text
+from .skips import too_soon_text
 from .spared import cure_text, spared, spared_text
 from .words import shown
 
@@ -84,12 +85,11 @@ def ill_of(run, merged):
         lines += cause_text(run, left_out) if left_out and (run._skips.all or run._skips.starved) and not (ill or unusable) else []
     elif skipped and not unusable:
         whose = f" ({run._skips.split})" if run._skips.split else ""
-        high = began_too_high(run, left_out)
+        high = too_high(run, left_out)
         lines.append(f"The scaler skipped {len(skipped)} of {total} steps, whose gradients were not finite{whose}, " + (
             f"those from {first} to {skipped[-1]} in a row, which trained nothing{of_some}: a smaller loss scale does not cure them."
-            if stuck and not high else f"those up to {runs_of(skipped)[0][1]} in a row: {high}." if high else
-            f"in {len(runs_of(skipped))} runs with others between them: it grows its scale too soon (growth_interval), or the "
-            "largest gradients of some steps lie far above those of others." if is_too_soon(skipped, total) else
+            if stuck and not high else f"those {high[0]} in a row: {high[1]}." if high else
+            f"in {len(runs_of(skipped))} runs with others between them: {too_soon_text(run._skips)}" if is_too_soon(skipped, total) else
             search_text(run, left_out)))
         lines += cause_text(run, [event for event in left_out if event.step >= first]) if stuck and not high else []
     elif run._skips.split:

@@ -19,13 +19,14 @@ from ..observe.wrapping import wrap
 from .aside import Aside
 from .dead import orphans, orphans_text, unheld, ungraded
 from .eps import note_lost_eps
+from .frozen import note_moved
 from .gaps import why_uncounted
 from .lost_updates import Change, held, known_as, may_write_gradients
 from .nonfinite import LOSS
 from .own_scale import LEFT_OUT
 from .remainders import Beside
 from .run import SCALED, add_to
-from .settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of
+from .settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of, wrong_text
 from .skips import optimizer_text
 from .state_decay import note_stuck_states
 from .states import values_of
@@ -128,6 +129,9 @@ class OptimizerHooks:
             for name, parameter in names.of(learning.unheld):
                 self.gaps.parameter(parameter, "weights, their gradients and updates", "which no optimizer that was seen holds")
             if learning.orphans:
+                for note in map(copies_note, there):  # what holds no weight of the model is no master copy
+                    if self._plan.uncounted.pop(note, None) is not None:
+                        self._notes.remove(note)
                 self.note(f"{listed(list(learning.unheld))} has weights that want gradients and that no optimizer trains: "
                           f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
 
@@ -176,7 +180,9 @@ class OptimizerHooks:
 
     @watching
     def see_schedules(self):
-        """Looks for why learning rates were 0."""
+        """Looks for why learning rates were 0, and says which settings are wrong."""
+        for line in wrong_text(self._plan.learning.wrong):
+            self.note(line.removesuffix("."), warn=True)
         for optimizer in self._optimizers:
             of = self._steps_of(optimizer)
             of.schedule = schedule_of(optimizer) if of.idle >= LEAST else ""
@@ -306,6 +312,7 @@ class OptimizerHooks:
     def _see_scaler_of(self, of, number, scaler, scale):
         """Sees the scaler of Steps. scale: the loss scale in use, which may be another scaler's."""
         is_in_use = self._plan.loss_scale is not None or self._step.scaler in (scaler, None)
+        self._plan.skips.growth_interval = getattr(scaler, "get_growth_interval", lambda: None)()
         of.steps_through(number, scale if is_in_use else usable(scaler.get_scale()))
 
     def _steps_of(self, optimizer):
@@ -347,6 +354,7 @@ class OptimizerHooks:
         step = self._step
         step.finite_gradient = None
         self._order.gradients_are_used()
+        self._order.plain_step_begins(optimizer)
         if not takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
         self._own_steps(optimizer, takes_closure(args, kwargs))
@@ -381,7 +389,7 @@ class OptimizerHooks:
             return
         self._between.step_ends(optimizer)
         self._steps_of(optimizer).idle += is_idle(optimizer)
-        note_ill_settings(optimizer, self._names.parts, self._plan.causes)
+        note_ill_settings(optimizer, step.number, self._names.parts, self._plan.causes, self._plan.learning.wrong)
         if not step.counted:
             return
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)
@@ -413,6 +421,7 @@ class OptimizerHooks:
                 self._step.reaches(False)
                 self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
             self._plan.learning.at(part.layer, rate_of(group))
+            note_moved(self._plan.learning.moved, optimizer, parameter, part.layer, old, new)
             kept = held(optimizer, group, parameter, part, old, new, change, beside, self._step.gradient_copies.get(id(parameter)))
             counts = _binade._UpdateCounts()
             counts.add_held(**kept.counts)

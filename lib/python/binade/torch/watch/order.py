@@ -13,9 +13,10 @@ import torch
 
 from ... import _binade
 from ..observe.attaching import scaler_kinds
+from .divided import Divided
 from .leftovers import Leftovers
 from .nonfinite import scale_text
-from .unused import Left, Unused, has_gradient, holds_gradient, is_cleared, state_of_gradients
+from .unused import Left, Unused, has_gradient, holds_gradient, holds_ill, is_cleared, state_of_gradients
 
 FIXED = "static", "none"  # policies of LossScaler whose scale never changes
 TURNS_WITHOUT_UPDATE = 3  # of a scaler, which two models may share in one iteration
@@ -87,6 +88,11 @@ class Order:
         self._has_passes = False  # backward passes came after the last step
         self._reads_inputs = False  # a pass since the last step was of an input that wants a gradient
         self._unused = {}  # number of an optimizer whose gradients were taken away unused: its Unused
+        self._after = {}  # number of an optimizer: the state of its gradients after the last backward pass or clipping, if they were not all zero
+        self._guarded = set()  # numbers of optimizers whose Inf or NaN was taken away since the last step
+        self._are_cleared = set()  # numbers of optimizers whose gradients were set to zero, or taken away, by hand since the last pass
+        self._cleared = set()  # numbers of optimizers whose last step had gradients that were set to zero, or taken away, by hand
+        self._divided = Divided()
         self._clipped = {}  # number of an optimizer: its gradients when they were clipped, till a step uses them
         self._unscaled = {}  # number of an optimizer: the scaler that unscaled its gradients, till a step uses them
         self._leftovers = Leftovers()
@@ -150,7 +156,7 @@ class Order:
     def _is_so(self, mistake, key, number, limit):
         """Returns whether a mistake is one beside the gradients that there are."""
         if mistake in ("step_without_backward", "unscale_without_backward"):
-            return not has_gradient(self._optimizers[number - 1])
+            return number not in self._guarded and not has_gradient(self._optimizers[number - 1])
         if mistake == "double_step":
             return self._stepped_with.get(number) == state_of_gradients(self._optimizers[number - 1])
         if mistake == "backward_without_zero_grad":  # another tensor was set in place of the one that was stepped with
@@ -173,6 +179,10 @@ class Order:
 
     def gradients_are_used(self):
         """Clipping or a plain step follows."""
+        for number, optimizer in enumerate(self._optimizers if self._scalers and not self._in_step else (), 1):
+            self._divided.look(number, optimizer)
+        for number in self._after:
+            self._look_cleared(number)
         for number, unused in () if self._scalers else self._unused.items():
             unused.look(self._optimizers[number - 1])
         for number, lefts in () if self._in_step else self._left.items():
@@ -181,6 +191,16 @@ class Order:
     def _leave_gradients(self):
         for number, one in enumerate(self._optimizers if self._scalers else (), 1):
             self._left.setdefault(number, []).append(Left(one))
+
+    def _leave_scaled(self, scaler, numbers):
+        for number in numbers:
+            self._divided.leave(number, self._optimizers[number - 1], scaler.get_scale)
+
+    def _see_divided(self, number):
+        """Sees what was divided by hand before a scaler's unscale_ or step."""
+        if number is not None and self._divided.was_by_hand(number, self._optimizers[number - 1]):
+            self._tell_once("divided_by_hand", number, "gets gradients that are divided by the loss scale twice, once by hand and once by the "
+                            "scaler, whose unscale_ and step divide: they are too small by the scale; leave out the division by hand", False)
 
     def may_have_reached(self, optimizer):
         """Returns False if backward passes were seen and left no gradient in an optimizer's parameters, and if no mistake tells why."""
@@ -210,6 +230,8 @@ class Order:
 
     def _throws_away(self, number, has_gradient):
         """Gradients that no step has used are taken away, if there are any."""
+        if holds_ill(self._optimizers[number - 1]):
+            self._guarded.add(number)
         unused = self._unused.setdefault(number, Unused())
         if self._reads_inputs or not has_gradient or unused.moved(self._optimizers[number - 1]):
             self._on(self._checkers, "use", number)
@@ -219,6 +241,7 @@ class Order:
         number = self._number(optimizer)
         self._clipped.pop(number, None)
         self._unscaled.pop(number, None)
+        self._divided.forget(number)
         self._to_clear.discard(number)
         self._summed.pop(number, None)
         self._holds.discard(number)
@@ -262,12 +285,16 @@ class Order:
                     self._tell_once("backward_after_clip", number, "adds the gradients of another backward pass to clipped ones; clip once, after "
                                     "the last backward pass before a step", True)
             reached = self._leftovers.pass_ends(dict(enumerate(self._optimizers, 1)))
-            self._left = {}
+            self._left, self._are_cleared = {}, set()
             self._leave_gradients()
+            for key in self._reached & self._scalers.keys():
+                self._leave_scaled(self._scalers[key], [number for number, state in self._summed.items()])
             self._has_passes = True
             holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
             self._holds = holds if reached is None else holds & (self._holds | reached)  # zeros that no pass came to are nobody's
             self._ever_held |= holds
+            self._after = {number: state_of_gradients(one) for number, one in enumerate(self._optimizers, 1)
+                           if number in self._holds and not is_cleared(one)}
             self._has_ended = True
             for number, unused in self._unused.items():
                 unused.leave(self._optimizers[number - 1])
@@ -289,11 +316,19 @@ class Order:
 
     def unscaled(self, scaler, optimizer):
         if not self._in_step:
+            self._see_cleared(self._number(optimizer))
+            self._see_divided(self._number(optimizer))
             self._by_scaler(scaler, "unscale", optimizer)
             if self._number(optimizer) is not None:
                 self._unscaled[self._number(optimizer)] = scaler
 
+    def has_unscaled(self, scaler, optimizer):
+        if not self._in_step and self._number(optimizer) is not None:
+            self._leave_scaled(scaler, [self._number(optimizer)])
+
     def step_begins(self, scaler, optimizer):
+        self._see_cleared(self._number(optimizer))
+        self._see_divided(self._number(optimizer))
         self._by_scaler(scaler, "step", optimizer)
         self._look_at_leftovers(self._number(optimizer))
         self._in_step = True
@@ -333,7 +368,29 @@ class Order:
                             f"step {mine} right after its own backward pass and call its zero_grad(), or freeze its parameters "
                             f"(requires_grad_(False)) in the backward pass for {name}", True)
 
+    def plain_step_begins(self, optimizer):
+        if not self._in_step:
+            self._see_cleared(self._number(optimizer))
+
+    def _see_cleared(self, number):
+        """Sees, before a step, whether its gradients were set to zero, or taken away, by hand or by the model's zero_grad, as those of
+        the step before were; once, it may be a guard against NaN."""
+        if number is None or not self._has_passes:
+            return
+        self._look_cleared(number)
+        is_so = number in self._are_cleared
+        if is_so and number in self._cleared:
+            self.zeroed(self._optimizers[number - 1])
+        (self._cleared.add if is_so else self._cleared.discard)(number)
+
+    def _look_cleared(self, number):
+        one = self._optimizers[number - 1]
+        if self._after.get(number) not in (None, state_of_gradients(one)) and is_cleared(one):
+            self._are_cleared.add(number)
+
     def _has_stepped(self, number):
+        self._guarded.discard(number)
+        self._divided.forget(number)
         self._leftovers.stepped(number)
         self._turn += 1
         self._clipped.pop(number, None)
@@ -364,6 +421,10 @@ class Order:
             if any(id(p) in clipped for group in optimizer.param_groups for p in group["params"]):
                 self._on(self._checkers, "clip", number, limit)
                 self._clipped[number] = state_of_gradients(optimizer)
+                if number in self._after:
+                    self._after[number] = self._clipped[number]
+                if self._scalers:
+                    self._leave_scaled(next(iter(self._scalers.values())), [number])
 
     def left_of_clipping(self, parameters, zeroed):
         """zeroed: what the clipping of these parameters' gradients did if it made zeros of all of them, as text; else ""."""

@@ -99,7 +99,9 @@ class OrderHooks:
 
     def _order_of_unscale(self, scaler, inner, optimizer, *args, **kwargs):
         self._saw(self._order.unscaled, scaler, unwrapped_optimizer(optimizer))
-        return inner(optimizer, *args, **kwargs)
+        out = inner(optimizer, *args, **kwargs)
+        self._saw(self._order.has_unscaled, scaler, unwrapped_optimizer(optimizer))
+        return out
 
     def _order_of_step(self, scaler, inner, optimizer, *args, **kwargs):
         self._saw(self._order.step_begins, scaler, unwrapped_optimizer(optimizer))

@@ -48,9 +48,9 @@ class Refreshed:
     def text(self):
         format = FORMATS[FLOATING[self.dtype]]
         return (f"Updates are thrown away: the FP32 weights that {self.optimizer} holds are numbers of {format} again before each next "
-                f"step, as master copies are that are copied back from {format} weights, and {_binade._percent(self.lost / self.moved)} of "
+                f"step, as master copies are that are copied back from {format} weights, or weights that are loaded from a checkpoint of it, and {_binade._percent(self.lost / self.moved)} of "
                 "what its steps changed is undone by that rounding. Copy the masters to the narrow weights after each step, "
-                "never back: make them once, before the loop.")
+                "never back: make them once, before the loop; and save them in FP32.")
 
 
 class Between:

@@ -71,6 +71,8 @@ def runs_of(steps):
 
 def is_too_soon(skipped, total):
     """Returns whether a scaler skips again and again, or long after it began, in a run of so many steps."""
+    if len(runs_of(skipped)) == 1:
+        return False  # it looks for a scale that is far from where it was
     late = [step for step in skipped if step - skipped[0] >= LATE]
     return len(late) * OFTEN > total or (len(runs_of(skipped)) >= APART and len(skipped) * OFTEN > total)
 
@@ -81,24 +83,36 @@ def search_text(run, skipped):
     first = run.windows[0].loss_scale if run.windows and all(event.step for event in skipped) else None
     spike = next((event for event in skipped if first is not None and event.loss_scale == first), None)
     if spike is None:
-        return "as it does while it looks for its scale."
+        return f"as it does while it looks for its scale.{search_end_text(skipped)}"
     return f"though steps before were taken at the same scale: the gradients of that step alone are so large: {spike.text}."
 
 
-def began_too_high(run, skipped):
-    """Returns words about a scaler that skipped its first steps for its own scale; "" of others. skipped: the NonFinites of these."""
-    first, last = runs_of(sorted({event.step for event in skipped}))[0]
-    scales = [event.loss_scale for event in skipped if event.step == first and event.loss_scale]
-    if first or last + 1 < LONG or not scales or scales[0] <= SENSIBLE or any(event.cure for event in skipped):
-        return ""
-    return f"it began at {scale_text(scales[0])}, far too high: give it an init_scale of {scale_text(2.0**16)}"
+def too_high(run, skipped):
+    """Returns (which steps, why), as words, of a scaler that skipped many for its own scale, which it began with or was set to; None of
+    others. skipped: the NonFinites of these."""
+    for first, last in runs_of(sorted({event.step for event in skipped})):
+        scale = next((event.loss_scale for event in skipped if event.step == first and event.loss_scale), 0.0)
+        if last - first + 1 < LONG or scale <= SENSIBLE or any(event.cure for event in skipped):
+            continue
+        if not first:
+            return f"up to {last}", f"it began at {scale_text(scale)}, far too high: give it an init_scale of {scale_text(2.0**16)}"
+        return f"from {first} to {last}", (f"it was {scale_text(scale)} in step {first}, far too high: look for what set it so, as update(new_scale), a state "
+                                           "that was loaded, or a growth without a bound")
+    return None
+
+
+def search_end_text(skipped):
+    """Returns a sentence about gradients that overflowed at a loss scale below 1, too; "" of others. skipped: the NonFinites of these."""
+    least = min((event.loss_scale for event in skipped if event.loss_scale), default=1.0)
+    return "" if least >= 1 else (f" Even at {scale_text(least)} they overflow: the loss itself is too large. Divide it, as by taking a mean for a "
+                                  "sum, or compute in FP32 what makes it so large.")
 
 
 def cause_text(run, skipped):
     """Returns lines about why a scaler skipped every step, or all that came last. skipped: the NonFinites of these, backward."""
-    high = began_too_high(run, skipped)
-    if high:
-        return [f"The loss scale is the cause: {high}."]
+    high = too_high(run, skipped)
+    if high is not None:
+        return [f"The loss scale is the cause: {high[1]}."]
     first = skipped[0]
     cure = " A smaller loss scale does not cure that." if first.cure or len(skipped) >= LATE else ""
     return [f"It began with {first.text}.{cure}" + (f" What to do: {first.cure}." if first.cure else "")]

@@ -47,9 +47,11 @@ class ScalerHooks:
 
     def finds(self, scaler, name, args):
         """Returns whether hooks were attached to a scaler because of this call."""
-        if id(scaler) in self._known_scalers or not scaler.is_enabled():
+        is_own = bool(args) and any(one is unwrapped_optimizer(args[0]) for one in self._optimizers)
+        if id(scaler) not in self._known_scalers and not scaler.is_enabled():
+            self._plan.skips.disabled = self._plan.skips.disabled or (name == "step" and is_own)
             return False
-        if name == "step" and not (args and any(one is unwrapped_optimizer(args[0]) for one in self._optimizers)):
+        if id(scaler) in self._known_scalers or (name == "step" and not is_own):
             return False
         if len(self._found_scalers) == MOST_SCALERS:
             self._give_up(next(iter(self._found_scalers)))
@@ -96,6 +98,7 @@ class ScalerHooks:
     def _count_skips(self, step):
         skips, scaler = self._plan.skips, step.scaler
         skips.steps += 1
+        skips.sees_scale(step.number, scaler is not None, step.saw_half if step.counted else None)
         if scaler is not None:
             skips.uses(id(scaler), id(scaler) not in self._used_scalers)
             self._used_scalers.add(id(scaler))

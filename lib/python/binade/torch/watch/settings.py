@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of optimizers that train nothing: a learning rate that is 0 in all steps, and numbers that are Inf or NaN."""
+"""Settings of optimizers that train nothing, or the wrong way: a learning rate that is 0 in all steps, or below 0, and numbers that are
+Inf or NaN."""
+import dataclasses
 import math
 
 import torch
@@ -8,6 +10,8 @@ from ..observe.attaching import living, unwrapped_optimizer
 from .skips import OVER
 
 NUMBERS = "lr", "momentum", "dampening", "weight_decay", "betas", "eps", "alpha", "rho", "lambd"  # as torch's optimizers name them
+FACTORS = "momentum", "betas"  # must be below 1
+ROUNDING = 1e-6  # of the first learning rate
 LEAST = 2  # steps: a warm-up may begin at 0
 ASKED = "Is its scheduler stepped, by scheduler.step() after each step of the optimizer?"
 
@@ -32,11 +36,16 @@ def is_idle(optimizer):
     return all(("lr", 0.0) in numbers_of(group) for group in optimizer.param_groups)
 
 
+def schedulers_of(optimizer):
+    """Returns the schedulers of torch that set the learning rates of an optimizer, as a list."""
+    kinds = torch.optim.lr_scheduler
+    return [x for x in living(getattr(kinds, "LRScheduler", kinds._LRScheduler))
+            if unwrapped_optimizer(getattr(x, "optimizer", None)) is optimizer]
+
+
 def schedule_of(optimizer):
     """Returns what is known of why the learning rates of an optimizer are 0, and what to do, as text of one sentence or more."""
-    kinds = torch.optim.lr_scheduler
-    found = [x for x in living(getattr(kinds, "LRScheduler", kinds._LRScheduler))
-             if unwrapped_optimizer(getattr(x, "optimizer", None)) is optimizer]
+    found = schedulers_of(optimizer)
     first = [group.get("initial_lr", group.get("lr")) for group in optimizer.param_groups]
     if not any(float(x or 0) for x in first):
         return "It was made with that, or the loop has set it: give it a learning rate above 0."
@@ -50,13 +59,62 @@ def schedule_of(optimizer):
             "division, as step // warmup_steps, gives 0 during all of the warm-up.")
 
 
-def note_ill_settings(optimizer, parts, causes):
-    """Adds to causes, {layer: text}, the settings that are Inf or NaN. parts: {id of a parameter: its Parts}."""
+def is_below_zero(rate, group):
+    """Returns whether a learning rate is below 0 by more than what rounding leaves of a schedule that ends at 0."""
+    return rate < -ROUNDING * float(group.get("initial_lr") or 0)
+
+
+@dataclasses.dataclass
+class Wrong:
+    """A setting of an optimizer that is Inf, NaN, a learning rate below 0, or a factor that does not decay what it multiplies. first: the first step with it. value: what it was then.
+    least: the least that it was. scheduler: the class of what sets learning rates; "" if none is known."""
+
+    optimizer: str
+    key: str
+    first: int
+    value: float
+    least: float
+    scheduler: str = ""
+
+    @property
+    def text(self):
+        by = "" if self.key != "lr" else ", as " + (
+            f"its scheduler, {self.scheduler}, has" if self.scheduler else "the loop, or its scheduler, has") + " set it"
+        since = f"from step {self.first} on"
+        if not math.isfinite(self.value):
+            return (f"{self.optimizer}'s {self.key} is {self.value} {since}{by}: its steps make Inf or NaN of the weights. Look at how it is "
+                    "computed, as a warm-up of 0 steps, by which it is divided. No layer is the cause, and FP32 no remedy.")
+        if self.key in FACTORS:
+            return (f"{self.optimizer}'s {self.key} is {self.value:g} {since}: what it multiplies in each step never decays, and steps grow "
+                    "without a bound. Take one below 1, as 0.9.")
+        least = f"{self.value:.3g}" + (f" at first, {self.least:.3g} at its least" if self.least < self.value else "")
+        return (f"The learning rate of {self.optimizer} is below 0 {since} ({least}){by}: each step makes the loss larger. Bound it at 0, as by "
+                "max(0, …) in the schedule, or end the schedule or the training before; where ascent is meant, maximize=True says so.")
+
+
+def note_ill_settings(optimizer, step, parts, causes, wrong):
+    """Adds what is wrong with an optimizer's settings in a step: to wrong, {(optimizer's class, setting): Wrong}, and of those that are Inf
+    or NaN, or an eps of 0, to causes, {layer: text}. parts: {id of a parameter: its Parts}."""
+    name = type(optimizer).__name__
     for group in optimizer.param_groups:
-        ill = [f"{type(optimizer).__name__}'s {key} is {x}" for key, x in numbers_of(group) if not math.isfinite(x)]
-        if ill:
-            text = " and ".join(dict.fromkeys(ill)) + ", which the loop or a scheduler has set"
+        numbers = list(numbers_of(group))
+        for key, x in numbers:
+            if not math.isfinite(x) or (key == "lr" and is_below_zero(x, group)) or (key in FACTORS and x >= 1):
+                if (name, key) not in wrong:
+                    by = next((type(one).__name__ for one in schedulers_of(optimizer)), "") if key == "lr" else ""
+                    wrong[name, key] = Wrong(name, key, step, x, x, by)
+                wrong[name, key].least = min(wrong[name, key].least, x)
+        ill = [f"{name}'s {key} is {x}" for key, x in numbers if not math.isfinite(x)]
+        text = " and ".join(dict.fromkeys(ill)) + ", which the loop or a scheduler has set" if ill else ""
+        if not ill and ("eps", 0.0) in numbers:
+            text = f"{name}'s eps is 0, so that its step divides 0 by 0 where all gradients of a weight were zero. Give it an eps above 0, as 1e-8"
+        if text:
             causes.update((part.layer, text) for parameter in group["params"] for part in parts.get(id(parameter), ()))
+
+
+def wrong_text(wrong):
+    """Returns lines about settings that are Inf, NaN, or below 0."""
+    return [one.text for one in sorted(wrong.values(), key=lambda one: one.first)]
 
 
 def idle(run, changed):

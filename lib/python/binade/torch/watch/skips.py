@@ -7,6 +7,8 @@ from ..observe.names import listed
 from .nonfinite import scale_text
 
 TURNS = 3  # scalers, used one after the other, from which on a loop makes them anew; two may belong to two models
+BARE = 3  # steps without a loss scale at the end
+SENSIBLE_INTERVAL = 50  # steps after which a scale may grow
 OVER = " over "  # in the text of an optimizer
 
 
@@ -58,7 +60,9 @@ class Skips:
 
     steps: how many are over. skipped: those in which no optimizer stepped, since a scaler left them all out. scales: the loss
     scales of these, as a dict {scale: steps}. scalers: how many were used. last: the id of the last one. alternate: whether one was
-    used again after another, as those of several models are. optimizers: the Steps of each, by its text.
+    used again after another, as those of several models are. optimizers: the Steps of each, by its text. scaled: steps of which a scaler
+    multiplied a loss. bare: the first of the steps since the last of these; None if that is the last step. disabled: whether a disabled
+    scaler was called in one of them; half: whether one had gradients in FP16, None if none was counted. growth_interval: that of the scaler that was used last; None if it is not known.
     """
 
     steps: int = 0
@@ -68,6 +72,20 @@ class Skips:
     last: "int | None" = None
     alternate: bool = False
     optimizers: dict = dataclasses.field(default_factory=dict)
+    scaled: int = 0
+    bare: "int | None" = None
+    disabled: bool = False
+    half: "bool | None" = None
+    growth_interval: "int | None" = None
+
+    def sees_scale(self, step, is_scaled, is_half):
+        """Takes the number of a step that is over, whether a scaler multiplied its loss, and whether it had gradients in FP16; None if it
+        was not counted."""
+        if is_scaled:
+            self.scaled, self.bare, self.disabled, self.half = self.scaled + 1, None, False, None
+            return
+        self.bare = step if self.bare is None else self.bare
+        self.half = self.half if is_half is None else is_half
 
     def of(self, optimizer):
         """Returns the Steps of an optimizer, which is given as text."""
@@ -130,8 +148,29 @@ class Skips:
             line += ", and each skipped step lowered the scale of the others, too" if shared else ""
         if renewed:
             line += (f"; {self.scalers:,} GradScalers took turns, and a new GradScaler begins at its init_scale again: make one "
-                     "before the loop and keep it")
+                     "before the loop and keep it, and load its state (load_state_dict) where a run is resumed")
         return line
+
+
+def bare_text(skips):
+    """Returns lines about the steps at the end of a run without a loss scale, after others with one, if they need one: where their
+    gradients are in FP16, or, if none of them was counted, where a scaler was disabled."""
+    many = 0 if skips.bare is None else skips.steps - skips.bare
+    is_half = skips.disabled if skips.half is None else skips.half
+    if not is_half or many < BARE or not skips.scaled:
+        return []
+    cure = ("The scaler of these steps is disabled (enabled=False): enable it" if skips.disabled else
+            "Call backward on what the scaler's scale(loss) returns, and the scaler's step, in each step")
+    return [f"From step {skips.bare} on, in {many:,} steps, no loss was multiplied by a loss scale, though a scaler was used in {skips.scaled:,} "
+            f"before: small gradients become zero in FP16. {cure}, and load its state (load_state_dict) where a run is resumed."]
+
+
+def too_soon_text(skips):
+    """Returns words about why a scaler skips again and again."""
+    if skips.growth_interval is not None and skips.growth_interval < SENSIBLE_INTERVAL:
+        return (f"it grows its scale too soon: after {skips.growth_interval:,} step{'s' * (skips.growth_interval > 1)} without an overflow "
+                "(growth_interval). Take 2,000, as PyTorch does.")
+    return "it grows its scale too soon (growth_interval), or the largest gradients of some steps lie far above those of others."
 
 
 def optimizer_text(optimizer, parts):

@@ -5,6 +5,7 @@
 SPOILS = {
     "clip_before_unscale": "clipped while they were multiplied by the loss scale",
     "double_unscale": "divided by the loss scale twice",
+    "divided_by_hand": "divided by the loss scale twice",
     "update_after_unscale": "divided by the loss scale twice",
     "unscale_after_update": "divided by another loss scale than their loss was multiplied by",
     "backward_after_unscale": "sums of divided ones and ones that are multiplied by the loss scale",

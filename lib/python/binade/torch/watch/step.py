@@ -48,6 +48,7 @@ class Step:
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
         self.reached = None  # whether a gradient that an optimizer got, or a weight, was not finite
+        self.saw_half = False  # whether a gradient of an output of FP16 was counted
         self.saw_gradients = False  # whether a gradient of an output was seen
         self.has_gradient = False  # whether a gradient that an optimizer got in an ill step holds more than zeros
         self.inside = self.nodes = None  # the Inside and the Nodes of this step, if it is looked into
@@ -86,6 +87,7 @@ class Step:
         return self._add(layer, role, x, self._counter.count(x), placement)
 
     def _add(self, layer, role, x, summary, placement):
+        self.saw_half = self.saw_half or (role == "dAct" and x.dtype == torch.float16)
         of = Layer(FLOATING[x.dtype], tuple(x.shape), placement)
         self._layers.setdefault((layer, role), of).see(of)
         add_to(self.window.summaries, {(layer, role): summary})

@@ -5,6 +5,8 @@ import torch
 
 from .waiting_tensors import version_of
 
+FEW = 64  # values of a gradient that are looked at, to know whether it was taken away for its Inf or NaN
+
 
 def gradients_of(optimizer):
     return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
@@ -17,6 +19,12 @@ def may_differ_from_zero(x):
 def has_gradient(optimizer):
     """Returns whether a gradient of the optimizer's parameters may not be zero."""
     return any(may_differ_from_zero(x) for x in gradients_of(optimizer))
+
+
+def holds_ill(optimizer):
+    """Returns whether the first values of a gradient on the CPU hold Inf or NaN."""
+    plain = (x for x in gradients_of(optimizer) if type(x) is torch.Tensor and x.layout is torch.strided and x.is_cpu)
+    return any(not torch.isfinite(x.detach().reshape(-1)[:FEW]).all() for x in plain)
 
 
 def holds_gradient(optimizer):
