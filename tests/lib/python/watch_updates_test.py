@@ -330,6 +330,28 @@ class LostUpdates(CliCase):
                         optimizer.step()
             self.assertEqual([line.partition(" updates")[0] for line in w.advise().to_dict()["running"]], told)
 
+    def test_running_statistics_that_are_not_finite_beside_weights_that_are_are_told(self):
+        for size, dtype, ill, at_first, told in ((1e3, torch.float16, False, False, "The running_var of '1' holds Inf: "),
+                                                 (1e3, torch.float32, False, False, ""),
+                                                 (1, torch.float32, True, False, "The running statistics of '1' hold Inf or NaN, though"),
+                                                 (1, torch.float32, True, True, ""))[torch.__version__ < "2":]:  # whose products on the CPU take no FP16
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.BatchNorm1d(4)).to(dtype)
+            model[1].running_mean.fill_(float("nan") if at_first else 0.0)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with binade.torch.watch(model, optimizer, every=6) as w:
+                    for step in range(3):
+                        optimizer.zero_grad()
+                        x = size * torch.randn(32, 8).to(dtype)
+                        x[0, 0] = float("nan") if ill and step == 1 else 1.0
+                        model(x).float().square().sum().backward()
+                        if not ill or step != 1:  # as a scaler does
+                            optimizer.step()
+            (line,) = w.advise().to_dict()["running"] or [""]
+            self.assertEqual(line[:len(told)] if told else line, told)
+
     def test_a_process_is_searched_for_optimizers_a_few_times(self):
         from binade.torch.watch import optimizer_hooks
         with mock.patch.object(optimizer_hooks, "living_optimizers", return_value=[]) as search:

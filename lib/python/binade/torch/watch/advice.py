@@ -174,7 +174,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "by_hand": list(run._learning.by_hand),
         "ranks": list(run._learning.ranks),
         "running": list(run._learning.running),
-        "positions": positions.text_of(run._learning.positions),
+        "positions": list(run._learning.positions.values()),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],

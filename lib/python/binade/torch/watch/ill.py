@@ -4,7 +4,7 @@ from .alerts import GRADIENTS
 from .compiled import UNCOMPILED
 from .gaps import UNLOOKED
 from .scale_ills import began_too_high, cause_text, is_too_soon, own_scale_text, runs_of, search_text, unusable_text
-from .spared import spared, spared_text
+from .spared import cure_text, spared, spared_text
 from .words import shown
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
@@ -17,11 +17,6 @@ def runs_in_a_row(steps):
             break
         first = step
     return first
-
-
-def cure_text(event):
-    """Returns what to do about what no format helps, as a sentence; "" of what one may help."""
-    return f" What helps: {event.cure}." if event.cure and not event.came else ""
 
 
 def is_unlooked(run, event):
@@ -54,11 +49,13 @@ def ill_of(run, merged):
             unlooked = ill[0].step
             lines.append("Which op gave it, and what to do, is not known of a step that was not looked into: every=1 names both.")
         hidden = [event for event in ill if event.hidden]
-        plain = [event for event in ill if not event.hidden]
+        plain = [event for event in ill if not (event.hidden or event.was_there)]
         if ill[0].hidden and len(hidden) > 1:
             lines.append(f"So it was in {len(hidden) - 1:,} more of the steps that were looked into, up to step {hidden[-1].step}.")
         if ill[0].hidden and plain:
             lines.append(f"First of what was not hidden: {plain[0].text}.")
+        if ill[0].was_there and plain:
+            lines.append(f"First of what came of it: {plain[0].text}.")
         steps = sorted({event.step for event in events if plain and not (event.hidden or event.is_spared) and event.step >= plain[0].step})
         dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
         if dead:

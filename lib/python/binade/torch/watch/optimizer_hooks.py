@@ -391,13 +391,23 @@ class OptimizerHooks:
         states = {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
         return {"gradient": parameter.grad} | states
 
+    def _see_ill_weight(self, layer, old, new, inputs):
+        """Looks at a weight of which an update is Inf or NaN."""
+        step, before = self._step, self._step.event
+        was_there = not bool(old.isfinite().all())
+        if was_there and step.is_ruined(layer):
+            return
+        step.reaches(False)
+        step.look_at(layer, "weight", new, None, inputs)
+        if was_there and step.event is not before:
+            step.event.take_as_given()
+
     def _count_update(self, optimizer, group, beside, parameter, parts, before, after):
         for part in parts:
             old, new = in_one_piece(part.of(before)), in_one_piece(part.of(after))
             summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if self._plan.nonfinite and (summary.nan or summary.inf):
-                self._step.reaches(False)
-                self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
+                self._see_ill_weight(part.layer, old, new, functools.partial(self._inputs_of_step, optimizer, parameter))
             self._plan.learning.at(part.layer, rate_of(group))
             kept = held(optimizer, group, parameter, part, old, new, beside, self._step.gradient_copies.get(id(parameter)))
             counts = _binade._UpdateCounts()

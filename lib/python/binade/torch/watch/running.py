@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running statistics of BatchNorms that narrow buffers keep: those that stand still far from those of the batches, since what each
-adds is below half an ulp."""
+adds is below half an ulp, and those that hold Inf or NaN."""
 import dataclasses
 
 import torch
 
+from ..observe.names import listed
 from ..observe.tensors import FLOATING, PLAIN
 from .lost_updates import FORMATS, ILL, NARROW
+from .words import shown
 
 LEAST = 4  # updates that tell
+PLAIN_DTYPES = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
+BATCH_NORM, KEYS = torch.nn.modules.batchnorm._BatchNorm, ("running_mean", "running_var")
 FAR = 0.1  # of the deviation, or of the variance: how far the statistics of batches must lie from what is kept to matter
 
 
@@ -52,13 +56,38 @@ class Running:
                 yield key, share, float(kept[at]), float(batch[key][at])
 
 
+def ill_buffers(module):
+    """Returns {name of a buffer of running statistics that holds Inf or NaN: (whether NaN is among these, its dtype)}; None if there are no
+    such buffers."""
+    buffers = [(key, x) for key in KEYS if type(x := getattr(module, key, None)) in PLAIN and x.dtype in PLAIN_DTYPES and not x.is_meta]
+    return {key: (bool(x.isnan().any()), x.dtype) for key, x in buffers if not bool(x.isfinite().all())} if buffers else None
+
+
+def ill_text(modules):
+    """Yields lines about running statistics that are Inf or NaN though the weights beside them are not. modules: [(module, its name)]."""
+    ill = [(name, buffers) for module, name in modules if (buffers := ill_buffers(module)) and all(
+        bool(x.isfinite().all()) for x in module.parameters(recurse=False))]
+    ill = [(shown(name), buffers) for name, buffers in ill]
+    large = [name for name, buffers in ill if not any(is_nan for is_nan, _ in buffers.values()) and {torch.float16} == {
+        dtype for _, dtype in buffers.values()}]
+    others = [name for name, _ in ill if name not in large]
+    if large:
+        yield (f"The running_var of {listed(large)} holds Inf: the variance of what the layer gets is beyond FP16's largest number, 65504, to which "
+               "the buffer rounds it. Training computes with that of the batch, but evaluation divides by Inf. Keep the BatchNorm, or its "
+               "buffers, in FP32.")
+    if others:
+        yield (f"The running statistics of {listed(others)} hold Inf or NaN, though the weights there are finite: a batch that gave some went into "
+               "them, and stays there, also where its step was skipped, so that evaluation gives NaN. Reset them (reset_running_stats()), "
+               "and pass over such batches before the forward pass.")
+
+
 class RunningStatistics:
     """Those of the BatchNorms with narrow buffers. names: the Names of the models."""
 
     def __init__(self, names):
-        self._of = {}
-        for module in (x for x in names.held if isinstance(x, torch.nn.modules.batchnorm._BatchNorm)):
-            buffers = {key: getattr(module, key, None) for key in ("running_mean", "running_var")}
+        self._of, self._all = {}, [(x, names.modules[id(x)]) for x in names.held if isinstance(x, BATCH_NORM) and ill_buffers(x) == {}]
+        for module in (x for x in names.held if isinstance(x, BATCH_NORM)):
+            buffers = {key: getattr(module, key, None) for key in KEYS}
             if all(type(x) in PLAIN and FORMATS.get(FLOATING.get(x.dtype)) in NARROW for x in buffers.values()):
                 self._of[id(module)] = Running(module, names.modules[id(module)], {key: x.detach().float() for key, x in buffers.items()})
 
@@ -70,6 +99,7 @@ class RunningStatistics:
 
     def ends(self):
         """Yields what is to be said of them, in lines."""
+        yield from ill_text(self._all)
         for of in self._of.values():
             for key, share, kept, batch in of.stays():
                 format = FORMATS[FLOATING[getattr(of.module, key).dtype]]

@@ -2,9 +2,13 @@
 """What was seen inside of layers in all steps: each cause once, with the step that had the most of it."""
 import dataclasses
 
+from .exact import ONLY_WHERE
+
 SHOWN = 12  # layers of a list
-HEADS = {False: "No format helps these, which are infinite or undefined by their mathematics:",
-         True: "Not finite in FP32's own range, so that keeping them in FP32 does not help:"}
+NO_FORMAT, MAY_ROUND, WIDE = range(3)
+HEADS = {NO_FORMAT: "No format helps these, which are infinite or undefined by their mathematics:",
+         MAY_ROUND: "Infinite or undefined at values that a narrow format may have made of others:",
+         WIDE: "Not finite in FP32's own range, so that keeping them in FP32 does not help:"}
 
 
 @dataclasses.dataclass
@@ -86,10 +90,11 @@ def no_format_text(rows):
     """Returns the lines about what no format helps, and about what FP32 does not."""
     by_cause = {}
     for row in rows:
-        by_cause.setdefault((row["wide"], row["cause"], row["cure"]), []).append(row)
+        kind = WIDE if row["wide"] else MAY_ROUND if ONLY_WHERE in row["cure"] else NO_FORMAT
+        by_cause.setdefault((kind, row["cause"], row["cure"]), []).append(row)
     out = []
-    for wide, head in HEADS.items():
+    for kind, head in HEADS.items():
         lines = [f"  {of[0]['layer'] if len(of) == 1 else named([row['layer'] for row in of])}: {of[0]['text']}: {cure}."
-                 for (is_wide, _, cure), of in by_cause.items() if is_wide == wide]
+                 for (one, _, cure), of in by_cause.items() if one == kind]
         out += [head, *lines] if lines else []
     return out
