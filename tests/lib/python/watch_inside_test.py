@@ -225,7 +225,7 @@ class InsideOfModules(CliCase):
                 return self.op(x.half(), self.kept).float()
 
         for op, x, why, cure in (
-                (lambda x, kept: x / (1 - kept), 0.9999, r"its zeros come of rsub at \S+, a difference of numbers that are equal in FP16",
+                (lambda x, kept: x / (1 - kept), [[0.9999], [0.5], [0.5], [0.5]], r"its zeros come of rsub at \S+, a difference of numbers that are equal in FP16",
                  "compute that difference in FP32"),
                 (lambda x, kept: x / kept, 2e-8, "that is the buffer kept, in FP16, where a number below 3e-08 is 0", "keep kept in FP32")):
             w = self.of(torch.nn.Linear(8, 8), Kept(op, x), torch.nn.Linear(8, 2), steps=1)
@@ -235,6 +235,8 @@ class InsideOfModules(CliCase):
             self.assertNotIn("No format helps", text)
             self.assertIn(cure, w.advise().to_dict()["no_format"][0]["cure"])
         self.assertIsNone(self.of(torch.nn.Linear(8, 8), Kept(lambda x, kept: x / (1.5 - kept), 0.9999), steps=1).first_nonfinite())
+        w = self.of(torch.nn.Linear(8, 8), Kept(lambda x, kept: x / (1 - kept), [[1.0], [0.0], [1.0], [0.0]]), steps=1)  # a mask
+        self.assertNotIn("numbers that are equal", w.first_nonfinite().text)
 
     def test_a_norm_of_torch_over_a_weight_that_is_zero_is_cured_by_another_weight(self):
         layer = torch.nn.Linear(8, 2)
@@ -355,6 +357,10 @@ class InsideOfModules(CliCase):
                          "or at what initializes it")
         self.assertIn("First of what came of it: step 2: 12 NaN in the output of '0'", " ".join(str(w.advise()).split()))
         self.assertEqual([found.step for found in w.nonfinite() if found.was_there], [0])
+        masked = torch.nn.Sequential(torch.nn.Linear(4, 2))
+        masked[0].bias.data[1] = -math.inf
+        masked[0].register_forward_hook(lambda module, args, out: out[:, :1])
+        self.assertIsNone(watched(model=masked, x=torch.ones(3, 4), steps=2, every=1).first_nonfinite())
         w = watched(model=torch.nn.Sequential(model[0]), x=torch.tensor([7]), steps=1)
         self.assertIn("weight held Inf or NaN when training began: look at the checkpoint", w.first_nonfinite().text)
 

@@ -33,7 +33,8 @@ class Doubtful:
         """Sees what an op gave. place(): the op and its line, as text."""
         text = ""
         if name in DIFFERENCES and out.dtype in NARROW and not (isinstance(args[1], torch.Tensor) and args[1].dim()):
-            text = place() if bool((out == 0).any()) else ""
+            is_mask = bool(((args[0] == 0) | (args[0] == 1)).all()) if storage_of(args[0]) != storage_of(out) else False
+            text = place() if bool((out == 0).any()) and not is_mask else ""
         if self._of:
             came = next((self._of[storage_of(x)] for x in tensors(args) if storage_of(x) in self._of), "") if name in PASSES else ""
             self._of.pop(storage_of(out), None)

@@ -395,7 +395,8 @@ class OptimizerHooks:
         """Looks at a weight of which an update is Inf or NaN."""
         step, before = self._step, self._step.event
         was_there = not bool(old.isfinite().all())
-        if was_there and step.is_ruined(layer):
+        is_meant = was_there and not bool(old.isnan().any()) and bool(((new == old) | new.isfinite()).all())  # Inf that no step changes
+        if is_meant or was_there and step.is_ruined(layer):
             return
         step.reaches(False)
         step.look_at(layer, "weight", new, None, inputs)

@@ -161,7 +161,8 @@ class Step:
             self.outputs.search()
             self._harm = self._harm or self.event is None
             self.look_at(name, "act", x, None, inputs)
-            self.event.reaches_loss = True
+            if self.event is not None:
+                self.event.reaches_loss = True
 
     def look_at_block(self, held, role, layer, x, inputs, inside):
         """Looks at the output of a block, or its gradient; if that holds Inf or NaN, first at the tensors that were
