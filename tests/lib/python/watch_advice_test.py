@@ -668,6 +668,17 @@ class Untrained(CliCase):
             self.assertEqual(bool(of["positions"]), ill)
             self.assertEqual("512 consecutive numbers are 385 distinct ones in BF16" in text, ill)
 
+    def test_indices_that_were_numbers_of_a_narrow_format_are_told(self):
+        half, ids = torch.bfloat16, torch.arange(512)
+        for rows, ill in ((lambda: torch.arange(512, dtype=half).long(), "512 consecutive numbers are 385 distinct ones in BF16"),
+                          (lambda: (torch.ones(2, 512).to(half).cumsum(1) * 1).long() - 1, "512 consecutive numbers are 38"),
+                          (lambda: ids.to(half).flip(0).long(), "whole numbers up to 512 were numbers of BF16 before"),
+                          (lambda: ids.half().long(), ""), (lambda: ids[:256].to(half).long(), ""), (lambda: ids, ""),
+                          (lambda: (torch.rand(64, dtype=half) * 500).long(), "")):
+            model = Calls(lambda self, x: self.b(self.a(x) + self.e(rows()).mean()), a=linear(), b=linear(8, 2), e=torch.nn.Embedding(513, 4))
+            of, text = advised(model)
+            self.assertEqual((len(of["positions"]), "Indices are lost in e: " + ill in text), (bool(ill), bool(ill)), text)
+
     def test_a_gate_and_what_it_multiplies_that_both_begin_with_zero_are_named(self):
         for zeros, found in (("ab", ["a", "b"]), ("ag", ["a", "g"]), ("a", []), ("b", []), ("g", [])):
             torch.manual_seed(0)

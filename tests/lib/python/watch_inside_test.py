@@ -197,6 +197,64 @@ class InsideOfModules(CliCase):
         found = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.sqrt(x.abs() * 1e-30 * 1e-15)), steps=1).first_nonfinite()
         self.assertIn("the gradient of sqrt inside of '1'", found.text)
 
+    def test_an_op_between_layers_of_which_the_last_one_gives_what_the_model_gives(self):
+        class Between(torch.nn.Module):
+            def __init__(self, op):
+                super().__init__()
+                self.a, self.b, self.op = torch.nn.Linear(8, 8), torch.nn.Linear(8, 2), op
+
+            def forward(self, x):
+                return self.b(self.op(self.a(x)))
+
+        for op, name, cure in (
+                (lambda x: (x * 0).sqrt() + x, "sqrt", "replace these values before it"),
+                (lambda x: x @ torch.linalg.eigh(torch.eye(8) + 0 * x.mean())[1], "linalg_eigh", "take no gradient through its vectors")):
+            w = watched(model=Between(op), x=random_batch(4, 8), steps=1)
+            self.assertIn(f"in the gradient of {name} inside of Between", w.first_nonfinite().text)
+            self.check_no_format(w, "Between", name, cure)
+        self.assertIsNone(watched(model=Between(torch.exp), x=random_batch(4, 8), steps=2).first_nonfinite())
+
+    def test_zeros_that_a_narrow_format_may_have_made_before_the_run_are_told_with_what_they_come_of(self):
+        class Kept(torch.nn.Module):
+            def __init__(self, op, x):
+                super().__init__()
+                self.op = op
+                self.register_buffer("kept", torch.tensor(x).half())
+
+            def forward(self, x):
+                return self.op(x.half(), self.kept).float()
+
+        for op, x, why, cure in (
+                (lambda x, kept: x / (1 - kept), [[0.9999], [0.5], [0.5], [0.5]], r"its zeros come of rsub at \S+, a difference of numbers that are equal in FP16",
+                 "compute that difference in FP32"),
+                (lambda x, kept: x / kept, 2e-8, "that is the buffer kept, in FP16, where a number below 3e-08 is 0", "keep kept in FP32")):
+            w = self.of(torch.nn.Linear(8, 8), Kept(op, x), torch.nn.Linear(8, 2), steps=1)
+            self.assertRegex(w.first_nonfinite().text, f"its divisor holds 1 zero; {why}")
+            text = str(w.advise())
+            self.assertIn("Infinite or undefined at values that a narrow format may have made of others", text)
+            self.assertNotIn("No format helps", text)
+            self.assertIn(cure, w.advise().to_dict()["no_format"][0]["cure"])
+        self.assertIsNone(self.of(torch.nn.Linear(8, 8), Kept(lambda x, kept: x / (1.5 - kept), 0.9999), steps=1).first_nonfinite())
+        w = self.of(torch.nn.Linear(8, 8), Kept(lambda x, kept: x / (1 - kept), [[1.0], [0.0], [1.0], [0.0]]), steps=1)  # a mask
+        self.assertNotIn("numbers that are equal", w.first_nonfinite().text)
+
+    def test_a_norm_of_torch_over_a_weight_that_is_zero_is_cured_by_another_weight(self):
+        layer = torch.nn.Linear(8, 2)
+        torch.nn.init.zeros_(layer.weight)
+        w = self.of(torch.nn.utils.parametrizations.spectral_norm(layer), steps=1)
+        self.assertIn("its divisor holds 1 zero, the norm of a weight that is all zero", w.first_nonfinite().text)
+        self.check_no_format(w, "0.parametrizations.weight.0", "div", "begin with a weight that is not zero")
+
+    def test_inf_of_a_constant_that_comes_to_the_loss_is_told_with_where_it_was_put_in(self):
+        def masked(x):
+            return functional.cross_entropy(x.masked_fill(torch.arange(8) > 3, -math.inf), torch.zeros(4).long(), label_smoothing=smoothing)
+
+        for smoothing in (0.1, 0.0):
+            w = self.of(torch.nn.Linear(8, 8), Op(masked), steps=2, every=1)
+            text = " ".join(str(w.advise()).split())
+            for words in ("it is the Inf of a constant, as of a mask, that masked_fill at ", "What helps: take a large finite number in its place"):
+                self.assertEqual(words in text, smoothing > 0, text)
+
     def check_no_format(self, w, layer, op, cure):
         advice = w.advise()
         (row,) = advice.to_dict()["no_format"]
@@ -235,6 +293,7 @@ class InsideOfModules(CliCase):
                 (lambda x: torch.xlogy(x, x * 0), "xlogy", "its operand holds 32 zeros", "an eps inside of the logarithm"),
                 (lambda x: torch.special.xlog1py(x, x * 0 - 1), "special_xlog1py", "its operand holds 32 values of -1", "an eps inside"),
                 (lambda x: torch.special.entr(x * 0 - 1), "special_entr", "its operand holds 32 values outside of its domain", "an eps"),
+                (lambda x: x + torch.linalg.slogdet(torch.zeros(2, 2) * x.mean())[1], "linalg_slogdet", "a matrix is singular", "(orthogonal)"),
                 (lambda x: x[:, :2].std(1, correction=2, keepdim=True), "std", "it is taken over too few elements", "pass over"),
                 (lambda x: torch.nn.functional.cross_entropy(x, torch.zeros(4).long(), torch.zeros(8)), "nll_loss_forward",
                  "the weights of all of its targets are 0", "give their classes weights"),
@@ -288,6 +347,22 @@ class InsideOfModules(CliCase):
             w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0).sqrt() + x), torch.nn.Linear(8, 2), scaler=CpuScaler(), steps=3)
         self.assertTrue(all(found.skipped for found in w.nonfinite()))
         self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
+
+    def test_a_weight_that_was_ill_when_training_began_is_told_as_that(self):
+        model = torch.nn.Sequential(torch.nn.Embedding(9, 4), torch.nn.Linear(4, 2))
+        model[0].weight.data[7] = math.nan
+        x = torch.tensor([1, 2, 3])
+        w = watched(model=model, x=x, steps=4, every=1, before=lambda step: x.fill_(7 if step == 2 else 1))
+        self.assertEqual(w.first_nonfinite().text, "step 0: 4 NaN in parameter '0'; it held them when training began: look at the checkpoint, "
+                         "or at what initializes it")
+        self.assertIn("First of what came of it: step 2: 12 NaN in the output of '0'", " ".join(str(w.advise()).split()))
+        self.assertEqual([found.step for found in w.nonfinite() if found.was_there], [0])
+        masked = torch.nn.Sequential(torch.nn.Linear(4, 2))
+        masked[0].bias.data[1] = -math.inf
+        masked[0].register_forward_hook(lambda module, args, out: out[:, :1])
+        self.assertIsNone(watched(model=masked, x=torch.ones(3, 4), steps=2, every=1).first_nonfinite())
+        w = watched(model=torch.nn.Sequential(model[0]), x=torch.tensor([7]), steps=1)
+        self.assertIn("weight held Inf or NaN when training began: look at the checkpoint", w.first_nonfinite().text)
 
     def test_inf_of_a_weight_is_that_of_the_step_before(self):
         def ruin(step):

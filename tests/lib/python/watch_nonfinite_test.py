@@ -288,6 +288,35 @@ class OfNoWeight(CliCase):
                 self.assertNotIn(wrong, text)
             self.assertEqual(w.advise().keep_fp32, ["MSELoss"] if dtype == torch.float16 else [])
 
+    def test_an_inf_of_the_model_that_comes_to_the_loss_and_to_no_weight(self):
+        class Scales(torch.nn.Module):
+            def forward(self, x):
+                return torch.relu(x).log()
+
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Scales())
+        text = trained(model, lambda: model(torch.ones(3, 4)).sum().neg())[1]
+        self.assertTrue(text.startswith("The loss was not finite, and its value is no number to watch: step 0: "), text)
+        for words in ("Inf in log inside of '1'", "it ended in the backward of relu in 1", "What helps: add an eps inside of the logarithm"):
+            self.assertIn(words, text)
+        self.assertNotIn("passed it over", text)
+
+    def test_a_step_without_targets_trains_nothing(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = torch.nn.Linear(4, 3)
+
+            def forward(self, x, y):
+                return torch.nn.functional.cross_entropy(self.a(x), y)
+
+        model = Model()
+        text = trained(model, lambda: model(torch.ones(3, 4), torch.full((3,), -100)))[1]
+        self.assertIn("all of its targets are ignored, so that it is 0/0; all gradients of weights were zero: nothing was trained in this step. "
+                      "What helps: pass over such batches.", text)
+        text = trained(model.a, lambda: model.a(torch.ones(3, 4))[:0].mean() + model.a(torch.ones(3, 4)).mean())[1]
+        self.assertNotIn("slope of what follows", text)
+
 
 class OfTheLoss(CliCase):
     def check(self, loss_of, *words, model=None, lr=1e-3, scale=1.0):
@@ -587,6 +616,12 @@ class FromOutside(CliCase):
                     self.assertIn("The run was not finite: " + line, " ".join(str(w.advise()).split()))
                     self.assertNotIn("Keep in FP32", str(w.advise()))
                     self.assertIsNone(self.first(lambda model, _, loss=loss: loss(model, False), every).first_nonfinite())
+        # Numbers that are no more than large are told where an op overflows on them.
+        for size, told in ((1e38, True), (1.0, False)):
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8))
+            torch.nn.init.constant_(model[0].weight, 10.0 if told else 3e38)
+            text = watched(model=model, x=torch.full((3, 4), size), steps=1).first_nonfinite().text
+            self.assertEqual("it got input, with which the model was called and which goes up to 1e+38: normalize or scale" in text, told, text)
         # The -Inf of a mask is meant, and no data: what is ill is the row of which it leaves nothing open.
         w = self.first(lambda model, ill: (model(x) + model(x, holed(zeros, True, -math.inf) if ill else None)).sum())
         self.assertNotIn("called with", str(w.first_nonfinite()))

@@ -191,7 +191,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "running": list(run._learning.running),
         "buffers": [] if ill["dead"] and not ill["finite"] else list(run._learning.buffers),
         "moved": moved_text(run._learning.moved),
-        "positions": positions.text_of(run._learning.positions),
+        "positions": list(run._learning.positions.values()),
         "idle": idle(run, any(role == "update" and run.summary(layer, role).nonzero for layer, role in layers)),
         "unbound": [{"layer": layer, "role": role} for (layer, role), one in layers.items()
                     if role in GRADIENTS and one.binds is False],

@@ -11,6 +11,7 @@ from ..observe.tensors import local
 from .exact import GIVEN, SKIP
 from .scaled_loss import LARGEST
 
+RAW = 100  # from which size on data that is not normalized may be what makes a product or a sum of it overflow
 SCALE_IT = "normalize or scale this input"
 
 
@@ -64,10 +65,22 @@ def come_with_data(event, counter, roots, names, hidden):
         if large is not None:
             event.came = f"{large}, which the model was called with, goes beyond FP16's {LARGEST:g}, to which it is cast: {SCALE_IT}"
         return large is not None
+    if made is not None and made.kind == "overflow" and not event.cause:
+        event.cause = raw_data(call, made)
     may_be = made.exact == GIVEN if made is not None else (
         not event.arose or event.layer in names or not any(x["name"].startswith("input") for x in event.inputs))
     event.came = ill_among(call, counter) if may_be else ""
     return bool(event.came)
+
+
+def raw_data(call, made):
+    """Returns what is told of an argument of large numbers that an op got which overflowed; "" if none is. made: the Origin."""
+    sizes = [x["largest"] for x in made.inputs if x["name"].startswith("input") and x["largest"]]
+    for name, x in floats_in(call):
+        largest = float(x.abs().max()) if x.numel() else 0
+        if largest >= RAW and any(abs(size - largest) <= largest * 2.0**-9 for size in sizes):
+            return f"it got {name}, with which the model was called and which goes up to {largest:.4g}: {SCALE_IT}, or compute this op in FP32"
+    return ""
 
 
 def ill_among(call, counter):

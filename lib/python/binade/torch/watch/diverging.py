@@ -101,7 +101,7 @@ def diverging_text(of):
     elif of["change"] < RATHER:
         cure = "The optimizer's steps are not what makes them grow: look for what else writes to the weights"
     else:
-        cure = ("Lower the learning rate, warm it up, or clip the gradients; if the loss is multiplied by a scale, divide the gradients "
+        cure = ("Lower the learning rate, warm it up, or clip the gradients; bring inputs and targets of large numbers to about 1; if the loss is multiplied by a scale, divide the gradients "
                 "by it before the step")
     return [f"The training diverges: the weights of {of['layer']} grew from {of['least']:.3g} to {of['most']:.3g} (the largest of them) "
             f"in {of['steps']} step{'s' * (of['steps'] > 1)}{'' if of['finite'] else ', before what follows'}{others}; the largest "

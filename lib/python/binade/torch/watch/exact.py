@@ -39,6 +39,9 @@ WIDER = {
     **{("overflow", dtype): "subtract the maximum before an exponential, clip or scale its operands, or compute it in FP64"
        for dtype in (torch.bfloat16, torch.float32, torch.float64)},
     **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in (torch.float32, torch.float64)}}
+PARAMETRIZATIONS = "torch.nn.utils.parametrizations"
+VECTOR = "begin with a weight that is not zero: spectral and weight norm divide by its norm"
+ONLY_WHERE = "FP32 helps only where"
 MASKED = "leave a place open in every row, or put a number in the place of what such rows give"
 CONSTANT = "take a large finite number in its place, or put a number in the place of the result (torch.where)"
 BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace these values before it"
@@ -54,6 +57,9 @@ class Exact:
     may: bool = False
 
 
+DETERMINANTS = frozenset("linalg_slogdet slogdet logdet".split())
+SINGULAR_MATRIX = Exact("a matrix is singular, so that the logarithm of its determinant is -Inf", "begin with a matrix that can be inverted "
+                        "(orthogonal), and keep it so (factors with a diagonal that is bounded off 0)")
 CTC = frozenset(("ctc_loss", "cudnn_ctc_loss"))
 SKIP = "skip or mend such batches"
 GIVEN = Exact("Inf was in what the layer got", "look at the data")
@@ -140,7 +146,7 @@ def cure_of(name, dtype):
 
 def of_rounding(dtype):
     """Returns when another format helps what is singular anyway, to end a cure; "" of a wide dtype."""
-    return f"; FP32 helps only where {NARROW[dtype]} has made the value" if dtype in NARROW else ""
+    return f"; {ONLY_WHERE} {NARROW[dtype]} has made the value" if dtype in NARROW else ""
 
 
 def few_of(name, args, kwargs, out):
@@ -174,6 +180,8 @@ def exact_of(name, args, kwargs, out, rewritten, narrow=None):
     """
     if name in FEW:
         return few_of(name, args, kwargs, out)
+    if name in DETERMINANTS:
+        return SINGULAR_MATRIX if bool((out == -math.inf).any()) and not bool((out == math.inf).any()) else None
     if name in CTC:
         return labels_too_long()
     if name in ("nll_loss_forward", "nll_loss2d_forward"):
@@ -214,6 +222,12 @@ def slope_exact(name, text, dtype):
     """Returns the Exact of a gradient of an op that slope_of() has told of."""
     return Exact(f"{text}, where the slope of {name} is {'undefined' if name in PAIRS else 'infinite'}", cure_of(name, dtype) + BEFORE,
                  dtype in NARROW)
+
+
+def of_module(exact, modules):
+    """Returns an Exact with what helps where torch's own code divides by the norm of a weight. modules: those that run, the innermost first."""
+    is_weights = exact is not None and bool(modules) and type(modules[0]).__module__ == PARAMETRIZATIONS
+    return Exact(f"{exact.why}, the norm of a weight that is all zero", VECTOR) if is_weights else exact
 
 
 def exact_of_infinity(name, x, is_given):

@@ -270,6 +270,8 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
                 self.gaps.output(layer, why_uncounted(x) if step.counted and with_grad else "")
                 continue
             inside = None if id(module) in self._names.roots else name
+            if with_grad and x.requires_grad and step.nodes is not None:
+                step.nodes.claim(name, args, x)
             if step.seen(x) is Seen.same:
                 if waits and is_block and values.device.type == "cpu":
                     step.look_at_block(step.outputs, "act", layer, values, inputs, inside)
@@ -296,8 +298,6 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
                     step.outputs.add(layer, values, (module, args))
             if with_grad and x.requires_grad:
                 self._hang_on(module, x, layer, is_block)
-                if step.nodes is not None:
-                    step.nodes.claim(name, args, x)
 
     def _hang_on(self, module, x, layer, is_block):
         hook = functools.partial(on_gradient, self._myself, layer, is_block, origin_of(x, module) if self._step.counted else None)

@@ -53,11 +53,13 @@ def ill_of(run, merged):
             unlooked = ill[0].step
             lines.append("Which op gave it, and what to do, is not known of a step that was not looked into: every=1 names both.")
         hidden = [event for event in ill if event.hidden]
-        plain = [event for event in ill if not event.hidden]
+        plain = [event for event in ill if not (event.hidden or event.was_there)]
         if ill[0].hidden and len(hidden) > 1:
             lines.append(f"So it was in {len(hidden) - 1:,} more of the steps that were looked into, up to step {hidden[-1].step}.")
         if ill[0].hidden and plain:
             lines.append(f"First of what was not hidden: {plain[0].text}.")
+        if ill[0].was_there and plain:
+            lines.append(f"First of what came of it: {plain[0].text}.")
         steps = sorted({event.step for event in events if plain and not (event.hidden or event.is_spared) and event.step >= plain[0].step})
         dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
         if dead:

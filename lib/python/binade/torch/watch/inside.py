@@ -13,7 +13,8 @@ from ..observe.recorder import UNWRITTEN, calling, storage_of
 from ..observe.tensors import PLAIN, described, local
 from . import saturation
 from .differences import Differences
-from .exact import WIDER, Exact, at_zeros, exact_of, exact_of_infinity, operand_at, slope_of
+from .doubtful import Doubtful
+from .exact import WIDER, Exact, at_zeros, exact_of, exact_of_infinity, of_module, operand_at, slope_of
 from .positions import Positions
 from .replaced import REPLACES, is_mask, replaced
 from .sums import Sums
@@ -142,7 +143,7 @@ class Inside:
     def __init__(self, counter, modules, note, shares):
         self._counter, self._modules, self._note = counter, modules, note
         self._ill = {}  # storage: Origin, how many of the values it had were not finite, whether they stand for as large ones
-        self._zeros = Zeros()
+        self._zeros, self._doubtful = Zeros(), Doubtful()
         self._differences = Differences()
         self.sums = Sums(shares)
         self.positions = {}  # layer: what is said of positions in it
@@ -205,6 +206,8 @@ class Inside:
         name, is_view, is_unwritten = self._kinds[func]
         results = [x for _, x in tensors_in(out) if type(x) in PLAIN and local(x) is not None]
         if is_view or not results:
+            if not is_view:
+                self._positions.see_integers(name, args, out)
             return
         got = (args[1:] if name in ADDING and kwargs.get("beta", 1) == 0 else args, kwargs)
         given = [x for _, x in tensors_in(got) if type(x) in PLAIN and local(x) is not None]
@@ -231,7 +234,8 @@ class Inside:
         self._positions.see(name, args, results, self._where)
         if name in saturation.LOOKED:
             saturation.see(name, args, results[0], self.saturated, self._where)
-        self._zeros.see(func, name, args, kwargs, given, results, lambda: name + (f" at {self._where()[1]}" if self._where()[1] else ""))
+        self._zeros.see(func, name, args, kwargs, given, results, lambda: self._place(name))
+        self._doubtful.see(name, args, results[0], lambda: self._place(name))
         if results[0].dtype in (torch.float16, torch.bfloat16):
             if name in FLOORS:
                 self._see_floor(name, args, kwargs, results[0])
@@ -268,6 +272,10 @@ class Inside:
         named = (self._modules[id(x)] for x in modules if id(x) in self._modules)
         return next(named, type(modules[0]).__name__ if modules else ""), site
 
+    def _place(self, name):
+        site = self._where()[1]
+        return name + (f" at {site}" if site else "")
+
     def _origin(self, name, x, got, given, sources):
         summary = self._counter.count(x)
         makes_nan = summary.nan > 0
@@ -298,6 +306,8 @@ class Inside:
             return Origin("NaN" if makes_nan else "pole", name, layer, site, found, rows, limit)
         if makes_nan:
             exact = self._differences.exact(name, got[0], exact)
+        modules = calling()[1]
+        exact = of_module(self._doubtful.exact(exact, None if bad else operand_at(name, got[0]), modules), modules)
         is_rounded = exact is not None and not bad and of_zeros is not None and of_zeros.all and at_zeros(name, got[0], x, rewritten)
         is_narrow = is_rounded or self.rounds_to_zero(layer)
         kind = "NaN" if makes_nan else "pole" if exact is not None and not is_rounded else "overflow"

@@ -93,7 +93,7 @@ class InsideHooks:
         if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
             if step.inside is None:
                 step.inside = Inside(self._plan.counter, self._names.modules, self.note, self._plan.sums)
-                step.nodes = Nodes(self._plan.counter, step.inside)
+                step.nodes = Nodes(self._plan.counter, step.inside, self._names.of_roots)
             self._opened.inside, self._opened.nodes = step.inside, step.nodes
             step.inside.open()
 

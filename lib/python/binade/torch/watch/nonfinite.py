@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+from .exact import CONSTANT
 from .words import in_words, shown
 
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}  # in the order of a step
@@ -15,6 +16,7 @@ MOST = 100  # steps that are told of
 BEFORE = {"forward": "before {}: in the data, or in what is computed in front of it", "backward": "before it in the backward pass, or in the "
           "loss", "step": "before the optimizer's step"}
 ZERO_MATTERS = frozenset("div reciprocal rsqrt log log2 log10 log1p pow".split())  # ops that give Inf or NaN where they get zero
+AT_FIRST = "when training began: look at the checkpoint, or at what initializes it"
 SIGN_MATTERS = frozenset("rsqrt sqrt log log2 log10 log1p logit pow".split())  # and these where they get negative numbers
 
 
@@ -27,7 +29,9 @@ def scale_text(x):
 def magnitudes(x, zeros=False, signs=False):
     """Returns the magnitudes of a row of NonFinite.inputs in words. zeros, signs: whether zeros, or negative values, may be the cause and
     are told."""
-    if x["smallest"] is None:
+    if x["smallest"] is None and not x["values"]:
+        words = "no values"
+    elif x["smallest"] is None:
         words = "all zero" if not x["nan"] and not x["inf"] else "nothing finite" + (" but zero" if x.get("zeros") else "")
     else:
         words = f"{x['smallest']:.4g} … {x['largest']:.4g}"
@@ -85,9 +89,11 @@ class NonFinite:
     is_loss: bool = False
     by_loop: bool = False  # whether it was the loop itself that left the step out
     by_scale: bool = False  # of a loss: whether it overflowed as it was multiplied by a scale
+    reaches_loss: bool = False  # whether a loss of the step was ill after it
     reached: "bool | None" = None
     ended: str = ""
     received: bool = False
+    was_there: bool = False  # whether it is a weight's that held them before the optimizer's step
     left_none: bool = False  # whether all gradients that optimizers got in the step were zero
     dtype: str = ""
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
@@ -106,11 +112,22 @@ class NonFinite:
         if origin.exact is not None or first.help:
             self.cure = origin.exact.cure if origin.exact is not None else first.help
 
+    def come_from_constant(self, origin):
+        """Says of Inf that is meant, as a mask's, and reaches what is to be a number, where it was put in. origin: an Origin."""
+        self.cause = f"it is the Inf of a constant, as of a mask, that {origin.place} inside of {shown(origin.layer)} put in, and comes to the loss"
+        self.cure = CONSTANT
+
     def of_turns(self, forward, backward):
         """Takes how many forward and backward passes the step had. One backward pass after several forward ones is of all of them."""
         self.turns, self.are_micro_batches = forward, forward == backward
         if (self.phase == "backward" or self.layer == LOSS) and not self.are_micro_batches:
             self.turn = 0
+
+    def take_as_given(self):
+        """Says of a weight's that it held them before the step."""
+        self.was_there, self.inputs = True, []
+        self.cause = (f"it held them {AT_FIRST}" if self.step == 0 else
+                      "it held them before that step: they arose in an earlier one that was not counted")
 
     @property
     def is_left_out(self):
@@ -135,7 +152,7 @@ class NonFinite:
     def text(self):
         """What was found, as text of one line."""
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
-        place = PLACES[self.role].format(shown(self.layer)) if self.layer != LOSS else f"{LOSS}, {self.phase}"
+        place = f"parameter {shown(self.layer)}" if self.was_there else PLACES[self.role].format(shown(self.layer)) if self.layer != LOSS else f"{LOSS}, {self.phase}"
         if self.op is not None:
             place = f"{self.op} inside of {shown(self.layer)}{f' ({self.site})' if self.site else ''}, {self.phase}"
             if self.phase == "backward":
@@ -154,7 +171,8 @@ class NonFinite:
         if self.arose is False and not self.came:
             line += f"; {self._already()}"
         if self.left_none:
-            line += "; all gradients of weights were zero, as the slope of what follows an Inf may be: nothing was trained"
+            why = ", as the slope of what follows an Inf may be" if self.found.get("inf") or self.after else ""
+            line += f"; all gradients of weights were zero{why}: nothing was trained in this step"
         if self.is_spared:
             line += (f"; it ended in the backward of {self.ended}" if self.ended else "") + "; it reached no weight"
         if self.skipped:
@@ -166,8 +184,9 @@ class NonFinite:
         names = [x["name"] for x in self.inputs if x["nan"] or x["inf"]]
         where = BEFORE[self.phase].format("this op" if self.op else "this layer")
         if self.phase == "forward" and not any(name.split()[0] == "input" for name in names):
-            where = (f"before training began: look at what initialised or loaded {'it' if len(names) == 1 else 'them'}" if self.step == 0 else
-                     "in an earlier step, or was there when training began")
+            where = "in an earlier step, or was there when training began"
+            if self.step == 0:
+                return f"{' and '.join(names)} held Inf or NaN {AT_FIRST}"
         return f"{' and '.join(names) or 'what it got'} held Inf or NaN already, which arose {where}"
 
     def to_dict(self):

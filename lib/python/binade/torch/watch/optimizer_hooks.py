@@ -411,6 +411,18 @@ class OptimizerHooks:
         states = {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
         return {"gradient": parameter.grad} | states
 
+    def _see_ill_weight(self, layer, old, new, inputs):
+        """Looks at a weight of which an update is Inf or NaN."""
+        step, before = self._step, self._step.event
+        was_there = not bool(old.isfinite().all())
+        is_meant = was_there and not bool(old.isnan().any()) and bool(((new == old) | new.isfinite()).all())  # Inf that no step changes
+        if is_meant or was_there and step.is_ruined(layer):
+            return
+        step.reaches(False)
+        step.look_at(layer, "weight", new, None, inputs)
+        if was_there and step.event is not before:
+            step.event.take_as_given()
+
     def _count_update(self, optimizer, group, beside, parameter, parts, before, after):
         for part in parts:
             old, new = in_one_piece(part.of(before)), in_one_piece(part.of(after))
@@ -418,8 +430,7 @@ class OptimizerHooks:
             summary = self._step.count(part.layer, "update", values, placement_of(parameter))
             change = Change(values, not (summary.nan or summary.inf))
             if self._plan.nonfinite and not change.is_finite:
-                self._step.reaches(False)
-                self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
+                self._see_ill_weight(part.layer, old, new, functools.partial(self._inputs_of_step, optimizer, parameter))
             self._plan.learning.at(part.layer, rate_of(group))
             note_moved(self._plan.learning.moved, optimizer, parameter, part.layer, old, new)
             kept = held(optimizer, group, parameter, part, old, new, change, beside, self._step.gradient_copies.get(id(parameter)))

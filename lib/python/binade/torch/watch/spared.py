@@ -15,6 +15,11 @@ def spared_at(run, window, role, summary):
     return bool(events) and all(event.is_spared for event in events)
 
 
+def cure_text(event):
+    """Returns what to do about what no format helps, as a sentence; "" of what one may help."""
+    return f" What helps: {event.cure}." if event.cure and not event.came else ""
+
+
 def more_text(events):
     return f" So it was in {len(events) - 1:,} more steps, up to step {events[-1].step}." if len(events) > 1 else ""
 
@@ -27,12 +32,12 @@ def cure_text(event):
 def spared_text(events):
     """Returns lines about NonFinites that reached no weight: of losses, and of others."""
     out = []
-    losses, others = ([event for event in events if event.is_loss is is_loss] for is_loss in (True, False))
+    losses, others = ([event for event in events if (event.is_loss or event.reaches_loss) is is_loss] for is_loss in (True, False))
     if losses:
         first = losses[0]
         narrow = any(x.get("dtype") in ("F16", "float16") for x in first.inputs) and first.found.get("inf") and not (first.cure or first.came)
         cure = "; in FP32 (of outputs.float()), or as a mean in place of a sum, it does not overflow" if narrow else ""
-        out.append(f"The loss alone was not finite, and its value is no number to watch{cure}: {first.text}. The gradients that the "
+        out.append(f"The loss{' alone' * first.is_loss} was not finite, and its value is no number to watch{cure}: {first.text}. The gradients that the "
                    f"optimizer got and the weights are finite: the run trains.{cure_text(first)}{more_text(losses)}")
     if others:
         trains = ("the run trains, but is fragile: another op in place of what ended it may let it through" if

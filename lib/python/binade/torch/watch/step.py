@@ -158,7 +158,7 @@ class Step:
             self._take_backward_for_loss()
             self.event.left_none = self.reached is False and not self.has_gradient
             self.event.reached = None if self.event.left_none else self.reached
-            if self.event.phase == "backward" and self.nodes is not None:
+            if (self.event.phase == "backward" or self.event.reaches_loss) and self.nodes is not None:
                 self.event.ended = self.nodes.end
 
     def look_at_loss(self, name, x, inputs):
@@ -167,6 +167,8 @@ class Step:
             self.outputs.search()
             self._harm = self._harm or self.event is None
             self.look_at(name, "act", x, None, inputs)
+            if self.event is not None:
+                self.event.reaches_loss = True
 
     def look_at_block(self, held, role, layer, x, inputs, inside):
         """Looks at the output of a block, or its gradient; if that holds Inf or NaN, first at the tensors that were
@@ -193,6 +195,10 @@ class Step:
         return NonFinite(self.number - 1, name, "weight", {key: ill[0][key] for key in ("nan", "inf")}, [],
                          cause=self._causes.get(name, ""))
 
+    def is_ruined(self, layer):
+        """Whether the weight of a layer was told of."""
+        return layer in self._ruined
+
     def _found(self, layer, role, found, inputs, origin=None):
         may_be_meant = role == "act" and not found.get("nan", 1)  # masks of attention are
         if may_be_meant and layer in self._harmless:
@@ -212,6 +218,8 @@ class Step:
                 self.event.turn = self.outputs.turn or self.gradients.turn or self.turn
             if origin is not None and origin.arose:
                 self.event.come_from(origin)
+            elif origin is not None and origin.kind == "meant" and self._harm:
+                self.event.come_from_constant(origin)
             self._tell(self.event)
 
     def harmless_event(self):

@@ -2,6 +2,8 @@
 """What was seen inside of layers in all steps: each cause once, with the step that had the most of it."""
 import dataclasses
 
+from .exact import ONLY_WHERE
+
 SHOWN = 12  # layers of a list
 HEADS = {"": "No format helps these, which are infinite or undefined by their mathematics:",
          "may": "Infinite or undefined at what they got, which rounding to FP16 or BF16 may have made (only then FP32 helps):",
@@ -89,7 +91,7 @@ def no_format_text(rows):
     """Returns the lines about what no format helps, and about what FP32 does not."""
     by_cause = {}
     for row in rows:
-        kind = "wide" if row["wide"] else "may" if row["may"] else ""
+        kind = "wide" if row["wide"] else "may" if row["may"] or ONLY_WHERE in row["cure"] else ""
         by_cause.setdefault((kind, row["cause"], row["cure"]), []).append(row)
     out = []
     for kind, head in HEADS.items():
