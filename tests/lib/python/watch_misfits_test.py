@@ -362,7 +362,7 @@ class Gaps(CliCase):
         self.assertIn("while gradients reached the compiled part that they are in. RecursiveScriptModule runs compiled, and nobody saw inside. ", text)
 
     def test_weights_of_a_compiled_part_that_are_nan_are_named_with_when_they_became_so(self):
-        for number, at in ((0, "before training began: look at what initialised or loaded it"), (2, "step 1: 1 NaN in parameter 1.0, after")):
+        for number, at in ((0, "when training began: look at the checkpoint, or at what initializes it"), (2, "step 1: 1 NaN in parameter 1.0, after")):
             model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.jit.trace(torch.nn.Sequential(torch.nn.Linear(4, 4)), (torch.ones(3, 4),)))
             with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=0.0), every=50) as w:
                 for step in range(4):

@@ -58,7 +58,7 @@ class NonFinite(CliCase):
                 self.assertEqual("reset_running_stats()" in text, bool(told))
                 self.assertEqual("Buffers hold NaN, from step 2 on: Sequential.mean." in text, told == 2)
         w, lines, text = of(ill=None, before=True, train=False)
-        self.assertIn("running_var held Inf or NaN already, which arose before training began: look at what initialised or loaded it", text)
+        self.assertIn("running_var held Inf or NaN when training began: look at the checkpoint, or at what initializes it", text)
 
     def test_none_in_a_good_run(self):
         w = watched()

@@ -76,7 +76,7 @@ def come_with_data(event, counter, roots, names, hidden):
 def raw_data(call, made):
     """Returns what is told of an argument of large numbers that an op got which overflowed; "" if none is. made: the Origin."""
     sizes = [x["largest"] for x in made.inputs if x["name"].startswith("input") and x["largest"]]
-    for name, x in floats_in(call):
+    for name, x in floats_in(by_name(*call)):
         largest = float(x.abs().max()) if x.numel() else 0
         if largest >= RAW and any(abs(size - largest) <= largest * 2.0**-9 for size in sizes):
             return f"it got {name}, with which the model was called and which goes up to {largest:.4g}: {SCALE_IT}, or compute this op in FP32"
