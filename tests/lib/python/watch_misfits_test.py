@@ -345,15 +345,15 @@ class Gaps(CliCase):
                 return self.net(x) + 1
 
         rows = torch.full((3, 4), 300.0)
-        some, cause = torch.tensor([[2.0], [300.0], [400.0]]).expand(3, 4), "it runs compiled, and gives zero for inputs whose squares overflow FP16"
+        some = torch.tensor([[2.0], [300.0], [400.0]]).expand(3, 4)
         inside, may_be = "all 3 rows of its outputs are zero, those of inputs whose squares sum to more", "'1' runs compiled, and nobody saw inside. In FP16 an"
-        for shape, x, told in (((1,), rows, inside), (None, rows, inside), ((2, 2), rows, may_be), ((1,), some, "2 of 3 rows of its outputs are zero"), ((1,), rows / 300, "")):
+        for shape, x, told in (((1,), rows, inside), (None, rows, inside), ((2, 2), rows, may_be), ((1,), rows / 300, ""),
+                               ((1,), some, "2 of 3 rows of its outputs are zero")):
             first = torch.nn.Linear(4, 4, bias=False)
             torch.nn.init.eye_(first.weight)
             model = torch.nn.Sequential(first, torch.jit.script(Divides(*shape) if shape else Plain()), Wide(), torch.nn.Linear(4, 2))
             w = self.of(model, x=x, lr=1e-3)
             text = " ".join(str(w.advise()).split())
-            self.assertEqual([cause in row["text"] or row["layer"] for row in w.advise().to_dict()["no_format"]], [])
             self.assertEqual((w.advise().keep_fp32 == ["1"], told in text), (told.endswith(("more", "zero")), True), text)
             self.assertEqual(("Layers that do not learn" in text, "Run it uncompiled" in text), (told in (inside, may_be), told == may_be), text)
             self.assertEqual("No layer needs FP32 for its range" in text, not told)

@@ -152,7 +152,9 @@ def untrained(run, layers, merged):
     two; reached, those of them whose outputs had gradients that are not zero; unfed, those of `reached` whose inputs were all zero;
     order, the first step in which the loop took gradients away before a step, if that may be why, or None; zeros, the layers whose
     outputs were all zero; silent, compiled parts among these that did not get zeros alone; opaque, those of `layers` that lie inside of what
-    runs compiled while gradients reached that, inside_of, the parts, and of_fp16, whether FP16 was seen in the run; hidden, the overflow of which an op made them, as text, or ""; negative, those of `layers` whose outputs were all negative and had no gradient; underflow, if there are no
+    runs compiled while gradients reached that, inside_of, the parts, and of_fp16, whether FP16 was seen in the run; hidden, the overflow
+    of which an op made them, as text, or ""; negative, those of `layers` whose outputs were all negative and had no gradient; flat, what is
+    said of smooth activations that are flat; empty, layers that got no rows; underflow, if there are no
     such, those whose outputs, or the gradients of these, or of their weights, were all zero in FP16, in which they may have become so;
     unheld, the modules of whose parameters no optimizer holds some, unheld_share, of all parameters' elements, and orphans, how many
     parameters optimizers hold that no model has and that had no gradient; detached and unused, the modules of which an optimizer holds
