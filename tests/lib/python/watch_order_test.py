@@ -793,10 +793,10 @@ class Scalers(CliCase):
             self.assertNotIn("no loss was multiplied", text)
 
     def test_why_a_scaler_skips_is_told(self):
-        def text_of(scaler, f=lambda y: y.square().sum(), steps=14):
+        def text_of(scaler, f=lambda y: y.square().sum(), steps=14, lr=1e-3):
             torch.manual_seed(0)
             model = torch.nn.Linear(4, 2)
-            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+            optimizer = torch.optim.SGD(model.parameters(), lr=lr)
             with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
                 for _ in range(steps):
                     optimizer.zero_grad()
@@ -809,7 +809,7 @@ class Scalers(CliCase):
         self.assertIn("The loss scale is the cause: it began at 2^127, far too high: give it an init_scale of 2^16.", high)
         self.assertIn("those up to ", text_of(CpuScaler(2.0**60), steps=60))
         self.assertIn("far too high", text_of(CpuScaler(2.0**60), steps=60))
-        below = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * 2.0**34, 40)
+        below = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * 2.0**44, 40, 1e-15)
         self.assertRegex(below, r"skipped \d+ of 40 steps, whose gradients were not finite, as it does while it looks for its scale\. Even at "
                                 r"2\^-\d+ they overflow: the loss itself is too large\.")
         raised, seen = CpuScaler(2.0**10), []

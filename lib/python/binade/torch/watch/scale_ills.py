@@ -83,7 +83,7 @@ def search_text(run, skipped):
     first = run.windows[0].loss_scale if run.windows and all(event.step for event in skipped) else None
     spike = next((event for event in skipped if first is not None and event.loss_scale == first), None)
     if spike is None:
-        return f"as it does while it looks for its scale.{search_end_text(skipped)}"
+        return f"as it does while it looks for its scale.{search_end_text(run, skipped)}"
     return f"though steps before were taken at the same scale: the gradients of that step alone are so large: {spike.text}."
 
 
@@ -101,11 +101,15 @@ def too_high(run, skipped):
     return None
 
 
-def search_end_text(skipped):
-    """Returns a sentence about gradients that overflowed at a loss scale below 1, too; "" of others. skipped: the NonFinites of these."""
-    least = min((event.loss_scale for event in skipped if event.loss_scale), default=1.0)
-    return "" if least >= 1 else (f" Even at {scale_text(least)} they overflow: the loss itself is too large. Divide it, as by taking a mean for a "
-                                  "sum, or compute in FP32 what makes it so large.")
+def search_end_text(run, skipped):
+    """Returns a sentence about a scaler that had to go below 1 in its first steps; "" of others, and where the order of calls gave it other
+    gradients than the run's. skipped: the NonFinites of its skipped steps."""
+    first, last = runs_of(sorted({event.step for event in skipped}))[0]
+    least = min((event.loss_scale for event in skipped if event.loss_scale and event.step <= last), default=1.0)
+    if first or least >= 1 or any(not mistake.warning for mistake in run.mistakes):
+        return ""
+    return (f" Even at {scale_text(least)} they overflow: the loss itself is too large. Divide it, as by taking a mean for a sum, or compute in "
+            "FP32 what makes it so large.")
 
 
 def cause_text(run, skipped):
