@@ -398,9 +398,13 @@ class InsideOfModules(CliCase):
             if step == 1:
                 model[0].weight.data[0, :2] = math.inf
 
-        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 2))
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            w = watched(model=model, before=ruin, x=random_batch(4, 8), steps=3, every=1, lr=0.0)
+        class Autocast(torch.nn.Sequential):
+            def forward(self, x):
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    return super().forward(x)
+
+        model = Autocast(torch.nn.Linear(8, 8), torch.nn.Linear(8, 2))
+        w = watched(model=model, before=ruin, x=random_batch(4, 8), steps=3, every=1, lr=0.0)
         self.assertEqual(w.advise().to_dict()["no_format"], [])
 
     def test_zeros_that_float16_made_are_cured_by_more_range_also_after_casts_and_sums(self):

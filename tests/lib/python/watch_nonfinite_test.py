@@ -386,12 +386,20 @@ class OfTheLoss(CliCase):
     def test_zeros_that_rounding_made_before_a_division_of_a_loss_are_named(self):
         x = torch.randn(16, 4)
         for loss_of, told in (
-                (lambda y: 1 / ((y * 0 + 1e-4) / (y * 0 + 6e4)), "zeros are quotients of numbers that are not zero, and underflow in FP16. What "
+                (lambda y: 1 / ((y * 0 + 1e-4) / (y * 0 + 6e4)), "of them come of quotients of numbers that are not zero, which underflow in FP16. What "
                  "helps: subtract the logarithms of both (log_softmax, logsumexp), or compute the loss in FP32"),
-                (lambda y: 1 / ((y.abs() * 0 + 1e-4) * (y * 0 + 1e-5)), "zeros are products of numbers that are not zero, and underflow"),
+                (lambda y: 1 / ((y.abs() * 0 + 1e-4) * (y * 0 + 1e-5)), "of them come of products of numbers that are not zero, which underflow"),
                 (lambda y: 1 / (1e-4 + y * 0) ** 2, "its zeros are powers of numbers that are not zero, and underflow in FP16")):
             text = self.check(lambda model, f=loss_of: f(model(x).half()).float().mean(), told)
             self.assertNotIn("No format helps", text)
+
+    def test_zeros_of_a_softmax_are_rounding_unless_a_mask_may_have_made_them(self):
+        x, mask = torch.randn(16, 4), torch.arange(8) == 5
+        spread = torch.arange(8.0) * 1e4
+        for loss_of, told in ((lambda y: (y * spread).softmax(-1), True), (lambda y: y.masked_fill(mask, -torch.inf).softmax(-1), False),
+                              (lambda y: (y + torch.where(mask, -torch.inf, 0.0)).softmax(-1), False)):
+            text = self.check(lambda model, f=loss_of: f(model(x).expand(16, 8)).log().mean(), "in log inside of the loss, forward")
+            self.assertEqual("its zeros are what softmax rounded to in FP32" in text, told)
 
     def test_sums_that_overflow_and_products_with_zeros_are_named_though_their_nodes_keep_nothing(self):
         x, hot = torch.randn(16, 4), torch.eye(16)[:, :8]

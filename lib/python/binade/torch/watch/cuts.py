@@ -12,16 +12,19 @@ STEPS = dict.fromkeys(("round", "sign", "sgn", "floor", "ceil", "trunc", "frac",
 BOUNDS = dict.fromkeys(("clamp", "clamp_min", "clamp_max", "hardtanh", "hardsigmoid", "relu6", "threshold"), (
     "all that it got lay where its slope is zero: bring that within its bounds"))
 CURES = {**STEPS, **BOUNDS}
+COUNTED = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
 OWN = "its backward is code of the loop's own: let it return the gradient, or what its slope makes of that"
 
 
 def is_zero(x):
-    """Whether a gradient is all zero, or none; of one on a device nobody asks."""
-    x = local(x) if isinstance(x, torch.Tensor) else None
-    if x is None:
+    """Whether a gradient is all zero, or none; of one on a device, or of 8 bits, nobody asks."""
+    if not isinstance(x, torch.Tensor):
         return True
-    if x.device.type != "cpu" or x.numel() and bool(torch.count_nonzero(x[(0,) * max(0, x.dim() - 1)])):
+    x = local(x)
+    if x is None or x.device.type != "cpu" or x.dtype not in COUNTED:
         return False
+    if x.numel() and bool(torch.count_nonzero(x[(0,) * max(0, x.dim() - 1)])):
+        return False  # without a walk over all of it
     return not bool(torch.count_nonzero(x))
 
 

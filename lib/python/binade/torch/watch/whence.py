@@ -10,6 +10,7 @@ FURTHEST = 12  # nodes that are gone back
 VIEWS = frozenset("view reshape_alias unsafe_view unsqueeze squeeze expand select slice index gather diagonal t transpose permute alias clone "
                   "to_copy sqrt abs neg sum mean norm linalg_vector_norm".split())  # which give zero where they got zero
 VANISHING = frozenset(("exp", "sigmoid", "softmax"))  # which are zero nowhere
+FILLS = frozenset("masked_fill where index_put scatter".split())
 ROUND_TO_ONE = frozenset(("sigmoid", "softmax", "tanh"))  # which are 1 nowhere, but for a softmax of one element
 TOGETHER = "take an op that computes both in one (log_softmax, logsigmoid, binary_cross_entropy_with_logits)"
 APART = "subtract the logarithms of both (log_softmax, logsumexp)"
@@ -52,7 +53,7 @@ def of_pair(op, first, second=None, *_):
     if op == "div" and bool((gone & second.isinf()).any()):
         return "it is a quotient whose divisor overflowed to Inf", APART
     what = "quotients" if op == "div" else "products"
-    return f"{many:,} of its zeros are {what} of numbers that are not zero, and underflow in {name_of(x)}", APART if op == "div" else ""
+    return f"{many:,} of them come of {what} of numbers that are not zero, which underflow in {name_of(x)}", APART if op == "div" else ""
 
 
 def of_one(values, node, x):
@@ -81,9 +82,13 @@ def whence(values, node, x, left=FURTHEST):
     """Returns (why, cure), as texts, of the zeros of a tensor that rounding, or an eps that is 0, made; None if that is not known.
 
     values: the Values of a loss. node: that which gave the tensor, x. The cure is what helps beside a loss in FP32, "" if nothing does."""
-    if node is None or not left or not values.is_own(node) or x is None:
+    if node is None or not left or x is None:
         return None
-    op, saved = op_of(node), values.saved[id(node)]
+    op, saved = op_of(node), values.saved.get(id(node), {})
+    if op in VANISHING and bool((x == 0).any()) and not may_be_masked(values, node):
+        return f"its zeros are what {op} rounded to in {name_of(x)}", TOGETHER
+    if not values.is_own(node):
+        return None
     got = values.got(node)
     before = node.next_functions[0][0]
     if op == "add" and adds_zero(values, node, x):
@@ -91,8 +96,6 @@ def whence(values, node, x, left=FURTHEST):
     if op in ("clamp", "clamp_min"):
         bound = lost_bound(saved, x, "min")
         return bound_words(bound, x) if bound else whence(values, before, got[0], left - 1)
-    if op in VANISHING and bool((x == 0).any()) and not holds_infinity(got[0]):
-        return f"its zeros are what {op} rounded to in {name_of(x)}", TOGETHER
     if op in ("rsub", "sub", "add") and sum(one is not None for one, _ in node.next_functions) == 1:
         return of_one(values, next(one for one, _ in node.next_functions if one is not None), x)
     if op in ("mul", "div"):
@@ -103,5 +106,10 @@ def whence(values, node, x, left=FURTHEST):
     return whence(values, before, x if got[0] is None else got[0], left - 1) if op in VIEWS | {"pow"} else None
 
 
-def holds_infinity(x):
-    return x is not None and bool(x.isinf().any())
+def may_be_masked(values, node):
+    """Whether -Inf, as of a mask, may have come to an op that is zero nowhere else."""
+    before, (got, *_) = node.next_functions[0][0], values.got(node)
+    while before is not None and op_of(before) in VIEWS | {"mul", "div"}:
+        before = before.next_functions[0][0]
+    added = before is not None and op_of(before) == "add" and any(one is None for one, _ in before.next_functions)
+    return got is not None and bool(got.isinf().any()) or added or before is not None and op_of(before) in FILLS
