@@ -318,9 +318,10 @@ class OrderOfCalls(CliCase):
             self.assertEqual([(one.mistake, one.optimizer, one.warning, one.step) for one in w.mistakes],
                              [("left_by_another_pass", "SGD (optimizer 2)", True, step)], words)
             self.assertIn("left in its parameters, after its own and before its step", w.mistakes[0].text)
-        for words in ("zero_grad:D D zero_grad:G G! step:D step:G", "zero_grad:D D step:D zero_grad:G G- step:G", "zero_grad:D D zero_grad:G G data:D step:D step:G",
+        for words in ("zero_grad:D D zero_grad:G G! step:D step:G", "zero_grad:D D step:D zero_grad:G G- step:G",
+                      "zero_grad:D D zero_grad:G G data:D step:D step:G",
                       "zero_grad:D zero_grad:G D GG step:D step:G"):
-            self.assertEqual(self.gan_calls(words).mistakes, [], words)
+            self.assertEqual(self.gan_calls(words, steps=5).mistakes, [], words)
         # an encoder that steps with a penalty of its own and a loss that is its head's, too
         self.assertEqual(self.gan_calls("zero_grad:G zero_grad:D G step:G D step:D", own="G").mistakes, [])
 
