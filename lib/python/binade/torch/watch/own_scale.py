@@ -165,7 +165,7 @@ class OwnScale:
         self._ids = {id(p) for _, p in self._parameters}
 
     def _states(self):
-        return {id(p): (id(p.grad), version_of(p.grad)) for _, p in self._parameters if p.grad is not None}
+        return {id(p): (id(x), version_of(x)) for _, p in self._parameters if (x := p.grad) is not None}
 
     def backward_begins(self, step, loss, gradient, given):
         """A pass begins that is not inside of another. given(): the scale that the loop has told; None if it told
@@ -202,14 +202,20 @@ class OwnScale:
         turn.passes += 1
         states = self._states()
         turn.reached.update({id(p): (name, p) for name, p in self._parameters if states.get(id(p)) != self._before.get(id(p))})
-        plain = [(name, p) for name, p in turn.reached.values() if type(p.grad) in PLAIN and p.grad.layout is torch.strided]
         self._sample = None
+        looks = looks and not turn.ill and (step.counted or step.event is not None or self._is_restless or self._nobody_looks(turn, optimizers))
+        if not (step.counted or looks):
+            return
+        plain = [(name, p) for name, p in turn.reached.values() if type(p.grad) in PLAIN and p.grad.layout is torch.strided]
         if step.counted and plain:
             parameter = max((p for _, p in plain[:SAMPLE]), key=torch.Tensor.numel)
             self._sample = parameter, sample_of(parameter.grad)
-        nobody = not any(self._holds(one, turn.reached) for one in optimizers) and all(p.is_cpu for _, p in plain)  # else a GPU would be waited for
-        if looks and not turn.ill and (step.counted or step.event is not None or self._is_restless or nobody):
+        if looks:
             self._look(step, turn, plain)
+
+    def _nobody_looks(self, turn, optimizers):
+        """Whether no optimizer holds what the pass reached; not of what lies on a GPU, which would be waited for."""
+        return not any(self._holds(one, turn.reached) for one in optimizers) and all(p.is_cpu for _, p in turn.reached.values())
 
     @staticmethod
     def _holds(optimizer, ids):
