@@ -55,19 +55,21 @@ def stuck(run, turns, last):
                        f" No layer is the cause, and FP32 no remedy.{began}"], True, True)
     if turns.divided and is_of_scale(event, turns.divided[1]):
         first, then = map(scale_text, turns.divided)
-        return OwnIll([f"The loop's own loss scale seems to be the cause: gradients were divided by {first}{f', and later by {then}' * (first != then)}, and "
-                       f"from step {last.first} on the scaled ones overflowed{formats_of(event)}, and the loop left out {many}{end}. {HALVE}, or "
-                       f"use GradScaler. watch(…, loss_scale=) takes it.{began}"], True, True)
+        later = f", and later by {then}" if first != then else ""
+        return OwnIll([f"The loop's own loss scale seems to be the cause: gradients were divided by {first}{later}, and from step {last.first} on "
+                       f"the scaled ones overflowed{formats_of(event)}, and the loop left out {many}{end}. {HALVE}, or use GradScaler. watch(…, loss_scale=) takes it.{began}"], True, True)
     fell = last.began is not None and last.ended is not None and last.ended < last.began
+    fall = f"its loss scale fell from {words(last.began)} to {words(last.ended)}" if fell else ""
     if fell and last.turns < LONG and last.ended >= DEEP:
-        return OwnIll([f"The loop left out {many}, whose gradients were not finite, while its loss scale fell from {scale_text(last.began)} to "
-                       f"{scale_text(last.ended)}{end}: " + ("it began far too high: begin with 2^16." if last.began > SENSIBLE else
-                                                             f"it may still come down to one that fits.{began}")], dead=whole)
-    why = f", though its loss scale fell from {scale_text(last.began)} to {scale_text(last.ended)}: a smaller scale does not cure that" if fell else (
+        return OwnIll([f"The loop left out {many}, whose gradients were not finite, while {fall}{end}: " + (
+            "it began far too high: begin with 2^16." if last.began > SENSIBLE else f"it may still come down to one that fits.{began}")],
+            dead=whole)
+    why = f", though {fall}: a smaller scale does not cure that" if fell else (
         "" if last.began is not None else ". If the loss is multiplied by a scale, watch(…, loss_scale=) takes it")
     floor = " Give the scale a floor of 1." if fell and last.ended < 1 else ""
     cure = f" What to do: {event.cure}." if event is not None and event.cure else ""
-    return OwnIll([f"From step {last.first} on the loop left out {many}, since gradients were not finite{end}{why}.{floor}{began}{cure}"], dead=True)
+    return OwnIll([f"From step {last.first} on the loop left out {many}, since gradients were not finite{end}{why}.{floor}{began}{cure}"],
+                  dead=True)
 
 
 def fitting(turns, below):
@@ -79,18 +81,16 @@ def fitting(turns, below):
 def stepped(run, turns):
     """Returns the OwnIll of a loop that stepped with gradients that a scale of its own made Inf; None if it did not."""
     one = next((one for one in turns.stretches if one.kind == STEPPED_ILL), None)
-    if one is None or not (turns.is_own or one.began is not None and one.began >= LARGE):
-        return None
-    event = event_of(run, one)
-    if event is None or event.step < one.first or not is_of_scale(event, one.began) or diverging(run, False) is not None:
+    event = None if one is None else event_of(run, one)
+    if event is None or not (turns.is_own or one.began is not None and one.began >= LARGE and event.dtype == "F16") or not is_of_scale(event, one.began) or diverging(run, False) is not None:
         return None
     if event.origin is not None and event.origin.rounded and not turns.first < one.began:
         return None  # of a loss of FP16 its own text tells, and what to do
     grew = f", to which it had grown from {scale_text(turns.first)}" if turns.first is not None and turns.first < one.began else ""
     what = "the scaled loss was more than its dtype holds" if event.layer == LOSS and event.phase == "forward" else (
         f"the scaled gradients overflowed{formats_of(event)}")
-    return OwnIll([f"The loop's own loss scale is the cause: in step {one.first}, at {scale_text(one.began)}{grew}, {what}, and the loop stepped with what "
-                   "came of that. Look, before each step, whether all gradients are finite; where they are not, leave the step out and halve the "
+    return OwnIll([f"The loop's own loss scale is the cause: in step {one.first}, at {scale_text(one.began)}{grew}, {what}, and the loop "
+                   "stepped with what came of that. Look, before each step, whether all gradients are finite; where they are not, leave the step out and halve the "
                    f"scale, as GradScaler does{'; bound it, at ' + scale_text(SENSIBLE) + ' for instance' if one.began > SENSIBLE else ''}. "
                    "No layer is the cause, and FP32 no remedy."], True)
 
@@ -99,7 +99,7 @@ def fallen(turns):
     """Returns the OwnIll of a scale that fell without a floor while steps were made; None if it did not, or for gradients that were not
     finite."""
     ill = next((one for one in turns.stretches if one.kind in (LEFT_OUT, STEPPED_ILL)), None)
-    if not turns.is_own or not turns.first or turns.first < LEAST or turns.low >= DEEP or turns.low < turns.first * DEEP and (
+    if not turns.is_own or not turns.first or turns.first < LEAST or turns.low >= DEEP or (
             ill is not None and (ill.began is None or ill.began >= DEEP)):
         return None
     what = "no gradient is left under it, and divided by it they are NaN" if turns.low == 0 else "what of gradients is in FP16 becomes zero under it"
@@ -139,6 +139,9 @@ def hidden_text(run, scale):
     if turns.hides:
         low, high = turns.divided or (turns.low, turns.high)
         known = f"from {words(low)} to {words(high)}" if low != high else words(low)
+        if turns.divided:
+            return (f"The loop divides gradients before its steps ({known}), as by a loss scale of its own, by which the gradients of outputs were "
+                    "not divided as they were counted: no scale follows from them. Give watch(…, loss_scale=) it, or a function that returns it.")
         return (f"The loop multiplies its loss by a scale of its own ({known}), by which the gradients of outputs were not divided as they were "
                 "counted: no scale follows from them. Give watch(…, loss_scale=) that scale, or a function that returns it.")
     above = [one.began for one in turns.stretches if one.kind in (LEFT_OUT, STEPPED_ILL) and is_of_scale(event_of(run, one), one.began)]

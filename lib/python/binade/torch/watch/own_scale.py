@@ -22,6 +22,7 @@ from .waiting_tensors import version_of
 WAITING = 64  # windows, of one step each, that a run begins with
 MOST = 1000  # Stretches that are kept, the last ones
 SAMPLE = 64  # values of a gradient that are compared
+EXACT = 1e-3  # by so much a divisor may differ from a power of two, or from the last one
 ALIKE = 0.02  # by so much a quotient of gradients may differ, as FP16 rounds
 LARGE = 128.0  # a divisor that no mean over micro-batches or ranks is
 STUCK = 3  # turns left out at the end; at a scale that is not lowered no others come
@@ -46,7 +47,8 @@ def factor_of(root, gradient=None):
 @dataclasses.dataclass
 class Turn:
     """What a loop did for one step of its own. step: the number of the watched one. scale: what its loss was multiplied by; None if
-    that is not known. reached: {id of a parameter: (its layer, itself)} of those that gradients came to. ill: whether a gradient was not finite; None if nobody looked. event: the NonFinite of that step. passes: backward."""
+    that is not known. reached: {id of a parameter: (its layer, itself)} of those that gradients came to. ill: whether a
+    gradient was not finite; None if nobody looked. event: the NonFinite of that step. passes: backward."""
 
     step: int
     scale: "float | None" = None
@@ -80,9 +82,9 @@ class Turns:
     """The Turns of a run. stretches: the last ones. counts: {how they ended: how many}. first, low, high, last: of the known scales. by_twos:
     whether all of these are powers of two. is_given: whether the loop told its scale. is_sure: whether gradients were divided by just what
     their loss was multiplied by, or times so much, where the loss was divided by the number of its micro-batches. divided: the first and
-    the last divisor of gradients that is no mean's and whose loss was not seen multiplied; None. is_mixed: whether a counted step had gradients that cannot be
-    divided later. is_apart: whether a scaler took part, whose own
-    hooks tell of it, or an optimizer that computes its gradients itself."""
+    the last divisor of gradients that is no mean's and whose loss was not seen multiplied; None. candidate: one that may be
+    such. is_mixed: whether a counted step had gradients that cannot be divided later. is_apart: whether a scaler took part, whose own hooks
+    tell of it, or an optimizer that computes its gradients itself."""
 
     stretches: collections.deque = dataclasses.field(default_factory=lambda: collections.deque(maxlen=MOST))
     counts: collections.Counter = dataclasses.field(default_factory=collections.Counter)
@@ -95,6 +97,7 @@ class Turns:
     is_sure: bool = False
     times: float = 1.0
     divided: "tuple | None" = None
+    candidate: "float | None" = None
     is_mixed: bool = False
     is_apart: bool = False
 
@@ -117,7 +120,10 @@ class Turns:
         if times is not None and not 1 / LEAST < turn.scale * times < LEAST:
             self.is_sure, self.times = True, times
         elif divisor >= LARGE and turn.scale in (None, 1.0) and abs(divisor / turn.passes - 1) >= ALIKE:
-            self.divided = (self.divided or (divisor,))[0], divisor
+            fraction, _ = math.frexp(divisor)
+            if min(fraction - 0.5, 1 - fraction) < EXACT or self.candidate and abs(divisor / self.candidate - 1) < EXACT:
+                self.divided = (self.divided or (divisor,))[0], divisor
+            self.candidate = divisor  # of several steps, since to clip by hand divides each time by another
 
     @property
     def text(self):
@@ -152,14 +158,14 @@ class OwnScale:
         self._passed = []  # NonFinites of forward passes whose gradients the loop took away, till it steps again
         self._scales = set()  # of the step that runs
         self._before = {}  # id of a parameter: its gradient's id and version before the pass that runs
-        self._undivided = collections.deque(maxlen=WAITING)  # windows of steps, with their scales, till it is known that these are scales
+        self._undivided = collections.deque(maxlen=WAITING)  # (window of a step, factor) till it is known that these are scales
         self._is_restless = False  # whether the last gradients were taken away before any step
         self._parameters = [(names.parts[id(p)][0].layer, p) for p in names.held
                             if isinstance(p, torch.nn.Parameter) and id(p) in names.parts]
         self._ids = {id(p) for _, p in self._parameters}
 
     def _states(self):
-        return {id(p): (id(p.grad), version_of(p.grad)) for _, p in self._parameters if p.grad is not None}
+        return {id(p): (id(x), version_of(x)) for _, p in self._parameters if (x := p.grad) is not None}
 
     def backward_begins(self, step, loss, gradient, given):
         """A pass begins that is not inside of another. given(): the scale that the loop has told; None if it told
@@ -196,14 +202,20 @@ class OwnScale:
         turn.passes += 1
         states = self._states()
         turn.reached.update({id(p): (name, p) for name, p in self._parameters if states.get(id(p)) != self._before.get(id(p))})
-        plain = [(name, p) for name, p in turn.reached.values() if type(p.grad) in PLAIN and p.grad.layout is torch.strided]
         self._sample = None
+        looks = looks and not turn.ill and (step.counted or step.event is not None or self._is_restless or self._nobody_looks(turn, optimizers))
+        if not (step.counted or looks):
+            return
+        plain = [(name, p) for name, p in turn.reached.values() if type(p.grad) in PLAIN and p.grad.layout is torch.strided]
         if step.counted and plain:
             parameter = max((p for _, p in plain[:SAMPLE]), key=torch.Tensor.numel)
             self._sample = parameter, sample_of(parameter.grad)
-        nobody = not any(self._holds(one, turn.reached) for one in optimizers) and all(p.is_cpu for _, p in plain)  # else a GPU would be waited for
-        if looks and not turn.ill and (step.counted or step.event is not None or self._is_restless or nobody):
+        if looks:
             self._look(step, turn, plain)
+
+    def _nobody_looks(self, turn, optimizers):
+        """Whether no optimizer holds what the pass reached; not of what lies on a GPU, which would be waited for."""
+        return not any(self._holds(one, turn.reached) for one in optimizers) and all(p.is_cpu for _, p in turn.reached.values())
 
     @staticmethod
     def _holds(optimizer, ids):
