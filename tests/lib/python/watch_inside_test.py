@@ -276,15 +276,15 @@ class InsideOfModules(CliCase):
                 (lambda x: (x * 0).log() * 0, "log", "its operand holds 32 zeros", "an eps inside of the logarithm"),
                 (lambda x: (x * 0).log_(), "log", "its operand held 32 values at which it is infinite", "an eps inside"),
                 (lambda x: (x * 0 - 1).log1p(), "log1p", "its operand holds 32 values of -1", "an eps inside of the logarithm"),
-                (lambda x: (x * 0 - 2).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "bound its operand"),
-                (lambda x: (x * 0 + 1 - (x * 0 + 3)).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "bound its operand"),
+                (lambda x: (x * 0 - 2).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "make its operand positive"),
+                (lambda x: (x * 0 + 1 - (x * 0 + 3)).sqrt(), "sqrt", "its operand holds 32 values outside of its domain", "make its operand positive"),
                 (lambda x: ((x * 0 + 9e6) - (x * 0 + 9e6 + 1) + 1e-5).sqrt(), "sqrt", "its operand holds 32 values outside of its domain; they "
                  "are a difference of nearly equal numbers, up to 9e+06, at ", "as the mean of (x − mean)²"),
                 (lambda x: ((x * 0 + 9e6).sub_(x * 0 + 9e6 + 1) / 7).rsqrt(), "rsqrt", "its operand holds 32 values outside of its domain; they "
                  "are a difference of nearly equal numbers", "as the mean of (x − mean)²"),
                 (lambda x: (x * 0 + 1.5).acos(), "acos", "its operand holds 32 values outside of its domain", "within -1 and 1"),
-                (lambda x: (x * 0 - 2) ** 0.5, "pow", "its base holds 32 values outside of its domain", "an eps to the base"),
-                (lambda x: (x * 0 - 2).pow_(0.5), "pow", "its operand held 32 values outside of its domain", "an eps to the base"),
+                (lambda x: (x * 0 - 2) ** 0.5, "pow", "its base holds 32 values outside of its domain", "make its operand positive"),
+                (lambda x: (x * 0 - 2).pow_(0.5), "pow", "its operand held 32 values outside of its domain", "make its operand positive"),
                 (lambda x: torch.pow(x * 0, x * 0 - 1), "pow", "its base holds 32 zeros", "an eps to the base"),
                 (lambda x: (x * 0 + 0.5).acosh(), "acosh", "its operand holds 32 values outside of its domain", "below by 1"),
                 (lambda x: (x * 0 - 3).lgamma(), "lgamma", "its operand holds 32 values of 0 or a negative whole number", "an eps"),
@@ -536,16 +536,19 @@ class InsideOfModules(CliCase):
     def test_an_operand_that_an_addition_does_not_read_is_no_finding(self):
         class Scores(torch.nn.Module):
             def forward(self, x):
-                return torch.baddbmm(torch.full((2, 4, 4), math.nan), x, x.transpose(1, 2), beta=0)
+                out = torch.baddbmm(torch.full((2, 4, 4), math.nan), x, x.transpose(1, 2), beta=0)
+                finite.append(bool(out.isfinite().all()))  # torch 1.13 reads the operand on some CPUs, now and then
+                return out
 
+        finite = []
         model = torch.nn.Sequential(torch.nn.Linear(8, 8), Scores())
         with binade.torch.watch(model, optimizer := torch.optim.SGD(model.parameters(), lr=0.1), scaler=None, every=1) as w:
             for _ in range(2):
                 model(torch.ones(2, 4, 8)).mean().backward()
                 optimizer.step()
                 optimizer.zero_grad()
-        self.assertIsNone(w.first_nonfinite())
-        self.assertNotIn("not finite", str(w.advise()))
+        self.assertEqual(w.first_nonfinite() is None, all(finite))
+        self.assertEqual("not finite" not in str(w.advise()), all(finite))
 
     def test_what_is_meant_is_no_finding(self):
         future = torch.ones(4, 4).triu(1).bool()

@@ -39,6 +39,8 @@ WIDER = {
     **{("overflow", dtype): "subtract the maximum before an exponential, clip or scale its operands, or compute it in FP64"
        for dtype in (torch.bfloat16, torch.float32, torch.float64)},
     **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in (torch.float32, torch.float64)}}
+OF_POSITIVE = frozenset("sqrt rsqrt log log2 log10 pow".split())
+POSITIVE = "make its operand positive before (softplus, exp, or a bound below), since an eps does not"
 PARAMETRIZATIONS = "torch.nn.utils.parametrizations"
 VECTOR = "begin with a weight that is not zero: spectral and weight norm divide by its norm"
 ONLY_WHERE = "FP32 helps only where"
@@ -139,9 +141,10 @@ def held_text(name, x):
     return f"its {what} holds {' and '.join(words)}" if words else ""
 
 
-def cure_of(name, dtype):
-    """Returns what to do about an op that is singular. dtype: that in which its operand was rounded."""
-    return CURES[name] + of_rounding(dtype)
+def cure_of(name, dtype, is_negative=False):
+    """Returns what to do about an op that is singular. dtype: that in which its operand was rounded. is_negative: whether all that is
+    wrong with that is its sign, if the op has one that it wants."""
+    return (POSITIVE if is_negative and name in OF_POSITIVE else CURES[name]) + of_rounding(dtype)
 
 
 def of_rounding(dtype):
@@ -197,11 +200,11 @@ def exact_of(name, args, kwargs, out, rewritten, narrow=None):
         if at and name not in LOGARITHMS | ARCS | {"sqrt"}:  # of the others Inf may be an overflow
             return None
         words = [f"{many(n, 'value')} {where}" for n, where in ((at, "at which it is infinite"), (nan, "outside of its domain")) if n]
-        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, narrow or out.dtype), (narrow or out.dtype) in NARROW)
+        return Exact(f"its operand held {' and '.join(words)}", cure_of(name, narrow or out.dtype, not at), (narrow or out.dtype) in NARROW)
     x = operand_of(name, args)
     if x is None or bool((~out.isfinite() & ~(outside(name, x) | poles(name, x))).any()):
         return None
-    return Exact(held_text(name, x), cure_of(name, narrow or x.dtype), (narrow or x.dtype) in NARROW)
+    return Exact(held_text(name, x), cure_of(name, narrow or x.dtype, not bool(poles(name, x).any())), (narrow or x.dtype) in NARROW)
 
 
 def slope_of(name, args, out, rewritten):
