@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large rounding leaves gradients of biases that are zero in exact arithmetic, beside gradients that are not; what
-lib/python/binade/torch/watch/residues.py tells apart by. Of each model and dtype: the norm of the bias's gradient over that of the terms
+lib/python/binade/torch/watch/values/residues.py tells apart by. Of each model and dtype: the norm of the bias's gradient over that of the terms
 that it sums (the gradient of its layer's output), in rounding errors of the dtype (half a unit roundoff), and over the norm of all
 gradients of weights.
 

@@ -59,17 +59,19 @@ MAY_INCLUDE = {
 # The folders of the Python package in the same way: folder → those whose modules its own may import besides each other.
 PACKAGE = "lib/python/binade"
 OBSERVE = [PACKAGE, f"{PACKAGE}/torch/observe"]
+WATCHED = [f"{PACKAGE}/torch/watch/{folder}" for folder in ("values", "loop", "weights")]  # each stands on those before it
 PRODUCTS = OBSERVE + [f"{PACKAGE}/torch/products"]
 CHECK = PRODUCTS + [f"{PACKAGE}/torch/check"]
 MAY_IMPORT = {
     PACKAGE: [],
     f"{PACKAGE}/torch/observe": [PACKAGE],
-    f"{PACKAGE}/torch/watch": OBSERVE,
+    **{folder: OBSERVE + WATCHED[:at] for at, folder in enumerate(WATCHED)},
+    f"{PACKAGE}/torch/watch": OBSERVE + WATCHED,
     f"{PACKAGE}/torch/scaling": OBSERVE,
     f"{PACKAGE}/torch/products": OBSERVE,
     f"{PACKAGE}/torch/check": PRODUCTS,
     f"{PACKAGE}/torch/variance": CHECK,
-    f"{PACKAGE}/torch": CHECK + [f"{PACKAGE}/torch/{folder}" for folder in ("variance", "watch", "scaling")],
+    f"{PACKAGE}/torch": CHECK + WATCHED + [f"{PACKAGE}/torch/{folder}" for folder in ("variance", "watch", "scaling")],
 }
 EXTENSION = f"{PACKAGE}/_binade"  # written in C++; it imports no module of Python's
 

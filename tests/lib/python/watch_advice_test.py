@@ -16,13 +16,13 @@ except ImportError as error:
     sys.exit(77)
 
 from binade.torch import Run, Window
-from binade.torch.watch import saturation
+from binade.torch.watch.values import saturation
 from binade.torch.watch.advice import asked_to_be_held
-from binade.torch.watch.bound import Bound as StepBound
-from binade.torch.watch.bound import origin_of, parameters_as_is
+from binade.torch.watch.weights.bound import Bound as StepBound
+from binade.torch.watch.weights.bound import origin_of, parameters_as_is
 from binade.torch.watch.conclusions import but_for, concluded, excluded
-from binade.torch.watch.nonfinite import NonFinite
-from binade.torch.watch.residues import residues
+from binade.torch.watch.values.nonfinite import NonFinite
+from binade.torch.watch.values.residues import residues
 from binade.torch.watch.run import Layer
 from cli_case import CliCase, main
 from watch_runs import watched

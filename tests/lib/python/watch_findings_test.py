@@ -22,7 +22,7 @@ except ImportError as error:
 import readmes
 from binade.torch import Run, Window
 from binade.torch.watch.run import Layer
-from binade.torch.watch.words import shown
+from binade.torch.watch.values.words import shown
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
 from watch_runs import new_net, train, watched

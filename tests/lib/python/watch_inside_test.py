@@ -16,7 +16,7 @@ try:
     from torch.nn import functional
 
     import binade.torch
-    from binade.torch.watch.eps import lost_eps
+    from binade.torch.watch.weights.eps import lost_eps
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)

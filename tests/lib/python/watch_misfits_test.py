@@ -406,7 +406,7 @@ class Gaps(CliCase):
                 return x + big
 
         for opaque, told in (([], "look at the data"), (["torch.compile of f"], "may have come out of torch.compile of f, inside of which nobody")):
-            with unittest.mock.patch("binade.torch.watch.compiled.opaque_in", lambda _, opaque=opaque: opaque):
+            with unittest.mock.patch("binade.torch.watch.values.compiled.opaque_in", lambda _, opaque=opaque: opaque):
                 w = self.of(torch.nn.Sequential(torch.nn.Linear(4, 4), Calls()))
             text = " ".join(str(w.advise()).split())
             self.assertIn(told, text)

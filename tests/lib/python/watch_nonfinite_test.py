@@ -10,8 +10,8 @@ try:
 
     import binade.torch
     from binade.torch import watch
-    from binade.torch.watch.nonfinite import NonFinite as Finding
-    from binade.torch.watch.waiting_tensors import MOST, Held
+    from binade.torch.watch.values.nonfinite import NonFinite as Finding
+    from binade.torch.watch.values.waiting_tensors import MOST, Held
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)

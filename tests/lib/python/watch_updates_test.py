@@ -15,12 +15,12 @@ except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
 
-from binade.torch.watch.eps import note_lost_eps
+from binade.torch.watch.weights.eps import note_lost_eps
 from binade.torch.watch.ill import eps_text
-from binade.torch.watch.lost_updates import Picked, decoupled_decay, known_as, lost_text, sizes_in_ulps, wanted
-from binade.torch.watch.remainders import is_remainder
-from binade.torch.watch.settings import is_idle
-from binade.torch.watch.state_decay import stuck
+from binade.torch.watch.weights.lost_updates import Picked, decoupled_decay, known_as, lost_text, sizes_in_ulps, wanted
+from binade.torch.watch.weights.remainders import is_remainder
+from binade.torch.watch.loop.settings import is_idle
+from binade.torch.watch.weights.state_decay import stuck
 from binade.torch.observe.names import Part
 from cli_case import CliCase, main
 from watch_runs import train

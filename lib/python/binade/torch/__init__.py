@@ -32,7 +32,7 @@ from .variance.compare import Comparison, compare
 from .variance.invariance import Invariance, invariance
 from .watch.advice import Advice
 from .watch.alerts import Alert
-from .watch.nonfinite import NonFinite
+from .watch.values.nonfinite import NonFinite
 from .watch.run import Run, Window
 from .watch.watch import Watch, watch  # so the function stands before the folder of its name
 

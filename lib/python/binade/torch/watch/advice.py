@@ -9,32 +9,32 @@ import textwrap
 
 from ... import _binade
 from ..._documents import Document, page, table
-from . import positions
+from .values import positions
 from .alerts import GRADIENTS, log2_of
-from .bound import unbound_text
-from .compiled import compiled_in
+from .weights.bound import unbound_text
+from .values.compiled import compiled_in
 from .conclusions import but_for, concluded, excluded
-from .dead import untrained, untrained_text
-from .dies import dies, dies_text
-from .diverging import diverging, diverging_text
-from .factors import zero_weights, zero_weights_text
-from .frozen import moved_text
+from .weights.dead import untrained, untrained_text
+from .weights.dies import dies, dies_text
+from .loop.diverging import diverging, diverging_text
+from .weights.factors import zero_weights, zero_weights_text
+from .weights.frozen import moved_text
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
-from .lost_updates import lost_rows, lost_text, wide_decay_text
-from .order import order_text
-from .own_ills import hidden_text
-from .refreshed import refreshed_text
-from .residues import belongs, drowns, residues_text
-from .settings import idle, idle_text, wrong_text
-from .silent import silent_in_fp16
-from .skips import bare_text
-from .spoiled import caveats, may_diverge_by, spoiled, withheld
-from .state_decay import stuck_text
-from .sums import drowns_in_sums
-from .told import ill_ranges, no_format, no_format_text, together, with_inside
+from .weights.lost_updates import lost_rows, lost_text, wide_decay_text
+from .loop.order import order_text
+from .loop.own_ills import hidden_text
+from .weights.refreshed import refreshed_text
+from .values.residues import belongs, drowns, residues_text
+from .loop.settings import idle, idle_text, wrong_text
+from .values.silent import silent_in_fp16
+from .loop.skips import bare_text
+from .loop.spoiled import caveats, may_diverge_by, spoiled, withheld
+from .weights.state_decay import stuck_text
+from .values.sums import drowns_in_sums
+from .values.told import ill_ranges, no_format, no_format_text, together, with_inside
 from .underflow import HALVES, NAMES, died, died_text, with_died, with_underflow
-from .words import in_words, shown
+from .values.words import in_words, shown
 
 SHOWN = 12  # layers of a list in the text
 OF_THE_RUN = frozenset(("inside", "underflow"))  # reasons to keep a layer in FP32 that are no matter of another format

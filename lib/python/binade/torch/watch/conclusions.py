@@ -4,7 +4,7 @@ import dataclasses
 import typing
 
 from .alerts import GRADIENTS
-from .lost_updates import FORMATS, NARROW, decays_lost, is_lost
+from .weights.lost_updates import FORMATS, NARROW, decays_lost, is_lost
 
 COPY = "{} with a copy in FP32"  # {}: the format of the verdict
 NO_ANSWER = ": this is no answer for a run that trains, which may need wider ones"

@@ -13,22 +13,22 @@ import torch
 from ..observe.attaching import passes_by, rank_of_process, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
-from .arguments import call_of, come_with_data, ill_among
-from .bound import NARROW, origin_of
-from .bypassed import Bypassed
-from .by_hand import ByHand
-from .compiled import CompiledHooks
-from .dead import Grades
+from .values.arguments import call_of, come_with_data, ill_among
+from .weights.bound import NARROW, origin_of
+from .loop.bypassed import Bypassed
+from .weights.by_hand import ByHand
+from .values.compiled import CompiledHooks
+from .weights.dead import Grades
 from .gaps import Gaps, why_uncounted
-from .gradless import Gradless
+from .loop.gradless import Gradless
 from .looking import InsideHooks
-from .loss_graph import mark
+from .values.loss_graph import mark
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .received import name_received
-from .refreshed import Between, refreshed_text
-from .own_scale import OwnScale
-from .running import RunningStatistics
+from .weights.refreshed import Between, refreshed_text
+from .loop.own_scale import OwnScale
+from .weights.running import RunningStatistics
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
 

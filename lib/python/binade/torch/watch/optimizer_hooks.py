@@ -16,20 +16,20 @@ from ..observe.attaching import copies_note, living_optimizers, optimizers_of_co
 from ..observe.names import listed
 from ..observe.tensors import FLOATING, in_one_piece, local, placement_of
 from ..observe.wrapping import wrap
-from .aside import Aside
-from .dead import orphans, orphans_text, unheld, ungraded
-from .eps import note_lost_eps
-from .frozen import note_moved
+from .weights.aside import Aside
+from .weights.dead import orphans, orphans_text, unheld, ungraded
+from .weights.eps import note_lost_eps
+from .weights.frozen import note_moved
 from .gaps import why_uncounted
-from .lost_updates import Change, held, known_as, may_write_gradients
-from .nonfinite import LOSS
-from .own_scale import LEFT_OUT
-from .remainders import Beside
+from .weights.lost_updates import Change, held, known_as, may_write_gradients
+from .values.nonfinite import LOSS
+from .loop.own_scale import LEFT_OUT
+from .weights.remainders import Beside
 from .run import SCALED, add_to
-from .settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of, wrong_text
-from .skips import optimizer_text
-from .state_decay import note_stuck_states
-from .states import values_of
+from .loop.settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of, wrong_text
+from .loop.skips import optimizer_text
+from .weights.state_decay import note_stuck_states
+from .weights.states import values_of
 
 SEARCHES = 4  # for optimizers, where none is found, in as many passes
 

@@ -6,9 +6,9 @@ import torch
 
 from ..observe.attaching import unwrapped_optimizer
 from ..observe.wrapping import around_function
-from .clipped import norm_of, zeroed
+from .loop.clipped import norm_of, zeroed
 from .optimizer_hooks import watching
-from .order import Mistake, Order
+from .loop.order import Mistake, Order
 
 # torch's functions that clip gradients, by name: the name of the limit, which comes after the parameters.
 CLIPPING = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value", "clip_grads_with_norm_": "max_norm"}

@@ -4,9 +4,9 @@ import dataclasses
 
 from ... import _binade
 from .apart import Apart
-from .bypassed import WHY, WHY_OF
+from .loop.bypassed import WHY, WHY_OF
 from .run import Run, Window
-from .told import tell
+from .values.told import tell
 
 
 def gathered(x, group):

@@ -8,12 +8,12 @@ import torch
 from ..observe.names import joined
 from ..observe.tensors import FLOATING, described, local, unscaled
 from .alerts import GRADIENTS
-from .bound import Bound
-from .waiting_tensors import Held, version_of
-from .loss_graph import LossGraph
-from .nonfinite import LOSS, NonFinite
+from .weights.bound import Bound
+from .values.waiting_tensors import Held, version_of
+from .values.loss_graph import LossGraph
+from .values.nonfinite import LOSS, NonFinite
 from .run import SCALED, Layer, Window, add_to
-from .running import NORMS, STATISTICS
+from .weights.running import NORMS, STATISTICS
 
 
 class Seen(enum.Enum):

@@ -5,7 +5,7 @@ import math
 
 from ... import _binade
 from .alerts import GRADIENTS, log2_of
-from .residues import norm_log2
+from .values.residues import norm_log2
 
 HALVES = {"F16": "binary16", "BF16": "bfloat16"}
 NAMES = {"binary16": "FP16", "bfloat16": "BF16"}

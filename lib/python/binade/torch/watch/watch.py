@@ -13,15 +13,15 @@ from ..observe.attaching import copies_note, living_scalers, unwrapped_optimizer
 from ..observe.names import Names, listed
 from ..observe.tensors import Counter
 from .alerts import GRADIENTS, ROLES, AlertRule, write_window
-from .dead import Learning
+from .weights.dead import Learning
 from .hooks import Hooks
-from .lost_updates import ILL
-from .nonfinite import MOST
+from .weights.lost_updates import ILL
+from .values.nonfinite import MOST
 from .optimizer_hooks import held_by
-from .own_scale import Turns
+from .loop.own_scale import Turns
 from .ranks import reduced
 from .run import SCALED, Run, Windows
-from .skips import Skips
+from .loop.skips import Skips
 
 GRADIENT_CHOICES = ("unscaled", "scaled", "both")
 

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a run's loss scale itself: that it is Inf or 0, that a loop's own one grows or falls without a bound, that a scaler
+begins far too high, grows too soon, or falls for what no loss scale cures."""
+import math
+
+from .diverging import square
+from ..values.nonfinite import scale_text
+
+SENSIBLE = 2.0**24  # as a loss scale; PyTorch's begins at 2^16
+LONG = 10  # steps that a scaler skips before its first one, more than it needs to come down from any sensible scale
+APART = 4  # runs of skipped steps with others between them: more than a scaler needs to find its scale
+LATE = 20  # steps that take a scaler down from any sensible scale to one that fits; those after it are late
+OFTEN = 10  # one step in so many is more than a search for a scale skips
+DRIFT, STEADY = 256.0, 16.0  # times that gradients inside of a model grow, while those that the optimizer gets do not
+AT_LEAST = 3  # counted steps of a drift
+
+
+def unusable_text(run, first):
+    """Returns lines about a loss scale that is no number above 0. first: the first step that was not finite, or that a scaler skipped;
+    None. Where that came before, the scale is a consequence and nothing is said here."""
+    if not run._unusable_scale or (first is not None and first < run._unusable_scale[1]):
+        return []
+    scale, step = run._unusable_scale
+    if scale == 0:
+        why = ("no gradient is left, and divided by it they are NaN. It was lowered without a floor: keep it at 1 or above, and look for "
+               "what made it fall")
+    elif math.isinf(scale):
+        why = "the scaled loss and its gradients are Inf or NaN, whatever the model gives. " + (
+            f"It was raised without a bound: bound it, at {scale_text(SENSIBLE)} for instance; BF16 and FP32 need none" if step else
+            "It began so: give the scaler an init_scale of 2^16, and look for what its state was loaded from")
+    else:
+        why = "a loss scale is a finite number above 0"
+    return [f"The loss scale is {scale:g} from step {step} on: {why}. No layer is the cause, and FP32 no remedy."]
+
+
+def own_scale_text(run, first):
+    """Returns lines about a scale by which a loop multiplies its loss unseen, and divides the gradients: those inside of the model grow
+    or fall from step to step, those that the optimizer gets do not. first: the first step that was not finite."""
+    rows = []
+    for window in run.windows:
+        if window.last >= first or window.loss_scale is not None:
+            break
+        sums = {role: math.sqrt(sum(square(x) for (_, of), x in window.summaries.items() if of == role)) for role in ("dAct", "dW")}
+        if not all(0 < x < math.inf for x in sums.values()):
+            break
+        rows.append((window.first, sums["dAct"], sums["dW"]))
+    if len(rows) < AT_LEAST:
+        return []
+    ratios = [act / weight for _, act, weight in rows]
+    steady = max(weight for *_, weight in rows) <= STEADY * min(weight for *_, weight in rows)
+    grows, falls = (all(y >= x for x, y in zip(of, of[1:])) and of[-1] >= DRIFT * of[0] for of in (ratios, ratios[::-1]))
+    if not steady or not (grows or falls):
+        return []
+    how, cure = (("grew", f"Bound it, at {scale_text(SENSIBLE)} for instance; BF16 and FP32 need none") if grows else
+                 ("fell", "Give it a floor, as 1, and look for what made it fall"))
+    return [f"The loop's own loss scale seems to be the cause: from step {rows[0][0]} to {rows[-1][0]} the gradients inside of the model "
+            f"{how} from {rows[0][1]:.3g} to {rows[-1][1]:.3g} (norm), while those that the optimizer got did not, until the scaled loss "
+            f"{'overflowed' if grows else 'was lost'}. {cure}. watch(…, loss_scale=) takes it."]
+
+
+def runs_of(steps):
+    """Returns the runs of steps that follow one another, as a list of (first, last)."""
+    out = []
+    for step in steps:
+        if out and step == out[-1][1] + 1:
+            out[-1] = out[-1][0], step
+        else:
+            out.append((step, step))
+    return out
+
+
+def is_too_soon(skipped, total):
+    """Returns whether a scaler skips again and again, or long after it began, in a run of so many steps."""
+    if len(runs_of(skipped)) == 1:
+        return False  # it looks for a scale that is far from where it was
+    late = [step for step in skipped if step - skipped[0] >= LATE]
+    return len(late) * OFTEN > total or (len(runs_of(skipped)) >= APART and len(skipped) * OFTEN > total)
+
+
+def search_text(run, skipped):
+    """Returns the words about skipped steps that are no illness. skipped: their NonFinites; one at the scale at which the first steps
+    were taken is told itself, since no search for a scale is why."""
+    first = run.windows[0].loss_scale if run.windows and all(event.step for event in skipped) else None
+    spike = next((event for event in skipped if first is not None and event.loss_scale == first), None)
+    if spike is None:
+        return f"as it does while it looks for its scale.{search_end_text(run, skipped)}"
+    return f"though steps before were taken at the same scale: the gradients of that step alone are so large: {spike.text}."
+
+
+def too_high(run, skipped):
+    """Returns (which steps, why), as words, of a scaler that skipped many for its own scale, which it began with or was set to; None of
+    others. skipped: the NonFinites of these."""
+    for first, last in runs_of(sorted({event.step for event in skipped})):
+        scale = next((event.loss_scale for event in skipped if event.step == first and event.loss_scale), 0.0)
+        if last - first + 1 < LONG or scale <= SENSIBLE or any(event.cure for event in skipped):
+            continue
+        if not first:
+            return f"up to {last}", f"it began at {scale_text(scale)}, far too high: give it an init_scale of {scale_text(2.0**16)}"
+        return f"from {first} to {last}", (f"it was {scale_text(scale)} in step {first}, far too high: look for what set it so, as update(new_scale), a state "
+                                           "that was loaded, or a growth without a bound")
+    return None
+
+
+def search_end_text(run, skipped):
+    """Returns a sentence about a scaler that had to go below 1 in its first steps; "" of others, and where the order of calls gave it other
+    gradients than the run's. skipped: the NonFinites of its skipped steps."""
+    first, last = runs_of(sorted({event.step for event in skipped}))[0]
+    least = min((event.loss_scale for event in skipped if event.loss_scale and event.step <= last), default=1.0)
+    if first or least >= 1 or any(not mistake.warning for mistake in run.mistakes):
+        return ""
+    return (f" Even at {scale_text(least)} they overflow: the loss itself is too large. Divide it, as by taking a mean for a sum, or compute in "
+            "FP32 what makes it so large.")
+
+
+def cause_text(run, skipped):
+    """Returns lines about why a scaler skipped every step, or all that came last. skipped: the NonFinites of these, backward."""
+    high = too_high(run, skipped)
+    if high is not None:
+        return [f"The loss scale is the cause: {high[1]}."]
+    first = skipped[0]
+    cure = " A smaller loss scale does not cure that." if first.cure or len(skipped) >= LATE else ""
+    return [f"It began with {first.text}.{cure}" + (f" What to do: {first.cure}." if first.cure else "")]

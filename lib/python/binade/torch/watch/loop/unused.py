@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gradients that optimizers' parameters have, whether somebody wrote to them, and those that are taken away before any step has
+used them."""
+import torch
+
+from ..values.waiting_tensors import version_of
+
+FEW = 64  # values of a gradient that are looked at, to know whether it was taken away for its Inf or NaN
+
+
+def gradients_of(optimizer):
+    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+
+
+def may_differ_from_zero(x):
+    return type(x) is not torch.Tensor or x.layout is not torch.strided or bool(torch.count_nonzero(x))
+
+
+def has_gradient(optimizer):
+    """Returns whether a gradient of the optimizer's parameters may not be zero."""
+    return any(may_differ_from_zero(x) for x in gradients_of(optimizer))
+
+
+def holds_ill(optimizer):
+    """Returns whether the first values of a gradient on the CPU hold Inf or NaN."""
+    plain = (x for x in gradients_of(optimizer) if type(x) is torch.Tensor and x.layout is torch.strided and x.is_cpu)
+    return any(not torch.isfinite(x.detach().reshape(-1)[:FEW]).all() for x in plain)
+
+
+def holds_gradient(optimizer):
+    """Returns whether a parameter of an optimizer has a gradient, be it zero."""
+    return any(p.grad is not None for group in optimizer.param_groups for p in group["params"])
+
+
+def is_cleared(optimizer):
+    """Returns whether an optimizer's parameters have no gradients, or zeros on the CPU."""
+    return are_cleared(gradients_of(optimizer))
+
+
+def are_cleared(gradients):
+    """Returns whether gradients are none, or zeros on the CPU: for those on a GPU nobody waits."""
+    found = sorted(gradients, key=torch.Tensor.numel)
+    return all(x.is_cpu for x in found) and not any(may_differ_from_zero(x) for x in found)
+
+
+def state_of_gradients(optimizer):
+    """Returns what differs once gradients are written to or others are set."""
+    return [(id(x), version_of(x)) for x in gradients_of(optimizer)]
+
+
+class Unused:
+    """Of an optimizer whose gradients were taken away unused: what it had after the last backward pass, to know whether the loop then
+    moved its parameters by hand, as for sharpness-aware minimization, or steps with gradients that it has made by hand."""
+
+    def __init__(self):
+        self._weights = self._smallest = self._gradients = None
+        self.by_hand = False
+
+    def leave(self, optimizer):
+        """Notes what there is after a backward pass."""
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        self._weights = [version_of(p) for p in held]
+        smallest = min(held, key=torch.Tensor.numel)
+        self._smallest = smallest, smallest.detach().clone()  # alone tells of writing by way of .data
+        self.leave_gradients(optimizer)
+
+    def leave_gradients(self, optimizer):
+        """Notes the gradients that clipping has left."""
+        self._gradients = state_of_gradients(optimizer)
+
+    def moved(self, optimizer):
+        """Returns whether parameters were written to since the last backward pass."""
+        if self._weights is None:
+            return False
+        parameter, before = self._smallest
+        return (self._weights != [version_of(p) for group in optimizer.param_groups for p in group["params"]]
+                or not torch.equal(parameter.detach(), before))
+
+    def look(self, optimizer):
+        """Sees, before they are clipped or stepped with, whether gradients were written to or set by hand."""
+        self.by_hand = self._gradients is not None and (self.by_hand or self._gradients != state_of_gradients(optimizer))
+
+
+class Left:
+    """The gradients that an optimizer's parameters have, to know later whether somebody wrote to them."""
+
+    def __init__(self, optimizer):
+        self._state = state_of_gradients(optimizer)
+        plain = [x for x in gradients_of(optimizer) if type(x) is torch.Tensor and x.layout is torch.strided]
+        self._smallest = min(plain, key=torch.Tensor.numel, default=torch.empty(0))
+        self._values = self._used = self._smallest.detach().clone()
+        self._differs = False
+
+    def is_used_by(self, optimizer):
+        """Notes what the gradients are. Their values, which alone tell of writing by way of .data, are compared where that matters,
+        since a GPU would be waited for."""
+        self._differs = self._differs or self._state != state_of_gradients(optimizer)
+        self._used = self._smallest.detach().clone()
+
+    def differed(self):
+        """Returns whether the gradients differed when they were used."""
+        return self._differs or not torch.equal(self._used.nan_to_num(), self._values.nan_to_num())
+
+    def is_nonzero(self):
+        """Returns whether the values that are compared are not all zero, so that zeros in their place would be seen."""
+        return bool(torch.count_nonzero(self._values))

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers before a ReLU that died in the run: from some step on all outputs of most units are negative, and no gradient reaches these."""
+from .dead import owner_of
+from ..values.residues import norm_log2
+
+LEAST = 3  # counted steps at the end in which a layer is dead
+DEAD, NEGATIVE, ALIVE = 0.75, 0.875, 0.5  # shares: of weights without a gradient, of outputs below zero; and of the first, before
+ROWS = 16  # of a batch: of fewer a unit that is negative in all of them may live
+LARGE = -2  # log2 of what an update may be of its weight before it is named as the cause
+
+
+def dies(run, layers):
+    """Returns a row for each weight most of whose units were dead in all counted steps from some on, three or more, after they had learned,
+    while other gradients were not zero, or all of its outputs were negative: layer, since, the first of these steps, steps, how many,
+    share, the least part of the weight that had no gradient there, alone, whether no other gradient was left either, and log2 of the norm
+    of the last update before beside that of its weight, None if that is not known. Where windows hold several steps, since is that of a
+    window."""
+    windows, rows = run._windows, []
+    for layer, role in layers:
+        shape = layers[layer, role].shape or ()
+        if role != "dW" or len(shape) < 2 or layers[layer, role].placement == "sharded":
+            continue
+        shares = [dead_share(window, layer, shape[0]) for window in windows]
+        first = len(windows)
+        while first > 0 and shares[first - 1] >= DEAD:
+            first -= 1
+        dead = windows[first:]
+        lived = any(share <= ALIVE and (layer, "dW") in window.summaries for share, window in zip(shares[:first], windows))
+        alone = not others_learn(dead, layer)
+        if lived and sum(window.steps for window in dead) >= LEAST and (not alone or all_negative(dead, layer)):
+            rows.append({"layer": layer, "since": dead[0].first, "steps": sum(window.steps for window in dead), "share": min(shares[first:]),
+                         "alone": alone, "moved_log2": moved_log2(windows[first - 1].summaries, layer)})
+    return rows
+
+
+def dead_share(window, layer, units):
+    """Returns the share of a weight that had no gradient in a window, if negative outputs, of which a ReLU makes zeros, are why; else 0."""
+    of = window.summaries
+    owner = owner_of(layer, of)
+    if owner is None or (layer, "dW") not in of or (owner, "act") not in of:
+        return 0.0
+    weight, out, back = of[layer, "dW"], of[owner, "act"], of[owner, "dAct"]
+    told = out.values >= ROWS * units * window.steps and out.negative >= NEGATIVE * out.values and back.zeros >= out.negative
+    return weight.zeros / weight.values if told and weight.values else 0.0
+
+
+def others_learn(windows, layer):
+    """Whether gradients of other layers were not zero meanwhile."""
+    return all(any(x.nonzero for (name, role), x in window.summaries.items() if role == "dW" and name != layer) for window in windows)
+
+
+def all_negative(windows, layer):
+    """Whether all outputs of the layer of a weight were negative. A loss that is met asks for no gradient either, but seldom so."""
+    outputs = [window.summaries[owner_of(layer, window.summaries), "act"] for window in windows]
+    return all(x.negative == x.values for x in outputs)
+
+
+def moved_log2(summaries, layer):
+    update, weight = (summaries.get((layer, role)) for role in ("update", "weight"))
+    return norm_log2([update]) - norm_log2([weight]) if update is not None and weight is not None and update.nonzero and weight.nonzero else None
+
+
+def share_text(share):
+    return "all of" if share == 1 else f"{100 * share:.3g} % or more of"
+
+
+def dies_text(rows, listed):
+    """Returns a line about what dies() found. listed(names): some names in words."""
+    lines = []
+    for since in sorted({row["since"] for row in rows}):
+        of = [row for row in rows if row["since"] == since]
+        moved = max((row["moved_log2"] for row in of if row["moved_log2"] is not None), default=None)
+        large = moved is not None and moved >= LARGE
+        lines.append(
+            f"Layers that died: from step {since} on outputs of {listed([row['layer'] for row in of])} were negative almost everywhere, of which a "
+            f"ReLU makes zeros (and a GELU or SiLU next to it), and {share_text(min(row['share'] for row in of))} the weights there got no "
+            f"gradient in the {of[0]['steps']} counted steps since{', nor did any other weight' if all(row['alone'] for row in of) else ''}. "
+            + (f"The last update before was {2.0**moved:.2g} times the norm of its weight: the step was too large. Use a smaller learning rate, a "
+               "warm-up, or clip gradients more, " if large else "Use a smaller learning rate, look at what moved the biases, ")
+            + "and begin anew or from a state before: what is dead does not come back, unless its activation has a slope below zero.")
+    return lines
