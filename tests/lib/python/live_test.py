@@ -101,9 +101,9 @@ class NonFinite(unittest.TestCase):
             if dtype.itemsize <= 2:
                 codes = np.arange(2 ** (8 * dtype.itemsize), dtype=bits)
             else:
-                top = np.array([np.inf], dtype).view(bits)[0]
+                top = int(np.array([np.inf], dtype).view(bits)[0])
                 sign = 1 << (8 * dtype.itemsize - 1)
-                codes = np.array([int(c) ^ s for c in (0, 1, top - 1, top, top + 1, top | top >> 1) for s in (0, sign)], bits)
+                codes = np.array([c ^ s for c in (0, 1, top - 1, top, top + 1, top | top >> 1) for s in (0, sign)], bits)
             with np.errstate(invalid="ignore"):  # signaling NaNs
                 finite = np.isfinite(codes.view(dtype).astype("f8"))
             self.assertTrue(finite.any() and not finite.all(), name)
