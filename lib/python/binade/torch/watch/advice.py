@@ -9,32 +9,32 @@ import textwrap
 
 from ... import _binade
 from ..._documents import Document, page, table
-from .values import positions
 from .alerts import GRADIENTS, log2_of
-from .weights.bound import unbound_text
-from .values.compiled import compiled_in
 from .conclusions import but_for, concluded, excluded
-from .weights.dead import untrained, untrained_text
-from .weights.dies import dies, dies_text
-from .loop.diverging import diverging, diverging_text
-from .weights.factors import zero_weights, zero_weights_text
-from .weights.frozen import moved_text
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
-from .weights.lost_updates import lost_rows, lost_text, wide_decay_text
+from .loop.diverging import diverging, diverging_text
 from .loop.order import order_text
 from .loop.own_ills import hidden_text
-from .weights.refreshed import refreshed_text
-from .values.residues import belongs, drowns, residues_text
 from .loop.settings import idle, idle_text, wrong_text
-from .values.silent import silent_in_fp16
 from .loop.skips import bare_text
 from .loop.spoiled import caveats, may_diverge_by, spoiled, withheld
-from .weights.state_decay import stuck_text
+from .underflow import HALVES, NAMES, died, died_text, with_died, with_underflow
+from .values import positions
+from .values.compiled import compiled_in
+from .values.residues import belongs, drowns, residues_text
+from .values.silent import silent_in_fp16
 from .values.sums import drowns_in_sums
 from .values.told import ill_ranges, no_format, no_format_text, together, with_inside
-from .underflow import HALVES, NAMES, died, died_text, with_died, with_underflow
 from .values.words import in_words, shown
+from .weights.bound import unbound_text
+from .weights.dead import untrained, untrained_text
+from .weights.dies import dies, dies_text
+from .weights.factors import zero_weights, zero_weights_text
+from .weights.frozen import moved_text
+from .weights.lost_updates import lost_rows, lost_text, wide_decay_text
+from .weights.refreshed import refreshed_text
+from .weights.state_decay import stuck_text
 
 SHOWN = 12  # layers of a list in the text
 OF_THE_RUN = frozenset(("inside", "underflow"))  # reasons to keep a layer in FP32 that are no matter of another format

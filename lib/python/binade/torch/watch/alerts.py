@@ -4,9 +4,9 @@ import dataclasses
 import functools
 import math
 
-from .weights.lost_updates import FORMATS, NARROW, is_lost
 from .values.nonfinite import scale_text
 from .values.residues import belongs, left_by_rounding
+from .weights.lost_updates import FORMATS, NARROW, is_lost
 
 GRADIENTS = ("dAct", "dW")
 ROLES = ("act", "dAct", "weight", "dW", "update", "state")

@@ -13,24 +13,25 @@ import torch
 from ..observe.attaching import passes_by, rank_of_process, repeats
 from ..observe.names import outputs_of, tensors_in
 from ..observe.tensors import FLOATING, local, placement_of
-from .values.arguments import call_of, come_with_data, ill_among
-from .weights.bound import NARROW, origin_of
-from .loop.bypassed import Bypassed
-from .weights.by_hand import ByHand
-from .values.compiled import CompiledHooks
-from .weights.dead import Grades
+from .end_hooks import EndHooks
 from .gaps import Gaps, why_uncounted
-from .loop.gradless import Gradless
 from .looking import InsideHooks
-from .values.loss_graph import mark
+from .loop.bypassed import Bypassed
+from .loop.gradless import Gradless
+from .loop.own_scale import OwnScale
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .received import name_received
-from .weights.refreshed import Between, refreshed_text
-from .loop.own_scale import OwnScale
-from .weights.running import RunningStatistics
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
+from .values.arguments import call_of, come_with_data, ill_among
+from .values.compiled import CompiledHooks
+from .values.loss_graph import mark
+from .weights.bound import NARROW, origin_of
+from .weights.by_hand import ByHand
+from .weights.dead import Grades
+from .weights.refreshed import Between
+from .weights.running import RunningStatistics
 
 # Before torch 2.0 hooks of a tensor that is written to in place get another one's gradient; those of its node do not.
 TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
@@ -38,7 +39,7 @@ TENSOR_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 
 
-class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
+class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks):
     """The hooks of one watched run.
 
     names: the Names of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step. layers, a dict
@@ -113,18 +114,7 @@ class Hooks(CompiledHooks, InsideHooks, OptimizerHooks, OrderHooks, ScalerHooks)
         if self._plan.skips.all or self._plan.skips.starved:
             self.note(self._plan.skips.text, warn=True)
         if well:
-            self._saw(self._own_scale.ends)
-            self.see_own_scale()
-            self._saw(self._order.ends)
-            self.see_unheld()
-            self.see_gradless()
-            self.see_bypassed()
-            for line in refreshed_text(self._plan.learning.refreshed):
-                self.note(line, warn=True)
-            self.see_schedules()
-            self.see_by_hand()
-            self.see_running()
-            self._saw(self.see_aside)
+            self.see_ends()
         undo, self._undo = [*self._undo, self._give_up_all, step.remove_hooks], None
         self.undo_all(undo)
         self._optimizers = []

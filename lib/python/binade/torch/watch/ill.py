@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
 from .alerts import GRADIENTS
-from .values.compiled import UNCOMPILED
 from .gaps import UNLOOKED
 from .loop.own_ills import OwnIll, own_ill
 from .loop.scale_ills import cause_text, is_too_soon, own_scale_text, runs_of, search_text, too_high, unusable_text
 from .loop.skips import too_soon_text
 from .spared import cure_text, spared, spared_text
+from .values.compiled import UNCOMPILED
 from .values.words import shown
 
 STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins

@@ -12,12 +12,12 @@ from ..observe.attaching import passes_by, repeats
 from ..observe.recorder import calling
 from ..observe.tensors import local
 from .gaps import UNLOOKED
+from .optimizer_hooks import watching
+from .step import inputs_of
 from .values.inside import CAN_LOOK, Inside
 from .values.loss_graph import came_with_target
 from .values.nodes import Nodes
 from .values.nonfinite import LOSS, NonFinite
-from .optimizer_hooks import watching
-from .step import inputs_of
 from .values.told import tell
 
 MOST_MORE = 4  # steps that are looked into because the one before was ill

@@ -13,21 +13,17 @@ import torch
 
 from ... import _binade
 from ..observe.attaching import copies_note, living_optimizers, optimizers_of_copies, outer_of, takes_closure
-from ..observe.names import listed
 from ..observe.tensors import FLOATING, in_one_piece, local, placement_of
 from ..observe.wrapping import wrap
-from .weights.aside import Aside
-from .weights.dead import orphans, orphans_text, unheld, ungraded
+from .gaps import why_uncounted
+from .loop.settings import is_idle, note_ill_settings, rate_of
+from .loop.skips import optimizer_text
+from .run import SCALED, add_to
+from .values.nonfinite import LOSS
 from .weights.eps import note_lost_eps
 from .weights.frozen import note_moved
-from .gaps import why_uncounted
 from .weights.lost_updates import Change, held, known_as, may_write_gradients
-from .values.nonfinite import LOSS
-from .loop.own_scale import LEFT_OUT
 from .weights.remainders import Beside
-from .run import SCALED, add_to
-from .loop.settings import LEAST, is_idle, note_ill_settings, rate_of, schedule_of, wrong_text
-from .loop.skips import optimizer_text
 from .weights.state_decay import note_stuck_states
 from .weights.states import values_of
 
@@ -114,95 +110,6 @@ class OptimizerHooks:
         if found:
             self.note(f"{', '.join(type(one).__name__ for one in found)} {'were' if len(found) > 1 else 'was'} found")
             self.attach_optimizers(found)
-
-    @watching
-    def see_unheld(self):
-        """Looks for parameters that no optimizer holds; for optimizers that are not watched only where the watched ones leave some."""
-        names, learning = self._names, self._plan.learning
-        learning.unheld.clear()
-        learning.ungraded = ungraded(names, self._optimizers, self._grades, self.gaps.was_called)
-        if self._optimizers and unheld(names, self._optimizers, self.gaps.was_called, self._grades):
-            there = [*self._optimizers, *living_optimizers(names.parts)]
-            learning.unheld.update(unheld(names, there, self.gaps.was_called, self._grades))
-            learning.share = sum(learning.unheld.values()) / max(1, sum(names.sizes.values()))
-            learning.orphans = orphans(names, there, self._grades) if learning.unheld else {}
-            for name, parameter in names.of(learning.unheld):
-                self.gaps.parameter(parameter, "weights, their gradients and updates", "which no optimizer that was seen holds")
-            if learning.orphans:
-                for note in map(copies_note, there):  # what holds no weight of the model is no master copy
-                    if self._plan.uncounted.pop(note, None) is not None:
-                        self._notes.remove(note)
-                self.note(f"{listed(list(learning.unheld))} has weights that want gradients and that no optimizer trains: "
-                          f"{orphans_text(learning.unheld, learning.orphans)}", warn=True)
-
-    @watching
-    def see_gradless(self):
-        """Says which optimizers never had a gradient."""
-        for text, line in self._gradless.ends(self._optimizers, self._names.parts, self._order.may_have_reached):
-            self.note(line, warn=True)
-            self._plan.learning.gradless[text] = f"{line}."
-
-    @watching
-    def see_bypassed(self):
-        """Says which models of DistributedDataParallel were never called while their modules were trained."""
-        if self._optimizers and not self._names.compiled and not self._names.compiled_by_method:
-            for line in self._bypassed.ends(self.gaps.was_called):
-                self.note(line, warn=True)
-                self._plan.learning.ranks.append(line)
-
-    @watching
-    def see_by_hand(self):
-        """Says what of the models no optimizer holds and trains nothing, or loses updates."""
-        if not self._optimizers and self._by_hand.has_gradients:
-            self.note("no optimizer was seen: weights, their gradients, updates and states are not counted; where torch.optim trains, give "
-                      "the optimizer to watch()")
-        self._by_hand.look(self.number)
-        for line in self._by_hand.ends(self._optimizers, self.gaps.was_called):
-            self.note(line, warn=True)
-            self._plan.learning.by_hand.append(line)
-
-    @watching
-    def see_own_scale(self):
-        """Says which steps the loop has left out by itself."""
-        turns = self._plan.own_scale
-        if turns.text:
-            self.note(turns.text, warn=True)
-        if turns.counts[LEFT_OUT] and not (self.by_hand or turns.is_apart):
-            self.note("steps that the loop leaves out by itself count as parts of the ones after them: call w.step() at the end of each")
-
-    @watching
-    def see_running(self):
-        """Says which running statistics stand still."""
-        for line in self._running.ends():
-            self.note(line, warn=True)
-            self._plan.learning.running.append(line)
-        self._plan.learning.buffers[:] = self._running.ill()
-
-    @watching
-    def see_schedules(self):
-        """Looks for why learning rates were 0, and says which settings are wrong."""
-        for line in wrong_text(self._plan.learning.wrong):
-            self.note(line.removesuffix("."), warn=True)
-        for optimizer in self._optimizers:
-            of = self._steps_of(optimizer)
-            of.schedule = schedule_of(optimizer) if of.idle >= LEAST else ""
-
-    @watching
-    def see_aside(self):
-        """Says what of the models is not trained."""
-        for name, line, is_ill in self._aside.ends() if self._aside is not None else ():
-            self.note(line, warn=is_ill)
-            if is_ill:
-                self._plan.learning.stays[name] = line
-
-    @watching
-    def _look_aside(self):
-        """Looks, when the first step is over, which models are not trained."""
-        self._aside = Aside(self._names, self._is_trained)
-
-    def _is_trained(self, model):
-        held = set().union(*map(held_by, self._optimizers))
-        return any(map(self.gaps.was_called, model.modules())) or any(id(p) in held for p in model.parameters())
 
     def _wrap(self, owner, name, around):
         undo = wrap(owner, name, around)

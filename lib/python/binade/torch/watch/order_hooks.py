@@ -7,8 +7,8 @@ import torch
 from ..observe.attaching import unwrapped_optimizer
 from ..observe.wrapping import around_function
 from .loop.clipped import norm_of, zeroed
-from .optimizer_hooks import watching
 from .loop.order import Mistake, Order
+from .optimizer_hooks import watching
 
 # torch's functions that clip gradients, by name: the name of the limit, which comes after the parameters.
 CLIPPING = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value", "clip_grads_with_norm_": "max_norm"}

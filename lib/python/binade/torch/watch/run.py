@@ -8,12 +8,12 @@ import re
 from ... import _binade
 from ..._documents import page, table, text
 from .advice import advice_of
-from .weights.dead import Learning
-from .values.nonfinite import scale_text
 from .loop.own_scale import Turns
-from .values.residues import left_by_rounding, residues
 from .loop.skips import Skips
 from .spared import spared, spared_at, spared_text
+from .values.nonfinite import scale_text
+from .values.residues import left_by_rounding, residues
+from .weights.dead import Learning
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
 

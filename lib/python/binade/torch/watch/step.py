@@ -8,11 +8,11 @@ import torch
 from ..observe.names import joined
 from ..observe.tensors import FLOATING, described, local, unscaled
 from .alerts import GRADIENTS
-from .weights.bound import Bound
-from .values.waiting_tensors import Held, version_of
+from .run import SCALED, Layer, Window, add_to
 from .values.loss_graph import LossGraph
 from .values.nonfinite import LOSS, NonFinite
-from .run import SCALED, Layer, Window, add_to
+from .values.waiting_tensors import Held, version_of
+from .weights.bound import Bound
 from .weights.running import NORMS, STATISTICS
 
 

@@ -13,15 +13,15 @@ from ..observe.attaching import copies_note, living_scalers, unwrapped_optimizer
 from ..observe.names import Names, listed
 from ..observe.tensors import Counter
 from .alerts import GRADIENTS, ROLES, AlertRule, write_window
-from .weights.dead import Learning
 from .hooks import Hooks
-from .weights.lost_updates import ILL
-from .values.nonfinite import MOST
-from .optimizer_hooks import held_by
 from .loop.own_scale import Turns
+from .loop.skips import Skips
+from .optimizer_hooks import held_by
 from .ranks import reduced
 from .run import SCALED, Run, Windows
-from .loop.skips import Skips
+from .values.nonfinite import MOST
+from .weights.dead import Learning
+from .weights.lost_updates import ILL
 
 GRADIENT_CHOICES = ("unscaled", "scaled", "both")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers all of whose steps are made without any gradient, since no backward pass reaches what they hold: what it gives is detached."""
-from .skips import optimizer_text
 from ..values.waiting_tensors import version_of
+from .skips import optimizer_text
 
 LEAST = 3  # steps from which on that is told
 

@@ -13,9 +13,9 @@ import torch
 
 from .... import _binade
 from ...observe.attaching import scaler_kinds
+from ..values.nonfinite import scale_text
 from .divided import Divided
 from .leftovers import Leftovers
-from ..values.nonfinite import scale_text
 from .unused import Left, Unused, has_gradient, holds_gradient, holds_ill, is_cleared, state_of_gradients
 
 FIXED = "static", "none"  # policies of LossScaler whose scale never changes

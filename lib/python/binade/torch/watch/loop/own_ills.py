@@ -4,8 +4,8 @@ lowered, that falls without a floor or is too large from the start, and steps th
 import dataclasses
 import math
 
-from .diverging import diverging
 from ..values.nonfinite import LOSS, scale_text
+from .diverging import diverging
 from .own_scale import LARGE, LEAST, LEFT_OUT, STEPPED, STEPPED_ILL, STUCK
 from .scale_ills import SENSIBLE, is_too_soon
 

@@ -16,8 +16,8 @@ from ..values.loss_graph import saved_by
 from ..values.nodes import op_of
 from ..values.nonfinite import LOSS
 from ..values.scaled_loss import SCALING, number_in
-from .unused import are_cleared
 from ..values.waiting_tensors import version_of
+from .unused import are_cleared
 
 WAITING = 64  # windows, of one step each, that a run begins with
 MOST = 1000  # Stretches that are kept, the last ones

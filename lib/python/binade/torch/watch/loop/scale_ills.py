@@ -3,8 +3,8 @@
 begins far too high, grows too soon, or falls for what no loss scale cures."""
 import math
 
-from .diverging import square
 from ..values.nonfinite import scale_text
+from .diverging import square
 
 SENSIBLE = 2.0**24  # as a loss scale; PyTorch's begins at 2^16
 LONG = 10  # steps that a scaler skips before its first one, more than it needs to come down from any sensible scale

@@ -14,9 +14,9 @@ from .... import _binade
 from ...observe.attaching import living
 from ...observe.names import listed
 from ...observe.tensors import FLOATING, PLAIN
+from ..values.waiting_tensors import version_of
 from .aside import Kept, first_values, kept
 from .lost_updates import ADVICE, FORMATS, ILL, NARROW
-from ..values.waiting_tensors import version_of
 
 LEAST = 4  # steps that tell
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers before a ReLU that died in the run: from some step on all outputs of most units are negative, and no gradient reaches these."""
-from .dead import owner_of
 from ..values.residues import norm_log2
+from .dead import owner_of
 
 LEAST = 3  # counted steps at the end in which a layer is dead
 DEAD, NEGATIVE, ALIVE = 0.75, 0.875, 0.5  # shares: of weights without a gradient, of outputs below zero; and of the first, before

@@ -7,8 +7,8 @@ import torch
 
 from ...observe.names import joined
 from ...observe.tensors import FLOATING, PLAIN, local
-from .lost_updates import FORMATS, ILL, NARROW
 from ..values.words import shown
+from .lost_updates import FORMATS, ILL, NARROW
 
 LEAST = 4  # updates that tell
 SHOWN = 12  # names
