@@ -50,6 +50,20 @@ void check_comparison(const CheckOptions& options, const TestFunction& function,
   });
 }
 
+/// Returns "3011 cases, 51 mismatches: 48 wrong values, 3 differ in their flags alone".
+std::string counts_text(const StreamCheck& x) {
+  std::string out = fmt::format("{} cases, {} mismatches", x.cases, x.mismatches());
+  if (x.wrong_flags > 0) {
+    out += fmt::format(": {} wrong values, {} differ in their flags alone", x.wrong_values,
+                       x.wrong_flags);
+  }
+  if (x.without_flags > 0) {
+    out +=
+        fmt::format("; {} lines have no flags: their values alone were compared", x.without_flags);
+  }
+  return out;
+}
+
 int check(App app, const CheckOptions& options) {
   const TestFunction function = parse_test_function(options.stream.function);
   const TestSettings settings = settings_of(app, options.stream, function);
@@ -64,11 +78,11 @@ int check(App app, const CheckOptions& options) {
   for (const Mismatch& mismatch : result.first) {
     fmt::print("{}\n", explained(mismatch, function, settings, comparing));
   }
-  if (result.mismatches > result.first.size() && !result.first.empty()) {
-    fmt::print("… {} more (--show N)\n\n", result.mismatches - result.first.size());
+  if (result.mismatches() > result.first.size() && !result.first.empty()) {
+    fmt::print("… {} more (--show N)\n\n", result.mismatches() - result.first.size());
   }
-  fmt::print("{} cases, {} mismatches\n", result.cases, result.mismatches);
-  return result.mismatches == 0 ? 0 : exit_different;
+  fmt::print("{}\n", counts_text(result));
+  return result.mismatches() == 0 ? 0 : exit_different;
 }
 
 void define_check(App app, int& status) {
@@ -86,7 +100,8 @@ void define_check(App app, int& status) {
       .capture_default_str();
   app.footer("\n" + std::string(test_function_help) +
              "\n\nLines have TestFloat's form: operands, result and exception flags in hexadecimal "
-             "(3C00 1000 3C00 01); those of\nPTX instructions have no flags.\n"
+             "(3C00 1000 3C00 01). Lines\nwithout flags compare values alone; those of PTX "
+             "instructions never have any.\n"
              "Exit status: 0 all cases agree, 1 some differ, 2 an argument is wrong or a line is "
              "malformed.\n\nExamples:\n"
              "  testfloat_gen -rminMag f16_mulAdd | binade check --testfloat f16_mulAdd -r minMag\n"

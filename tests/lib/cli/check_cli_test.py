@@ -12,10 +12,12 @@ from stream_case import GOOD, WRONG, StreamCase
 
 
 class Mismatches(StreamCase):
-    def explains(self, command, lines, *blocks):
-        """The mismatches of a few lines are told in exactly these words."""
+    def explains(self, command, lines, *blocks, flags=0, told=""):
+        """The mismatches of a few lines, the last `flags` of which concern flags alone, are told in exactly these words."""
         count = len(lines.splitlines())
-        end = f"{count} cases, {len(blocks)} mismatches\n"
+        if flags:
+            told = f": {len(blocks) - flags} wrong values, {flags} differ in their flags alone" + told
+        end = f"{count} cases, {len(blocks)} mismatches{told}\n"
         want = "".join(block.strip("\n") + "\n\n" for block in blocks) + end
         self.assertEqual(self.says("check --testfloat " + command, lines, 1), want)
 
@@ -38,7 +40,7 @@ line 1: f16_add 3C00 4000
   exact            3
   binade  4200 00  3  no flags
   stream  4200 01  3  inexact
-""")
+""", flags=1)
 
     # Berkeley's testfloat_ver knows f32_to_bf16 and bf16_to_f32 by name, checks nothing of their
     # streams and exits with 0: planted mistakes pass. Here they must not.
@@ -56,7 +58,7 @@ line 3: f32_to_bf16 3F810000
   exact             1.0078125
   binade  3F81 00   1.0078125  no flags
   stream  3F81 01   1.0078125  inexact
-""")
+""", flags=1)
         self.explains("bf16_to_f32", "3F81 3F810000 00\n3F81 3F820000 00\n", """
 line 2: bf16_to_f32 3F81
   a       3F81         1.0078125
@@ -73,7 +75,7 @@ line 1: f16_div BC00 0000
   exact            -inf, divided by zero
   binade  FC00 08  -inf  divide by zero
   stream  FC00 00  -inf  no flags
-""")
+""", flags=1)
 
     def test_comparisons_name_the_relation(self):
         self.explains("f16_eq", "3C00 3C01 1 00\n7D00 3C00 0 00\n8000 0000 0 00\n", """
@@ -84,20 +86,20 @@ line 1: f16_eq 3C00 3C01
   binade  0 00  false  no flags
   stream  1 00  true   no flags
 """, """
-line 2: f16_eq 7D00 3C00
-  a       7D00  signaling NaN
-  b       3C00  1
-                unordered
-  binade  0 10  false  invalid
-  stream  0 00  false  no flags
-""", """
 line 3: f16_eq 8000 0000
   a       8000  -0
   b       0000  0
                 a = b
   binade  1 00  true   no flags
   stream  0 00  false  no flags
-""")
+""", """
+line 2: f16_eq 7D00 3C00
+  a       7D00  signaling NaN
+  b       3C00  1
+                unordered
+  binade  0 10  false  invalid
+  stream  0 00  false  no flags
+""", flags=1)
 
     def test_a_comparison_under_daz_is_explained_as_it_was_made(self):
         self.explains("f16_eq --daz", "0001 0000 0 00\n", """
@@ -117,7 +119,7 @@ line 2: f32_to_ui32 C1200000
   binade  00000000 10  0           invalid
   stream  FFFFFFF6 00  4294967286  no flags
 """
-        self.explains("f32_to_ui32", lines, second)
+        self.explains("f32_to_ui32", lines, second, flags=1)
         self.explains("f32_to_ui32 --nan-bits", lines, """
 line 1: f32_to_ui32 C1200000
   a       C1200000     -10
@@ -157,6 +159,45 @@ line 1: add.f16x2 3C007C00 3C00FC00, lane 1
   exact         2
   binade  4000  2
   stream  4100  2.5
+""")
+
+    def test_lines_without_flags_compare_values_alone(self):
+        # 1.1875 = 1 + 3/16 lies halfway between 1 + 1/8 and 1 + 2/8, whose significand is even.
+        wrong = """
+line 3: f32_to_e4m3 3F980000
+  a       3F980000  1.1875
+  exact             1.1875: a tie between 1.125 and 1.25, to even
+  binade  3A        1.25
+  stream  39        1.125
+"""
+        none = "; {} lines have no flags: their values alone were compared"
+        lines = "3F880000 38\n3F980000 3A\n3F980000 39\n"  # 1.0625: a tie, to 1
+        self.explains("f32_to_e4m3", lines, wrong, told=none.format(3))
+        # A wrong value is told before flags that are wrong alone.
+        self.explains("f32_to_e4m3", lines.replace("3A", "3A 00"), wrong, """
+line 2: f32_to_e4m3 3F980000
+  a       3F980000  1.1875
+  exact             1.1875: a tie between 1.125 and 1.25, to even
+  binade  3A 01     1.25  inexact
+  stream  3A 00     1.25  no flags
+""", flags=1, told=none.format(2))
+
+    def test_a_conversion_of_ptx_is_explained_in_the_operand_of_its_lane(self):
+        self.explains("cvt.rn.satfinite.e4m3x2.f32", "3FC00000 C0000000 3CC1\n", """
+line 1: cvt.rn.satfinite.e4m3x2.f32 3FC00000 C0000000, lane 0
+  b       C0000000  -2
+  exact             -2
+  binade  C0        -2
+  stream  C1        -2.25
+""")
+        # The discarded half of an ulp and r = 0 from rbits do not carry.
+        self.explains("cvt.rs.satfinite.e2m1x4.f32", "0 0 0 3FA00000 80000000 0003\n", """
+line 1: cvt.rs.satfinite.e2m1x4.f32 00000000 00000000 00000000 3FA00000 80000000, lane 0
+  f       3FA00000  1.25
+  rbits   80000000  2147483648
+  exact             1.25: rounded away 0.25 (0.5 ulp), stochastic: f = 0.5, floor(f*2^16) + r = 32768 + 0 < 65536
+  binade  02        1
+  stream  03        1.5
 """)
 
     def test_nan_bits_compares_nans(self):
