@@ -41,8 +41,9 @@ std::vector<ConversionStep> steps_to(const Reached::Step& reached, const Signs& 
     for (const Overflow overflow : overflows_of(row.rounding, reached.format, beyond)) {
       out.push_back({reached.format, row.rounding, overflow, Flushed::none});
       if (flushes) out.push_back({reached.format, row.rounding, overflow, Flushed::after_rounding});
-      if (flushes && reached.border > 0) {
-        out.push_back({reached.format, row.rounding, overflow, Flushed::before_rounding});
+      if (!flushes || reached.border == 0) continue;
+      for (const Flushed other : {Flushed::subnormal_codes, Flushed::before_rounding}) {
+        out.push_back({reached.format, row.rounding, overflow, other});
       }
     }
   }
@@ -135,7 +136,7 @@ std::vector<std::uint64_t> conversion_probes(const Format& from, std::span<const
 
 std::vector<Format> conversion_ways(const Format& from, const Format& to) {
   std::vector<Format> out;
-  for (const Format& f : {bfloat16, binary16, tf32, binary32}) {
+  for (const Format& f : {binary32, bfloat16, binary16, tf32}) {
     if (f != to && f != from && !holds(f, from)) out.push_back(f);
   }
   return out;
@@ -195,8 +196,9 @@ std::string overflow_text(const Conversion& how, const ConversionStep& step) {
 }
 
 std::string flushed_text(Flushed flushed) {
-  constexpr std::array<const char*, 3> names{"kept", "flushed to zero",
-                                             "flushed to zero by their value before rounding"};
+  constexpr std::array<const char*, 4> names{"kept", "flushed to zero",
+                                             "flushed to zero by their value before rounding",
+                                             "flushed to zero where their code is subnormal"};
   return names[static_cast<std::size_t>(flushed)];
 }
 

@@ -39,6 +39,7 @@ enum class Flushed : std::uint8_t {
   none,
   after_rounding,   ///< those that are below it once rounded to the precision
   before_rounding,  ///< those whose exact value is below it
+  subnormal_codes,  ///< those whose code, rounded to the subnormal numbers, is below it
 };
 
 struct ConversionStep {
@@ -70,10 +71,14 @@ constexpr std::uint64_t converted(const Conversion& how, Exact x) {
         project(x, f,
                 {.rounding = step.rounding,
                  .saturation = Saturation::finite,
-                 .flush_results = step.flushed != Flushed::none,
+                 .flush_results = step.flushed == Flushed::after_rounding ||
+                                  step.flushed == Flushed::before_rounding,
                  .tininess = step.flushed == Flushed::before_rounding ? Tininess::before_rounding
                                                                       : Tininess::after_rounding});
     code = out.bits;
+    if (step.flushed == Flushed::subnormal_codes && is_subnormal(code, f)) {
+      code = zero_bits(f, fields_of(code, f).negative);
+    }
     const bool beyond = x.kind == Kind::infinite || (out.flags & Flag::overflow) != 0;
     const bool inward = step.overflow == Overflow::largest || !f.has_nan() ||
                         (step.overflow == Overflow::by_rounding && x.kind == Kind::finite &&
@@ -100,8 +105,8 @@ struct Reached {
   struct Step {
     Format format;
     std::uint64_t inexact = 0;
-    std::uint64_t tiny = 0;    ///< below the smallest normal number
-    std::uint64_t border = 0;  ///< of these, those that a rounding to the precision can lift to it
+    std::uint64_t tiny = 0;                 ///< below the smallest normal number
+    std::uint64_t border = 0;               ///< of these, those that a rounding can lift to it
     std::array<std::uint64_t, 2> beyond{};  ///< above the largest number: positive, negative
   };
   std::vector<Step> steps = {};  ///< first the format of the codes, then those of conversion_ways()

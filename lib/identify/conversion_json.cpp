@@ -16,7 +16,8 @@ namespace {
 
 nlohmann::ordered_json conversion_json(const Conversion& how) {
   constexpr std::array<const char*, 3> overflows{"by_rounding", "infinity", "largest"};
-  constexpr std::array<const char*, 3> flushes{"none", "after_rounding", "before_rounding"};
+  constexpr std::array<const char*, 4> flushes{"none", "after_rounding", "before_rounding",
+                                               "subnormal_codes"};
   nlohmann::ordered_json out{
       {"words", conversion_text(how)},        {"steps", nlohmann::ordered_json::array()},
       {"flush_operands", how.flush_operands}, {"signed_nan", how.signed_nan},

@@ -10,129 +10,18 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <unordered_map>
+#include <iterator>
+#include <utility>
 
 #include "lib/format/format_spec.h"
+#include "lib/identify/conversion_sample.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
 namespace {
 
-constexpr std::size_t most_of_a_place = 3;  // sampled inputs that lie alike
-constexpr std::size_t most_sampled = 6000;
 constexpr std::uint64_t most_compared = std::uint64_t{1} << 27;  // elements, by all rules
 constexpr std::size_t most_differences = 3;
-
-bool pair_is_before(const CodePair& a, const CodePair& b) {
-  if (a.input != b.input) return a.input < b.input;
-  return a.code != b.code ? a.code < b.code : a.first < b.first;
-}
-
-/// Sorts on all threads: pieces, which are then merged.
-void sort_pairs(std::vector<CodePair>& pairs) {
-  const std::size_t piece = std::max<std::size_t>(pairs.size() / thread_count() + 1, 4096);
-  const auto at = [&](std::size_t i) {
-    return pairs.begin() + static_cast<std::ptrdiff_t>(std::min(i, pairs.size()));
-  };
-  parallel_for(pairs.size(), piece, [&](std::size_t begin, std::size_t end, std::size_t) {
-    std::sort(at(begin), at(end), &pair_is_before);
-  });
-  for (std::size_t width = piece; width < pairs.size(); width *= 2) {
-    for (std::size_t i = 0; i < pairs.size(); i += 2 * width) {
-      std::inplace_merge(at(i), at(i + width), at(i + 2 * width), &pair_is_before);
-    }
-  }
-}
-
-/// Leaves each pair once, with its first element and its count.
-void join_equal(std::vector<CodePair>& pairs) {
-  sort_pairs(pairs);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    CodePair& last = pairs[kept == 0 ? 0 : kept - 1];
-    if (kept > 0 && last.input == pairs[i].input && last.code == pairs[i].code) {
-      ++last.count;
-    } else {
-      pairs[kept++] = pairs[i];
-    }
-  }
-  pairs.resize(kept);
-}
-
-/// Where a number lies on the grid of a format, as far as roundings ask.
-struct GridPlace {
-  bool exact = true, above_half = false, tie = false, odd = false;
-  bool tiny = false, border = false, beyond = false, cut_to_zero = false;
-
-  unsigned key() const {
-    return static_cast<unsigned>(exact) | static_cast<unsigned>(above_half) << 1 |
-           static_cast<unsigned>(tie) << 2 | static_cast<unsigned>(odd) << 3 |
-           static_cast<unsigned>(tiny) << 4 | static_cast<unsigned>(border) << 5 |
-           static_cast<unsigned>(beyond) << 6;
-  }
-};
-
-GridPlace place_on(const Exact& x, const Format& f) {
-  if (x.kind != Kind::finite) return {.cut_to_zero = true};
-  const int e = x.exponent + bit_width(x.significand) - 1;
-  const int quantum = std::max(e, f.emin()) - f.fraction_bits();
-  const Cut c = cut(x, quantum - x.exponent);
-  GridPlace out{.exact = c.exact, .above_half = c.above_half, .tie = c.exactly_half};
-  out.odd = (c.kept & 1) != 0;
-  out.tiny = e < f.emin();
-  out.cut_to_zero = c.kept == 0;
-  if (e == f.emin() - 1) {
-    const Cut unbounded = cut(x, e - f.fraction_bits() - x.exponent);
-    out.border = !unbounded.exact && unbounded.kept + 1 == std::uint64_t{1} << f.precision;
-  }
-  const std::uint64_t most = f.max_significand();
-  out.beyond = e > f.emax() || (e == f.emax() && (c.kept > most || (c.kept == most && !c.exact)));
-  return out;
-}
-
-/// What one thread has seen of the inputs.
-struct ReachedPiece {
-  Reached reached;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> alike;
-};
-
-void look_at(const CodePair& pair, std::size_t index, const Format& from, ReachedPiece& out) {
-  const Exact x = decode(pair.input, from);
-  const bool subnormal = is_subnormal(pair.input, from);
-  Reached& r = out.reached;
-  if (x.kind == Kind::zero) r.zeros += pair.count;
-  if (subnormal) r.subnormal += pair.count;
-  std::uint64_t key = (x.negative ? 1U : 0U) | (subnormal ? 2U : 0U);
-  bool tiny = subnormal;
-  for (Reached::Step& step : r.steps) {
-    const GridPlace place = place_on(x, step.format);
-    if (!place.exact) step.inexact += pair.count;
-    if (place.tiny) step.tiny += pair.count;
-    if (place.border) step.border += pair.count;
-    if (place.beyond) step.beyond[x.negative ? 1 : 0] += pair.count;
-    tiny = tiny || place.tiny;
-    if (&step == r.steps.data() && x.negative && place.cut_to_zero) r.negative_zero += pair.count;
-    key = key << 7 | place.key();
-  }
-  if (x.negative && tiny) r.negative_tiny += pair.count;
-  std::vector<std::size_t>& alike = out.alike[key];
-  if (alike.size() < most_of_a_place) alike.push_back(index);
-}
-
-void add_reached(Reached& to, const Reached& from) {
-  to.subnormal += from.subnormal;
-  to.negative_zero += from.negative_zero;
-  to.negative_tiny += from.negative_tiny;
-  to.zeros += from.zeros;
-  for (std::size_t i = 0; i < to.steps.size(); ++i) {
-    Reached::Step& step = to.steps[i];
-    const Reached::Step& other = from.steps[i];
-    step.inexact += other.inexact;
-    step.tiny += other.tiny;
-    step.border += other.border;
-    for (const std::size_t sign : {0, 1}) step.beyond[sign] += other.beyond[sign];
-  }
-}
 
 /// How a rule compares with the codes of all pairs.
 struct ConversionScore {
@@ -144,7 +33,9 @@ class ConversionSearch {
  public:
   ConversionSearch(const Converted& given, std::vector<CodePair> pairs, ConversionFinding& out)
       : from_(given.from), pairs_(std::move(pairs)), out_(out) {
-    look(given);
+    ConversionSample sample = sample_of(given, pairs_);
+    out_.reached = std::move(sample.reached);
+    sample_ = std::move(sample.indices);
   }
 
   void search() {
@@ -156,7 +47,7 @@ class ConversionSearch {
     }
     if (!out_.explaining.empty()) {
       decide();
-    } else if (!pairs_.empty()) {
+    } else {
       find_nearest();
     }
   }
@@ -166,35 +57,6 @@ class ConversionSearch {
  private:
   std::uint64_t code_of(const Conversion& how, const CodePair& pair) const {
     return converted(how, pair.input, from_);
-  }
-
-  /// Counts what the inputs reach, and takes some that lie alike on all grids into the sample.
-  void look(const Converted& given) {
-    Reached empty{.steps = {{.format = given.to}}};
-    for (const Format& way : conversion_ways(given.from, given.to)) {
-      empty.steps.push_back({.format = way});
-    }
-    std::vector<ReachedPiece> pieces(thread_count(), {empty, {}});
-    parallel_for(pairs_.size(), 1 << 14, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-      for (std::size_t i = begin; i < end; ++i) look_at(pairs_[i], i, from_, pieces[slot]);
-    });
-    out_.reached = empty;
-    std::unordered_map<std::uint64_t, std::vector<std::size_t>> alike;
-    for (ReachedPiece& piece : pieces) {
-      add_reached(out_.reached, piece.reached);
-      for (auto& [key, indices] : piece.alike) {
-        std::vector<std::size_t>& all = alike[key];
-        all.insert(all.end(), indices.begin(), indices.end());
-      }
-    }
-    for (auto& [key, indices] : alike) {
-      std::ranges::sort(indices);
-      indices.resize(std::min(indices.size(), most_of_a_place));
-      sample_.insert(sample_.end(), indices.begin(), indices.end());
-    }
-    // In an order in which neighbours differ, so that wrong rules are contradicted early.
-    std::ranges::sort(sample_, {}, [](std::size_t i) { return i * 0x9E3779B97F4A7C15; });
-    if (sample_.size() > most_sampled) sample_.resize(most_sampled);
   }
 
   /// Returns the candidates that nothing of the sample contradicts.
@@ -252,15 +114,24 @@ class ConversionSearch {
   }
 
   /// Adds a rule that explains every code, unless it differs from one that does in other attributes
-  /// than formats and roundings, or in nothing.
+  /// than formats and roundings, or in words alone.
   void add_explaining(const Conversion& how) {
+    const auto is_alike = [&](const Conversion& other) {
+      return std::ranges::equal(other.steps, how.steps, [](const auto& a, const auto& b) {
+        return a.to == b.to && a.rounding == b.rounding;
+      });
+    };
+    if (std::ranges::any_of(out_.explaining, is_alike)) return;
+    if (std::ranges::any_of(out_.same, is_alike)) return;
     for (const Conversion& other : out_.explaining) {
-      const bool alike = std::ranges::equal(
-          other.steps, how.steps,
-          [](const auto& a, const auto& b) { return a.to == b.to && a.rounding == b.rounding; });
-      if (alike) return;
-      if (!means_the_same(how, other)) continue;
-      out_.same.push_back(how);
+      Conversion like = how;
+      like.flush_operands = other.flush_operands;
+      like.signed_nan = other.signed_nan;
+      like.positive_zero = other.positive_zero;
+      like.steps.back().overflow = other.steps.back().overflow;
+      like.steps.back().flushed = other.steps.back().flushed;
+      if (!means_the_same(like, other)) continue;
+      if (other == out_.explaining[0]) out_.same.push_back(like);
       return;
     }
     out_.explaining.push_back(how);
@@ -315,6 +186,8 @@ class ConversionSearch {
                      bool is_open_if_same = false);
   void decide_step(const Conversion& how, std::size_t at);
   void find_nearest();
+  std::vector<Conversion> best_of(const std::vector<Conversion>& candidates, std::size_t sampled,
+                                  std::size_t kept) const;
 
   Format from_;
   std::vector<CodePair> pairs_;
@@ -393,7 +266,8 @@ void ConversionSearch::decide_step(const Conversion& how, std::size_t at) {
                   others);
   }
   others.clear();
-  for (const Flushed flushed : {Flushed::none, Flushed::after_rounding, Flushed::before_rounding}) {
+  for (const Flushed flushed : {Flushed::none, Flushed::after_rounding, Flushed::before_rounding,
+                                Flushed::subnormal_codes}) {
     ConversionStep other = step;
     other.flushed = flushed;
     if (flushed != step.flushed) others.emplace_back(flushed_text(flushed), with(other));
@@ -448,44 +322,50 @@ void ConversionSearch::decide() {
   }
 }
 
-void ConversionSearch::find_nearest() {
-  std::vector<Conversion> candidates = conversion_candidates(out_.reached, Ways::one_between);
-  const auto share_on = [&](std::size_t most) {
-    std::vector<std::uint64_t> equal(candidates.size(), 0);
-    const std::size_t n = std::min(most, pairs_.size());
-    parallel_for(candidates.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
-      for (std::size_t c = begin; c < end; ++c) {
-        for (std::size_t k = 0; k < n; ++k) {
-          const CodePair& pair = pairs_[k * pairs_.size() / n];
-          if (code_of(candidates[c], pair) == pair.code) equal[c] += pair.count;
-        }
+/// Returns those of the candidates that explain most on some of the pairs, most first.
+std::vector<Conversion> ConversionSearch::best_of(const std::vector<Conversion>& candidates,
+                                                  std::size_t sampled, std::size_t kept) const {
+  std::vector<std::uint64_t> equal(candidates.size(), 0);
+  const std::size_t n = std::min(sampled, pairs_.size());
+  parallel_for(candidates.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t c = begin; c < end; ++c) {
+      for (std::size_t k = 0; k < n; ++k) {
+        const CodePair& pair = pairs_[k * pairs_.size() / n];
+        if (code_of(candidates[c], pair) == pair.code) equal[c] += pair.count;
       }
-    });
-    std::vector<std::size_t> order(candidates.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return equal[i]; });
-    return order;
-  };
-  for (const auto& [sampled, kept] : {std::pair<std::size_t, std::size_t>{256, 128}, {4096, 6}}) {
-    std::vector<Conversion> best;
-    for (const std::size_t i : share_on(sampled)) {
-      if (best.size() < kept) best.push_back(candidates[i]);
     }
-    candidates = std::move(best);
+  });
+  std::vector<std::size_t> order(candidates.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return equal[i]; });
+  std::vector<Conversion> out;
+  for (const std::size_t i : order) {
+    if (out.size() < kept) out.push_back(candidates[i]);
   }
-  std::vector<ConversionScore> scores;
-  for (const Conversion& how : candidates) scores.push_back(score_of(how));
-  const std::uint64_t least = std::ranges::min(scores, {}, &ConversionScore::different).different;
-  // A simpler rule that explains nearly as much says more.
-  const auto is_simpler = [](const Conversion& a, const Conversion& b) {
-    return std::pair{a.steps.size(), oddity(a)} < std::pair{b.steps.size(), oddity(b)};
-  };
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (scores[i].different > least + least / 20) continue;
-    if (out_.nearest && !is_simpler(candidates[i], *out_.nearest)) continue;
-    out_.nearest = candidates[i];
-    out_.equal = out_.finite - scores[i].different;
-    out_.first = scores[i].first;
+  return out;
+}
+
+void ConversionSearch::find_nearest() {
+  const std::vector<Conversion> all = conversion_candidates(out_.reached, Ways::one_between);
+  for (const std::size_t steps : {1, 2}) {
+    std::vector<Conversion> candidates;
+    std::ranges::copy_if(all, std::back_inserter(candidates),
+                         [&](const Conversion& x) { return x.steps.size() == steps; });
+    if (candidates.empty()) continue;
+    candidates = best_of(best_of(candidates, 256, 128), 4096, 6);
+    std::vector<ConversionScore> scores;
+    for (const Conversion& how : candidates) scores.push_back(score_of(how));
+    // A simpler rule that explains nearly as much says more.
+    const std::uint64_t least = std::ranges::min(scores, {}, &ConversionScore::different).different;
+    std::size_t best = candidates.size();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (scores[i].different > least + least / 20) continue;
+      if (best == candidates.size() || oddity(candidates[i]) < oddity(candidates[best])) best = i;
+    }
+    if (out_.nearest && scores[best].different > (out_.finite - out_.equal) / 5 * 4) continue;
+    out_.nearest = candidates[best];
+    out_.equal = out_.finite - scores[best].different;
+    out_.first = scores[best].first;
   }
 }
 
@@ -518,9 +398,10 @@ ConversionFinding identify_conversion(const Converted& given) {
   join_equal(pairs);
   out.infinities = codes_of_infinities(given, infinities);
   out.nans = codes_of_nans(given, nans);
+  if (pairs.empty()) return out;
   ConversionSearch search(given, std::move(pairs), out);
   search.search();
-  if (out.finite > 0 && out.explaining.empty()) {
+  if (out.explaining.empty()) {
     out.hypotheses = conversion_hypotheses(given, search.pairs(), out.equal);
   }
   return out;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/identify/conversion.h"
+#include "lib/identify/conversion_sample.h"
 
 namespace binade {
 
@@ -57,7 +58,7 @@ struct ConversionFinding {
   /// Those that explain every finite number, the simplest first; of rules that differ in other
   /// attributes than formats and roundings only the simplest, since `decided` tells of these.
   std::vector<Conversion> explaining = {};
-  /// Rules that compute the same as one of `explaining` for every number, not only for these.
+  /// Rules that compute the same as the first of `explaining` for every number, not only for these.
   std::vector<Conversion> same = {};
   std::uint64_t unchecked = 0;  ///< rules that explain a sample, and were not compared on the rest
   std::vector<DecidedAttribute> decided = {};  ///< of the first of `explaining`
@@ -72,13 +73,6 @@ struct ConversionFinding {
 
 /// Searches the rules, on all threads. The same arrays give the same finding.
 ConversionFinding identify_conversion(const Converted& given);
-
-/// The finite numbers of a conversion: each pair of an input and its code once.
-struct CodePair {
-  std::uint64_t input = 0, code = 0;
-  std::uint64_t first = 0;  ///< its first element
-  std::uint64_t count = 0;  ///< elements that have it
-};
 
 /// Returns what infinities, or NaNs, became; `elements` are those that hold them.
 SpecialCodes codes_of_infinities(const Converted& given,

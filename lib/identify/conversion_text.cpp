@@ -193,7 +193,9 @@ std::string difference_text(const CodeDifference& x, const Converted& given) {
 std::string quantize_options(const Conversion& how) {
   const ConversionStep& step = how.steps.back();
   if (how.steps.size() > 1 || step.overflow == Overflow::outward || how.positive_zero) return "";
-  if (step.flushed == Flushed::before_rounding || !how.signed_nan) return "";
+  const bool flushes_otherwise =
+      step.flushed != Flushed::none && step.flushed != Flushed::after_rounding;
+  if (flushes_otherwise || !how.signed_nan) return "";
   std::string out =
       fmt::format("--format {} --rounding {}", spec_of(step.to), rounding_name(step.rounding));
   if (step.overflow == Overflow::largest) out += " --saturation finite";

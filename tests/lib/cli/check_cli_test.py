@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The output of `binade check` for planted mistakes, against blocks that were written by hand from arithmetic.
+# The output of `binade check` for planted mistakes, against blocks that were written by hand from arithmetic; and for arrays of
+# converters that are made here.
 # Run as check_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from arrays_case import ArraysCase
 from cli_case import main
+from made_files import npy, safetensors
 from stream_case import GOOD, WRONG, StreamCase
 
 
@@ -228,6 +232,99 @@ line 1: cvt.rs.satfinite.e2m1x4.f32 00000000 00000000 00000000 3FA00000 80000000
         self.assertTrue(one.endswith("\n1000000 cases, 101 mismatches\n"))
         for threads in ["2", "7"]:
             self.assertEqual(self.says(command, text, 1, BINADE_THREADS=threads), one)
+
+
+NAN, INF = float("nan"), float("inf")
+# binary32 numbers and what a converter to bfloat16 that cuts bits off gives: a tie, its neighbours, a subnormal result …
+NUMBERS = [1.01171875, 1.0117188692092896, -1.0117186307907104, 3.0, 1e-40, -0.0, 3.4e38]
+
+
+def bits(x):
+    return struct.unpack("<I", struct.pack("<f", x))[0]
+
+
+class Converters(ArraysCase):
+    def saved(self, inputs=NUMBERS, codes=None, dtype="<u2"):
+        codes = [bits(x) >> 16 for x in inputs] if codes is None else codes
+        self.write("x", npy("<f4", (len(inputs),), inputs))
+        self.write("codes", npy(dtype, (len(codes),), codes))
+
+    def check(self, *words, status=0):
+        return self.good("check", "--in", "x.npy", "--codes", "codes.npy", *words, status=status)
+
+    def test_the_rounding_of_a_converter_is_told_with_what_decided_it(self):
+        self.saved()
+        text = self.check("--format", "bfloat16")
+        self.assertTrue(text.startswith("7 elements, binary32 to bfloat16: 7 finite, 0 infinite, 0 NaN\n\n"
+                                        "Finite numbers: bfloat16 toward_zero\n"), text)
+        self.assertIn("excluded: toward_negative by 1 element (element 2: about -1.011719 (BF817FFF) would be BF82, is BF81), "
+                      "ties_to_even by 3 elements, ties_to_away by 3 elements", " ".join(text.split()))
+        self.assertIn("subnormal operands: taken as they are; excluded: taken for zeros by 1 element", text)
+        self.assertIn("binade quantize IN OUT --format bfloat16 --rounding toward_zero\n", text)
+        self.assertIn("NaNs: not decided: no input is one", text)
+
+    def test_what_no_rule_explains_is_status_1_and_shows_exact_neighbours(self):
+        codes = [bits(x) >> 16 for x in NUMBERS]
+        codes[3] ^= 3
+        self.saved(codes=codes)
+        text = self.check("--format", "bf16", status=1)
+        self.assertIn("nearest, 6 of 7 (85.7 %): bfloat16 toward_zero\n"
+                      "  element 3: 3 (40400000), exactly 3 (4040): expected 4040, found 3.046875 (4043)\n", text)
+        self.assertTrue(text.endswith("\nnone: no rule of the table explains every code\n"))
+
+    def test_codes_values_and_packed_codes_say_the_same(self):
+        inputs = [0.75, 1.25, -2.5, 5, 0.25, 0.3]
+        codes = [2, 2, 12, 6, 0, 1]  # to e2m1, ties to even
+        values = [1, 1, -2, 4, 0, 0.5]
+        self.saved(inputs, codes, "|u1")
+        text = self.check("--format", "e2m1")
+        self.assertIn("Finite numbers: e2m1 ties_to_even\n", text)
+        self.saved(inputs, values, "<f4")
+        self.assertEqual(self.check("--format", "e2m1"), text)
+        self.saved(inputs, [low | high << 4 for low, high in zip(codes[::2], codes[1::2])], "|u1")
+        self.assertEqual(self.check("--format", "e2m1"), text)
+
+    def test_tensors_of_safetensors_name_their_format(self):
+        x = struct.pack("<4f", 1.0625, 1.1875, INF, NAN)
+        self.write("both.safetensors", safetensors(("x", "F32", [2, 2], x), ("y", "F8_E4M3", [2, 2], bytes([0x38, 0x3A, 0x7E, 0x7F]))))
+        text = self.good("check", "--in", "both.safetensors:x", "--codes", "both.safetensors:y")
+        self.assertIn("Finite numbers: e4m3 ties_to_even\n", text)
+        self.assertIn("ties_to_away by 1 element (element (0, 0): 1.0625 (3F880000) would be 39, is 38)", " ".join(text.split()))
+        self.assertIn("Infinities: the largest number\n", text)
+        self.assertIn("NaNs: quiet", text)
+
+    def test_arrays_that_decide_nothing_are_no_mistake(self):
+        self.saved([0.0, 0.0], [0, 0])
+        text = self.check("--format", "bfloat16")
+        self.assertIn("rounding: not decided: every input is a number of bfloat16", text)
+        self.assertIn("\nseveral: ", text)
+        self.saved([NAN, NAN], [0x7FC0, 0x7FC0])
+        text = self.check("--format", "bfloat16")
+        self.assertIn("Finite numbers: not decided: no input is one\n", text)
+        self.assertIn("\nseveral: ", text)
+
+    def test_bad_input_is_a_line(self):
+        self.saved()
+        self.write("short", npy("<u2", (2,), [1, 2]))
+        self.write("empty", npy("<f4", (0,), []))
+        self.write("bytes", npy("|u1", (7,), [0] * 7))
+        self.write("halves", npy("<f4", (7,), [0.3] * 7))
+        x = ("check", "--in", "x.npy", "--codes")
+        for words, part in [
+                ((*x, "short.npy", "--format", "bf16"), "x.npy is of shape (7,), short.npy of (2,)"),
+                (("check", "--in", "empty.npy", "--codes", "empty.npy"), "no elements"),
+                ((*x, "codes.npy"), "dtype U16 names no format; say which by --format"),
+                ((*x, "bytes.npy", "--format", "bf16"), "U8 elements of 8 bits, where codes of bfloat16 take 16"),
+                ((*x, "halves.npy", "--format", "e4m3"), "element 0 is"),
+                ((*x, "bytes.npy", "--format", "nothing"), "nothing"),
+                (("check", "--in", "codes.npy", "--codes", "x.npy"), "no floating-point numbers"),
+                ((*x, "missing.npy"), "missing.npy"),
+                (("check", "--in", "x.npy"), "--in and --codes"),
+                ((*x, "codes.npy", "--testfloat", "f16_add"), "one or the other"),
+                ((*x, "codes.npy", "--format", "bf16", "--rounding", "rz"), "it is what is found out"),
+                (("check", "--testfloat", "f16_add", "--json"), "--json has no effect with --testfloat")]:
+            with self.subTest(words):
+                self.assertIn(part, self.complaint(*words))
 
 
 if __name__ == "__main__":
