@@ -90,14 +90,13 @@ std::vector<std::uint64_t> conversion_probes(const Format& from, std::span<const
   std::set<int> cuts;
   for (const Format& f : grids) {
     const int low = f.quantum_exponent(), high = f.emax();
-    for (const int e : {low - 3, low - 2, low - 1, low, low + 1, low + 2, f.emin() - 2,
-                        f.emin() - 1, f.emin(), f.emin() + 1, high - 1, high, high + 1, high + 2}) {
+    for (const int e : {low - 1, low, low + 1, f.emin() - 1, f.emin(), high, high + 1}) {
       if (e >= from.quantum_exponent() && e <= from.emax()) exponents.insert(e);
     }
   }
   // Significands are made of stretches between the cuts, each of them all zeros, all ones, its
   // first bit, all but its first bit, or its last bit.
-  std::set<std::uint64_t> out;
+  std::vector<std::uint64_t> out;
   for (const int e : exponents) {
     cuts.clear();
     for (const Format& f : grids) {
@@ -127,11 +126,11 @@ std::vector<std::uint64_t> conversion_probes(const Format& from, std::span<const
                       .negative = negative,
                       .exponent = e - from.fraction_bits(),
                       .significand = significand};
-        out.insert(project(x, from, {.rounding = Rounding::toward_zero}).bits);
+        out.push_back(project(x, from, {.rounding = Rounding::toward_zero}).bits);
       }
     }
   }
-  return {out.begin(), out.end()};
+  return out;
 }
 
 std::vector<Format> conversion_ways(const Format& from, const Format& to) {

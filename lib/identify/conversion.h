@@ -20,9 +20,9 @@ namespace binade {
 /// What a converter was given and what it gave: encodings, one of each for every element, in C
 /// order.
 struct Converted {
-  Format from, to;
-  std::vector<std::uint64_t> inputs, codes;
-  std::vector<std::uint64_t> shape;
+  Format from = {}, to = {};
+  std::vector<std::uint64_t> inputs = {}, codes = {};
+  std::vector<std::uint64_t> shape = {};
   bool values = false;  ///< the codes were made of values, so that bits of NaNs mean nothing
 };
 
