@@ -119,9 +119,9 @@ struct Reached {
 /// Returns the formats by way of which converters between two formats are taken to go.
 std::vector<Format> conversion_ways(const Format& from, const Format& to);
 
-/// Returns all rules that differ on what was reached, the simplest first: of one step, or also of
-/// two with `ways`, or also of three with `detours`.
+/// How many formats may lie between that of the inputs and that of the codes.
 enum class Ways : std::uint8_t { direct, one_between, two_between };
+/// Returns all rules that differ on what was reached, the simplest first.
 std::vector<Conversion> conversion_candidates(const Reached& reached, Ways ways);
 
 /// Returns how far a rule is from the plainest one of as many steps.

@@ -223,12 +223,14 @@ TEST_CASE("of many malformed lines the first is named, whichever thread meets wh
 
 TEST_CASE(
     "a line without flags compares its value alone, and wrong values come before wrong flags") {
-  // 1 + 2 is 3: the second line is wrong in its flags alone, the fourth in both.
-  const StreamCheck check =
-      checked("3C00 4000 4200\n3C00 4000 4200 01\n3C00 4000 4201\n3C00 4000 4201 01\n" + good,
-              "f16_add", 3);
-  CHECK(check.cases == 5);
-  CHECK(check.without_flags == 2);
+  // 1 + 2 is 3: the second line is wrong in its flags alone, the fourth in both. The fifth is right
+  // and inexact.
+  const StreamCheck check = checked(
+      "3C00 4000 4200\n3C00 4000 4200 01\n3C00 4000 4201\n3C00 4000 4201 01\n87FF E850 E850\n" +
+          good,
+      "f16_add", 3);
+  CHECK(check.cases == 6);
+  CHECK(check.without_flags == 3);
   CHECK(check.wrong_values == 2);
   CHECK(check.wrong_flags == 1);
   CHECK(lines_of(check) == std::vector<std::uint64_t>{3, 4, 2});
