@@ -11,9 +11,9 @@ namespace binade {
 
 /// The values of the options of `binade check` of the same names.
 struct ConversionFiles {
-  std::string in, codes;  ///< FILE or FILE:NAME
-  std::string format;     ///< of the codes; empty: the format that their dtype names
-  std::string dtype;      ///< of inputs in raw bytes; empty: the file's
+  std::string in = {}, codes = {};  ///< FILE or FILE:NAME
+  std::string format = {};          ///< of the codes; empty: the format that their dtype names
+  std::string dtype = {};           ///< of inputs in raw bytes; empty: the file's
 };
 
 /// Reads both arrays. Codes are encodings in the format's own dtype or in unsigned integers of its

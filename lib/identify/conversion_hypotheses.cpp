@@ -246,6 +246,10 @@ std::vector<ConversionHypothesis> conversion_hypotheses(const Converted& given,
   }
   add_displaced(out, given, equal, elements);
   std::ranges::stable_sort(out, std::greater<>{}, &ConversionHypothesis::equal);
+  // Beside one that explains everything, those that explain a part are its shadow.
+  if (!out.empty() && out[0].equal == elements) {
+    std::erase_if(out, [elements](const ConversionHypothesis& x) { return x.equal < elements; });
+  }
   if (given.to.has_sign) {
     const std::uint64_t sign = std::uint64_t{1} << (given.to.bits() - 1) << given.to.padding_bits;
     for (const Conversion& how : plain_rules(given.to)) {

@@ -179,12 +179,12 @@ def products(run):
 
 def conversions(run):
     """What converters gave: by one rule, by none, with infinities and NaNs that follow a rule and such that do not."""
-    numbers = [1.0625, 1.1875, -1.24, 500, 0.001, 3, -0.0, INF, -INF, NAN]
-    run.array("numbers.npy", "<f4", (10,), numbers)
+    numbers = [1.0625, 1.1875, -1.24, 500, 0.001, 3, -0.0, INF, -INF, -INF, NAN]
+    run.array("numbers.npy", "<f4", (11,), numbers)
     check = ("check", "--in", "numbers.npy", "--format", "e4m3", "--json", "--codes")
-    run.array("cut.npy", "|u1", (10,), [0x38, 0x39, 0xB9, 0x7E, 0, 0x44, 0x80, 0x7E, 0xFE, 0x7F])
+    run.array("cut.npy", "|u1", (11,), [0x38, 0x39, 0xB9, 0x7E, 0, 0x44, 0x80, 0x7E, 0xFE, 0xFE, 0x7F])
     run.says(*check, "cut.npy")
-    run.array("odd.npy", "|u1", (10,), [0x60, 0x39, 0xB9, 0x7E, 0x33, 0x44, 0x80, 0x7E, 0x12, 0x7F])
+    run.array("odd.npy", "|u1", (11,), [0x60, 0x39, 0xB9, 0x7E, 0x33, 0x44, 0x80, 0x7E, 0xFE, 0x12, 0x7F])
     run.says(*check, "odd.npy", status=1)
     run.array("many.npy", "<f4", (40,), [x / 32 for x in range(1, 41)])
     run.array("doubled.npy", "<f4", (40,), [2 * x / 32 for x in range(1, 41)])

@@ -277,6 +277,11 @@ TEST_CASE("suspicions are told with their share") {
   const std::string stochastic =
       told(bfloat16, [&](Bits x) { return (x + random() % 0x10000) >> 16; });
   CHECK(holds_text(stochastic, "each code is one of the two neighbours"));
+  Converted swapped = given(inputs, bfloat16, even);
+  for (std::size_t i = 0; i < inputs.size(); i += 2) {
+    std::swap(swapped.codes[i], swapped.codes[i + 1]);
+  }
+  CHECK(hypotheses(identify_conversion(swapped)) == "codes of the other element of each pair\n");
   Converted moved = given(inputs, bfloat16, even);
   std::ranges::rotate(moved.codes, moved.codes.begin() + 1);
   CHECK(holds_text(hypotheses(identify_conversion(moved)), "of the element after"));
