@@ -108,7 +108,8 @@ void add_reached(Reached& to, const Reached& from) {
     step.inexact += other.inexact;
     step.tiny += other.tiny;
     step.border += other.border;
-    for (const std::size_t sign : {0, 1}) step.beyond[sign] += other.beyond[sign];
+    for (const std::size_t sign : {std::size_t{0}, std::size_t{1}})
+      step.beyond[sign] += other.beyond[sign];
   }
 }
 

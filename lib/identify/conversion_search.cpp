@@ -347,7 +347,7 @@ std::vector<Conversion> ConversionSearch::best_of(const std::vector<Conversion>&
 
 void ConversionSearch::find_nearest() {
   const std::vector<Conversion> all = conversion_candidates(out_.reached, Ways::one_between);
-  for (const std::size_t steps : {1, 2}) {
+  for (const std::size_t steps : {std::size_t{1}, std::size_t{2}}) {
     std::vector<Conversion> candidates;
     std::ranges::copy_if(all, std::back_inserter(candidates),
                          [&](const Conversion& x) { return x.steps.size() == steps; });

@@ -39,7 +39,7 @@ std::string coded(std::uint64_t code, const Format& f) {
 
 /// Returns the value and the bits of an input: "1.0625 (3F880000)", "about 0.08260927 (3DA92F0C)".
 std::string input_text(std::uint64_t input, const Format& f) {
-  constexpr std::size_t longest = 14;
+  constexpr std::size_t longest = 12;
   std::string value = value_text(input, f);
   if (value.size() > longest) {
     const Decimal magnitude = decimal_of(finite_magnitude(input, f));
