@@ -267,11 +267,11 @@ std::vector<ConversionHypothesis> conversion_hypotheses(const Converted& given,
       break;
     }
   }
-  if (const auto ambiguous = ambiguous_inputs(given, pairs)) out.push_back(*ambiguous);
   const bool nearly_explained = elements - equal < elements / 100;
   if (const auto neighbours = neighbours_of(given, pairs); neighbours && !nearly_explained) {
     out.push_back(*neighbours);
   }
+  if (const auto ambiguous = ambiguous_inputs(given, pairs)) out.push_back(*ambiguous);
   return out;
 }
 

@@ -127,22 +127,28 @@ std::string specials_text(const char* name, const SpecialCodes& x, const Convert
          differences_text(x.first, given, show);
 }
 
+/// Returns what comes near where no rule explains every finite number: first the hypotheses, if one
+/// would explain more than the nearest rule does.
+std::string unexplained_text(const ConversionFinding& x, const Converted& given, std::size_t show) {
+  const std::string rule = x.nearest ? conversion_text(*x.nearest) : "";
+  const std::string nearest =
+      fmt::format("  nearest, {}: {}\n", share_text(x.equal, x.finite), rule) +
+      differences_text(x.first, given, show);
+  std::string suspected;
+  bool explains_more = false;
+  for (const ConversionHypothesis& h : x.hypotheses) {
+    const std::string share = h.elements > 0 ? share_text(h.equal, h.elements) + ": " : "";
+    suspected += wrapped("  hypothesis: " + share + h.words, 4);
+    explains_more = explains_more || h.equal > x.equal;
+  }
+  const std::string head =
+      fmt::format("Finite numbers: none of {} rules explains every code\n", grouped(x.tried));
+  return head + (explains_more ? suspected + nearest : nearest + suspected);
+}
+
 std::string finite_text(const ConversionFinding& x, const Converted& given, std::size_t show) {
   if (x.finite == 0) return "Finite numbers: not decided: no input is one\n";
-  if (x.explaining.empty()) {
-    std::string out =
-        fmt::format("Finite numbers: none of {} rules explains every code\n  nearest, {}: {}\n",
-                    grouped(x.tried), share_text(x.equal, x.finite),
-                    x.nearest ? conversion_text(*x.nearest) : "");
-    out += differences_text(x.first, given, show);
-    if (x.hypotheses.empty()) return out;
-    out += "\nHypotheses, with the share of elements that each would explain\n";
-    for (const ConversionHypothesis& h : x.hypotheses) {
-      const std::string share = h.elements > 0 ? share_text(h.equal, h.elements) + ": " : "";
-      out += wrapped("  " + share + h.words, 4);
-    }
-    return out;
-  }
+  if (x.explaining.empty()) return unexplained_text(x, given, show);
   std::string out = fmt::format("Finite numbers: {}\n", conversion_text(x.explaining[0]));
   for (const DecidedAttribute& attribute : x.decided) out += attribute_text(attribute, given);
   const std::string options = quantize_options(x.explaining[0]);
