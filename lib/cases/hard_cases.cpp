@@ -77,11 +77,17 @@ std::vector<std::uint64_t> edges(const ValueType& type, bool all) {
   return out;
 }
 
-/// Returns the function of one lane: for a PTX instruction, the arithmetic that it does, with lanes
-/// 1.
+/// Returns the function of one lane: for a PTX instruction, the arithmetic or the conversion that
+/// it does, with lanes 1 and without random bits.
 TestFunction one_lane(const TestFunction& function) {
-  if (function.act != Act::ptx) return function;
+  if (!function.is_ptx()) return function;
   TestFunction out = function;
+  if (function.act == Act::cvt) {
+    out.act = Act::convert;
+    out.cvt.lanes = out.result.lanes = 1;
+    out.operands = {{.kind = ValueType::Kind::number, .format = function.cvt.from}};
+    return out;
+  }
   out.act = function.ptx.extremum ? Act::extremum : Act::arithmetic;
   out.operation = function.ptx.operation;
   out.ptx.lanes = out.result.lanes = 1;
@@ -111,33 +117,36 @@ int operand_bits(const TestFunction& function) {
   return bits;
 }
 
-std::vector<Operands> all_cases(const TestFunction& function) {
-  std::vector<Operands> out;
+std::vector<TestOperands> all_cases(const TestFunction& function) {
+  std::vector<TestOperands> out;
   const std::uint64_t count = std::uint64_t{1} << operand_bits(function);
   out.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    Operands operands{};
+    TestOperands operands{};
     std::uint64_t rest = i;
     for (std::size_t k = function.operands.size(); k-- > 0;) {
       const ValueType& type = function.operands[k];
       const bool integer = type.kind == ValueType::Kind::integer;
       const int width = integer ? type.integer.bits : type.format.bits();
-      const std::uint64_t bits = rest & ((std::uint64_t{1} << width) - 1);
-      operands[k] = integer ? bits : bits << type.format.padding_bits;
-      rest >>= width;
+      const int padding = integer ? 0 : type.format.padding_bits;
+      for (int lane = 0; lane < type.lanes; ++lane) {
+        const std::uint64_t bits = rest & ((std::uint64_t{1} << width) - 1);
+        operands[k] |= bits << padding << (lane * type.lane_bits());
+        rest >>= width;
+      }
     }
     out.push_back(operands);
   }
   return out;
 }
 
-std::vector<Operands> crossed_edges(const TestFunction& function) {
-  std::vector<Operands> out{{}};
+std::vector<TestOperands> crossed_edges(const TestFunction& function) {
+  std::vector<TestOperands> out{{}};
   for (std::size_t k = 0; k < function.operands.size(); ++k) {
     const auto points = edges(function.operands[k], function.operands.size() < 3);
-    std::vector<Operands> next;
+    std::vector<TestOperands> next;
     next.reserve(out.size() * points.size());
-    for (const Operands& before : out) {
+    for (const TestOperands& before : out) {
       for (const std::uint64_t bits : points) {
         next.push_back(before);
         next.back()[k] = bits;
@@ -148,14 +157,36 @@ std::vector<Operands> crossed_edges(const TestFunction& function) {
   return out;
 }
 
-/// Returns cases of two lanes: the second lane gets the same cases in another order.
-std::vector<Operands> packed(const std::vector<Operands>& cases, const TestFunction& function) {
-  std::vector<Operands> out = cases;
+/// Writes the operands of one lane to their places in the operands of all lanes.
+void place(const TestFunction& function, int lane, const TestOperands& one, TestOperands& all) {
+  if (function.act == Act::cvt && !function.cvt.packed_source) {
+    all[static_cast<std::size_t>(function.cvt.lanes - 1 - lane)] = one[0];
+    return;
+  }
+  const auto inputs = function.act == Act::cvt ? 1 : function.operands.size();
+  for (std::size_t k = 0; k < inputs; ++k) {
+    all[k] |= one[k] << (lane * function.operands[k].lane_bits());
+  }
+}
+
+/// Writes the random bits of a conversion that draws some.
+void place_random(const TestFunction& function, std::uint64_t rbits, TestOperands& all) {
+  if (function.act != Act::cvt || function.cvt.random == RandomLayout::none) return;
+  all[static_cast<std::size_t>(function.cvt.operand_count())] = rbits;
+}
+
+/// Returns cases of all lanes of a PTX instruction: each lane gets the same cases in another order.
+std::vector<TestOperands> in_lanes(const std::vector<TestOperands>& cases,
+                                   const TestFunction& function, std::uint64_t seed) {
+  std::vector<TestOperands> out(cases.size());
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const Operands& high = cases[(i * 7919 + 1) % cases.size()];
-    for (std::size_t k = 0; k < function.operands.size(); ++k) {
-      out[i][k] |= high[k] << function.operands[k].format.storage_bits();
+    for (int lane = 0; lane < function.result.lanes; ++lane) {
+      const std::size_t other = i * 7919 + static_cast<std::size_t>(lane);
+      place(function, lane, cases[lane == 0 ? i : other % cases.size()], out[i]);
     }
+    Draw draw(seed, (std::uint64_t{3} << 62) + i);
+    const std::uint64_t ends = i % 8 == 0 ? 0 : 0xFFFFFFFF;
+    place_random(function, i % 4 == 0 ? ends : draw.bits(32), out[i]);
   }
   return out;
 }
@@ -177,11 +208,11 @@ std::uint64_t random_operand(Draw& draw, const ValueType& type, int near, int ki
   }
 }
 
-Operands random_lane(Draw& draw, const TestFunction& function) {
+TestOperands random_lane(Draw& draw, const TestFunction& function) {
   const Target t = target_of(function);
   const bool uniform = draw.between(0, 2) == 0;
   const int e = some_exponent(draw, t.from[0]);
-  Operands out{};
+  TestOperands out{};
   for (std::size_t k = 0; k < function.operands.size(); ++k) {
     const int width = function.operands[k].format.precision + 2;
     const int near = e + draw.between(-width, width);
@@ -198,10 +229,10 @@ bool is_exhaustive(const TestFunction& function) {
   return operand_bits(function) <= exhaustive_bits;
 }
 
-std::vector<Operands> hard_cases(const TestFunction& function, std::uint64_t seed) {
+std::vector<TestOperands> hard_cases(const TestFunction& function, std::uint64_t seed) {
   if (is_exhaustive(function)) return all_cases(function);
   const TestFunction lane = one_lane(function);
-  std::vector<Operands> out = crossed_edges(lane);
+  std::vector<TestOperands> out = crossed_edges(lane);
   const Target target = target_of(lane);
   std::uint64_t stream = std::uint64_t{1} << 63;  // random cases draw the streams below
   for (const AimedAt& row : aims()) {
@@ -209,22 +240,22 @@ std::vector<Operands> hard_cases(const TestFunction& function, std::uint64_t see
         row.act == lane.act && (row.act != Act::arithmetic || row.operation == lane.operation);
     for (int i = 0; meant && i < cases_per_aim; ++i) {
       Draw draw(seed, stream++);
-      out.push_back(row.aim(draw, target));
+      const Operands made = row.aim(draw, target);
+      out.push_back({made[0], made[1], made[2]});
     }
   }
-  return function.result.lanes > 1 ? packed(out, lane) : out;
+  return function.is_ptx() ? in_lanes(out, function, seed) : out;
 }
 
-Operands random_case(const TestFunction& function, std::uint64_t seed, std::uint64_t index) {
+TestOperands random_case(const TestFunction& function, std::uint64_t seed, std::uint64_t index) {
   Draw draw(seed, index);
-  const TestFunction lane = one_lane(function);
-  Operands out = random_lane(draw, lane);
-  if (function.result.lanes > 1) {
-    const Operands high = random_lane(draw, lane);
-    for (std::size_t k = 0; k < lane.operands.size(); ++k) {
-      out[k] |= high[k] << lane.operands[k].format.storage_bits();
-    }
+  const TestFunction one = one_lane(function);
+  if (!function.is_ptx()) return random_lane(draw, one);
+  TestOperands out{};
+  for (int lane = 0; lane < function.result.lanes; ++lane) {
+    place(function, lane, random_lane(draw, one), out);
   }
+  place_random(function, draw.bits(32), out);
   return out;
 }
 

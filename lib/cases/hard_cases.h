@@ -21,11 +21,11 @@ bool is_exhaustive(const TestFunction& function);
 /// Returns all operands where is_exhaustive(); else the edges of the operands' types, each combined
 /// with each, and after them what the function's aims (aims.h) make. The same seed gives the same
 /// cases.
-std::vector<Operands> hard_cases(const TestFunction& function, std::uint64_t seed);
+std::vector<TestOperands> hard_cases(const TestFunction& function, std::uint64_t seed);
 
 /// Returns random case `index`, a pure function of (seed, index). A third of the cases have
 /// uniformly distributed encodings; operands of the others have exponents near each other, few
 /// significant bits, or lie at an edge. Integers have a random number of significant bits.
-Operands random_case(const TestFunction& function, std::uint64_t seed, std::uint64_t index);
+TestOperands random_case(const TestFunction& function, std::uint64_t seed, std::uint64_t index);
 
 }  // namespace binade

@@ -43,7 +43,7 @@ void write_lines(std::uint64_t n, const TestFunction& function, const TestSettin
       for (std::size_t t = begin; t < end; ++t) {
         const std::uint64_t stop = std::min(count, (t + 1) * piece);
         for (std::uint64_t i = t * piece; i < stop; ++i) {
-          const Operands operands = operands_of(first + i);
+          const TestOperands operands = operands_of(first + i);
           write_test_case(texts[t], {operands, evaluate(function, operands, settings)}, function);
         }
       }
@@ -61,7 +61,7 @@ void cases(App app, const CasesOptions& options) {
       IdleOption{"--count", is_exhaustive(function) && options.count != usual.count, all_there},
       IdleOption{"--seed", is_exhaustive(function) && options.seed != usual.seed, all_there},
   });
-  const std::vector<Operands> hard = hard_cases(function, options.seed);
+  const std::vector<TestOperands> hard = hard_cases(function, options.seed);
   write_lines(hard.size(), function, settings, [&](std::uint64_t i) { return hard[i]; });
   if (is_exhaustive(function)) return;
   write_lines(options.count, function, settings,

@@ -26,7 +26,7 @@ TestSettings settings_of(App app, const StreamOptions& options, const TestFuncti
   if (settings.attributes.rounding == Rounding::stochastic) {
     throw Error("--rounding stochastic: a test stream has no random words; choose another");
   }
-  if (function.act != Act::ptx) {
+  if (!function.is_ptx()) {
     refuse_idle(idle_settings(function, settings));
     return settings;
   }

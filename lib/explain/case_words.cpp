@@ -95,7 +95,7 @@ std::string exact_value(const Exact& x) {
 /// Adds the row of the exact result: its value, how it rounds, and what the operation itself
 /// raised.
 void add_exact_result(std::vector<Row>& rows, const Exact& exact, const NamedOrCustom& to,
-                      const Attributes& attributes, bool signaling) {
+                      const Attributes& attributes, bool signaling, std::uint32_t random = 0) {
   const bool invalid = (exact.flags & Flag::invalid) != 0;
   const bool pole = (exact.flags & Flag::divide_by_zero) != 0;
   if (invalid && exact.kind == Kind::nan) {
@@ -103,7 +103,7 @@ void add_exact_result(std::vector<Row>& rows, const Exact& exact, const NamedOrC
     rows.push_back({"exact", "", why});
     return;
   }
-  const std::string words = round_literal(literal_of(exact), to, attributes, 0).words;
+  const std::string words = round_literal(literal_of(exact), to, attributes, random).words;
   const std::string value = exact_value(exact) + (pole ? ", divided by zero" : "");
   rows.push_back({"exact", "", value + (words == "exact" || words.empty() ? "" : ": " + words)});
 }
@@ -113,10 +113,9 @@ std::string flags_text(Flags flags) {
   return names.empty() ? "no flags" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-Row verdict(const char* name, const TestResult& result, const TestFunction& function,
-            const ValueType& type) {
+Row verdict(const char* name, const TestResult& result, bool has_flags, const ValueType& type) {
   Row row = row_of(name, result.bits, type);
-  if (function.has_flags()) {
+  if (has_flags) {
     row.encoding += fmt::format(" {:02X}", result.flags);
     row.flags = flags_text(result.flags);
   }
@@ -128,15 +127,20 @@ constexpr std::array<std::string_view, 4> relation_names{"a < b", "a = b", "a > 
 /// Returns one lane of a case of packed numbers, as a case of its own.
 Mismatch in_lane(const Mismatch& m, const TestFunction& function, int lane) {
   const auto part = [lane](std::uint64_t bits, const ValueType& type) {
-    const int width = type.format.storage_bits();
+    const int width = type.lane_bits();
     return bits >> (lane * width) & (~std::uint64_t{0} >> (64 - width));
   };
   Mismatch out = m;
+  out.stream.result.bits = part(m.stream.result.bits, function.result);
+  out.ours.bits = part(m.ours.bits, function.result);
+  if (function.act == Act::cvt) {
+    const auto& [a, b, e, f, rbits] = m.stream.operands;
+    out.stream.operands = {lane_operand(function.cvt, {a, b, e, f}, lane)};
+    return out;
+  }
   for (std::size_t i = 0; i < function.operands.size(); ++i) {
     out.stream.operands[i] = part(m.stream.operands[i], function.operands[i]);
   }
-  out.stream.result.bits = part(m.stream.result.bits, function.result);
-  out.ours.bits = part(m.ours.bits, function.result);
   return out;
 }
 
@@ -146,9 +150,26 @@ int different_lane(const Mismatch& m, const TestFunction& function, const Compar
   one.result.lanes = 1;
   for (int lane = 0; lane < function.result.lanes; ++lane) {
     const Mismatch part = in_lane(m, function, lane);
-    if (!agrees(part.stream.result, part.ours, one, comparing)) return lane;
+    if (!values_agree(part.stream.result, part.ours, one, comparing)) return lane;
   }
   return 0;
+}
+
+/// Adds the random bits that one lane of a conversion draws, if it draws some, and the row of its
+/// exact result.
+void add_exact_result_of_cvt(std::vector<Row>& rows, const TestFunction& function,
+                             const TestOperands& operands, int lane) {
+  const PtxCvt& cvt = function.cvt;
+  const auto& [a, b, e, f, last] = operands;
+  const std::uint64_t bits = lane_operand(cvt, {a, b, e, f}, lane);
+  const auto rbits =
+      static_cast<std::uint32_t>(operands[static_cast<std::size_t>(cvt.operand_count())]);
+  if (cvt.random != RandomLayout::none) {
+    rows.push_back(row_of("rbits", rbits, function.operands.back()));
+  }
+  const Exact exact = clamped(decode_operand(bits, cvt.from, cvt.attributes), cvt.clamp);
+  add_exact_result(rows, exact, {spec_of(cvt.to), cvt.to}, cvt.attributes, exact.signaling,
+                   random_of(cvt, rbits, lane));
 }
 
 std::string laid_out(const std::vector<Row>& rows) {
@@ -182,12 +203,14 @@ std::string explained(const Mismatch& mismatch, const TestFunction& function,
   if (packed) head += fmt::format(", lane {}", lane);
 
   std::vector<Row> rows;
-  constexpr std::string_view names = "abc";
   bool signaling = false;
-  for (std::size_t i = 0; i < function.operands.size(); ++i) {
+  const bool cvt = function.act == Act::cvt;
+  for (std::size_t i = 0; i < (cvt ? 1 : function.operands.size()); ++i) {
     ValueType type = function.operands[i];
     type.lanes = 1;
-    rows.push_back(row_of(std::string{names[i]}, m.stream.operands[i], type));
+    const auto apart = static_cast<std::size_t>(cvt ? function.cvt.operand_count() - 1 - lane : 0);
+    const std::size_t word = cvt && !function.cvt.packed_source ? apart : i;
+    rows.push_back(row_of(operand_name(function, word), m.stream.operands[i], type));
     signaling = signaling || (type.kind == ValueType::Kind::number &&
                               decode(m.stream.operands[i], type.format).signaling);
   }
@@ -200,15 +223,19 @@ std::string explained(const Mismatch& mismatch, const TestFunction& function,
     const Exact a = operand(0);
     const Exact b = operand(1);
     rows.push_back({"", "", std::string(relation_names[static_cast<std::size_t>(compare(a, b))])});
+  } else if (cvt) {
+    add_exact_result_of_cvt(rows, function, mismatch.stream.operands, lane);
   } else if (function.act == Act::ptx) {
-    add_exact_result(rows, exact_lane(function.ptx, m.stream.operands),
+    const TestOperands& x = m.stream.operands;
+    add_exact_result(rows, exact_lane(function.ptx, {x[0], x[1], x[2]}),
                      {spec_of(result.format), result.format}, function.ptx.attributes, signaling);
   } else if (function.act != Act::to_integer) {
     add_exact_result(rows, exact_result(function, m.stream.operands, settings),
                      {spec_of(result.format), result.format}, settings.attributes, signaling);
   }
-  rows.push_back(verdict("binade", m.ours, function, result));
-  rows.push_back(verdict("stream", m.stream.result, function, result));
+  const bool has_flags = function.has_flags() && mismatch.stream.has_flags;
+  rows.push_back(verdict("binade", m.ours, has_flags, result));
+  rows.push_back(verdict("stream", m.stream.result, has_flags, result));
   return head + "\n" + laid_out(rows);
 }
 

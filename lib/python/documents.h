@@ -36,6 +36,7 @@ BINADE_DOCUMENT(Validation, "_products");
 BINADE_DOCUMENT(Explanation, "_products");
 BINADE_DOCUMENT(Identification, "_products");
 BINADE_DOCUMENT(Proposal, "_products");
+BINADE_DOCUMENT(ConverterCheck, "_products");
 BINADE_DOCUMENT(Report, "_report");
 BINADE_DOCUMENT(AutocastTable, "_training");
 BINADE_DOCUMENT(Advice, "_training");

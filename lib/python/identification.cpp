@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions identify(), which finds the models that explain a kernel's bits, and propose(),
-// which finds inputs on which these models differ.
+// The functions identify(), which finds the models that explain a kernel's bits, propose(), which
+// finds inputs on which these models differ, and check(), which finds the rules that explain a
+// converter's codes.
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -14,6 +15,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "lib/identify/conversion_files.h"
+#include "lib/identify/conversion_text.h"
 #include "lib/identify/identified.h"
 #include "lib/identify/json.h"
 #include "lib/identify/text.h"
@@ -121,6 +124,22 @@ ProposalObject proposal_of(nb::handle identification, Whole<std::uint64_t> seed)
       python_call("_products", "Proposal", out, proposal->models, proposal->pairs, inseparable));
 }
 
+ConverterCheckObject converter_check_of(nb::handle x, nb::handle codes, nb::handle format,
+                                        std::string_view dtype, Whole<std::size_t> show) {
+  Operands operands;
+  ConversionFiles files{.in = operands.add(x, "x"), .codes = operands.add(codes, "codes")};
+  if (!format.is_none()) files.format = format_of(format).name;
+  files.dtype = dtype;
+  std::string text, json;
+  on(operands, [&] {
+    const Converted given = read_conversion(files);
+    const ConversionFinding found = identify_conversion(given);
+    text = finding_text(found, given, show);
+    json = json_text(finding_json(found, given, show), 2) + "\n";
+  });
+  return product_document<ConverterCheckObject>("ConverterCheck", text, json);
+}
+
 }  // namespace
 
 void add_identification(nb::module_& m) {
@@ -161,6 +180,24 @@ void add_identification(nb::module_& m) {
     >>> found = identify(np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]]), np.float32([[32]]), cpu=True)
     >>> sorted(propose(found))
     ['a', 'b']
+)");
+  m.def(
+      "check", &converter_check_of, "x"_a, "codes"_a, "format"_a = nb::none(), nb::kw_only(),
+      "dtype"_a = "", "show"_a = 5,
+      R"(Finds the rules of conversion (rounding, overflow, flushing, NaNs, formats in between) that explain every code.
+
+    x: what a converter was given, an array of numbers. codes: what it gave, of the same shape: in the dtype of its format, in
+    unsigned integers that hold its bits, or values in a wider dtype; FP4 may be packed, two in a byte, the first in the low half.
+    format: of the codes, if their dtype does not name it. dtype: of x, if it holds bits as unsigned integers.
+    show: how many rules, and how many elements that differ, the document shows.
+    Returns a document: .conclusion is "none", "unique" or "several"; .rules are those that explain every finite number, in words,
+    the simplest first. Raises ValueError if the arrays do not fit.
+
+    >>> import numpy as np
+    >>> x = np.float32([1.0625, 1.1875, 1.24, 500])
+    >>> found = check(x, np.uint8([0x38, 0x39, 0x39, 0x7E]), "e4m3")
+    >>> found.conclusion, found.rules[0]
+    ('several', 'e4m3 toward_zero')
 )");
 }
 

@@ -76,7 +76,7 @@ class Operands {
  private:
   /// Whether the path looks like the name of an array.
   static bool is_name(std::string_view path) {
-    constexpr std::array<std::string_view, 5> names{"a", "b", "c", "bias", "d"};
+    constexpr std::array<std::string_view, 7> names{"a", "b", "c", "bias", "d", "x", "codes"};
     return std::ranges::find(names, path.substr(0, path.find_first_of("[:"))) != names.end();
   }
 

@@ -103,6 +103,17 @@ ValueType type_named(std::string_view name) {
 }
 
 std::optional<TestFunction> ptx_function(std::string_view name) {
+  if (const std::optional<PtxCvt> cvt = find_ptx_cvt(name)) {
+    TestFunction out{.name = std::string(name), .act = Act::cvt, .cvt = *cvt};
+    const int lanes = cvt->packed_source ? cvt->lanes : 1;
+    const auto words = static_cast<std::size_t>(cvt->operand_count());
+    out.operands.assign(words, number(cvt->from, lanes));
+    if (cvt->random != RandomLayout::none) {
+      out.operands.push_back({.kind = ValueType::Kind::integer, .integer = {32, false}});
+    }
+    out.result = number(cvt->to, cvt->lanes);
+    return out;
+  }
   const std::optional<PtxScalar> ptx = find_ptx_scalar(name);
   if (!ptx) return std::nullopt;
   TestFunction out{.name = std::string(name), .act = Act::ptx, .ptx = *ptx};
@@ -180,7 +191,7 @@ Error unknown_function(std::string_view name) {
   if (name.find('.') != std::string_view::npos) {
     return Error("'" + printable(name) +
                  "' is no scalar PTX instruction with its qualifiers in PTX's order; there are "
-                 "add, sub, mul, fma, min and max, as in fma.rn.ftz.relu.f16x2");
+                 "add, sub, mul, fma, min, max and cvt, as in fma.rn.ftz.relu.f16x2");
   }
   const std::string start = std::string(name.substr(0, name.find('_'))).append("_");
   std::vector<std::string> known;
@@ -191,7 +202,7 @@ Error unknown_function(std::string_view name) {
                "; names are like f16_add, bf16_mulAdd, f32_to_e4m3, f64_to_i32, fma.rn.relu.f16");
 }
 
-Exact operand(const TestFunction& function, const Operands& bits, std::size_t i,
+Exact operand(const TestFunction& function, const TestOperands& bits, std::size_t i,
               const Attributes& attributes) {
   if (i >= function.operands.size()) return {};
   const ValueType& type = function.operands[i];
@@ -203,8 +214,7 @@ Exact operand(const TestFunction& function, const Operands& bits, std::size_t i,
 
 int ValueType::bits() const {
   switch (kind) {
-    case Kind::number:
-      return lanes > 1 ? lanes * format.storage_bits() : format.bits() + format.padding_bits;
+    case Kind::number: return lanes > 1 ? lanes * lane_bits() : format.bits() + format.padding_bits;
     case Kind::integer: return integer.bits;
     case Kind::truth: return 1;
   }
@@ -213,7 +223,7 @@ int ValueType::bits() const {
 
 int ValueType::digits() const {
   switch (kind) {
-    case Kind::number: return lanes * format.storage_bits() / 4;
+    case Kind::number: return lanes * lane_bits() / 4;
     case Kind::integer: return integer.bits / 4;
     case Kind::truth: return 1;
   }
@@ -242,7 +252,13 @@ TestFunction parse_test_function(std::string_view name) {
   return conversion_function(name, type_named(left), type_named(right));
 }
 
-Exact exact_result(const TestFunction& function, const Operands& operands,
+std::string operand_name(const TestFunction& function, std::size_t i) {
+  const ValueType& type = function.operands[i];
+  if (function.act != Act::cvt) return {"abc"[i]};
+  return type.kind == ValueType::Kind::integer ? "rbits" : std::string{"abef"[i]};
+}
+
+Exact exact_result(const TestFunction& function, const TestOperands& operands,
                    const TestSettings& settings) {
   const Attributes& attributes = settings.attributes;
   const Exact a = operand(function, operands, 0, attributes);
@@ -257,11 +273,17 @@ Exact exact_result(const TestFunction& function, const Operands& operands,
   }
 }
 
-TestResult evaluate(const TestFunction& function, const Operands& operands,
+TestResult evaluate(const TestFunction& function, const TestOperands& operands,
                     const TestSettings& settings) {
   const Attributes& attributes = settings.attributes;
   switch (function.act) {
-    case Act::ptx: return {compute(function.ptx, operands), 0};
+    case Act::ptx: return {compute(function.ptx, {operands[0], operands[1], operands[2]}), 0};
+    case Act::cvt: {
+      const auto words = static_cast<std::size_t>(function.cvt.operand_count());
+      return {compute(function.cvt, {operands[0], operands[1], operands[2], operands[3]},
+                      static_cast<std::uint32_t>(operands[words])),
+              0};
+    }
     case Act::compare: {
       const Exact a = operand(function, operands, 0, attributes);
       const Exact b = operand(function, operands, 1, attributes);
@@ -290,6 +312,8 @@ const char* const test_function_help =
     "  TYPE_to_TYPE                                         f32_to_e4m3, f64_to_ui32, i64_to_f16\n"
     "  FORMAT,FORMAT_mul_to_FORMAT                          e4m3,e5m2_mul_to_f16\n"
     "  add sub mul fma min max, with PTX's qualifiers       fma.rn.ftz.relu.f16x2, min.NaN.bf16\n"
+    "  cvt between floating-point types, as PTX names it    cvt.rn.satfinite.e4m3x2.f32, operands "
+    "a b\n"
     "FORMAT: f16 f32 f64 bf16 tf32 e4m3 e5m2 … (binade formats), or your own: e5m7_add.\n"
     "TYPE: a FORMAT, or ui8 ui16 ui32 ui64 i8 i16 i32 i64.";
 

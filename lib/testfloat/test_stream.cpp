@@ -20,9 +20,8 @@ constexpr std::size_t longest_line = 256;
 
 std::string form_of(const TestFunction& function) {
   std::string out;
-  constexpr std::string_view names = "abc";
-  for (std::size_t i = 0; i < function.operands.size(); ++i) out += std::string{names[i], ' '};
-  return out + (function.has_flags() ? "result flags" : "result");
+  for (std::size_t i = 0; i < function.operands.size(); ++i) out += operand_name(function, i) + " ";
+  return out + (function.has_flags() ? "result [flags]" : "result");
 }
 
 /// Removes spaces and a hexadecimal number of at most `digits` digits from the beginning of the
@@ -66,7 +65,7 @@ void append_hex(std::string& out, std::uint64_t value, int digits) {
 
 /// Returns whether each lane of x equals that of y or both are NaNs.
 bool same_or_nan(std::uint64_t x, std::uint64_t y, const ValueType& type) {
-  const int width = type.format.storage_bits();
+  const int width = type.lane_bits();
   for (int lane = 0; lane < type.lanes; ++lane) {
     const std::uint64_t mask = ~std::uint64_t{0} >> (64 - width);
     const std::uint64_t a = x >> (lane * width) & mask;
@@ -80,10 +79,33 @@ bool same_or_nan(std::uint64_t x, std::uint64_t y, const ValueType& type) {
   return true;
 }
 
+/// The first mismatches of a kind, and how many there are.
+struct FoundMismatches {
+  std::vector<Mismatch> first = {};
+  std::uint64_t count = 0;
+
+  void add(const Mismatch& mismatch, std::size_t keep) {
+    ++count;
+    first.push_back(mismatch);
+    if (first.size() >= 4096 && first.size() / 2 > keep) cut(keep);
+  }
+  void take(const FoundMismatches& other, std::size_t keep) {
+    count += other.count;
+    first.insert(first.end(), other.first.begin(), other.first.end());
+    cut(keep);
+  }
+
+ private:
+  void cut(std::size_t keep) {
+    std::ranges::sort(first, {}, &Mismatch::line);
+    if (first.size() > keep) first.resize(keep);
+  }
+};
+
 /// The mismatches and the first malformed line among one thread's lines.
 struct Found {
-  std::vector<Mismatch> first = {};
-  std::uint64_t mismatches = 0;
+  FoundMismatches values = {}, flags = {};
+  std::uint64_t without_flags = 0;
   std::uint64_t bad_line = ~std::uint64_t{0};
   std::string bad = {};
 };
@@ -144,10 +166,10 @@ TestCase parse_test_case(std::string_view line, const TestFunction& function) {
     out.operands[i] = take_number(line, type.digits(), type.bits(), function);
   }
   out.result.bits = take_number(line, function.result.digits(), function.result.bits(), function);
-  if (function.has_flags()) {
-    out.result.flags = static_cast<Flags>(take_number(line, 2, 5, function));
-  }
-  if (line.find_first_not_of(" \t") != std::string_view::npos) {
+  const auto at_end = [&] { return line.find_first_not_of(" \t") == std::string_view::npos; };
+  out.has_flags = function.has_flags() && !at_end();
+  if (out.has_flags) out.result.flags = static_cast<Flags>(take_number(line, 2, 5, function));
+  if (!at_end()) {
     throw Error("too many numbers; " + function.name + " takes lines of " + form_of(function));
   }
   return out;
@@ -166,9 +188,8 @@ void write_test_case(std::string& out, const TestCase& test, const TestFunction&
   out += '\n';
 }
 
-bool agrees(const TestResult& stream, const TestResult& ours, const TestFunction& function,
-            const Comparing& comparing) {
-  if (function.has_flags() && stream.flags != ours.flags) return false;
+bool values_agree(const TestResult& stream, const TestResult& ours, const TestFunction& function,
+                  const Comparing& comparing) {
   if (stream.bits == ours.bits) return true;
   if (comparing.nan_bits) return false;
   if (function.act == Act::to_integer) return (ours.flags & Flag::invalid) != 0;
@@ -176,9 +197,16 @@ bool agrees(const TestResult& stream, const TestResult& ours, const TestFunction
          same_or_nan(stream.bits, ours.bits, function.result);
 }
 
+bool agrees(const TestResult& stream, const TestResult& ours, const TestFunction& function,
+            const Comparing& comparing) {
+  if (function.has_flags() && stream.flags != ours.flags) return false;
+  return values_agree(stream, ours, function, comparing);
+}
+
 StreamCheck check_stream(const TestFunction& function, const TestSettings& settings,
                          const Comparing& comparing, const ReadSome& read, std::size_t keep) {
   StreamCheck out;
+  FoundMismatches values, flags;
   Lines reader(read);
   for (;;) {
     const std::vector<std::string_view>& lines = reader.next();
@@ -199,12 +227,11 @@ StreamCheck check_stream(const TestFunction& function, const TestSettings& setti
           return;
         }
         const TestResult ours = evaluate(function, test.operands, settings);
-        if (agrees(test.result, ours, function, comparing)) continue;
-        ++mine.mismatches;
-        mine.first.push_back({line, test, ours});
-        if (mine.first.size() >= 4096 && mine.first.size() / 2 > keep) {
-          std::ranges::sort(mine.first, {}, &Mismatch::line);
-          mine.first.resize(keep);
+        if (function.has_flags() && !test.has_flags) ++mine.without_flags;
+        if (!values_agree(test.result, ours, function, comparing)) {
+          mine.values.add({line, test, ours}, keep);
+        } else if (test.has_flags && test.result.flags != ours.flags) {
+          mine.flags.add({line, test, ours}, keep);
         }
       }
     });
@@ -212,17 +239,21 @@ StreamCheck check_stream(const TestFunction& function, const TestSettings& setti
     if (!bad->bad.empty()) {
       throw Error("line " + std::to_string(bad->bad_line) + ": " + bad->bad);
     }
-    for (Found& piece : found) {
-      out.mismatches += piece.mismatches;
-      std::ranges::move(piece.first, std::back_inserter(out.first));
+    for (const Found& piece : found) {
+      out.without_flags += piece.without_flags;
+      values.take(piece.values, keep);
+      flags.take(piece.flags, keep);
     }
-    std::ranges::sort(out.first, {}, &Mismatch::line);
-    if (out.first.size() > keep) out.first.resize(keep);
     out.cases += lines.size();
   }
   if (out.cases == 0) {
     throw Error("no cases on standard input; pipe lines of '" + form_of(function) + "' into it");
   }
+  out.wrong_values = values.count;
+  out.wrong_flags = flags.count;
+  out.first = std::move(values.first);
+  std::ranges::copy(flags.first, std::back_inserter(out.first));
+  if (out.first.size() > keep) out.first.resize(keep);
   return out;
 }
 

@@ -5,7 +5,8 @@
 //     3C00 1000 3C00 01        operands, result, flags, in hexadecimal without prefix
 //
 // The flags are the sum of 01 inexact, 02 underflow, 04 overflow, 08 divide by zero and 10 invalid.
-// PTX instructions raise none; their lines end with the result.
+// Lines may end with the result, as those of converters that have no flags do; PTX instructions
+// raise none, and their lines always end there.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,9 @@
 namespace binade {
 
 struct TestCase {
-  Operands operands = {};
+  TestOperands operands = {};
   TestResult result = {};
+  bool has_flags = true;  ///< whether the line has a column of flags
 };
 
 /// Returns the case in a line. Blanks and tabs separate the numbers, and digits may be small
@@ -41,6 +43,10 @@ struct Comparing {
   bool nan_bits = false;
 };
 
+/// Returns whether the value of a stream's result agrees with the emulator's, whatever the flags.
+bool values_agree(const TestResult& stream, const TestResult& ours, const TestFunction& function,
+                  const Comparing& comparing);
+
 /// Returns whether a result of a stream agrees with the emulator's, flags included.
 bool agrees(const TestResult& stream, const TestResult& ours, const TestFunction& function,
             const Comparing& comparing);
@@ -53,8 +59,13 @@ struct Mismatch {
 
 struct StreamCheck {
   std::uint64_t cases = 0;
-  std::uint64_t mismatches = 0;
-  std::vector<Mismatch> first = {};  ///< the first mismatches, in the order of lines
+  std::uint64_t without_flags = 0;  ///< lines without a column of flags, of those that may have it
+  std::uint64_t wrong_values = 0;
+  std::uint64_t wrong_flags = 0;  ///< lines whose value agrees, but not their flags
+  /// The first mismatches: those of wrong values in the order of lines, then those of flags alone.
+  std::vector<Mismatch> first = {};
+
+  std::uint64_t mismatches() const { return wrong_values + wrong_flags; }
 };
 
 /// A function that reads into the span and returns how many characters it has read; 0 at the end.

@@ -173,7 +173,22 @@ def products(run):
     run.array("row_d.npy", "<f4", (4,), [NAN, 1, 2, 3])
     run.says("identify", "--a", rows[0], "--b", rows[1], "--d", "row_d.npy", "--cpu", "--json", status=1)
     edges(run)
+    conversions(run)
     explanations(run, gemm, c, bias)
+
+
+def conversions(run):
+    """What converters gave: by one rule, by none, with infinities and NaNs that follow a rule and such that do not."""
+    numbers = [1.0625, 1.1875, -1.24, 500, 0.001, 3, -0.0, INF, -INF, -INF, NAN]
+    run.array("numbers.npy", "<f4", (11,), numbers)
+    check = ("check", "--in", "numbers.npy", "--format", "e4m3", "--json", "--codes")
+    run.array("cut.npy", "|u1", (11,), [0x38, 0x39, 0xB9, 0x7E, 0, 0x44, 0x80, 0x7E, 0xFE, 0xFE, 0x7F])
+    run.says(*check, "cut.npy")
+    run.array("odd.npy", "|u1", (11,), [0x60, 0x39, 0xB9, 0x7E, 0x33, 0x44, 0x80, 0x7E, 0xFE, 0x12, 0x7F])
+    run.says(*check, "odd.npy", status=1)
+    run.array("many.npy", "<f4", (40,), [x / 32 for x in range(1, 41)])
+    run.array("doubled.npy", "<f4", (40,), [2 * x / 32 for x in range(1, 41)])
+    run.says("check", "--in", "many.npy", "--codes", "doubled.npy", "--format", "f16", "--json", status=1)
 
 
 def edges(run):

@@ -5,6 +5,7 @@ Formats     formats, Format, format_table, show
 Rounding    quantize, encode, decode, arith, cvt, Counts
 Ranges      report, Report, RangeSummary, loss_scale
 Products    gemm, GemmModel, account, dot, validate, explain, identify, propose
+Converters  check
 Scaling     LossScaler, loss_scalers, autocast, autocast_dtype
 Training    train, sweep, experiments, experiment, advise
 Live        binade.torch, which imports torch: watch
@@ -22,7 +23,7 @@ import typing
 
 from ._binade import (
     Counts, Format, GemmModel, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
-    autocast_dtype, cvt, decode, dot, encode, experiment, experiments, explain, format_table, formats, gemm, identify,
+    autocast_dtype, check, cvt, decode, dot, encode, experiment, experiments, explain, format_table, formats, gemm, identify,
     loss_scale, loss_scalers, main, propose, quantize, report, show, sweep, train, validate,
 )
 from ._report import Report
@@ -39,7 +40,7 @@ copyreg.pickle(type(main), lambda function: function.__name__)  # as Python's ow
 
 __all__ = [
     "Counts", "Format", "GemmModel", "LossScaler", "RangeSummary", "Report", "account", "advise", "arith",
-    "autocast", "autocast_dtype", "cvt", "decode", "dot", "encode", "experiment", "experiments", "explain",
+    "autocast", "autocast_dtype", "check", "cvt", "decode", "dot", "encode", "experiment", "experiments", "explain",
     "format_table", "formats", "gemm", "identify", "loss_scale", "loss_scalers", "main", "propose", "quantize",
     "report", "show", "sweep", "train", "validate",
 ]

@@ -190,6 +190,37 @@ def model_row(row):
     return [name, row["order"], ", ".join(architectures) or "any: a chain", first["evidence"]]
 
 
+class ConverterCheck(Document):
+    """The rules that explain every code that a converter gave; check() makes it."""
+
+    @property
+    def conclusion(self):
+        """How many rules explain every code: "none", "unique" or "several"."""
+        return self.to_dict()["conclusion"]
+
+    @property
+    def rules(self):
+        """The rules that explain every finite number, in words, the simplest first."""
+        return [row["words"] for row in self.to_dict()["explain"]]
+
+    @property
+    def differences(self):
+        """The first elements that the nearest rule does not explain, as dicts; empty if a rule explains all."""
+        nearest = self.to_dict()["nearest"]
+        return nearest["first"] if nearest else []
+
+    def _repr_html_(self):
+        x = self.to_dict()
+        title = {"none": "No rule explains every code", "unique": "One rule explains every code",
+                 "several": "These inputs do not tell the rules apart"}[x["conclusion"]]
+        head = f"<p><b>{text(title)}</b> <span class=dim>{x['elements']:,} elements, {text(x['from'])} to {text(x['to'])}</span></p>"
+        rows = [[row["name"], row["value"] or f"not decided: {row['open']}"] for row in x["attributes"]]
+        told = [[f"{h['equal']:,} of {h['elements']:,}" if h["elements"] else "", h["words"]] for h in x["hypotheses"]]
+        parts = [table(("attribute", "value"), rows, "; ".join(self.rules[:1]))] if rows else []
+        parts += [table(("elements", "hypothesis"), told)] if told else []
+        return page(head, *parts, whole_text(str(self)))
+
+
 class Proposal(dict):
     """The arrays of the next run of a kernel, by name; propose() makes it.
 

@@ -23,9 +23,9 @@ __extension__ typedef __int128 int128;
 enum class Which { all, aimed };
 
 /// The hard cases of a function. Those of aims, 256 of each, follow the edges.
-std::vector<Operands> cases_of(const std::string& name, Which which) {
+std::vector<TestOperands> cases_of(const std::string& name, Which which) {
   const TestFunction function = parse_test_function(name);
-  std::vector<Operands> all = hard_cases(function, 1);
+  std::vector<TestOperands> all = hard_cases(function, 1);
   if (which == Which::all) return all;
   const auto meant = std::ranges::count_if(aims(), [&](const AimedAt& row) {
     return row.act == function.act && row.operation == function.operation;
@@ -36,7 +36,7 @@ std::vector<Operands> cases_of(const std::string& name, Which which) {
 /// Returns the number of cases of aims for which a predicate holds.
 template <class Predicate>
 long count(const std::string& name, Predicate&& holds, Which which = Which::aimed) {
-  const std::vector<Operands> cases = cases_of(name, which);
+  const std::vector<TestOperands> cases = cases_of(name, which);
   return std::ranges::count_if(cases, holds);
 }
 
@@ -91,7 +91,7 @@ template <class Exactly>
 Results16 results16(const std::string& name, std::size_t operands, Exactly&& exactly) {
   const auto of = [&](Which which) {
     std::vector<int128> out;
-    for (const Operands& x : cases_of(name, which)) {
+    for (const TestOperands& x : cases_of(name, which)) {
       if (!std::all_of(x.begin(), x.begin() + static_cast<int>(operands), finite16)) continue;
       out.push_back(exactly(int128{units16(x[0])}, int128{units16(x[1])}, int128{units16(x[2])}));
     }
@@ -157,10 +157,10 @@ TEST_CASE(
     CHECK(among(all, above_overflow16) > 0);
     CHECK(among(all, at_overflow16) > 0);
   }
-  CHECK(count("f32_add", [](const Operands& x) {
+  CHECK(count("f32_add", [](const TestOperands& x) {
           return tie32(exact_sum(float_of(x[0]), float_of(x[1])));
         }) > 100);
-  CHECK(count("f32_add", [](const Operands& x) {  // far below the last bit, and yet not nothing
+  CHECK(count("f32_add", [](const TestOperands& x) {  // far below the last bit, and yet not nothing
           const float a = float_of(x[0]), b = float_of(x[1]);
           return a != 0 && b != 0 && std::isfinite(a + b) &&
                  std::abs(std::ilogb(a) - std::ilogb(b)) > 60;
@@ -180,10 +180,10 @@ TEST_CASE("products: ties, underflow by one rule of tininess alone, the end of t
   CHECK(among(aimed, beyond_range16) > 80);
   CHECK(among(all, below_overflow16) > 0);
   CHECK(among(all, above_overflow16) > 0);
-  CHECK(count("f32_mul", [](const Operands& x) {
+  CHECK(count("f32_mul", [](const TestOperands& x) {
           return tie32(double{float_of(x[0])} * double{float_of(x[1])});
         }) > 100);
-  CHECK(count("f32_mul", [](const Operands& x) {
+  CHECK(count("f32_mul", [](const TestOperands& x) {
           const double product = std::fabs(double{float_of(x[0])} * double{float_of(x[1])});
           return product >= 0x1p-126 - 0x1p-151 && product < 0x1p-126;
         }) > 4);
@@ -191,7 +191,7 @@ TEST_CASE("products: ties, underflow by one rule of tininess alone, the end of t
 
 TEST_CASE("quotients: exact ones, ties among the subnormals, the end of the range, poles") {
   const auto quotients = [](auto&& holds, Which which = Which::aimed) {
-    const auto asked = [&](const Operands& x) {
+    const auto asked = [&](const TestOperands& x) {
       if (!finite16(x[0]) || !finite16(x[1]) || units16(x[1]) == 0) return false;
       return holds(absolute(units16(x[0])), absolute(units16(x[1])));
     };
@@ -210,16 +210,17 @@ TEST_CASE("quotients: exact ones, ties among the subnormals, the end of the rang
   CHECK(quotients([](int128 a, int128 b) { return a >= 65536 * b; }) > 60);
   CHECK(quotients([](int128 a, int128 b) { return a >= 65504 * b && a < 65536 * b; }, Which::all) >
         0);
-  CHECK(count_all("f16_div", [](const Operands& x) { return (x[1] & 0x7FFF) == 0; }) > 50);
-  CHECK(count_all("f16_div", [](const Operands& x) { return ((x[0] | x[1]) & 0x7FFF) == 0; }) == 4);
-  CHECK(count_all("f16_div", [](const Operands& x) {
+  CHECK(count_all("f16_div", [](const TestOperands& x) { return (x[1] & 0x7FFF) == 0; }) > 50);
+  CHECK(count_all("f16_div", [](const TestOperands& x) { return ((x[0] | x[1]) & 0x7FFF) == 0; }) ==
+        4);
+  CHECK(count_all("f16_div", [](const TestOperands& x) {
           return (x[0] & 0x7FFF) == 0x7C00 && (x[1] & 0x7FFF) == 0x7C00;
         }) == 4);
 }
 
 TEST_CASE("remainders: halfway quotients both ways, zeros of both signs, quotients of many bits") {
   const auto remainders = [](auto&& holds, Which which = Which::aimed) {
-    const auto asked = [&](const Operands& x) {
+    const auto asked = [&](const TestOperands& x) {
       if (!finite16(x[0]) || !finite16(x[1]) || units16(x[1]) == 0) return false;
       return holds(units16(x[0]), units16(x[1]));
     };
@@ -244,21 +245,23 @@ TEST_CASE("square roots: of squares, of their neighbours, and of what has none")
     return x > 0 && std::isfinite(x) && double{static_cast<float>(root)} == root &&
            root * root == x;
   };
-  CHECK(count("f32_sqrt", [&](const Operands& x) { return is_square(x[0]); }) > 30);
-  CHECK(count("f32_sqrt", [&](const Operands& x) {
+  CHECK(count("f32_sqrt", [&](const TestOperands& x) { return is_square(x[0]); }) > 30);
+  CHECK(count("f32_sqrt", [&](const TestOperands& x) {
           return !is_square(x[0]) && (is_square(x[0] - 1) || is_square(x[0] + 1));
         }) > 50);
-  CHECK(count_all("f32_sqrt", [](const Operands& x) { return float_of(x[0]) < 0; }) > 10);
-  CHECK(count_all("f32_sqrt", [](const Operands& x) { return x[0] == 0x80000000; }) > 0);
+  CHECK(count_all("f32_sqrt", [](const TestOperands& x) { return float_of(x[0]) < 0; }) > 10);
+  CHECK(count_all("f32_sqrt", [](const TestOperands& x) { return x[0] == 0x80000000; }) > 0);
 }
 
 TEST_CASE(
     "fused sums: ties with a bit far below, cancellation to nothing, both ends of the range") {
   const auto [all, aimed] =
       results16("f16_mulAdd", 3, [](int128 a, int128 b, int128 c) { return a * b + (c << 24); });
-  const auto product_of = [](const Operands& x) { return int128{units16(x[0])} * units16(x[1]); };
-  const auto finite = [](const Operands& x) { return std::ranges::all_of(x, finite16); };
-  const auto sum_of = [&](const Operands& x) {
+  const auto product_of = [](const TestOperands& x) {
+    return int128{units16(x[0])} * units16(x[1]);
+  };
+  const auto finite = [](const TestOperands& x) { return std::ranges::all_of(x, finite16); };
+  const auto sum_of = [&](const TestOperands& x) {
     return product_of(x) + (int128{units16(x[2])} << 24);
   };
   CHECK(among(aimed, inner_tie16) > 120);
@@ -270,17 +273,17 @@ TEST_CASE(
   CHECK(among(all, below_overflow16) > 0);
   CHECK(among(all, above_overflow16) > 0);
   CHECK(among(all, at_overflow16) > 0);
-  CHECK(count("f16_mulAdd", [&](const Operands& x) {  // far smaller than its two terms
+  CHECK(count("f16_mulAdd", [&](const TestOperands& x) {  // far smaller than its two terms
           return finite(x) && absolute(sum_of(x)) << 9 < absolute(product_of(x));
         }) > 30);
-  CHECK(count("f16_mulAdd", [&](const Operands& x) {  // the product overflows, the sum does not
+  CHECK(count("f16_mulAdd", [&](const TestOperands& x) {  // the product overflows, the sum does not
           return finite(x) && absolute(product_of(x)) > overflow16 &&
                  absolute(sum_of(x)) < overflow16;
         }) > 1);
-  CHECK(count("f16_mulAdd", [&](const Operands& x) {  // a tie of the product, nothing added
+  CHECK(count("f16_mulAdd", [&](const TestOperands& x) {  // a tie of the product, nothing added
           return finite(x) && (x[2] & 0x7FFF) == 0 && tie16(product_of(x));
         }) > 100);
-  CHECK(count_all("f16_mulAdd", [](const Operands& x) {  // 0 · Inf + NaN
+  CHECK(count_all("f16_mulAdd", [](const TestOperands& x) {  // 0 · Inf + NaN
           return (x[0] & 0x7FFF) == 0 && (x[1] & 0x7FFF) == 0x7C00 && nan16(x[2]);
         }) > 0);
 }

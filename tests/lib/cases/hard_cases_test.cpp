@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,14 +49,14 @@ const char* const some_of_each[] = {"f16_add",
                                     "e8m0,f32_mul_to_f32",
                                     "e3m2,f16_add_to_bf16"};
 
-std::vector<Operands> cases_of(const std::string& name) {
+std::vector<TestOperands> cases_of(const std::string& name) {
   return hard_cases(parse_test_function(name), 1);
 }
 
 /// Returns the number of hard cases for which a predicate holds.
 template <class Predicate>
 long count(const std::string& name, Predicate&& holds) {
-  const std::vector<Operands> cases = cases_of(name);
+  const std::vector<TestOperands> cases = cases_of(name);
   return std::ranges::count_if(cases, holds);
 }
 
@@ -65,14 +66,14 @@ float float_of(std::uint64_t bits) {
 
 std::uint64_t digest(std::uint64_t seed) {
   std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
-  const auto take = [&](const Operands& operands) {
-    for (const std::uint64_t bits : operands) {
+  const auto take = [&](const TestOperands& operands) {
+    for (const std::uint64_t bits : std::span(operands).first(3)) {
       for (int i = 0; i < 64; i += 8) hash = (hash ^ (bits >> i & 0xFF)) * 0x100000001B3;
     }
   };
   for (const std::string name : some_of_each) {
     const TestFunction function = parse_test_function(name);
-    for (const Operands& operands : hard_cases(function, seed)) take(operands);
+    for (const TestOperands& operands : hard_cases(function, seed)) take(operands);
     for (std::uint64_t i = 0; i < 1000; ++i) take(random_case(function, seed, i));
   }
   return hash;
@@ -92,14 +93,18 @@ TEST_CASE("functions of few operand bits are asked everything, each combination 
                                                 {"e4m4_add", 18},
                                                 {"e2m1,e2m3,e3m2_mulAdd_to_f16", 16},
                                                 {"e8m0_sqrt", 8},
-                                                {"ue4m3_mul", 14}}) {
+                                                {"ue4m3_mul", 14},
+                                                {"cvt.rn.f16.bf16", 16},
+                                                {"cvt.rn.f16x2.e4m3x2", 16},
+                                                {"cvt.rn.f16x2.e2m3x2", 12},
+                                                {"cvt.rn.f16x2.e2m1x2", 8}}) {
     const std::string name = named;
     CAPTURE(name);
     const TestFunction function = parse_test_function(name);
     CHECK(is_exhaustive(function));
-    const std::vector<Operands> cases = hard_cases(function, 1);
+    const std::vector<TestOperands> cases = hard_cases(function, 1);
     CHECK(cases.size() == std::size_t{1} << bits);
-    CHECK(std::set<Operands>(cases.begin(), cases.end()).size() == cases.size());
+    CHECK(std::set<TestOperands>(cases.begin(), cases.end()).size() == cases.size());
     CHECK(hard_cases(function, 2) == cases);
   }
   for (const std::string name : {"tf32_sqrt", "f16_add", "e4m5_add", "e4m3_mulAdd", "i32_to_f16"}) {
@@ -116,10 +121,10 @@ TEST_CASE("operands stay within their types, and padding and missing operands ar
   for (const std::string name : some_of_each) {
     CAPTURE(name);
     const TestFunction function = parse_test_function(name);
-    std::vector<Operands> cases = hard_cases(function, 3);
+    std::vector<TestOperands> cases = hard_cases(function, 3);
     for (std::uint64_t i = 0; i < 5000; ++i) cases.push_back(random_case(function, 3, i));
-    Operands seen{};
-    for (const Operands& x : cases) {
+    TestOperands seen{};
+    for (const TestOperands& x : cases) {
       for (std::size_t k = 0; k < 3; ++k) seen[k] |= x[k];
     }
     for (std::size_t k = 0; k < 3; ++k) {
@@ -139,7 +144,7 @@ TEST_CASE("a random case is a function of its seed and its index alone") {
   for (const std::string name : some_of_each) {
     CAPTURE(name);
     const TestFunction function = parse_test_function(name);
-    std::vector<Operands> forward, backward(100);
+    std::vector<TestOperands> forward, backward(100);
     for (std::uint64_t i = 0; i < 100; ++i) forward.push_back(random_case(function, 7, i));
     for (std::uint64_t i = 100; i-- > 0;) backward[i] = random_case(function, 7, i);
     CHECK(forward == backward);
@@ -154,20 +159,21 @@ TEST_CASE("a random case is a function of its seed and its index alone") {
 }
 
 TEST_CASE("each lane of packed numbers has the cases of one number") {
-  const auto lane = [](const std::vector<Operands>& packed, int i) {
-    std::vector<Operands> out = packed;
-    for (Operands& x : out) {
+  const auto lane = [](const std::vector<TestOperands>& packed, int i) {
+    std::vector<TestOperands> out = packed;
+    for (TestOperands& x : out) {
       for (std::uint64_t& bits : x) bits = bits >> (16 * i) & 0xFFFF;
     }
     return out;
   };
-  const std::vector<Operands> one = cases_of("fma.rn.f16");
-  const std::vector<Operands> two = cases_of("fma.rn.f16x2");
+  const std::vector<TestOperands> one = cases_of("fma.rn.f16");
+  const std::vector<TestOperands> two = cases_of("fma.rn.f16x2");
   CHECK(lane(two, 0) == one);
   CHECK(lane(two, 1) != one);
-  const std::vector<Operands> high = lane(two, 1);
-  CHECK(std::set<Operands>(high.begin(), high.end()) == std::set<Operands>(one.begin(), one.end()));
-  std::vector<Operands> random_one, random_two;
+  const std::vector<TestOperands> high = lane(two, 1);
+  CHECK(std::set<TestOperands>(high.begin(), high.end()) ==
+        std::set<TestOperands>(one.begin(), one.end()));
+  std::vector<TestOperands> random_one, random_two;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     random_one.push_back(random_case(parse_test_function("fma.rn.f16"), 1, i));
     random_two.push_back(random_case(parse_test_function("fma.rn.f16x2"), 1, i));
@@ -176,11 +182,28 @@ TEST_CASE("each lane of packed numbers has the cases of one number") {
   CHECK(lane(random_two, 1) != random_one);
 }
 
+TEST_CASE(
+    "each operand of a conversion has the cases of one number, and random bits of every size") {
+  const auto one = cases_of("f32_to_e2m1");
+  const auto four = cases_of("cvt.rs.satfinite.e2m1x4.f32");
+  std::set<std::uint64_t> numbers, rbits;
+  for (const TestOperands& x : one) numbers.insert(x[0]);
+  for (std::size_t k = 0; k < 4; ++k) {
+    std::set<std::uint64_t> seen;
+    for (const TestOperands& x : four) seen.insert(x[k]);
+    CHECK(seen == numbers);
+  }
+  for (const TestOperands& x : four) rbits.insert(x[4]);
+  CHECK(rbits.contains(0));
+  CHECK(rbits.contains(0xFFFFFFFF));
+  CHECK(rbits.size() > four.size() / 2);
+}
+
 TEST_CASE("random pairs often have near exponents, and often any") {
   const TestFunction function = parse_test_function("f32_add");
   long near = 0, far = 0;
   for (std::uint64_t i = 0; i < 10000; ++i) {
-    const Operands x = random_case(function, 1, i);
+    const TestOperands x = random_case(function, 1, i);
     const int distance =
         std::abs(static_cast<int>(x[0] >> 23 & 255) - static_cast<int>(x[1] >> 23 & 255));
     near += distance <= 26 ? 1 : 0;
@@ -210,7 +233,7 @@ TEST_CASE("quiet and signaling NaNs stand in every place, beside numbers, zeros 
     for (std::size_t k = 0; k < row.operands; ++k) {
       CAPTURE(k);
       long quiet = 0, signaling = 0;
-      for (const Operands& x : cases_of(name)) {
+      for (const TestOperands& x : cases_of(name)) {
         const std::uint64_t magnitude = x[k] & ~sign;
         if (magnitude <= infinity) continue;
         ((magnitude & quiet_bit) != 0 ? quiet : signaling) += 1;
@@ -224,7 +247,7 @@ TEST_CASE("quiet and signaling NaNs stand in every place, beside numbers, zeros 
 TEST_CASE(
     "rounding to an integer is asked halves over even and odd numbers, and what lies beside") {
   const auto asked = [](auto&& holds) {
-    return count("f32_roundToInt", [&](const Operands& x) { return holds(float_of(x[0])); });
+    return count("f32_roundToInt", [&](const TestOperands& x) { return holds(float_of(x[0])); });
   };
   const auto half = [](float x) { return std::fabs(x - std::trunc(x)) == 0.5F; };
   const auto odd = [](float x) { return std::fmod(std::trunc(x), 2.0F) != 0; };
@@ -250,7 +273,7 @@ TEST_CASE("integer results are asked at the ends of their range, half beside the
     CAPTURE(name);
     const bool single = name.starts_with("f32");
     std::set<double> asked;
-    for (const Operands& x : cases_of(name)) {
+    for (const TestOperands& x : cases_of(name)) {
       asked.insert(single ? double{float_of(x[0])} : std::bit_cast<double>(x[0]));
     }
     for (const double step : {-0.5, 0.0, 0.5, 1.0}) {
@@ -260,7 +283,7 @@ TEST_CASE("integer results are asked at the ends of their range, half beside the
     }
   }
   std::set<float> asked;
-  for (const Operands& x : cases_of("f32_to_i64")) asked.insert(float_of(x[0]));
+  for (const TestOperands& x : cases_of("f32_to_i64")) asked.insert(float_of(x[0]));
   CHECK(asked.contains(0x1p63F));
   CHECK(asked.contains(-0x1p63F));
   CHECK(asked.contains(0x1.fffffep62F));
@@ -278,7 +301,7 @@ TEST_CASE("integers are asked at their ends and halfway between two numbers of t
     CAPTURE(name);
     long even = 0, odd = 0, beside = 0;
     bool lowest = false, highest = false;
-    for (const Operands& operands : cases_of(name)) {
+    for (const TestOperands& operands : cases_of(name)) {
       const std::uint64_t x = operands[0];
       lowest |= x == std::uint64_t{1} << 63;
       highest |= x == ~std::uint64_t{0} >> 1;
@@ -300,7 +323,7 @@ TEST_CASE("integers are asked at their ends and halfway between two numbers of t
 
 TEST_CASE("conversions are asked midpoints, normal and subnormal, and the overflow's threshold") {
   const auto asked = [](auto&& holds) {
-    return count("f32_to_f16", [&](const Operands& x) {
+    return count("f32_to_f16", [&](const TestOperands& x) {
       const double magnitude = std::fabs(double{float_of(x[0])});
       return std::isfinite(magnitude) && holds(magnitude);
     });
@@ -324,7 +347,7 @@ TEST_CASE("conversions are asked midpoints, normal and subnormal, and the overfl
 TEST_CASE("comparisons are asked equals, neighbours, opposites and both zeros") {
   const auto asked = [](auto&& holds) {
     return count("f32_le",
-                 [&](const Operands& x) { return holds(float_of(x[0]), float_of(x[1])); });
+                 [&](const TestOperands& x) { return holds(float_of(x[0]), float_of(x[1])); });
   };
   CHECK(asked([](float a, float b) { return a == b && a != 0; }) > 50);
   CHECK(asked([](float a, float b) { return b == std::nextafter(a, 2 * a) && a != b; }) > 20);

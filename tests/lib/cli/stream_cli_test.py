@@ -45,10 +45,14 @@ fma.rn.ftz.relu.f16x2
 min.NaN.xorsign.abs.bf16x2
 add.rz.f32.f16
 mul.rm.ftz.f32x2 --nan-bits
+cvt.rn.satfinite.e4m3x2.f32 --nan-bits
+cvt.rs.satfinite.e2m1x4.f32
+cvt.rna.tf32.f32
+cvt.rn.f16x2.e2m3x2
 """.split("\n")[1:-1]
 # Those of few bits, of which every case is written.
 WHOLE = {"e4m3_add", "e4m3:specials=nan_only_div", "e4m3,e5m2_mul_to_f16", "e8m0_mul", "e2m1_rem", "bf16_to_f32", "f16_to_i8",
-         "ui16_to_e5m2"}
+         "ui16_to_e5m2", "cvt.rn.f16x2.e2m3x2"}
 
 
 class RoundTrips(StreamCase):
@@ -103,7 +107,7 @@ class RoundTrips(StreamCase):
 class Complaints(StreamCase):
     def test_a_malformed_line_is_named(self):
         for line, words in {
-                "3C00 4000 42g0 00": "'42g0' is not hex", "3C00 4000 4200": "too few",
+                "3C00 4000 42g0 00": "'42g0' is not hex", "3C00 4000": "too few",
                 "3C00 4000 4200 00 00": "too many", "13C00 4000 4200 00": "more than 4 digits",
                 "3C00 4000 4200 20": "'20'", "": "too few"}.items():
             with self.subTest(line):

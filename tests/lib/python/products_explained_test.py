@@ -227,5 +227,47 @@ class Identifications(Products):
             binade.identify(a, b, np.zeros((2, 2), np.uint16))
 
 
+class Converters(Products):
+    def test_a_converter_by_hand(self):
+        x = (np.random.default_rng(58).standard_normal((40, 50)) * 2.0 ** np.arange(-25, 25)).astype(np.float32)
+        bits = x.view(np.uint32)
+        codes = (bits >> 16).astype(np.uint16)
+        self.saved(x=x, codes=codes)
+        call = ("check", "--in", "x", "--codes", "codes", "--format", "bfloat16")
+        found = binade.check(x, codes, "bfloat16")
+        self.assertEqual(str(found), self.good(*call))
+        self.assertEqual(found.to_json(), self.good(*call, "--json"))
+        self.assertEqual((found.conclusion, found.rules, found.differences), ("unique", ["bfloat16 toward_zero"], []))
+        self.assertIn("One rule", found._repr_html_())
+        self.assertEqual(binade.check(x.T, codes.T, "bf16").rules, found.rules)
+        self.assertEqual(binade.check(x, (bits & 0xFFFF0000).view(np.float32), binade.Format("bfloat16")).rules, found.rules)
+        codes[3, 4] += 1
+        found = binade.check(x, codes, "bfloat16")
+        self.assertEqual([row["element"] for row in found.differences], [154])
+        self.assertIn("No rule", found._repr_html_())
+        for arguments, line in [((x, codes), "say which by format"), ((x, codes[1:], "bf16"), "x is of shape"),
+                                ((x[:0], codes[:0], "bf16"), "no elements")]:
+            with self.subTest(line), self.assertRaisesRegex(ValueError, line):
+                binade.check(*arguments)
+
+    def test_numpy_and_ml_dtypes_round_as_ieee_754_says(self):
+        x = np.random.default_rng(59).standard_normal(4000).astype(np.float32) * np.float32(2.0**-13)
+        x[:3] = [np.nan, np.inf, 1e6]
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = binade.check(x, x.astype(np.float16))
+            self.assertEqual(found.rules[0], "binary16 ties_to_even")
+            self.assertEqual(found.to_dict()["infinities"]["rules"], ["infinity"])
+            try:
+                import ml_dtypes
+            except ImportError:
+                self.skipTest("no ml_dtypes")
+            x *= np.float32(2.0**12)
+            direct = x.astype(ml_dtypes.float8_e4m3fn)
+            self.assertEqual(binade.check(x, direct).rules[0], "e4m3 ties_to_even")
+            twice = x.astype(np.float16).astype(ml_dtypes.float8_e4m3fn)
+            self.assertEqual(binade.check(x, twice.view(np.uint8), "e4m3").rules[0],
+                             "binary16 ties_to_even, then e4m3 ties_to_even")
+
+
 if __name__ == "__main__":
     main()

@@ -48,11 +48,11 @@ const std::vector<GivenOption>& given_options() {
 }
 
 /// All operands of a function, or none if they have more than 16 bits.
-std::vector<binade::Operands> operands_of(const TestFunction& function) {
+std::vector<binade::TestOperands> operands_of(const TestFunction& function) {
   std::array<int, 3> bits{};
   for (std::size_t i = 0; i < function.operands.size(); ++i) bits[i] = function.operands[i].bits();
   const int width = bits[0] + bits[1] + bits[2];
-  std::vector<binade::Operands> out(width > 16 ? 0 : std::size_t{1} << width);
+  std::vector<binade::TestOperands> out(width > 16 ? 0 : std::size_t{1} << width);
   for (std::size_t i = 0; i < out.size(); ++i) {
     std::uint64_t rest = i;
     for (std::size_t k = 0; k < 3; ++k) {
@@ -70,8 +70,8 @@ bool is_idle(const TestFunction& function, const TestSettings& settings, std::st
 }
 
 bool same_cases(const TestFunction& function, const TestSettings& a, const TestSettings& b,
-                const std::vector<binade::Operands>& all) {
-  return std::ranges::none_of(all, [&](const binade::Operands& x) {
+                const std::vector<binade::TestOperands>& all) {
+  return std::ranges::none_of(all, [&](const binade::TestOperands& x) {
     const binade::TestResult one = evaluate(function, x, a);
     const binade::TestResult other = evaluate(function, x, b);
     return one.bits != other.bits || one.flags != other.flags;
@@ -138,7 +138,7 @@ TEST_CASE("a setting is idle only if no case of the function changes by it") {
   }
   for (const std::string& name : functions) {
     const TestFunction function = binade::parse_test_function(name);
-    const std::vector<binade::Operands> all = operands_of(function);
+    const std::vector<binade::TestOperands> all = operands_of(function);
     for (const TestSettings& beside : settings_beside()) {
       for (const GivenOption& option : given_options()) {
         for (const auto set : option.values) {

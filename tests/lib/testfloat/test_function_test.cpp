@@ -14,7 +14,7 @@ namespace binade::test_function_test {
 namespace {
 
 /// "result flags" in hexadecimal, as a stream has them.
-std::string answer(const std::string& name, const Operands& operands,
+std::string answer(const std::string& name, const TestOperands& operands,
                    const TestSettings& settings = {}) {
   const TestFunction function = parse_test_function(name);
   const TestResult result = evaluate(function, operands, settings);
@@ -125,6 +125,19 @@ TEST_CASE("PTX instructions carry their lanes and raise no flags") {
   CHECK(mixed.operands[2].format == binary32);
   CHECK(mixed.result.format == binary32);
   CHECK(parse_test_function("min.NaN.xorsign.abs.bf16x2").operands.size() == 2);
+  const TestFunction pair = parse_test_function("cvt.rn.satfinite.e4m3x2.f32");
+  CHECK(pair.act == Act::cvt);
+  CHECK(pair.operands.size() == 2);
+  CHECK(pair.result.bits() == 16);
+  CHECK_FALSE(pair.has_flags());
+  CHECK(evaluate(pair, {0x3FC00000, 0xC0000000}, {}).bits == 0x3CC0);  // 1.5 and -2
+  const TestFunction four = parse_test_function("cvt.rs.satfinite.e2m1x4.f32");
+  CHECK(four.operands.size() == 5);
+  CHECK(operand_name(four, 3) == "f");
+  CHECK(operand_name(four, 4) == "rbits");
+  CHECK(four.result.digits() == 4);
+  CHECK(evaluate(four, {0, 0, 0, 0x3FA00000, 0xFFFFFFFF}, {}).bits == 0x0003);  // 1.25 up to 1.5
+  CHECK(parse_test_function("cvt.rn.f16x2.e4m3x2").operands[0].lanes == 2);
 }
 
 TEST_CASE("the bits and digits of a type are those of its container") {
@@ -216,7 +229,7 @@ TEST_CASE("arithmetic rounds once and raises its flags") {
 }
 
 TEST_CASE("the two rules of tininess differ where rounding reaches the smallest normal") {
-  const Operands below{0x0401, 0x3BFE};  // 2^-14 (1 + 2^-10)(1 - 2^-10) = 2^-14 (1 - 2^-20)
+  const TestOperands below{0x0401, 0x3BFE};  // 2^-14 (1 + 2^-10)(1 - 2^-10) = 2^-14 (1 - 2^-20)
   CHECK(answer("f16_mul", below) == "0400 01");
   CHECK(answer("f16_mul", below, {.attributes = {.tininess = Tininess::before_rounding}}) ==
         "0400 03");
@@ -324,7 +337,7 @@ TEST_CASE("PTX instructions answer lane by lane, with NVIDIA's NaN and no flags"
 }
 
 TEST_CASE("the exact result is that before rounding") {
-  const auto exact = [](const char* name, const Operands& operands) {
+  const auto exact = [](const char* name, const TestOperands& operands) {
     return exact_result(parse_test_function(name), operands, {});
   };
   const Exact sum = exact("f16_add", {0x7BFF, 0x7BFF});  // 131008 = 2047 · 2^6
