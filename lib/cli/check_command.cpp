@@ -77,12 +77,12 @@ void check_comparison(const CheckOptions& options, const TestFunction& function,
   });
 }
 
-/// Returns "3011 cases, 51 mismatches: 48 wrong values, 3 differ in their flags alone".
+/// Returns "3011 cases, 51 mismatches: 48 in their values, 3 in their flags alone".
 std::string counts_text(const StreamCheck& x) {
   std::string out = fmt::format("{} cases, {} mismatches", x.cases, x.mismatches());
   if (x.wrong_flags > 0) {
-    out += fmt::format(": {} wrong values, {} differ in their flags alone", x.wrong_values,
-                       x.wrong_flags);
+    out +=
+        fmt::format(": {} in their values, {} in their flags alone", x.wrong_values, x.wrong_flags);
   }
   if (x.without_flags > 0) {
     out +=

@@ -20,7 +20,7 @@ class Mismatches(StreamCase):
         """The mismatches of a few lines, the last `flags` of which concern flags alone, are told in exactly these words."""
         count = len(lines.splitlines())
         if flags:
-            told = f": {len(blocks) - flags} wrong values, {flags} differ in their flags alone" + told
+            told = f": {len(blocks) - flags} in their values, {flags} in their flags alone" + told
         end = f"{count} cases, {len(blocks)} mismatches{told}\n"
         want = "".join(block.strip("\n") + "\n\n" for block in blocks) + end
         self.assertEqual(self.says("check --testfloat " + command, lines, 1), want)
