@@ -4,6 +4,8 @@
 import json
 import math
 import sys
+import unittest
+import warnings
 
 try:
     import torch
@@ -118,6 +120,22 @@ class NonFinite(CliCase):
         self.assertEqual([(one.step, one.layer, one.role) for one in told[:2]], [(3, "3.bias", "weight"), (4, "3", "act")])
         self.assertEqual((told[0].found, told[1].arose), ({"nan": 1, "inf": 0}, False))
         self.assertEqual([one.layer for one in told if one.role == "weight"].count("3.bias"), 1)
+
+    @unittest.skipIf(torch.__version__ < "2", "whose products on the CPU take no FP16")
+    def test_what_a_frozen_part_in_fp16_gives_beyond_its_range_is_told_with_what_to_do(self):
+        """Under no_grad, as of an encoder, where no step is looked into."""
+        for dtype, told in ((torch.float16, True), (torch.float32, False)):
+            encoder, model = torch.nn.Linear(4, 4).requires_grad_(False).to(dtype), torch.nn.Linear(4, 2)
+            encoder.weight.fill_(6e4)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with binade.torch.watch({"encoder": encoder, "model": model}, optimizer) as w:
+                    with torch.no_grad():
+                        x = encoder(torch.full((2, 4), 5e3, dtype=dtype))
+                    model(x.float() if told else x.float() * math.inf).sum().backward()
+                    optimizer.step()
+            self.assertEqual("run this part in FP32 or BF16" in " ".join(str(w.advise()).split()), told)
 
     def test_inf_that_does_no_harm_is_passed_over(self):
         """As that of a mask; and what it hid is told."""

@@ -21,6 +21,7 @@ CALL = "_compiled_call_impl"  # what a module calls after its method compile()
 # torch says that hooks of all modules are called once more for such a module. Those of a watch are meant to be.
 WARNS_OF_HOOKS = re.escape("Using `torch.compile(module)` when there are global hooks on modules")
 UNCOMPILED = "run it uncompiled to see the op"
+BEYOND = "run this part in FP32 or BF16, or scale what it gets: FP16 holds no more than 65504"
 LIKELY = "FP16's range (65504 at most) is the likely cause: keep this part in FP32 or scale its inputs; "
 MAY_BE = "; if that is FP16's range, keep this part in FP32 or scale its inputs"
 WIDE = ("; no FP16 was seen in it, so look for an op outside of its domain (a division by zero, a root, log or power of a number that is zero "
@@ -150,6 +151,8 @@ class CompiledHooks:
             return
         own = [module for module in self._names.all_modules() if self._names.modules[id(module)] == event.layer]
         if event.arose and any(type(module).__module__.startswith("torch.nn") for module in own):
+            if not torch.is_grad_enabled() and event.found.get("inf") and self._is_in_fp16(event):  # such a pass is not looked into
+                event.cure = BEYOND
             return  # one op, which is the layer
         if compiled:
             event.cause = f"no op was looked at, since {listed(compiled)}{RUNS if len(compiled) == 1 else RUN}: {self._uncompiled(event)}"
