@@ -4,8 +4,11 @@
 # layers, against tensors that the loop hands over itself (watch_oracle.py). It runs in the interpreter that has torch (Debian's
 # python3-torch). SKIP without it.
 # watch_loops_test.py BINADE
+import contextlib
 import dataclasses
+import math
 import sys
+import warnings
 
 try:
     import numpy as np
@@ -87,6 +90,39 @@ class Passes(CliCase):
                 dump, _ = judge(self, plain(
                     lambda loop: Checkpointed() if loop.by_hand else Checkpointed(use_reentrant=reentrant), batches(3, 5, 4)))
                 self.assertIn((2, "body.3", "dAct"), dump.arrays)
+
+    def test_what_hooks_keep_of_a_loss_is_left_alone(self):
+        """As a checkpoint around the loss, whose forward pass would run again, and a store that gives each tensor once."""
+        def trained(watches, loss_of, every=1):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(4, 3)
+            optimizer, calls = torch.optim.SGD(model.parameters(), lr=0.1), []
+            with binade.torch.watch(model, optimizer, every=every) if watches else contextlib.nullcontext():
+                for step in range(3):
+                    x, mask = torch.randn(8, 4), (torch.rand(8) > 0.3).float() * (math.nan if step == 2 else 1.0)
+
+                    def loss(y):
+                        calls.append(step)
+                        return (torch.nn.functional.cross_entropy(y, torch.arange(8) % 3, reduction="none") * mask).sum() / mask.sum()
+
+                    optimizer.zero_grad()
+                    loss_of(loss, model(x)).backward()
+                    optimizer.step()
+            return calls
+
+        def checkpointed(loss, y):
+            return checkpoint(loss, y, use_reentrant=False)
+
+        def stored(loss, y):
+            store = []
+            with torch.autograd.graph.saved_tensors_hooks(lambda x: store.append(x) or len(store) - 1, lambda at: (store[at], store.__setitem__(at, None))[0]):
+                return loss(y)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for every in (1, 50):
+                self.assertEqual(trained(True, checkpointed, every), trained(False, checkpointed))
+                self.assertEqual(trained(True, stored, every), [0, 1, 2])
 
     def test_evaluation_in_the_loop_is_not_counted(self):
         def train(loop, watching):

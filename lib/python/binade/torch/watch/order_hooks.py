@@ -9,6 +9,7 @@ from ..observe.wrapping import around_function
 from .loop.clipped import norm_of, zeroed
 from .loop.order import Mistake, Order
 from .optimizer_hooks import watching
+from .values.loss_values import TELLS_HOOKS, Packed
 
 # torch's functions that clip gradients, by name: the name of the limit, which comes after the parameters.
 CLIPPING = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value", "clip_grads_with_norm_": "max_norm"}
@@ -29,6 +30,9 @@ class OrderHooks:
             function = getattr(torch.nn.utils, name, None)
             if function is not None:
                 arounds[function] = functools.partial(self._order_of_clipping, limit)
+        if not TELLS_HOOKS:
+            Packed.look()
+            arounds[torch.autograd.graph.saved_tensors_hooks.__enter__] = Packed.saw_hooks
         for function, around in arounds.items():
             undo = around_function(function, around)
             if undo is None:

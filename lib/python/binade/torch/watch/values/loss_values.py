@@ -7,7 +7,10 @@ import torch
 
 from .nodes import op_of
 
-KEPT = {"self": 0, "other": 1, "mat2": 1, "target": 1}  # what nodes keep of what they got, by name: which of it that is
+# What nodes keep of what they got, by name: which of it that is; of an op of three matrices and vectors the sum comes first.
+KEPT, OF_SUM = {"self": 0, "other": 1, "mat2": 1, "target": 1}, {"mat1": 1, "mat2": 2, "vec": 2, "batch1": 1, "batch2": 2}
+SUMS = frozenset("addmm addmv addbmm baddbmm".split())
+TELLS_HOOKS = hasattr(torch._C._autograd.SavedTensor, "unpack_hook")
 LOSSES = {"mse_loss": {}, "l1_loss": {}, "smooth_l1_loss": {"beta": "beta"}, "huber_loss": {"delta": "delta"},
           "binary_cross_entropy": {"weight": "weight"}, "soft_margin_loss": {}}
 REDUCTIONS = ("none", "mean", "sum")
@@ -16,11 +19,42 @@ LIKE = frozenset("neg abs log log2 log10 log1p sqrt rsqrt exp".split())
 
 
 def saved_by(node):
-    """Returns what a node keeps of its op, by name; nothing of one whose tensors a checkpoint computes again, in a pass just once."""
-    try:
-        return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
-    except RuntimeError:
-        return {}
+    """Returns what a node keeps of its op, by name, but for what hooks have packed (torch.autograd.graph.saved_tensors_hooks): to read that
+    would call them, as those of a checkpoint, which make its forward pass again."""
+    out = {}
+    for name in dir(node):
+        if name.startswith("_saved_") and not is_packed(getattr(node, f"_raw{name}", None)):
+            try:
+                out[name.removeprefix("_saved_")] = getattr(node, name)
+            except RuntimeError:  # a pass has let go of it
+                continue
+    return out
+
+
+class Packed:
+    """Whether hooks may have packed tensors, where torch does not tell it of one."""
+
+    may_be = False
+
+    @classmethod
+    def saw_hooks(cls, inner, *args):
+        cls.may_be = True
+        return inner(*args)
+
+    @classmethod
+    def look(cls):
+        """Sees whether hooks are in use now: those of a tensor are set once."""
+        product = torch.ones(1, requires_grad=True) * torch.ones(1)
+        try:
+            product.grad_fn._raw_saved_other.register_hooks(lambda x: x, lambda x: x)
+        except RuntimeError:
+            cls.may_be = True
+
+
+def is_packed(raw):
+    """Whether hooks have, or may have, packed a tensor that a node keeps. raw: torch's SavedTensor, or several; None of what is no tensor."""
+    several = raw if isinstance(raw, list | tuple) else [] if raw is None else [raw]
+    return any(getattr(one, "unpack_hook", None) is not None if TELLS_HOOKS else Packed.may_be for one in several)
 
 
 def axes_of(saved):
@@ -59,6 +93,10 @@ def computed(op, saved, given):
     return PAIRS[op](first, second) if op in PAIRS else None
 
 
+def kept_by(node):
+    return OF_SUM if op_of(node) in SUMS else KEPT
+
+
 class Values:
     """Those of nodes, each of which comes after what it got."""
 
@@ -67,7 +105,7 @@ class Values:
         self._own = {id(node) for node in nodes}
         self._of = {}
         for node in nodes:
-            for name, at in KEPT.items():
+            for name, at in kept_by(node).items():
                 x = self.saved[id(node)].get(name)
                 before, place = (*node.next_functions, *((None, 0),) * 2)[at]
                 if isinstance(x, torch.Tensor) and before is not None and place == 0:
@@ -85,7 +123,7 @@ class Values:
 
     def came_from(self, node, name):
         """Returns the node that gave a node what it keeps by a name; None if none did, as of data."""
-        at = KEPT.get(name)
+        at = kept_by(node).get(name)
         return node.next_functions[at][0] if at is not None and at < len(node.next_functions) and (
             node.next_functions[at][0] is None or node.next_functions[at][0].next_functions) else None
 
@@ -97,7 +135,7 @@ class Values:
         """Returns what a node got, a list as long as what it comes from; None of what is not known."""
         saved = self.saved.get(id(node), {})
         out = [self.of(before) if place == 0 else None for before, place in node.next_functions]
-        for name, at in KEPT.items():
+        for name, at in kept_by(node).items():
             if isinstance(saved.get(name), torch.Tensor) and at < len(out):
                 out[at] = saved[name]
         return out
