@@ -90,7 +90,7 @@ def options(attributes):
 def tally(output):
     """The cases and mismatches that the last line of `output` states; None where it states none."""
     lines = output.splitlines()
-    found = re.fullmatch(r"(\d+) cases, (\d+) mismatches", lines[-1]) if lines else None
+    found = re.match(r"(\d+) cases, (\d+) mismatches\b", lines[-1]) if lines else None
     return (int(found[1]), int(found[2])) if found else None
 
 
