@@ -9,77 +9,34 @@
 #include <string>
 
 #include "tests/emulate/cvt_names.h"
+#include "tests/lib/text/words.h"
 
 namespace binade::cvt_test {
 namespace {
 
 TEST_CASE("a name is found when it is written as PTX writes it, and only then") {
-  for (const char* name : {"cvt.rn.f16.f32",
-                           "cvt.rm.ftz.sat.f16.f32",
-                           "cvt.rz.relu.satfinite.f16.f32",
-                           "cvt.f16.bf16",
-                           "cvt.rp.f16.bf16",
-                           "cvt.rm.bf16.f32",
-                           "cvt.rn.ftz.bf16.f32",
-                           "cvt.f32.f16",
-                           "cvt.ftz.sat.f32.f16",
-                           "cvt.f32.bf16",
-                           "cvt.rz.ftz.f32.bf16",
-                           "cvt.rp.ftz.sat.f32.f64",
-                           "cvt.ftz.f64.f32",
-                           "cvt.rna.satfinite.tf32.f32",
-                           "cvt.rn.satfinite.relu.tf32.f32",
-                           "cvt.rz.relu.satfinite.bf16x2.f32",
-                           "cvt.rs.relu.satfinite.f16x2.f32",
-                           "cvt.rn.satfinite.relu.e5m2x2.f16x2",
-                           "cvt.rn.satfinite.e2m1x2.f16x2",
-                           "cvt.rn.relu.f16x2.e3m2x2",
-                           "cvt.rs.satfinite.e2m1x4.f32",
-                           "cvt.rp.satfinite.ue8m0x2.bf16x2",
-                           "cvt.rz.ue8m0x2.f32",
-                           "cvt.rn.bf16x2.ue8m0x2"}) {
+  for (const std::string& name : test::words(R"(
+        cvt.rn.f16.f32 cvt.rm.ftz.sat.f16.f32 cvt.rz.relu.satfinite.f16.f32 cvt.f16.bf16
+        cvt.rp.f16.bf16 cvt.rm.bf16.f32 cvt.rn.ftz.bf16.f32 cvt.f32.f16 cvt.ftz.sat.f32.f16
+        cvt.f32.bf16 cvt.rz.ftz.f32.bf16 cvt.rp.ftz.sat.f32.f64 cvt.ftz.f64.f32
+        cvt.rna.satfinite.tf32.f32 cvt.rn.satfinite.relu.tf32.f32 cvt.rz.relu.satfinite.bf16x2.f32
+        cvt.rs.relu.satfinite.f16x2.f32 cvt.rn.satfinite.relu.e5m2x2.f16x2
+        cvt.rn.satfinite.e2m1x2.f16x2 cvt.rn.relu.f16x2.e3m2x2 cvt.rs.satfinite.e2m1x4.f32
+        cvt.rp.satfinite.ue8m0x2.bf16x2 cvt.rz.ue8m0x2.f32 cvt.rn.bf16x2.ue8m0x2)")) {
     CAPTURE(name);
     CHECK(find_ptx_cvt(name).has_value());
   }
-  for (const char* name : {"",
-                           "cvt",
-                           "cvt.",
-                           "cvt.f16.f32",
-                           "cvt.rn.f32.f16",
-                           "cvt.rn.f32.f32",
-                           "cvt.rn.f16.f32 ",
-                           " cvt.rn.f16.f32",
-                           "cvt.rn.rn.f16.f32",
-                           "cvt.rnf16.f32",
-                           "cvt.rn.f16f32",
-                           "cvt.rna.f16.f32",
-                           "cvt.rs.f16.f32",
-                           "cvt.rm.satfinite.f16.f32",
-                           "cvt.rn.ftz.satfinite.f16.f32",
-                           "cvt.rn.satfinite.relu.f16.f32",
-                           "cvt.rn.relu.satfinite.tf32.f32",
-                           "cvt.rna.relu.tf32.f32",
-                           "cvt.rn.sat.bf16.f32",
-                           "cvt.rn.relu.bf16.f16",
-                           "cvt.sat.bf16.bf16",
-                           "cvt.ftz.f32.f64",
-                           "cvt.rn.f64.f32",
-                           "cvt.rn.e4m3x2.f32",
-                           "cvt.rn.relu.satfinite.e4m3x2.f32",
-                           "cvt.rz.satfinite.e4m3x2.f32",
-                           "cvt.rn.satfinite.e4m3.f32",
-                           "cvt.rn.satfinite.e4m3x2.bf16x2",
-                           "cvt.rn.satfinite.e2m3x2.f16x2",
-                           "cvt.rn.satfinite.f16x2.e4m3x2",
-                           "cvt.rs.e4m3x4.f32",
-                           "cvt.rs.satfinite.relu.e4m3x4.f32",
-                           "cvt.rn.satfinite.e4m3x4.f32",
-                           "cvt.rn.ue8m0x2.f32",
-                           "cvt.rz.relu.ue8m0x2.bf16x2",
-                           "cvt.rz.bf16x2.ue8m0x2",
-                           "cvt.rni.f32.f32",
-                           "cvt.rn.f16.-",
-                           "cvt.-.f32.f32"}) {
+  for (const std::string& name : test::words(R"(
+        cvt cvt. cvt.f16.f32 cvt.rn.f32.f16 cvt.rn.f32.f32 cvt.rn.rn.f16.f32 cvt.rnf16.f32
+        cvt.rn.f16f32 cvt.rna.f16.f32 cvt.rs.f16.f32 cvt.rm.satfinite.f16.f32
+        cvt.rn.ftz.satfinite.f16.f32 cvt.rn.satfinite.relu.f16.f32 cvt.rn.relu.satfinite.tf32.f32
+        cvt.rna.relu.tf32.f32 cvt.rn.sat.bf16.f32 cvt.rn.relu.bf16.f16 cvt.sat.bf16.bf16
+        cvt.ftz.f32.f64 cvt.rn.f64.f32 cvt.rn.e4m3x2.f32 cvt.rn.relu.satfinite.e4m3x2.f32
+        cvt.rz.satfinite.e4m3x2.f32 cvt.rn.satfinite.e4m3.f32 cvt.rn.satfinite.e4m3x2.bf16x2
+        cvt.rn.satfinite.e2m3x2.f16x2 cvt.rn.satfinite.f16x2.e4m3x2 cvt.rs.e4m3x4.f32
+        cvt.rs.satfinite.relu.e4m3x4.f32 cvt.rn.satfinite.e4m3x4.f32 cvt.rn.ue8m0x2.f32
+        cvt.rz.relu.ue8m0x2.bf16x2 cvt.rz.bf16x2.ue8m0x2 cvt.rni.f32.f32 cvt.rn.f16.- cvt.-.f32.f32)",
+                                             {"", "cvt.rn.f16.f32 ", " cvt.rn.f16.f32"})) {
     CAPTURE(name);
     CHECK_FALSE(find_ptx_cvt(name).has_value());
   }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Pipes streams of cases computed with MPFR into `binade check --testfloat`, for every function and
-# every rounding, tininess, exactness and saturation that can change its result, and requires
-# equality throughout; and that a corrupted result and a corrupted flag are found.
+# Pipes streams of cases, operands from `binade cases` and results and flags computed with MPFR, into
+# `binade check --testfloat`, for every function and every rounding, tininess, exactness and
+# saturation that can change its result, and requires equality throughout; and that a corrupted
+# result and a corrupted flag are found.
 #   mpfr_streams_test.py BINADE MPFR_CASES [--count N] [--slice N]
 # With --slice N, of each function its first stream and every N-th stream of all.
 import argparse
@@ -17,6 +18,7 @@ import time
 ROUNDINGS = ["near_even", "minMag", "min", "max", "near_maxMag", "odd"]
 COMPARISONS = ["eq", "le", "lt", "eq_signaling", "le_quiet", "lt_quiet"]
 INTEGERS = ["ui32", "ui64", "i32", "i64"]
+OPERANDS = {"mulAdd": 3, "sqrt": 1, "roundToInt": 1}  # 2 of the others, 1 of conversions
 # name: precision, least and greatest exponent of normal numbers, and the largest finite number in
 # units of its last place
 FORMATS = {
@@ -87,10 +89,18 @@ def options(attributes):
             f"--{attributes.exact}", "--saturation", attributes.saturation]
 
 
+def is_whole(function):
+    """Whether `binade cases` writes all cases there are, as it does of 18 bits of operands."""
+    source, _, name = function.partition("_")
+    operands = 1 if name.startswith("to_") else OPERANDS.get(name, 2)
+    bits = 19 if source == "tf32" else sum(map(int, re.findall(r"\d+", source)))
+    return operands * (bits + (source[0] == "e")) <= 18  # e4m3 has a sign
+
+
 def tally(output):
     """The cases and mismatches that the last line of `output` states; None where it states none."""
     lines = output.splitlines()
-    found = re.fullmatch(r"(\d+) cases, (\d+) mismatches", lines[-1]) if lines else None
+    found = re.match(r"(\d+) cases, (\d+) mismatches\b", lines[-1]) if lines else None
     return (int(found[1]), int(found[2])) if found else None
 
 
@@ -98,39 +108,48 @@ class Streams:
     def __init__(self, binade, cases, count):
         self.binade, self.cases, self.count = binade, cases, count
 
-    def write_command(self, function, attributes, seed):
-        return [self.cases, function, *options(attributes),
-                "--count", str(self.count), "--seed", str(seed)]
+    def cases_command(self, function, seed):
+        chosen = [] if is_whole(function) else ["--count", str(self.count), "--seed", str(seed)]
+        return [self.binade, "cases", function, *chosen]
+
+    def write_command(self, function, attributes):
+        return [self.cases, function, *options(attributes)]
 
     def check_command(self, function, attributes):
         return [self.binade, "check", "--testfloat", function, *options(attributes)]
 
+    def written(self, function, attributes, seed):
+        """The stream as text."""
+        cases = subprocess.run(self.cases_command(function, seed), capture_output=True, check=True).stdout
+        return subprocess.run(self.write_command(function, attributes), input=cases, capture_output=True, check=True).stdout
+
     def run(self, function, attributes, seed):
-        writer = subprocess.Popen(self.write_command(function, attributes, seed),
+        cases = subprocess.Popen(self.cases_command(function, seed), stdout=subprocess.PIPE)
+        writer = subprocess.Popen(self.write_command(function, attributes), stdin=cases.stdout,
                                   stdout=subprocess.PIPE)
         reader = subprocess.Popen(self.check_command(function, attributes), stdin=writer.stdout,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        cases.stdout.close()
         writer.stdout.close()
         try:
             output = reader.communicate(timeout=STREAM_SECONDS)[0]
         except subprocess.TimeoutExpired:
             reader.kill()
             output = reader.communicate()[0] + f"\nstopped after {STREAM_SECONDS} s"
-        written = writer.wait()
+        ended = cases.wait(), writer.wait()
         status = reader.returncode
         idle = re.fullmatch(r"binade: --(\w+) has no effect on .*\n", output)
         if status == 2 and idle:
             return self.run_idle(function, attributes, seed, idle[1])
-        cases, mismatches = tally(output) or (0, 0)
-        if status == 0 and (written != 0 or cases == 0 or mismatches != 0):
-            status = f"0, {cases} cases, {mismatches} mismatches, mpfr_cases' exit {written}"
-        return Result(function, attributes, status, cases, mismatches, output)
+        checked, mismatches = tally(output) or (0, 0)
+        if status == 0 and (ended != (0, 0) or checked == 0 or mismatches != 0):
+            status = f"0, {checked} cases, {mismatches} mismatches, exits of the writers {ended}"
+        return Result(function, attributes, status, checked, mismatches, output)
 
     def run_idle(self, function, attributes, seed, option):
         """What becomes of a stream whose option is refused: its cases are to be those without the option."""
         without = attributes._replace(**{option: getattr(ONCE, option)})
-        cases = [subprocess.run(self.write_command(function, one, seed), capture_output=True, check=True).stdout
-                 for one in (attributes, without)]
+        cases = [self.written(function, one, seed) for one in (attributes, without)]
         same = cases[0] == cases[1]
         return Result(function, attributes, 0 if same else f"2, and --{option} has an effect", cases[0].count(b"\n"), 0, "")
 
@@ -150,8 +169,7 @@ def corrupted(line, field):
 def undetected_corruptions(streams):
     """What was corrupted and not found."""
     function = "f16_mulAdd"
-    command = streams.write_command(function, ONCE, 1)
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = streams.written(function, ONCE, 1).decode().splitlines()
     inexact = [i for i, line in enumerate(lines) if line.endswith(" 01")]
     place = inexact[len(inexact) // 2]
     missed = []

@@ -16,6 +16,7 @@
 #include "emulate/carrier.h"
 #include "tests/emulate/arithmetic_judge.h"
 #include "tests/emulate/operand_draw.h"
+#include "tests/lib/text/words.h"
 
 namespace binade::ptx_scalar_test {
 namespace {
@@ -30,75 +31,23 @@ std::uint64_t run(std::string_view name, const Operands& bits) {
 }
 
 TEST_CASE("every opcode has the types and qualifiers that the PTX ISA gives it, in its order") {
-  for (const char* name : {"add.f32",
-                           "add.rn.f32",
-                           "add.rz.ftz.sat.f32",
-                           "add.rm.f32",
-                           "add.rp.f32",
-                           "sub.ftz.f32x2",
-                           "mul.rn.ftz.sat.f32",
-                           "fma.rn.f32",
-                           "fma.rn.ftz.f32",
-                           "fma.rp.ftz.sat.f32",
-                           "fma.rz.f32x2",
-                           "add.f16",
-                           "add.rn.ftz.sat.f16x2",
-                           "sub.sat.f16",
-                           "mul.ftz.f16x2",
-                           "fma.rn.f16",
-                           "fma.rn.ftz.sat.f16",
-                           "fma.rn.relu.f16",
-                           "fma.rn.ftz.relu.f16x2",
-                           "add.bf16",
-                           "add.rn.bf16x2",
-                           "mul.bf16",
-                           "fma.rn.bf16",
-                           "fma.rn.relu.bf16x2",
-                           "min.f32",
-                           "max.ftz.f32",
-                           "min.NaN.f16",
-                           "max.ftz.NaN.xorsign.abs.f16x2",
-                           "min.xorsign.abs.bf16",
-                           "max.NaN.bf16x2",
-                           "add.rz.sat.f32.f16",
-                           "sub.f32.bf16",
-                           "fma.rm.sat.f32.bf16"}) {
+  for (const std::string& name : test::words(R"(
+        add.f32 add.rn.f32 add.rz.ftz.sat.f32 add.rm.f32 add.rp.f32 sub.ftz.f32x2 mul.rn.ftz.sat.f32
+        fma.rn.f32 fma.rn.ftz.f32 fma.rp.ftz.sat.f32 fma.rz.f32x2 add.f16 add.rn.ftz.sat.f16x2
+        sub.sat.f16 mul.ftz.f16x2 fma.rn.f16 fma.rn.ftz.sat.f16 fma.rn.relu.f16
+        fma.rn.ftz.relu.f16x2 add.bf16 add.rn.bf16x2 mul.bf16 fma.rn.bf16 fma.rn.relu.bf16x2 min.f32
+        max.ftz.f32 min.NaN.f16 max.ftz.NaN.xorsign.abs.f16x2 min.xorsign.abs.bf16 max.NaN.bf16x2
+        add.rz.sat.f32.f16 sub.f32.bf16 fma.rm.sat.f32.bf16)")) {
     CAPTURE(name);
     CHECK(find_ptx_scalar(name).has_value());
   }
-  for (const char* name : {"",
-                           "add",
-                           ".f32",
-                           "add.",
-                           "addf32",
-                           "add.f64",
-                           "fma.f16",
-                           "fma.f32",
-                           "add.ftz.rn.f16",
-                           "add.sat.ftz.f16",
-                           "add.rz.f16",
-                           "add.ftz.bf16",
-                           "add.sat.bf16",
-                           "mul.relu.f16",
-                           "add.relu.f16",
-                           "fma.rn.sat.relu.f16",
-                           "fma.rn.relu.f32",
-                           "add.sat.f32x2",
-                           "min.rn.f32",
-                           "min.f32x2",
-                           "max.sat.f32",
-                           "min.ftz.bf16",
-                           "min.xorsign.f16",
-                           "min.abs.f16",
-                           "mul.f32.f16",
-                           "add.ftz.f32.f16",
-                           "fma.f32.f16",
-                           "add.f16.f32",
-                           "add.rn.rn.f32",
-                           "add.rna.f32",
-                           "fma.rn.f16 ",
-                           "xadd.f32",
-                           "min.f32.f16"}) {
+  for (const std::string& name : test::words(R"(
+        add .f32 add. addf32 add.f64 fma.f16 fma.f32 add.ftz.rn.f16 add.sat.ftz.f16 add.rz.f16
+        add.ftz.bf16 add.sat.bf16 mul.relu.f16 add.relu.f16 fma.rn.sat.relu.f16 fma.rn.relu.f32
+        add.sat.f32x2 min.rn.f32 min.f32x2 max.sat.f32 min.ftz.bf16 min.xorsign.f16 min.abs.f16
+        mul.f32.f16 add.ftz.f32.f16 fma.f32.f16 add.f16.f32 add.rn.rn.f32 add.rna.f32 xadd.f32
+        min.f32.f16)",
+                                             {"", "fma.rn.f16 "})) {
     CAPTURE(name);
     CHECK_FALSE(find_ptx_scalar(name).has_value());
   }

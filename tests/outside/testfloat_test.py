@@ -52,7 +52,7 @@ BINADE_SPELLING = {
 }
 TESTFLOAT_SPELLING = {"rounding": ("-r{}",), "tininess": ("-tininess{}",), "exactness": ("-{}",)}
 
-SUMMARY = re.compile(r"^(\d+) cases, (\d+) mismatches$", re.MULTILINE)
+SUMMARY = re.compile(r"^(\d+) cases, (\d+) mismatches\b", re.MULTILINE)
 BLOCK_BYTES = 1 << 16
 
 

@@ -4,6 +4,7 @@
 # operation, and how often functions in half precision give float32's result, rounded once.
 #   make_torch.py OUT            on a machine with a GPU and PyTorch 2.8 or newer
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -121,7 +122,8 @@ def main(out):
              "functions": functions(),
              "autocast": {f"{device} {word}": autocast(device, dtype) for device in ("cuda", "cpu")
                           for word, dtype in HALVES.items()}}
-    Path(out, "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
+    rows = re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda row: json.dumps(json.loads(row[0])), json.dumps(facts, indent=1))
+    Path(out, "facts.json").write_text(rows + "\n")
 
 
 main(sys.argv[1])

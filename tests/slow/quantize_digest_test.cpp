@@ -81,8 +81,10 @@ Digests read(const std::string& path) {
     }
     std::istringstream words(line);
     for (std::string word; row != nullptr && words >> word;) {
-      if (word.size() != digits_of_word) break;  // the last word of a file that was cut off
-      row->push_back(std::stoull(word, nullptr, 16));
+      const std::size_t star = std::min(word.find('*'), word.size());
+      if (star != digits_of_word) break;  // the last word of a file that was cut off
+      const std::size_t times = star == word.size() ? 1 : std::stoull("0" + word.substr(star + 1));
+      row->insert(row->end(), times, std::stoull(word, nullptr, 16));
     }
   }
   for (std::size_t i = 0; i < rows; ++i) {
@@ -92,12 +94,17 @@ Digests read(const std::string& path) {
   return out;
 }
 
+/// Writes digests that follow each other often as "digest*times".
 void write(std::ostream& file, std::size_t row, const Row& digests) {
-  file << title_of(row) << '\n';
-  for (std::size_t k = 0; k < blocks; ++k) {
+  file << title_of(row);
+  std::size_t word = 0;
+  for (std::size_t k = 0, times = 0; k < blocks; k += times) {
+    for (times = 1; k + times < blocks && digests[k + times] == digests[k];) ++times;
+    if (word++ % per_line == 0) file << '\n';
     file << text(" %016llx", static_cast<unsigned long long>(digests[k]));
-    if (k % per_line == per_line - 1) file << '\n';
+    if (times > 1) file << '*' << times;
   }
+  file << '\n';
 }
 
 void write(const std::string& path, const std::string& revision, const std::string& command,

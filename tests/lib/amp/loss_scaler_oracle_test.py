@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every row of the loss scale policies against tests/oracle/loss_scalers.py, which was written from the frameworks' sources
-# only and compared with ten of them by running both. On random traces of overflows, with random parameters, the scale
-# before every step has the same bits, and a policy that gives up does so at the same step.
+# only and compared with ten of them by running both. On random traces of overflows, with random parameters, and on long ones
+# with the defaults, the scale before every step has the same bits, and a policy that gives up does so at the same step.
 #   loss_scaler_oracle_test.py AMP_TRACE
 
 import inspect
@@ -62,6 +62,16 @@ def theirs(make, parameters, bits):
     return out
 
 
+def plain_traces(make):
+    """Parameters and a trace: what defaults do in the long run, and where growth ends."""
+    policy, cliff = make(), []
+    for _ in range(20000):
+        cliff.append(policy.scale > 2.0**12)
+        policy.update(cliff[-1])
+    return [({}, cliff), ({}, [False] * 33000), ({}, [True] * 200), ({}, [step % 1500 == 0 for step in range(1, 20001)]),
+            ({}, [step == 11 for step in range(1, 5001)]), ({"growth_interval": 1}, [False] * 300)]
+
+
 def main():
     oracle.self_test()
     untold = set(tables_of(sys.argv[2])["changing_scalers"]) - {OURS.get(name, name) for name in oracle.POLICIES}
@@ -69,13 +79,16 @@ def main():
     draw = random.Random(17)
     cases, lines = [], []
     for name, make in oracle.POLICIES.items():
-        for trace in oracle.random_traces(hash_of(name), 60, 120):
-            parameters = drawn(draw, make) if draw.random() < 0.9 else {}
+        random_ones = [(drawn(draw, make) if draw.random() < 0.9 else {}, trace)
+                       for trace in oracle.random_traces(hash_of(name), 60, 120)]
+        for parameters, trace in random_ones + plain_traces(make):
             # Megatron refuses to begin beyond its floor. So do we beyond an end that was asked for, where the originals
             # go on in ways of their own; what they begin with and end at by default stays as it is.
             cap = parameters.get("cap", 2.0**24 if name == "mxnet" else oracle.INF)
             floor = parameters.get("floor", 1.0 if name == "megatron" else 0.0)
-            if "init_scale" in DRAWN[name] and name != "apex" and (floor > 0 or cap < oracle.INF):
+            if not parameters:
+                pass
+            elif "init_scale" in DRAWN[name] and name != "apex" and (floor > 0 or cap < oracle.INF):
                 parameters["init_scale"] = min(max(parameters.get("init_scale", 4.0), floor), cap)
             elif name == "apex" and floor > 0:
                 parameters["init_scale"] = max(parameters.get("init_scale", 4.0), floor)
@@ -85,7 +98,7 @@ def main():
     done = subprocess.run([sys.argv[1], "policies"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answers = done.stdout.splitlines()
-    assert len(answers) == len(cases) == 60 * len(oracle.POLICIES), len(answers)
+    assert len(answers) == len(cases) == 66 * len(oracle.POLICIES), len(answers)
     steps = 0
     for (name, parameters, wanted), answer, line in zip(cases, answers, lines):
         got = answer.split()[:len(wanted)]

@@ -18,36 +18,16 @@
 #include <utility>
 #include <vector>
 
+#include "tests/lib/text/words.h"
+
 namespace binade::hard_cases_test {
 namespace {
 
-const char* const some_of_each[] = {"f16_add",
-                                    "bf16_sub",
-                                    "f32_mul",
-                                    "f64_div",
-                                    "f32_rem",
-                                    "tf32_sqrt",
-                                    "f16_mulAdd",
-                                    "f64_mulAdd",
-                                    "f32_roundToInt",
-                                    "f32_lt",
-                                    "tf32_eq",
-                                    "bf16_minimum",
-                                    "f32_to_e4m3",
-                                    "f64_to_tf32",
-                                    "f32_to_i32",
-                                    "f64_to_ui64",
-                                    "i32_to_f16",
-                                    "ui64_to_f32",
-                                    "e5m7_add",
-                                    "e5m2fnuz,f32_mul_to_f16",
-                                    "fma.rn.f16x2",
-                                    "add.rn.ftz.f32x2",
-                                    "min.NaN.bf16x2",
-                                    "fma.rz.f32.bf16",
-                                    "tf32,tf32,f32_mulAdd_to_f32",
-                                    "e8m0,f32_mul_to_f32",
-                                    "e3m2,f16_add_to_bf16"};
+const std::vector<std::string> some_of_each = test::words(R"(
+    f16_add bf16_sub f32_mul f64_div f32_rem tf32_sqrt f16_mulAdd f64_mulAdd f32_roundToInt f32_lt
+    tf32_eq bf16_minimum f32_to_e4m3 f64_to_tf32 f32_to_i32 f64_to_ui64 i32_to_f16 ui64_to_f32
+    e5m7_add e5m2fnuz,f32_mul_to_f16 fma.rn.f16x2 add.rn.ftz.f32x2 min.NaN.bf16x2 fma.rz.f32.bf16
+    tf32,tf32,f32_mulAdd_to_f32 e8m0,f32_mul_to_f32 e3m2,f16_add_to_bf16)");
 
 std::vector<TestOperands> cases_of(const std::string& name) {
   return hard_cases(parse_test_function(name), 1);
@@ -71,7 +51,7 @@ std::uint64_t digest(std::uint64_t seed) {
       for (int i = 0; i < 64; i += 8) hash = (hash ^ (bits >> i & 0xFF)) * 0x100000001B3;
     }
   };
-  for (const std::string name : some_of_each) {
+  for (const std::string& name : some_of_each) {
     const TestFunction function = parse_test_function(name);
     for (const TestOperands& operands : hard_cases(function, seed)) take(operands);
     for (std::uint64_t i = 0; i < 1000; ++i) take(random_case(function, seed, i));
@@ -118,7 +98,7 @@ TEST_CASE("a seed gives the same cases with every compiler, another seed others"
 }
 
 TEST_CASE("operands stay within their types, and padding and missing operands are zero") {
-  for (const std::string name : some_of_each) {
+  for (const std::string& name : some_of_each) {
     CAPTURE(name);
     const TestFunction function = parse_test_function(name);
     std::vector<TestOperands> cases = hard_cases(function, 3);
@@ -141,7 +121,7 @@ TEST_CASE("operands stay within their types, and padding and missing operands ar
 }
 
 TEST_CASE("a random case is a function of its seed and its index alone") {
-  for (const std::string name : some_of_each) {
+  for (const std::string& name : some_of_each) {
     CAPTURE(name);
     const TestFunction function = parse_test_function(name);
     std::vector<TestOperands> forward, backward(100);

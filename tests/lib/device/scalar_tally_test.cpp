@@ -9,8 +9,10 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "lib/cases/scalar_cases.h"
+#include "tests/lib/text/words.h"
 
 namespace binade::scalar_tally_test {
 namespace {
@@ -87,7 +89,7 @@ struct StandIn {
   }
 };
 
-const ScalarOperation& operation_named(const char* name) {
+const ScalarOperation& operation_named(const std::string& name) {
   return parse_scalar_instruction(name).operation;
 }
 
@@ -106,26 +108,12 @@ ScalarTally run(const ScalarOperation& x, std::uint64_t first, std::uint64_t end
 constexpr std::uint64_t whole = std::uint64_t{1} << 32;
 constexpr std::uint64_t stride = 4095;
 
-const char* const stood_in_for[] = {
-    "cvt.rn.f16.f32",
-    "cvt.rz.f16.f32",
-    "cvt.rm.f16.f32",
-    "cvt.rp.f16.f32",
-    "cvt.rn.satfinite.f16.f32",
-    "cvt.rz.satfinite.f16.f32",
-    "cvt.rn.bf16.f32",
-    "cvt.rz.bf16.f32",
-    "cvt.rm.bf16.f32",
-    "cvt.rp.bf16.f32",
-    "cvt.rn.satfinite.bf16.f32",
-    "cvt.rz.satfinite.bf16.f32",
-    "cvt.rna.tf32.f32",
-    "cvt.rna.satfinite.tf32.f32",
-    "cvt.rn.tf32.f32",
-    "cvt.rz.tf32.f32",
-    "cvt.rn.satfinite.tf32.f32",
-    "cvt.rz.satfinite.tf32.f32",
-};
+const std::vector<std::string> stood_in_for = test::words(R"(
+    cvt.rn.f16.f32 cvt.rz.f16.f32 cvt.rm.f16.f32 cvt.rp.f16.f32 cvt.rn.satfinite.f16.f32
+    cvt.rz.satfinite.f16.f32 cvt.rn.bf16.f32 cvt.rz.bf16.f32 cvt.rm.bf16.f32 cvt.rp.bf16.f32
+    cvt.rn.satfinite.bf16.f32 cvt.rz.satfinite.bf16.f32 cvt.rna.tf32.f32
+    cvt.rna.satfinite.tf32.f32 cvt.rn.tf32.f32 cvt.rz.tf32.f32 cvt.rn.satfinite.tf32.f32
+    cvt.rz.satfinite.tf32.f32)");
 
 }  // namespace
 
@@ -145,7 +133,7 @@ TEST_CASE("the sampled inputs hold ties, NaNs, subnormals and overflows") {
 }
 
 TEST_CASE("a right stand-in differs nowhere, for every instruction") {
-  for (const char* name : stood_in_for) {
+  for (const std::string& name : stood_in_for) {
     CAPTURE(name);
     const ScalarOperation& x = operation_named(name);
     const StandIn instruction = StandIn::of(name);

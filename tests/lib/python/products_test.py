@@ -5,16 +5,12 @@
 # products_test.py PATH_TO_BINADE with the package on PYTHONPATH; needs NumPy.
 
 import ast
-import doctest
-import io
 import itertools
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
-import unittest
 
 import numpy as np
 from cli_case import main
@@ -308,24 +304,6 @@ class Accounts(Products):
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "account tells .* leave zero_raises out"):
             binade.account(self.a, self.b, model=GemmModel(*HOPPER, zero_raises="single"))
-
-
-class Examples(unittest.TestCase):
-    def test_docstrings(self):
-        finder = doctest.DocTestFinder()
-        for name in ("GemmModel", "gemm", "account", "dot", "validate", "explain", "identify", "propose"):
-            object_ = getattr(binade, name)
-            told = io.StringIO()
-            runner = doctest.DocTestRunner(verbose=False)
-            tests = finder.find(object_, name, module=False, globs=vars(binade).copy()) if name == "GemmModel" else [
-                doctest.DocTestParser().get_doctest(object_.__doc__, vars(binade).copy(), name, None, 0)]
-            for test in tests:
-                runner.run(test, out=told.write)
-            self.assertGreater(runner.summarize(verbose=False).attempted, 0, name)
-            self.assertEqual(told.getvalue(), "")
-
-    def test_import_is_light(self):
-        self.assertNotIn("pandas", sys.modules)
 
 
 if __name__ == "__main__":

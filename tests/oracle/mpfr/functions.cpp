@@ -16,37 +16,36 @@ constexpr Integer integers[] = {
 
 struct Arithmetic {
   const char* suffix;
-  FunctionFamily family;
   std::size_t arity;
   int (*compute)(mpfr_ptr, const Numbers&, mpfr_rnd_t);
 };
 
 constexpr Arithmetic arithmetic[] = {
-    {"add", FunctionFamily::sum, 2,
+    {"add", 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_add(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"sub", FunctionFamily::sum, 2,
+    {"sub", 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_sub(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"mul", FunctionFamily::product, 2,
+    {"mul", 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_mul(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"mulAdd", FunctionFamily::fused, 3,
+    {"mulAdd", 3,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_fma(result, x[0].value.get(), x[1].value.get(), x[2].value.get(), direction);
      }},
-    {"div", FunctionFamily::quotient, 2,
+    {"div", 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_div(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"rem", FunctionFamily::remainder, 2,
+    {"rem", 2,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_remainder(result, x[0].value.get(), x[1].value.get(), direction);
      }},
-    {"sqrt", FunctionFamily::root, 1,
+    {"sqrt", 1,
      [](mpfr_ptr result, const Numbers& x, mpfr_rnd_t direction) {
        return mpfr_sqrt(result, x[0].value.get(), direction);
      }},
@@ -102,16 +101,14 @@ Function arithmetic_function(const Format& format, const Arithmetic& operation) 
                                                const Operands& operands) {
     const Numbers x = decode_all(kinds, operands);
     if (any_nan(x)) {
-      const bool invalid_product =
-          operation.family == FunctionFamily::fused && product_is_invalid(x);
+      const bool invalid_product = operation.arity == 3 && product_is_invalid(x);
       return deliver_nan(format, any_signaling(x) || invalid_product);
     }
     return deliver(format, environment, [&](mpfr_ptr result, mpfr_rnd_t direction) {
       return operation.compute(result, x, direction);
     });
   };
-  return {std::string(format.name) + "_" + operation.suffix, operation.family, kinds, Kind{&format},
-          evaluate};
+  return {std::string(format.name) + "_" + operation.suffix, kinds, Kind{&format}, evaluate};
 }
 
 Function comparison_function(const Format& format, const Comparison& comparison) {
@@ -122,8 +119,7 @@ Function comparison_function(const Format& format, const Comparison& comparison)
     const bool holds = comparison.holds(x[0].value.get(), x[1].value.get()) != 0;
     return Outcome{holds ? std::uint64_t{1} : 0, invalid ? flag_invalid : 0};
   };
-  return {std::string(format.name) + "_" + comparison.suffix, FunctionFamily::comparison, kinds,
-          Kind{}, evaluate};
+  return {std::string(format.name) + "_" + comparison.suffix, kinds, Kind{}, evaluate};
 }
 
 Function round_to_int_function(const Format& format) {
@@ -138,11 +134,7 @@ Function round_to_int_function(const Format& format) {
     if (inexact && environment.exact) outcome.flags |= flag_inexact;
     return outcome;
   };
-  return {std::string(format.name) + "_roundToInt",
-          FunctionFamily::to_integer,
-          {Kind{&format}},
-          Kind{&format},
-          evaluate};
+  return {std::string(format.name) + "_roundToInt", {Kind{&format}}, Kind{&format}, evaluate};
 }
 
 bool fits(const Integer& integer, mpfr_srcptr value) {
@@ -171,7 +163,6 @@ Function to_integer_function(const Format& format, const Integer& integer) {
     return Outcome{bits & integer_mask(integer), inexact && environment.exact ? flag_inexact : 0};
   };
   return {std::string(format.name) + "_to_" + integer.name,
-          FunctionFamily::to_integer,
           {Kind{&format}},
           Kind{nullptr, &integer},
           evaluate};
@@ -190,7 +181,6 @@ Function from_integer_function(const Integer& integer, const Format& format) {
     });
   };
   return {std::string(integer.name) + "_to_" + format.name,
-          FunctionFamily::from_integer,
           {Kind{nullptr, &integer}},
           Kind{&format},
           evaluate};
@@ -204,11 +194,7 @@ Function conversion_function(const Format& from, const Format& to) {
       return mpfr_set(result, x.value.get(), direction);
     });
   };
-  return {std::string(from.name) + "_to_" + to.name,
-          FunctionFamily::conversion,
-          {Kind{&from}},
-          Kind{&to},
-          evaluate};
+  return {std::string(from.name) + "_to_" + to.name, {Kind{&from}}, Kind{&to}, evaluate};
 }
 
 }  // namespace
@@ -217,8 +203,6 @@ int Kind::container_bits() const {
   if (format != nullptr) return format->container_bits;
   return integer != nullptr ? integer->bits : 1;
 }
-
-int Kind::bits() const { return format != nullptr ? format->bits() : container_bits(); }
 
 std::vector<Function> all_functions() {
   std::vector<Function> functions;

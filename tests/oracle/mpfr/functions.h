@@ -26,28 +26,12 @@ struct Kind {
   const Integer* integer = nullptr;
 
   int container_bits() const;
-  int bits() const;  // number of bits that vary
-};
-
-// The family of a function, on which its hard operands depend.
-enum class FunctionFamily {
-  sum,
-  product,
-  quotient,
-  fused,
-  remainder,
-  root,
-  to_integer,
-  comparison,
-  from_integer,
-  conversion,
 };
 
 using Operands = std::array<std::uint64_t, 3>;
 
 struct Function {
   std::string name;
-  FunctionFamily family;
   std::vector<Kind> operands;
   Kind result;
   std::function<Outcome(const Environment&, const Operands&)> evaluate;

@@ -5,6 +5,8 @@
 #include "tests/oracle/mpfr/lines.h"
 
 #include <algorithm>
+#include <charconv>
+#include <stdexcept>
 #include <utility>
 
 namespace mpfr_oracle {
@@ -37,6 +39,17 @@ void append_line(const Function& function, const Operands& operands, const Outco
   text += ' ';
   append_hex(static_cast<std::uint64_t>(outcome.flags), 8, text);
   text += '\n';
+}
+
+Operands operands_of(const Function& function, const std::string& line) {
+  Operands operands{};
+  const char* at = line.data();
+  for (std::size_t i = 0; i < function.operands.size(); ++i) {
+    const auto [end, error] = std::from_chars(at, line.data() + line.size(), operands[i], 16);
+    if (error != std::errc()) throw std::runtime_error("no case of " + function.name + ": " + line);
+    at = *end == ' ' ? end + 1 : end;
+  }
+  return operands;
 }
 
 std::optional<Rounding> rounding_named(std::string_view word) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing cases as Berkeley TestFloat does, and looking up the words of the command line.
+// Reading and writing cases as Berkeley TestFloat does, and looking up the words of the command
+// line.
 #pragma once
 
 #include <optional>
@@ -14,6 +15,9 @@ namespace mpfr_oracle {
 // Appends the operands, the result and the flags, and a newline.
 void append_line(const Function& function, const Operands& operands, const Outcome& outcome,
                  std::string& text);
+
+// Returns the operands of a line; what stands behind them is left.
+Operands operands_of(const Function& function, const std::string& line);
 
 // Returns the rounding of this name, or nothing if there is none.
 std::optional<Rounding> rounding_named(std::string_view word);

@@ -4,7 +4,6 @@
 #include "tests/oracle/mpfr/selftest.h"
 
 #include <cstdio>
-#include <sstream>
 
 #include "tests/oracle/mpfr/lines.h"
 
@@ -100,14 +99,6 @@ constexpr Answer answers[] = {
     {"e2m3_roundToInt", near_even, "1F 1F 05"},  // 8 is not there
     {"e2m3_roundToInt", min_mag, "1F 1E 00"},
 };
-
-// The operands of a line, the last two fields left out.
-Operands operands_of(const Function& function, const char* line) {
-  Operands operands{};
-  std::istringstream fields(line);
-  for (std::size_t i = 0; i < function.operands.size(); ++i) fields >> std::hex >> operands[i];
-  return operands;
-}
 
 }  // namespace
 
