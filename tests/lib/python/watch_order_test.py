@@ -17,7 +17,10 @@ try:
     from torch.nn.utils import clip_grad_norm_
 
     import binade.torch
+    from binade.torch import Run, Window
     from binade.torch.observe.attaching import scaler_kinds
+    from binade.torch.watch.run import Layer
+    from binade.torch.watch.values.nonfinite import NonFinite
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -234,6 +237,12 @@ class OrderOfCalls(CliCase):
                            ("zero_grad only:0 plain_backward clip_first plain_step:0 both only:1 plain_backward both plain_step:1", False)):
             found = Loop(False).run(words).mistakes
             self.assertEqual({(one.mistake, one.warning) for one in found}, {("backward_after_clip", True)} if ill else set(), words)
+
+    def test_gradients_that_were_clipped_before_others_were_added_give_no_format_and_no_loss_scale(self):
+        text = " ".join(str(Loop(False).run("zero_grad plain_backward clip plain_backward clip plain_step").advise()).split())
+        self.assertIn("Loss scale for FP16: not known. The gradients of weights, as the optimizer got them, are sums of some that were clipped", text)
+        self.assertIn("dW: not known, since the order of calls gave the optimizer other gradients than the run's.", text)
+        self.assertNotIn("dW in", text)
 
     def test_gradients_that_are_divided_by_hand_and_by_the_scaler_are_named(self):
         for words, ill in (("zero_grad backward divide step update", True), ("zero_grad backward divide_data unscale_ clip step update", True),
@@ -752,6 +761,50 @@ class Scalers(CliCase):
             w = self.own_scale(lambda scale, _: scale, **options)
             self.assertNotIn("own loss scale", str(w.advise()))
             self.assertEqual([note for note in w.notes if "w.step()" in note], [])
+
+    def masters(self, scale, change=lambda scale: scale / 2, steps=16, scaler=None, loss=lambda out: out.float().square().mean(), guard=None):
+        """Runs a loop with weights in FP16 and FP32 copies of them, which an optimizer holds; it leaves out steps that are not finite."""
+        class Gain(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.full((4,), 0.5))
+
+            def forward(self, x):
+                return x * self.weight
+
+        model = nn.Sequential(Gain(), Gain()).half()
+        held = [p.detach().float().requires_grad_() for p in model.parameters()]
+        optimizer, x = torch.optim.SGD(held, lr=1e-3), torch.ones(512, 4).half()
+        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
+            for _ in range(steps):
+                model.zero_grad()
+                value = loss(model(x))
+                (scaler.scale(value) if scaler else value * scale).backward()
+                if (guard or (lambda _: all(p.grad.isfinite().all() for p in model.parameters())))(value):
+                    for p, q in zip(model.parameters(), held):
+                        q.grad = p.grad.float() if scaler else p.grad.float() / scale
+                    scaler.step(optimizer) if scaler else optimizer.step()
+                    for p, q in zip(model.parameters(), held):
+                        p.data.copy_(q.detach())
+                else:
+                    scale = change(scale)
+                w.step()
+        return w, " ".join(str(w.advise()).split())
+
+    def test_no_loss_scale_is_recommended_that_the_run_has_disproved(self):
+        w, text = self.masters(2.0**24)
+        last = min(one.low for one in w._own_scale.stretches if one.kind == "left out")
+        self.assertEqual(w.advise().recommended_scale, last / 2)
+        self.assertIn(f"At 2^{int(math.log2(last))} gradients of the run were not finite (steps 0 to ", text)
+        self.assertIn(f"not counted; up to 2^{int(math.log2(last)) - 1} they were finite.", text)
+        for scale in (last, last * 4):  # at which no step was made
+            self.assertEqual(self.masters(scale, lambda scale: scale)[0].advise().recommended_scale, None)
+        self.assertEqual(self.masters(2.0**10)[0].advise().recommended_scale, 2.0**10)
+        one = binade.RangeSummary(formats=[]).add(torch.tensor([2.0**-8], dtype=torch.double).numpy())
+        for event, best in (({}, 15), ({"loss_scale": 2.0**30}, 22), ({"cure": "an eps"}, 22), ({"loss_scale": 2.0**2}, None)):
+            event = NonFinite(**({"step": 3, "layer": "fc", "role": "dW", "found": {"nan": 0, "inf": 1}, "inputs": [], "loss_scale": 2.0**16, "skipped": True} | event))
+            run = Run(1, [Window(0, 0, 1, 2.0**10, {("fc", "dW"): one})], {("fc", "dW"): Layer("F16", (1,))}, nonfinite=[event])
+            self.assertEqual(run.advise().loss_scale["recommended_log2"], best, event)
 
     def test_gradients_of_outputs_are_divided_by_a_loss_scale_that_is_read_off_the_loss(self):
         def scale_of(*args, **options):

@@ -132,10 +132,9 @@ def own_ill(run):
         and not fixed else ", as it does while it looks for its scale." if turns.is_own and not fixed else ".") + first])
 
 
-def hidden_text(run, scale):
-    """Returns why no loss scale follows from gradients under a scale of the loop's own, or why not the one that a report gives, a dict;
-    "" if one does."""
-    turns, best = run._own_scale, scale["recommended_log2"]
+def hidden_text(run):
+    """Returns why no loss scale follows from gradients under a scale of the loop's own; "" if one does."""
+    turns = run._own_scale
     if turns.hides:
         low, high = turns.divided or (turns.low, turns.high)
         known = f"from {words(low)} to {words(high)}" if low != high else words(low)
@@ -144,12 +143,7 @@ def hidden_text(run, scale):
                     "not divided as they were counted: no scale follows from them. Give watch(…, loss_scale=) it, or a function that returns it.")
         return (f"The loop multiplies its loss by a scale of its own ({known}), by which the gradients of outputs were not divided as they were "
                 "counted: no scale follows from them. Give watch(…, loss_scale=) that scale, or a function that returns it.")
-    above = [one.began for one in turns.stretches if one.kind in (LEFT_OUT, STEPPED_ILL) and is_of_scale(event_of(run, one), one.began)]
-    if best is None or turns.is_apart or not turns.is_own or not above or 2.0**best < min(above):
-        return ""
-    fits = fitting(turns, min(above))
-    return (f"At the loop's own scale of {scale_text(min(above))} gradients overflowed that were not counted as such"
-            + (f"; up to {scale_text(fits)} they were finite." if fits else ": take a smaller one, and watch again."))
+    return ""
 
 
 def words(scale):

@@ -64,7 +64,7 @@ class Turn:
 
 @dataclasses.dataclass
 class Stretch:
-    """Turns one after the other that ended alike. first, last: steps. began, ended: scales; None where one is not known."""
+    """Turns one after the other that ended alike. first, last: steps. began, ended, low, high: scales; None where one is not known."""
 
     kind: str
     first: int
@@ -73,8 +73,13 @@ class Stretch:
     ended: "float | None"
     turns: int = 1
 
+    def __post_init__(self):
+        self.low = self.high = self.began
+
     def add(self, turn):
         self.last, self.ended, self.turns = turn.step, turn.scale, self.turns + 1
+        known = [x for x in (self.low, self.high, turn.scale) if x is not None]
+        self.low, self.high = min(known, default=None), max(known, default=None)
 
 
 @dataclasses.dataclass
