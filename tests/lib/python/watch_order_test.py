@@ -698,7 +698,8 @@ class Scalers(CliCase):
                     for _ in range(micro):
                         losses = ((model(x) + 4).half().float() * (math.nan if ill(step) else 1.0)).square()
                         ((losses * scale).mean() if inside else losses.mean() / micro * scale).backward()
-                    steps_on = all(bool(p.grad.isfinite().all()) for p in model.parameters()) or not guards
+                    looked = [losses] if guards == "loss" else [p.grad for p in model.parameters()]
+                    steps_on = all(bool(x.isfinite().all()) for x in looked) or not guards
                     if steps_on:
                         for p, q in zip(model.parameters(), held):
                             q.grad = p.grad / scale
@@ -736,6 +737,33 @@ class Scalers(CliCase):
         self.assertRegex(text, r"^The loop's own loss scale is the cause: in step \d+, at 2\^1\d, to which it had grown from 2\^12, the scaled "
                          "gradients overflowed, and the loop stepped with what came of that. Look, before each step, whether all gradients")
         self.assertNotIn("Keep in FP32", text)
+
+    def test_a_loop_that_tests_its_loss_and_not_its_gradients_is_told_so(self):
+        for by_hand in (False, True):
+            text = self.own_scale_text(lambda scale, stepped: scale * 2 if stepped else scale / 2, steps=16, guards="loss", by_hand=by_hand)
+            self.assertRegex(text, r"^The loop's own loss scale is the cause: in step \d, at 2\^1\d, to which it had grown from 2\^12, the scaled gradients "
+                             r"overflowed, and the loop stepped with what came of that\. .*; bound it, at 2\^1\d for instance\.", by_hand)
+            self.assertIn("It seems to test its loss alone, which may be finite where gradients are not: test these.", text)
+            for words in ("since gradients were not finite", "Keep in FP32", "2^24", "name the optimizers"):
+                self.assertNotIn(words, text)
+        for backward in (False, True):  # before or after the loss is tested
+            model, x = nn.Linear(4, 2), torch.ones(3, 4)
+            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+            with warnings.catch_warnings(record=True) as warned, binade.torch.watch(model, optimizer, every=1) as w:
+                for step in range(9):
+                    optimizer.zero_grad()
+                    loss = model(x * (step != 3)).sub(model.bias.detach() * (step == 3)).abs().sqrt().sum()
+                    if backward:
+                        loss.backward()
+                    if loss.isfinite():
+                        (None if backward else loss.backward(), optimizer.step())
+            text = " ".join(str(w.advise()).split())
+            self.assertTrue(text.startswith("The run was not finite: step 3: 6 Inf in the gradient of sqrt inside of the loss, backward"), text)
+            self.assertIn("Nor was anything after step 3, which made the weights Inf or NaN: the loop passed over all that followed, 5 forward passes, and "
+                          "trained nothing. It seems to test its loss alone", text)
+            self.assertIn("after step 3, which was made with Inf or NaN, the loop stepped no more, in 5 forward passes", str(warned[0].message))
+            for words in ("name the optimizers", "loss scale seems", "since gradients were not finite"):
+                self.assertNotIn(words, text + str(w.notes))
 
     def test_what_no_loss_scale_of_the_loops_own_cures_is_not_laid_to_it(self):
         text = self.own_scale_text(lambda scale, stepped: scale if stepped else scale / 4, steps=40, ill=lambda step: step > 9)

@@ -6,7 +6,7 @@ import math
 
 from ..values.nonfinite import LOSS, scale_text
 from .diverging import diverging
-from .own_scale import LARGE, LEAST, LEFT_OUT, STEPPED, STEPPED_ILL, STUCK
+from .own_scale import LARGE, LEAST, LEFT_OUT, STEPPED, STEPPED_ILL, STUCK, follows_ill
 from .scale_ills import SENSIBLE, is_too_soon
 
 LONG = 20  # turns that take a scale down from any sensible one to one that fits
@@ -91,7 +91,7 @@ def stepped(run, turns):
         f"the scaled gradients overflowed{formats_of(event)}")
     return OwnIll([f"The loop's own loss scale is the cause: in step {one.first}, at {scale_text(one.began)}{grew}, {what}, and the loop "
                    "stepped with what came of that. Look, before each step, whether all gradients are finite; where they are not, leave the step out and halve the "
-                   f"scale, as GradScaler does{'; bound it, at ' + scale_text(SENSIBLE) + ' for instance' if one.began > SENSIBLE else ''}. "
+                   f"scale, as GradScaler does{f'; bound it, at {scale_text(min(SENSIBLE, one.began / 2))} for instance' if grew else ''}. "
                    "No layer is the cause, and FP32 no remedy."], True)
 
 
@@ -117,6 +117,8 @@ def own_ill(run):
     fell = fallen(turns)
     if fell is not None:
         return fell
+    if follows_ill(turns):
+        return stepped(run, turns) or OwnIll(dead=True)
     if last.kind == LEFT_OUT and (last.turns >= STUCK or last.turns == sum(turns.counts.values())):
         return stuck(run, turns, last)
     found = stepped(run, turns)

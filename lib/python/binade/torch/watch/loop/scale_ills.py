@@ -51,7 +51,7 @@ def own_scale_text(run, first):
     grows, falls = (all(y >= x for x, y in zip(of, of[1:])) and of[-1] >= DRIFT * of[0] for of in (ratios, ratios[::-1]))
     if not steady or not (grows or falls):
         return []
-    how, cure = (("grew", f"Bound it, at {scale_text(SENSIBLE)} for instance; BF16 and FP32 need none") if grows else
+    how, cure = (("grew", "Halve it wherever gradients are not finite, as GradScaler does; BF16 and FP32 need none") if grows else
                  ("fell", "Give it a floor, as 1, and look for what made it fall"))
     return [f"The loop's own loss scale seems to be the cause: from step {rows[0][0]} to {rows[-1][0]} the gradients inside of the model "
             f"{how} from {rows[0][1]:.3g} to {rows[-1][1]:.3g} (norm), while those that the optimizer got did not, until the scaled loss "
