@@ -900,6 +900,11 @@ class Scalers(CliCase):
                                                              seen.append(0) or 1.0), 40)
         self.assertIn("in a row: it was 2^60 in step 4, far too high: look for what set it so, as update(new_scale)", text)
         self.assertNotIn("does not cure", text)
+        for steps in (13, 30):  # what overflowed first is gone at smaller scales
+            both = text_of(CpuScaler(2.0**16), lambda y: ((y * 0).sqrt() + y).half().float().sum() * 8, steps)
+            self.assertRegex(both, r"cured is step \d+: [^:]* in the gradient of sqrt inside of the loss, backward")
+            self.assertIn("the scaler skipped the step. What to do: add an eps", both)
+            self.assertNotIn("It began with", both)
         root = text_of(CpuScaler(2.0**10), lambda y: (y * 0).sqrt().sum(), 21)
         self.assertIn("It began with step 0: 6 Inf in the gradient of sqrt inside of the loss, backward", root)
         self.assertIn("the scaler skipped the step. A smaller loss scale does not cure that.", root)

@@ -7,7 +7,7 @@ import math
 from ..values.nonfinite import LOSS, scale_text
 from .diverging import diverging
 from .own_scale import LARGE, LEAST, LEFT_OUT, STEPPED, STEPPED_ILL, STUCK, follows_ill
-from .scale_ills import SENSIBLE, is_too_soon
+from .scale_ills import SENSIBLE, began_text, is_too_soon, lasting
 
 LONG = 20  # turns that take a scale down from any sensible one to one that fits
 DEEP = 2.0**-10  # a scale that nobody wants
@@ -67,6 +67,8 @@ def stuck(run, turns, last):
     why = f", though {fall}: a smaller scale does not cure that" if fell else (
         "" if last.began is not None else ". If the loss is multiplied by a scale, watch(…, loss_scale=) takes it")
     floor = " Give the scale a floor of 1." if fell and last.ended < 1 else ""
+    left = sorted((one for one in run.nonfinite() if one.step >= last.first), key=lambda one: one.step)
+    event, began = (lasting(left), f" {began_text(left)}") if left and fell else (event, began)
     cure = f" What to do: {event.cure}." if event is not None and event.cure else ""
     return OwnIll([f"From step {last.first} on the loop left out {many}, since gradients were not finite{end}{why}.{floor}{began}{cure}"],
                   dead=True)
