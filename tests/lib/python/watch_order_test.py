@@ -790,7 +790,7 @@ class Scalers(CliCase):
             self.assertNotIn("own loss scale", str(w.advise()))
             self.assertEqual([note for note in w.notes if "w.step()" in note], [])
 
-    def masters(self, scale, change=lambda scale: scale / 2, steps=16, scaler=None, loss=lambda out: out.float().square().mean(), guard=None):
+    def masters(self, scale, change=lambda scale: scale / 2, steps=16, scaler=None, loss=lambda out: out.float().square().mean(), guard=None, by_hand=True):
         """Runs a loop with weights in FP16 and FP32 copies of them, which an optimizer holds; it leaves out steps that are not finite."""
         class Gain(nn.Module):
             def __init__(self):
@@ -816,8 +816,9 @@ class Scalers(CliCase):
                         p.data.copy_(q.detach())
                 else:
                     scale = change(scale)
-                w.step()
-        return w, " ".join(str(w.advise()).split())
+                if by_hand:
+                    w.step()
+        return w, " ".join(str(w.advise()).split()) if w.windows else ""
 
     def test_no_loss_scale_is_recommended_that_the_run_has_disproved(self):
         w, text = self.masters(2.0**24)
@@ -833,6 +834,22 @@ class Scalers(CliCase):
             event = NonFinite(**({"step": 3, "layer": "fc", "role": "dW", "found": {"nan": 0, "inf": 1}, "inputs": [], "loss_scale": 2.0**16, "skipped": True} | event))
             run = Run(1, [Window(0, 0, 1, 2.0**10, {("fc", "dW"): one})], {("fc", "dW"): Layer("F16", (1,))}, nonfinite=[event])
             self.assertEqual(run.advise().loss_scale["recommended_log2"], best, event)
+
+    def test_masters_made_by_hand_are_masters_though_every_step_is_left_out(self):
+        def overflows(out):
+            return (out * 60000 * out * 60000).float().mean()
+
+        for by_hand in (True, False):
+            w, text = self.masters(1.0, loss=overflows, guard=lambda value: bool(value.isfinite()), by_hand=by_hand)
+            self.assertIn("as of master copies made by hand", text + " ".join(w.notes))
+            self.assertNotIn("was it converted", text + " ".join(w.notes))
+            self.assertNotIn("that no optimizer trains", text + " ".join(w.notes))
+            self.assertEqual(w.advise().recommended_scale if by_hand else None, None)
+        self.assertNotIn("name the optimizers", " ".join(w.notes))
+        with self.assertRaisesRegex(ValueError, r"^no watched step is over; steps 0, 1, 2 … are watched; the run was not finite: step 0: 2,048 Inf in "
+                                                r"mul inside of the loss, forward; .*; after 16 forward passes step 0 was not over: SGD did not step, as in "
+                                                r"a loop that leaves out what is not finite; call w\.step\(\) at the end of each step"):
+            w.advise()
 
     def test_gradients_of_outputs_are_divided_by_a_loss_scale_that_is_read_off_the_loss(self):
         def scale_of(*args, **options):

@@ -20,7 +20,7 @@ from .loop.own_ills import hidden_text
 from .loop.settings import idle, idle_text, wrong_text
 from .loop.skips import bare_text
 from .loop.spoiled import caveats, may_diverge_by, spoiled, withheld
-from .underflow import HALVES, NAMES, died, died_text, with_died, with_underflow
+from .underflow import HALVES, NAMES, died, died_text, formats_in, with_died, with_underflow
 from .values import positions
 from .values.compiled import compiled_in
 from .values.residues import belongs, drowns, residues_text
@@ -319,7 +319,7 @@ def ails(of):
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
     out += overflowed + eps_text(of["eps"])
     out += mistakes[True] + of["by_hand"] + of["ranks"] + of["moved"] + of["running"] + of["positions"]
-    out += untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
+    out += untrained_text(of["untrained"], listed, formats_in(of["died"])) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
     lost = [row for row in of["lost_updates"] if row["dtype"] in HALVES or not of["untrained"]["flat"]]
     out += lost_text(lost, listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)

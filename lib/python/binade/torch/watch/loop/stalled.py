@@ -15,6 +15,9 @@ def stalled_text(step, missing, skips):
         return (f"after step {skips.ill_at}, which was made with Inf or NaN, the loop stepped no more, in {step.passes} forward passes: what came "
                 "of it was not finite")
     why = f"{missing} did not step" if missing else "no optimizer was found"
+    if missing and step.event is not None and step.harmless_event() is None:
+        return (f"after {step.passes} forward passes step {step.number} was not over: {why}, as in a loop that leaves out what is not finite; call "
+                "w.step() at the end of each step, also of those that are left out")
     return f"after {step.passes} forward passes step {step.number} was not over: {why}; name the optimizers that step, or call w.step()"
 
 
