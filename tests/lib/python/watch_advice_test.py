@@ -964,6 +964,16 @@ class Underflow(CliCase):
             of, _ = self.gradients(values, dtype="F32", beside=beside)
             self.assertEqual([row["layer"] for row in of["died"]], found)
 
+    def test_weights_whose_gradients_are_zero_beside_underflow_may_be_of_it(self):
+        for low, found in (([2.0**-24, 2.0**-23], True), ([2.0**-8, 2.0**-9], False)):
+            counted = {key: binade.RangeSummary(formats=[]).add(torch.tensor(x, dtype=torch.double).numpy())
+                       for key, x in ((("fc", "dAct"), [0.0, *low]), (("fc", "dW"), [0.0] * 8), (("head", "dAct"), [2.0**-8]))}
+            layers = {("fc", "dAct"): Layer("F16", (3,)), ("fc", "dW"): Layer("F32", (2, 2)), ("head", "dAct"): Layer("F16", (1,))}
+            text = " ".join(str(Run(1, [Window(0, 0, 1, None, counted)], layers).advise()).split())
+            self.assertIn("while gradients reached their outputs. " + (
+                "It may be what FP16 made of small numbers: see below." if found else "Why is not known."), text)
+            self.assertEqual("Gradients underflow in FP16" in text, found)
+
     def test_the_gradient_of_a_bias_is_what_its_terms_leave_of_it(self):
         low, whole = [0.0, 2.0**-24], {("fc", "dAct"): [0.5], ("fc", "dW"): [0.5]}
         for terms, asks in ((whole, False), ({key: low for key in whole}, False), ({("fc", "dW"): low}, False), ({}, True)):

@@ -17,7 +17,10 @@ try:
     from torch.nn.utils import clip_grad_norm_
 
     import binade.torch
+    from binade.torch import Run, Window
     from binade.torch.observe.attaching import scaler_kinds
+    from binade.torch.watch.run import Layer
+    from binade.torch.watch.values.nonfinite import NonFinite
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -234,6 +237,12 @@ class OrderOfCalls(CliCase):
                            ("zero_grad only:0 plain_backward clip_first plain_step:0 both only:1 plain_backward both plain_step:1", False)):
             found = Loop(False).run(words).mistakes
             self.assertEqual({(one.mistake, one.warning) for one in found}, {("backward_after_clip", True)} if ill else set(), words)
+
+    def test_gradients_that_were_clipped_before_others_were_added_give_no_format_and_no_loss_scale(self):
+        text = " ".join(str(Loop(False).run("zero_grad plain_backward clip plain_backward clip plain_step").advise()).split())
+        self.assertIn("Loss scale for FP16: not known. The gradients of weights, as the optimizer got them, are sums of some that were clipped", text)
+        self.assertIn("dW: not known, since the order of calls gave the optimizer other gradients than the run's.", text)
+        self.assertNotIn("dW in", text)
 
     def test_gradients_that_are_divided_by_hand_and_by_the_scaler_are_named(self):
         for words, ill in (("zero_grad backward divide step update", True), ("zero_grad backward divide_data unscale_ clip step update", True),
@@ -689,7 +698,8 @@ class Scalers(CliCase):
                     for _ in range(micro):
                         losses = ((model(x) + 4).half().float() * (math.nan if ill(step) else 1.0)).square()
                         ((losses * scale).mean() if inside else losses.mean() / micro * scale).backward()
-                    steps_on = all(bool(p.grad.isfinite().all()) for p in model.parameters()) or not guards
+                    looked = [losses] if guards == "loss" else [p.grad for p in model.parameters()]
+                    steps_on = all(bool(x.isfinite().all()) for x in looked) or not guards
                     if steps_on:
                         for p, q in zip(model.parameters(), held):
                             q.grad = p.grad / scale
@@ -728,6 +738,33 @@ class Scalers(CliCase):
                          "gradients overflowed, and the loop stepped with what came of that. Look, before each step, whether all gradients")
         self.assertNotIn("Keep in FP32", text)
 
+    def test_a_loop_that_tests_its_loss_and_not_its_gradients_is_told_so(self):
+        for by_hand in (False, True):
+            text = self.own_scale_text(lambda scale, stepped: scale * 2 if stepped else scale / 2, steps=16, guards="loss", by_hand=by_hand)
+            self.assertRegex(text, r"^The loop's own loss scale is the cause: in step \d, at 2\^1\d, to which it had grown from 2\^12, the scaled gradients "
+                             r"overflowed, and the loop stepped with what came of that\. .*; bound it, at 2\^1\d for instance\.", by_hand)
+            self.assertIn("It seems to test its loss alone, which may be finite where gradients are not: test these.", text)
+            for words in ("since gradients were not finite", "Keep in FP32", "2^24", "name the optimizers"):
+                self.assertNotIn(words, text)
+        for backward in (False, True):  # before or after the loss is tested
+            model, x = nn.Linear(4, 2), torch.ones(3, 4)
+            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+            with warnings.catch_warnings(record=True) as warned, binade.torch.watch(model, optimizer, every=1) as w:
+                for step in range(9):
+                    optimizer.zero_grad()
+                    loss = model(x * (step != 3)).sub(model.bias.detach() * (step == 3)).abs().sqrt().sum()
+                    if backward:
+                        loss.backward()
+                    if loss.isfinite():
+                        (None if backward else loss.backward(), optimizer.step())
+            text = " ".join(str(w.advise()).split())
+            self.assertTrue(text.startswith("The run was not finite: step 3: 6 Inf in the gradient of sqrt inside of the loss, backward"), text)
+            self.assertIn("Nor was anything after step 3, which made the weights Inf or NaN: the loop passed over all that followed, 5 forward passes, and "
+                          "trained nothing. It seems to test its loss alone", text)
+            self.assertIn("after step 3, which was made with Inf or NaN, the loop stepped no more, in 5 forward passes", str(warned[0].message))
+            for words in ("name the optimizers", "loss scale seems", "since gradients were not finite"):
+                self.assertNotIn(words, text + str(w.notes))
+
     def test_what_no_loss_scale_of_the_loops_own_cures_is_not_laid_to_it(self):
         text = self.own_scale_text(lambda scale, stepped: scale if stepped else scale / 4, steps=40, ill=lambda step: step > 9)
         self.assertTrue(text.startswith("From step 10 on the loop left out all 30 steps from then on, since gradients were not finite, which trained "
@@ -752,6 +789,67 @@ class Scalers(CliCase):
             w = self.own_scale(lambda scale, _: scale, **options)
             self.assertNotIn("own loss scale", str(w.advise()))
             self.assertEqual([note for note in w.notes if "w.step()" in note], [])
+
+    def masters(self, scale, change=lambda scale: scale / 2, steps=16, scaler=None, loss=lambda out: out.float().square().mean(), guard=None, by_hand=True):
+        """Runs a loop with weights in FP16 and FP32 copies of them, which an optimizer holds; it leaves out steps that are not finite."""
+        class Gain(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.full((4,), 0.5))
+
+            def forward(self, x):
+                return x * self.weight
+
+        model = nn.Sequential(Gain(), Gain()).half()
+        held = [p.detach().float().requires_grad_() for p in model.parameters()]
+        optimizer, x = torch.optim.SGD(held, lr=1e-3), torch.ones(512, 4).half()
+        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
+            for _ in range(steps):
+                model.zero_grad()
+                value = loss(model(x))
+                (scaler.scale(value) if scaler else value * scale).backward()
+                if (guard or (lambda _: all(p.grad.isfinite().all() for p in model.parameters())))(value):
+                    for p, q in zip(model.parameters(), held):
+                        q.grad = p.grad.float() if scaler else p.grad.float() / scale
+                    scaler.step(optimizer) if scaler else optimizer.step()
+                    for p, q in zip(model.parameters(), held):
+                        p.data.copy_(q.detach())
+                else:
+                    scale = change(scale)
+                if by_hand:
+                    w.step()
+        return w, " ".join(str(w.advise()).split()) if w.windows else ""
+
+    def test_no_loss_scale_is_recommended_that_the_run_has_disproved(self):
+        w, text = self.masters(2.0**24)
+        last = min(one.low for one in w._own_scale.stretches if one.kind == "left out")
+        self.assertEqual(w.advise().recommended_scale, last / 2)
+        self.assertIn(f"At 2^{int(math.log2(last))} gradients of the run were not finite (steps 0 to ", text)
+        self.assertIn(f"not counted; up to 2^{int(math.log2(last)) - 1} they were finite.", text)
+        for scale in (last, last * 4):  # at which no step was made
+            self.assertEqual(self.masters(scale, lambda scale: scale)[0].advise().recommended_scale, None)
+        self.assertEqual(self.masters(2.0**10)[0].advise().recommended_scale, 2.0**10)
+        one = binade.RangeSummary(formats=[]).add(torch.tensor([2.0**-8], dtype=torch.double).numpy())
+        for event, best in (({}, 15), ({"loss_scale": 2.0**30}, 22), ({"cure": "an eps"}, 22), ({"loss_scale": 2.0**2}, None)):
+            event = NonFinite(**({"step": 3, "layer": "fc", "role": "dW", "found": {"nan": 0, "inf": 1}, "inputs": [], "loss_scale": 2.0**16, "skipped": True} | event))
+            run = Run(1, [Window(0, 0, 1, 2.0**10, {("fc", "dW"): one})], {("fc", "dW"): Layer("F16", (1,))}, nonfinite=[event])
+            self.assertEqual(run.advise().loss_scale["recommended_log2"], best, event)
+
+    def test_masters_made_by_hand_are_masters_though_every_step_is_left_out(self):
+        def overflows(out):
+            return (out * 60000 * out * 60000).float().mean()
+
+        for by_hand in (True, False):
+            w, text = self.masters(1.0, loss=overflows, guard=lambda value: bool(value.isfinite()), by_hand=by_hand)
+            self.assertIn("as of master copies made by hand", text + " ".join(w.notes))
+            self.assertNotIn("was it converted", text + " ".join(w.notes))
+            self.assertNotIn("that no optimizer trains", text + " ".join(w.notes))
+            self.assertEqual(w.advise().recommended_scale if by_hand else None, None)
+        self.assertNotIn("name the optimizers", " ".join(w.notes))
+        with self.assertRaisesRegex(ValueError, r"^no watched step is over; steps 0, 1, 2 … are watched; the run was not finite: step 0: 2,048 Inf in "
+                                                r"mul inside of the loss, forward; .*; after 16 forward passes step 0 was not over: SGD did not step, as in "
+                                                r"a loop that leaves out what is not finite; call w\.step\(\) at the end of each step"):
+            w.advise()
 
     def test_gradients_of_outputs_are_divided_by_a_loss_scale_that_is_read_off_the_loss(self):
         def scale_of(*args, **options):
@@ -819,6 +917,11 @@ class Scalers(CliCase):
                                                              seen.append(0) or 1.0), 40)
         self.assertIn("in a row: it was 2^60 in step 4, far too high: look for what set it so, as update(new_scale)", text)
         self.assertNotIn("does not cure", text)
+        for steps in (13, 30):  # what overflowed first is gone at smaller scales
+            both = text_of(CpuScaler(2.0**16), lambda y: ((y * 0).sqrt() + y).half().float().sum() * 8, steps)
+            self.assertRegex(both, r"cured is step \d+: [^:]* in the gradient of sqrt inside of the loss, backward")
+            self.assertIn("the scaler skipped the step. What to do: add an eps", both)
+            self.assertNotIn("It began with", both)
         root = text_of(CpuScaler(2.0**10), lambda y: (y * 0).sqrt().sum(), 21)
         self.assertIn("It began with step 0: 6 Inf in the gradient of sqrt inside of the loss, backward", root)
         self.assertIn("the scaler skipped the step. A smaller loss scale does not cure that.", root)

@@ -13,13 +13,14 @@ from .alerts import GRADIENTS, log2_of
 from .conclusions import but_for, concluded, excluded
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
+from .loop.disproved import bounded
 from .loop.diverging import diverging, diverging_text
 from .loop.order import order_text
 from .loop.own_ills import hidden_text
 from .loop.settings import idle, idle_text, wrong_text
 from .loop.skips import bare_text
 from .loop.spoiled import caveats, may_diverge_by, spoiled, withheld
-from .underflow import HALVES, NAMES, died, died_text, with_died, with_underflow
+from .underflow import HALVES, NAMES, died, died_text, formats_in, with_died, with_underflow
 from .values import positions
 from .values.compiled import compiled_in
 from .values.residues import belongs, drowns, residues_text
@@ -153,6 +154,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     scale["used_log2"] = log2_of(used[-1]) if used and run.windows[-1].loss_scale and not run._unusable_scale else None
     spoils = spoiled(run.mistakes, any(role == "dW" and summary.nonzero for (_, role), summary in merged.items()))
     at = (scale["used_log2"] if spoils else scale["recommended_log2"]) or 0
+    scale = bounded(run, scale)
     left = run.residues()
     learning = untrained(run, layers, merged)
     is_of_inf = any(event.left_none for event in run.nonfinite())
@@ -162,14 +164,14 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
     held = {key: summary for key, summary in held.items() if not (
         run._own_scale.hides and key[1] == "dAct" or
-        spoils and key[1] == "dW" or ill["dead"] and key[1] in GRADIENTS and summary.nan)}
+        spoils and (key[1] == "dW" or key[1] in GRADIENTS and scale["used_log2"] is None) or ill["dead"] and key[1] in GRADIENTS and summary.nan)}
     keep = with_inside(with_died(with_underflow(
         kept(held, 0 if scale["own_scales"] else at, target_loss, run._sums), layers, merged), dead, scale), run)
     grows = diverging(run, any(reason["what"] == "overflow" for row in keep for reason in row["reasons"]))
     keep = [] if grows or ill["by_scale"] else keep
     of = {
         "verdict": report["verdict"],
-        "loss_scale": withheld(scale, spoils, hidden_text(run, scale)),
+        "loss_scale": withheld(scale, spoils, hidden_text(run)),
         "spoiled": spoils,
         "may_diverge_by_order": may_diverge_by(run),
         "formats": formats_of(merged, options, run, dead, spoils),
@@ -317,7 +319,7 @@ def ails(of):
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
     out += overflowed + eps_text(of["eps"])
     out += mistakes[True] + of["by_hand"] + of["ranks"] + of["moved"] + of["running"] + of["positions"]
-    out += untrained_text(of["untrained"], listed) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
+    out += untrained_text(of["untrained"], listed, formats_in(of["died"])) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
     lost = [row for row in of["lost_updates"] if row["dtype"] in HALVES or not of["untrained"]["flat"]]
     out += lost_text(lost, listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)

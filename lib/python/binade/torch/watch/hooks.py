@@ -19,6 +19,7 @@ from .looking import InsideHooks
 from .loop.bypassed import Bypassed
 from .loop.gradless import Gradless
 from .loop.own_scale import OwnScale
+from .loop.stalled import stalled_text
 from .optimizer_hooks import OptimizerHooks, usable, watching
 from .order_hooks import OrderHooks
 from .received import name_received
@@ -108,9 +109,7 @@ class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, Sc
         stalled = step.passes > 2 * max(1, self._most_passes) or (step.passes > 1 and not self._most_passes)
         if stalled and well and not self.by_hand:
             missing = [type(one).__name__ for one in self._optimizers if id(one) not in step.ended]
-            why = f"{', '.join(missing)} did not step" if missing else "no optimizer was found"
-            self.note(f"after {step.passes} forward passes step {step.number} was not over: {why}; name the optimizers that "
-                      "step, or call w.step()", warn=True)
+            self.note(stalled_text(step, ", ".join(missing), self._plan.skips), warn=True)
         if self._plan.skips.all or self._plan.skips.starved:
             self.note(self._plan.skips.text, warn=True)
         if well:

@@ -5,6 +5,7 @@ from .gaps import UNLOOKED
 from .loop.own_ills import OwnIll, own_ill
 from .loop.scale_ills import cause_text, is_too_soon, own_scale_text, runs_of, search_text, too_high, unusable_text
 from .loop.skips import too_soon_text
+from .loop.stalled import passed_over_text
 from .spared import cure_text, spared, spared_text
 from .values.compiled import UNCOMPILED
 from .values.words import shown
@@ -47,7 +48,7 @@ def ill_of(run, merged):
     of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
     unlooked = None
     if ill:
-        lines += own.lines if own.is_cause else [] if run._unusable_scale else own_scale_text(run, ill[0].step)
+        lines += own.lines if own.is_cause else [] if run._unusable_scale or (ill[0].cure and ill[0].phase == "backward") else own_scale_text(run, ill[0].step)
         lines.append(f"The run was not finite: {ill[0].text}.{cure_text(ill[0])}")
         if is_unlooked(run, ill[0]) and not any(event.op for event in ill):
             unlooked = ill[0].step
@@ -64,6 +65,8 @@ def ill_of(run, merged):
         dead = len(steps) > 2 and runs_in_a_row(steps) == steps[0]
         if dead:
             lines.append(f"Nor was any step after it, up to step {steps[-1]}: what was counted{of_some} from then on tells of no training.")
+        lines += passed_over_text(run, ill[0], dead)
+        dead = dead or bool(run._skips.passed_over)
     elif not of_no_weight:
         scaled = any(window.loss_scale is not None for window in run.windows)
         rows = [(layer, role, summary) for (layer, role), summary in merged.items() if summary.nan or (

@@ -226,7 +226,7 @@ class Run:
     def _counted(self):
         if not self._windows:
             raise ValueError(f"no watched step is over; steps 0, {self.every}, {2 * self.every} … are watched"
-                             + "".join(f"; {note}" for note in self.notes))
+                             + "".join(f"; the run was not finite: {event.text}" for event in self._nonfinite[:1]) + "".join(f"; {note}" for note in self.notes))
         out = _binade._CountedRun()
         for window in self._windows:
             out.add_window(window.first, window.last, window.steps, window.loss_scale)

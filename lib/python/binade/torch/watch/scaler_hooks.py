@@ -98,6 +98,7 @@ class ScalerHooks:
     def _count_skips(self, step):
         skips, scaler = self._plan.skips, step.scaler
         skips.steps += 1
+        skips.ill_at = step.number if step.reached else skips.ill_at
         skips.sees_scale(step.number, scaler is not None, step.saw_half if step.counted else None)
         if scaler is not None:
             skips.uses(id(scaler), id(scaler) not in self._used_scalers)

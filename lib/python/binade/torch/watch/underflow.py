@@ -94,6 +94,11 @@ def with_died(kept, rows, scale):
     return list(out.values())
 
 
+def formats_in(rows):
+    """Returns the formats of what died() names, as text; "" of none."""
+    return " and ".join(dict.fromkeys(NAMES[row["format"]] for row in rows))
+
+
 def died_text(rows, already_zero, scale, listed):
     """Returns lines about gradients that died: those that died() names, or the share of zeros among all in FP16 where some step's
     lie at the floor of what they were held in, or nothing is left. listed(names): some names in words."""
@@ -102,14 +107,13 @@ def died_text(rows, already_zero, scale, listed):
     watch = "one with a loss scale" if used is None else f"one with a larger loss scale than 2^{used}"
     watch += "" if larger is None else f", such as 2^{larger}"
     if rows:
-        formats = " and ".join(dict.fromkeys(NAMES[row["format"]] for row in rows))
         names = listed([f"{row['layer']} {row['role']}" for row in rows])
         zeros = sorted(row["zeros"] for row in rows)
         many = _binade._percent(zeros[0]) + (f" to {_binade._percent(zeros[-1])}" if len(zeros) > 1 else "")
         remedy = (f"Use a larger loss scale: 2^{larger} fits without overflow." if larger is not None else
                   f"No loss scale that is larger by {GAIN} binades fits: keep these layers in FP32." if scale["format"] == "binary16" else
                   "Use a larger loss scale, or keep these layers in FP32.")
-        return [f"Gradients underflow in {formats}, {at}: {many} of their values are zero, and more than half of the norm of what is left "
+        return [f"Gradients underflow in {formats_in(rows)}, {at}: {many} of their values are zero, and more than half of the norm of what is left "
                 f"lies within 16 of the smallest subnormals, of {names}. {remedy} From which scale on too little is lost is not known "
                 f"of this run: watch one in FP32, or {watch}."]
     if already_zero is not None and (scale["at_floor"] or already_zero == 1):

@@ -6,8 +6,8 @@ import math
 
 from ..values.nonfinite import LOSS, scale_text
 from .diverging import diverging
-from .own_scale import LARGE, LEAST, LEFT_OUT, STEPPED, STEPPED_ILL, STUCK
-from .scale_ills import SENSIBLE, is_too_soon
+from .own_scale import LARGE, LEAST, LEFT_OUT, STEPPED, STEPPED_ILL, STUCK, follows_ill
+from .scale_ills import SENSIBLE, began_text, is_too_soon, lasting
 
 LONG = 20  # turns that take a scale down from any sensible one to one that fits
 DEEP = 2.0**-10  # a scale that nobody wants
@@ -67,6 +67,8 @@ def stuck(run, turns, last):
     why = f", though {fall}: a smaller scale does not cure that" if fell else (
         "" if last.began is not None else ". If the loss is multiplied by a scale, watch(…, loss_scale=) takes it")
     floor = " Give the scale a floor of 1." if fell and last.ended < 1 else ""
+    left = sorted((one for one in run.nonfinite() if one.step >= last.first), key=lambda one: one.step)
+    event, began = (lasting(left), f" {began_text(left)}") if left and fell else (event, began)
     cure = f" What to do: {event.cure}." if event is not None and event.cure else ""
     return OwnIll([f"From step {last.first} on the loop left out {many}, since gradients were not finite{end}{why}.{floor}{began}{cure}"],
                   dead=True)
@@ -91,7 +93,7 @@ def stepped(run, turns):
         f"the scaled gradients overflowed{formats_of(event)}")
     return OwnIll([f"The loop's own loss scale is the cause: in step {one.first}, at {scale_text(one.began)}{grew}, {what}, and the loop "
                    "stepped with what came of that. Look, before each step, whether all gradients are finite; where they are not, leave the step out and halve the "
-                   f"scale, as GradScaler does{'; bound it, at ' + scale_text(SENSIBLE) + ' for instance' if one.began > SENSIBLE else ''}. "
+                   f"scale, as GradScaler does{f'; bound it, at {scale_text(min(SENSIBLE, one.began / 2))} for instance' if grew else ''}. "
                    "No layer is the cause, and FP32 no remedy."], True)
 
 
@@ -117,6 +119,8 @@ def own_ill(run):
     fell = fallen(turns)
     if fell is not None:
         return fell
+    if follows_ill(turns):
+        return stepped(run, turns) or OwnIll(dead=True)
     if last.kind == LEFT_OUT and (last.turns >= STUCK or last.turns == sum(turns.counts.values())):
         return stuck(run, turns, last)
     found = stepped(run, turns)
@@ -132,10 +136,9 @@ def own_ill(run):
         and not fixed else ", as it does while it looks for its scale." if turns.is_own and not fixed else ".") + first])
 
 
-def hidden_text(run, scale):
-    """Returns why no loss scale follows from gradients under a scale of the loop's own, or why not the one that a report gives, a dict;
-    "" if one does."""
-    turns, best = run._own_scale, scale["recommended_log2"]
+def hidden_text(run):
+    """Returns why no loss scale follows from gradients under a scale of the loop's own; "" if one does."""
+    turns = run._own_scale
     if turns.hides:
         low, high = turns.divided or (turns.low, turns.high)
         known = f"from {words(low)} to {words(high)}" if low != high else words(low)
@@ -144,12 +147,7 @@ def hidden_text(run, scale):
                     "not divided as they were counted: no scale follows from them. Give watch(…, loss_scale=) it, or a function that returns it.")
         return (f"The loop multiplies its loss by a scale of its own ({known}), by which the gradients of outputs were not divided as they were "
                 "counted: no scale follows from them. Give watch(…, loss_scale=) that scale, or a function that returns it.")
-    above = [one.began for one in turns.stretches if one.kind in (LEFT_OUT, STEPPED_ILL) and is_of_scale(event_of(run, one), one.began)]
-    if best is None or turns.is_apart or not turns.is_own or not above or 2.0**best < min(above):
-        return ""
-    fits = fitting(turns, min(above))
-    return (f"At the loop's own scale of {scale_text(min(above))} gradients overflowed that were not counted as such"
-            + (f"; up to {scale_text(fits)} they were finite." if fits else ": take a smaller one, and watch again."))
+    return ""
 
 
 def words(scale):

@@ -64,7 +64,7 @@ class Turn:
 
 @dataclasses.dataclass
 class Stretch:
-    """Turns one after the other that ended alike. first, last: steps. began, ended: scales; None where one is not known."""
+    """Turns one after the other that ended alike. first, last: steps. began, ended, low, high: scales; None where one is not known."""
 
     kind: str
     first: int
@@ -73,8 +73,13 @@ class Stretch:
     ended: "float | None"
     turns: int = 1
 
+    def __post_init__(self):
+        self.low = self.high = self.began
+
     def add(self, turn):
         self.last, self.ended, self.turns = turn.step, turn.scale, self.turns + 1
+        known = [x for x in (self.low, self.high, turn.scale) if x is not None]
+        self.low, self.high = min(known, default=None), max(known, default=None)
 
 
 @dataclasses.dataclass
@@ -131,7 +136,8 @@ class Turns:
         last = self.stretches[-1] if self.stretches and not self.is_apart else None
         if last is None or last.kind != LEFT_OUT or last.turns < STUCK:
             return ""
-        return f"the loop left out its last {last.turns:,} steps, since gradients were not finite: nothing was trained from step {last.first} on"
+        since = f"after it had stepped with Inf or NaN in step {self.stretches[-2].last}" if follows_ill(self) else "since gradients were not finite"
+        return f"the loop left out its last {last.turns:,} steps, {since}: nothing was trained from step {last.first} on"
 
     @property
     def is_own(self):
@@ -148,6 +154,11 @@ class Turns:
     def hides(self):
         """Whether gradients of outputs were counted under a scale of the loop's own by which nothing has divided them."""
         return self.is_own and not self.is_given and (self.is_mixed or not self.is_known)
+
+
+def follows_ill(turns):
+    """Returns whether the last turns were left out once one before them had stepped with Inf or NaN, whatever their scale."""
+    return [one.kind for one in turns.stretches][-2:] == [STEPPED_ILL, LEFT_OUT]
 
 
 class OwnScale:

@@ -51,7 +51,7 @@ def own_scale_text(run, first):
     grows, falls = (all(y >= x for x, y in zip(of, of[1:])) and of[-1] >= DRIFT * of[0] for of in (ratios, ratios[::-1]))
     if not steady or not (grows or falls):
         return []
-    how, cure = (("grew", f"Bound it, at {scale_text(SENSIBLE)} for instance; BF16 and FP32 need none") if grows else
+    how, cure = (("grew", "Halve it wherever gradients are not finite, as GradScaler does; BF16 and FP32 need none") if grows else
                  ("fell", "Give it a floor, as 1, and look for what made it fall"))
     return [f"The loop's own loss scale seems to be the cause: from step {rows[0][0]} to {rows[-1][0]} the gradients inside of the model "
             f"{how} from {rows[0][1]:.3g} to {rows[-1][1]:.3g} (norm), while those that the optimizer got did not, until the scaled loss "
@@ -112,11 +112,26 @@ def search_end_text(run, skipped):
             "FP32 what makes it so large.")
 
 
+def lasting(skipped):
+    """Returns the first of NonFinites of what the last of them are of, as smaller scales did not cure it. skipped: in the order of steps, at
+    falling scales."""
+    ends = skipped[0].loss_scale, skipped[-1].loss_scale
+    low = math.sqrt(ends[0]) * math.sqrt(ends[1]) if all(ends) else math.inf
+    last = next((event for event in reversed(skipped) if event.op is not None and (event.loss_scale or 0) <= low), skipped[-1])
+    return next(event for event in skipped if (event.phase, event.layer, event.op, event.site) == (last.phase, last.layer, last.op, last.site))
+
+
+def began_text(skipped):
+    """Returns a sentence about what made gradients of skipped steps ill, NonFinites, at the smaller of their scales, too."""
+    event = lasting(skipped)
+    return f"It began with {event.text}." if event is skipped[0] else f"What no smaller scale cured is {event.text}."
+
+
 def cause_text(run, skipped):
     """Returns lines about why a scaler skipped every step, or all that came last. skipped: the NonFinites of these, backward."""
     high = too_high(run, skipped)
     if high is not None:
         return [f"The loss scale is the cause: {high[1]}."]
-    first = skipped[0]
-    cure = " A smaller loss scale does not cure that." if first.cure or len(skipped) >= LATE else ""
-    return [f"It began with {first.text}.{cure}" + (f" What to do: {first.cure}." if first.cure else "")]
+    first = lasting(skipped)
+    cure = " A smaller loss scale does not cure that." if first is skipped[0] and (first.cure or len(skipped) >= LATE) else ""
+    return [f"{began_text(skipped)}{cure}" + (f" What to do: {first.cure}." if first.cure else "")]

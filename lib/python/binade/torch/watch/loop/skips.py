@@ -63,6 +63,8 @@ class Skips:
     used again after another, as those of several models are. optimizers: the Steps of each, by its text. scaled: steps of which a scaler
     multiplied a loss. bare: the first of the steps since the last of these; None if that is the last step. disabled: whether a disabled
     scaler was called in one of them; half: whether one had gradients in FP16, None if none was counted. growth_interval: that of the scaler that was used last; None if it is not known.
+    ill_at: the last step in which Inf or NaN reached an optimizer or a weight; None. passed_over: the forward passes after it, if no step was made in them
+    and what they gave was not finite.
     """
 
     steps: int = 0
@@ -77,6 +79,8 @@ class Skips:
     disabled: bool = False
     half: "bool | None" = None
     growth_interval: "int | None" = None
+    ill_at: "int | None" = None
+    passed_over: int = 0
 
     def sees_scale(self, step, is_scaled, is_half):
         """Takes the number of a step that is over, whether a scaler multiplied its loss, and whether it had gradients in FP16; None if it

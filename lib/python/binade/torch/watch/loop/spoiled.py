@@ -13,14 +13,14 @@ SPOILS = {
     "backward_without_scale": "divided by a loss scale that their loss was not multiplied by",
     "plain_beside_scaled": "sums over losses of which one was not multiplied by the loss scale",
     "step_with_scaled_gradients": "still multiplied by the loss scale",
+    "backward_after_clip": "sums of some that were clipped and some that were not",
 }
 EMPTIES = {"step_without_backward": "taken away before the step", "unscale_without_backward": "taken away before they were unscaled"}
 ENLARGE = frozenset(("step_with_scaled_gradients", "backward_after_unscale", "backward_over_update"))  # and may make a run diverge
 # The same of warnings, which may be meant.
 MAY_SPOIL = {"backward_without_zero_grad": "sums over several steps",
              "left_by_another_pass": "sums with what the loss of another optimizer left in them",
-             "zero_grad_without_step": "those of the last backward passes before a step alone",
-             "backward_after_clip": "sums of some that were clipped and some that were not"}
+             "zero_grad_without_step": "those of the last backward passes before a step alone"}
 
 
 def spoiled(mistakes, has_gradients):

@@ -134,7 +134,9 @@ def unheld(names, optimizers, called, grades):
     called(module): whether an output of it was seen.
     """
     held = {id(p) for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
-    trained = [p for optimizer, p in foreign(names, optimizers) if grades.is_trained(optimizer, p)]
+    narrow = {tuple(x.shape) for x in names.held if isinstance(x, torch.nn.Parameter) and x.element_size() < 4}
+    trained = [p for optimizer, p in foreign(names, optimizers) if grades.is_trained(optimizer, p) or (
+        p.dtype == torch.float32 and tuple(p.shape) in narrow and id(p) not in grades.wanted)]  # masters whose every step was left out
     out, shapes, copies = {}, set(), {tuple(p.shape) for p in trained}
     for parameter in (x for x in names.held if id(x) in names.parts):
         module, name = names.owners[id(parameter)]
@@ -242,8 +244,10 @@ def all_negative(summary):
     return summary.negative == summary.values and summary.nonzero > 0
 
 
-def untrained_text(of, listed):
-    """Returns the lines about what untrained() found. listed(names): some names in words."""
+def untrained_text(of, listed, died=""):
+    """Returns the lines about what untrained() found. listed(names): some names in words. died: the formats in which gradients underflow, as
+    text, of which a later line tells; "" if none does."""
+    perhaps = f" It may be what {died} made of small numbers: see below." if died else ""
     lines = []
     steps = sorted({row["steps"] for row in of["layers"]})
     many = f"all {steps[0]} counted steps" if len(steps) == 1 else f"all counted steps ({steps[0]} to {steps[-1]})" if steps else ""
@@ -256,7 +260,7 @@ def untrained_text(of, listed):
         elif not known and of["cuts"]:
             lines[-1] += cuts.text_of(of["cuts"])
         elif not known:
-            lines[-1] += (" Whether that is meant is not known: a saturated activation passes no gradient, nor does a softmax of one "
+            lines[-1] += perhaps or (" Whether that is meant is not known: a saturated activation passes no gradient, nor does a softmax of one "
                           f"element, nor a router to experts that it never chooses ({ROUTER}).")
     if of["reached"]:
         lines.append(f"Layers that do not learn: the gradients of the weights of {listed(of['reached'])} were nothing but zeros in {many}, "
@@ -266,7 +270,7 @@ def untrained_text(of, listed):
         if of["order"] is not None:
             lines[-1] += f" They were taken away before the optimizer stepped: see the order of calls, step {of['order']}."
         elif len(of["unfed"]) < len(of["reached"]) and not (of["negative"] or of["underflow"] or of["hidden"] or of["silent"]):
-            lines[-1] += " Why is not known."
+            lines[-1] += perhaps or " Why is not known."
     if of["opaque"]:
         lines.append(f"Layers that do not learn: the gradients of the weights of {listed(of['opaque'])} were nothing but zeros in {many}, "
                      "while gradients reached the compiled part that they are in.")
