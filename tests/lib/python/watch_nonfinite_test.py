@@ -340,6 +340,18 @@ class OfTheLoss(CliCase):
         self.check(lambda model: torch.nn.functional.mse_loss(model(x), mask * torch.nan),
                    "the target of mse_loss in the loss holds NaN: the model did not give it, but the data")
 
+    def test_a_factor_of_a_loss_that_is_computed_as_0_by_0_is_no_ill_data(self):
+        x, noise = torch.randn(16, 4), torch.arange(16.0)
+        for loss_of, told in (
+                (lambda y: (y.square().mean(1) * (noise / noise)).mean(), "is NaN in 1 of 16 rows: look for 0/0 in what computes it (a weight of"),
+                (lambda y: ((noise / noise)[:, None] * y).mean(), "is NaN in 1 of 16 rows: look for 0/0"),
+                (lambda y: (y.square() / (noise / noise)[:, None]).mean(), "is NaN in 1 of 16 rows: look for 0/0"),
+                (lambda y: (y.square().mean(1) * (1 / noise)).mean(), "is Inf in 1 of 16 rows: look for a division by zero in what computes it"),
+                (lambda y: torch.nn.functional.binary_cross_entropy(y.sigmoid().nan_to_num(), x[:, :1] * 0, (noise / noise)[:, None].expand_as(y)),
+                 "the weight of binary_cross_entropy in the loss holds NaN: it is NaN in 1 of 16 rows")):
+            text = self.check(lambda model, f=loss_of: f(model(x)), told, "or skip such batches if it is data")
+            self.assertNotIn("the data of this step", text)
+
     def test_labels_that_are_too_long_are_named_and_no_overflow_where_they_are_left_out(self):
         class Connectionist(torch.nn.Module):
             def __init__(self, left_out):

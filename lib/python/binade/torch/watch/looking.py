@@ -171,6 +171,8 @@ class InsideHooks:
                 tell(self._plan.inside, layer, cause, told)
             for layer, _ in list(step.inside.vanished):
                 self._take_back(layer)
+            for layer, cause, told in step.inside.told_of_floors(event):
+                tell(self._plan.inside, layer, cause, told)
             gone = next(iter(step.inside.vanished.values()), None)
             if gone is not None and (event is None or event.phase != "forward"):
                 later, event = event, NonFinite(step.number, gone.layer, "act", {}, [])

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ...observe.names import tensors_in
 from ...observe.recorder import UNWRITTEN, calling, storage_of
 from ...observe.tensors import PLAIN, described, local
-from . import saturation
+from . import constants, saturation
 from .differences import Differences
 from .doubtful import Doubtful
 from .exact import WIDER, Exact, at_zeros, exact_of, exact_of_infinity, of_module, operand_at, slope_of
@@ -58,6 +58,7 @@ class Origin:
     phase: str = "forward"
     of_weights: bool = False  # whether the layer's own weights held it
     is_mask: bool = False  # whether it is the least number of a mask that overflowed
+    is_constant: bool = False  # whether it is a constant of the program's that its dtype does not hold
     dtype: "torch.dtype | None" = None
     rounded: str = ""
     help: str = ""  # what to do about what rounding made, as text; "" where a wider format is all
@@ -177,8 +178,13 @@ class Inside:
         """Yields (layer, what it is, Told) of what counts against the range of a layer."""
         for (layer, _), origin in list(self.vanished.items()):  # another thread may add to them
             yield layer, *origin.told
-        for found in (self.zeroed, self.floors):
-            for (layer, _), told in list(found.items()):
+        for (layer, _), told in list(self.zeroed.items()):
+            yield layer, *told
+
+    def told_of_floors(self, event):
+        """Yields the same of an eps that is 0 in the layer of an ill event, or of None; what came of others harmed nothing."""
+        for (layer, _), told in list(self.floors.items()):
+            if event is not None and event.layer == layer and not event.skipped:
                 yield layer, *told
 
     def rounds_to_zero(self, layer):
@@ -293,11 +299,18 @@ class Inside:
         rewritten = bool(got[0]) and isinstance(got[0][0], torch.Tensor) and storage_of(got[0][0]) == storage_of(x)
         if before is not None:
             cause = before.first
+            if cause.is_constant:
+                return Origin("NaN", name, layer, site, found, rows, before, rounded=constants.of_rows(name, cause, sources[0][0]))
             exact = cause.exact if cause.arose and not cause.is_mask else exact_of_infinity(
                 name, sources[0][0], cause.kind == "given")
             return Origin("NaN", name, layer, site, found, rows, before, exact)
         if not makes_nan and any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
             return Origin("meant", name, layer, site, found, rows)
+        constant = None if bad else constants.too_large(name, got[0], x)
+        if constant is not None:
+            why, help = constants.words_of(constant, x)
+            return Origin("NaN" if makes_nan else "overflow", name, layer, site, found, rows, is_mask=constants.is_mask(x), dtype=x.dtype,
+                          rounded=why, help=help, is_constant=True)
         operand = operand_at(name, got[0])
         of_zeros = self._zeros.of(operand)
         exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, *got, x, rewritten, of_zeros and of_zeros.dtype)

@@ -13,12 +13,13 @@ import torch
 from ...observe.tensors import described, local
 from . import cuts
 from .compiled import UNCOMPILED
-from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, SKIP, WIDER, Exact, exact_of, exact_of_infinity,
+from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, WIDER, Exact, exact_of, exact_of_infinity,
                     labels_too_long, operand_at, slope_exact, slope_of, weightless)
 from .inside import Origin
 from .loss_values import LOSSES, Values, axes_of, saved_by
 from .nodes import op_of, values_of
 from .nonfinite import LOSS
+from .outside import OF_DATA, OF_NUMBER, outside_exact
 from .scaled_loss import OVERFLOW, scale_cause, scale_of, scaled_cause
 from .whence import EPS_CURE, LEAST, whence, with_fp32
 
@@ -31,11 +32,6 @@ OVERFLOWING = LOSSES.keys() | frozenset("exp exp2 expm1 pow sum mean prod cumsum
 NAMES = ("self", "other")
 EPS_WORDS = f"an eps below {LEAST:.0e}, such as 1e-8, is 0 in FP16: {EPS_CURE}"
 ENTROPY = "take xlogy or F.kl_div, which give 0 there, or bound the operand of the logarithm below"
-# Of an operand of a loss's op that is ill and that the model did not give: whence it is, and what to do.
-OF_DATA = "the model did not give it, but the data of this step, or what was made of them", SKIP
-OF_NUMBER = "a factor of the loss, that the model did not give, as its scale or a weight", "look at what makes that number"
-OF_HALF = ("the model did not give it, but the data of this step, or what was made of them in FP16, whose largest number is 65504",
-           "compute the loss in FP32, and skip or mend batches that hold it already")
 BESIDE = ("what the model gave was finite: targets, weights or a mask of the loss hold it, or an op makes it that keeps nothing of what it "
           "got, as a sum or a cast that overflows: look at what enters the loss")
 
@@ -156,11 +152,7 @@ class LossGraph:
         ill = next((name for name, x in got.items() if not self._counter.finite(local(x))), None)
         if ill is not None and values.came_from(node, ill) is None:
             found = self._found(got[ill])
-            is_half = got[ill].dtype == torch.float16 and not found["nan"]
-            where, cure = OF_NUMBER if got[ill].numel() == 1 and op == "mul" else OF_HALF if is_half else OF_DATA
-            return Origin("given", op, LOSS, "", found, self._rows(got), exact=Exact(
-                f"the {'input' if ill == 'self' else ill} of {op} in the loss holds {'NaN' if found['nan'] else 'Inf'}: {where}: {cure}",
-                cure)), True
+            return Origin("given", op, LOSS, "", found, self._rows(got), exact=outside_exact(op, ill, got[ill], found)), True
         nothing = mean_of_nothing(op, saved)
         if nothing is not None:
             found = self._found(saved["result0"]) if op in CTC else {"nan": 1, "inf": 0}
