@@ -16,6 +16,7 @@ try:
     from torch.nn import functional
 
     import binade.torch
+    from binade.torch.watch.values.inside import Origin
     from binade.torch.watch.weights.eps import lost_eps
 except ImportError as error:
     print(f"SKIP: {error}")
@@ -336,6 +337,35 @@ class InsideOfModules(CliCase):
             self.assertIn("1", w.advise().keep_fp32)
         w = self.of(Halved(lambda x: x / (x**2 + 1)), torch.nn.Linear(8, 2), x=-1e3 - random_batch(4, 8).abs())
         self.assertIn("div then gave finite numbers, and it was gone", w.first_nonfinite().text)
+
+    def test_a_product_that_overflows_is_not_told_to_subtract_a_maximum(self):
+        rnn = torch.nn.RNN(8, 8, nonlinearity="relu")
+        with torch.no_grad():
+            rnn.weight_hh_l0.copy_(1e9 * torch.eye(8))
+        for layer, told in ((rnn, True), (Op(lambda x: (x + 100).exp()), False)):
+            class First(torch.nn.Module):
+                def __init__(self, layer=layer):
+                    super().__init__()
+                    self.layer = layer
+
+                def forward(self, x):
+                    out = self.layer(x)
+                    return out[0] if isinstance(out, tuple) else out
+
+            text = " ".join(str(self.of(torch.nn.Linear(8, 8), First(), torch.nn.Linear(8, 2), x=random_batch(6, 2, 8), steps=1).advise()).split())
+            self.assertEqual(("scale what it multiplies down" in text, "subtract the maximum before" in text), (told, not told), text)
+
+    def test_distances_of_elements_to_themselves_are_zero_in_every_format_and_told_once(self):
+        for other, exact in ((lambda x: x[None], True), (lambda x: x.clone()[None], False)):
+            def distances(x, other=other):
+                return x + (x[:, None] - other(x)).half().float().square().sum(-1).sqrt().sum(1, keepdim=True)
+
+            w = self.of(torch.nn.Linear(8, 8), Op(distances), torch.nn.Linear(8, 2), steps=1)
+            text = " ".join(str(w.advise()).split())
+            self.assertEqual(("holds 4 zeros (differences of elements and themselves, zero in every format)" in text, "which rounding to" in text),
+                             (exact, not exact), text)
+        inf, both = (Origin("NaN", "sqrt", "0", "a.py:1", {"inf": 96 - nan, "nan": nan}, [], phase="backward") for nan in (0, 24))
+        self.assertEqual(inf.told[0], both.told[0])
 
     def test_what_is_left_of_a_run_that_broke_in_fp32_asks_for_no_format(self):
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (y := torch.relu(x - 0.8)) / y.sum(-1, keepdim=True) * 1e-8), steps=4, every=1)

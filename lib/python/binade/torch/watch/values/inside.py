@@ -14,9 +14,10 @@ from ...observe.tensors import PLAIN, described, local
 from . import constants, saturation
 from .differences import Differences
 from .doubtful import Doubtful
-from .exact import WIDER, Exact, at_zeros, exact_of, exact_of_infinity, of_module, operand_at, slope_of
+from .exact import Exact, at_zeros, exact_of, exact_of_infinity, of_module, operand_at, slope_of, wider
 from .positions import Positions
 from .replaced import REPLACES, is_mask, replaced
+from .selves import WHY, Selves
 from .sums import Sums
 from .told import Told
 from .zeros import PASSES, Zeros
@@ -104,10 +105,11 @@ class Origin:
         end = f", of which {self.vanished} made {self.became}" if self.became else f", gone after {self.vanished}" if self.vanished else ""
         place = f"the gradient of {first.place} holds" if self.phase == "backward" else f"{first.place} gives"
         why = f"; {self.why}" if self.why else ""
-        wider = WIDER.get((first.kind, first.dtype), "") if self.exact is None else ""
+        cure = wider(first.kind, first.dtype, first.op) if self.exact is None else ""
+        kinds = "" if self.phase == "backward" else kinds  # a gradient that it got tells which of both
         return (f"{place} {kinds}{then}, {self.vanished}, {self.exact is None}", Told(
-            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=wider and self.help or wider if self.exact is None else self.exact.cure,
-            is_wide=bool(wider), may=self.exact is not None and self.exact.may))
+            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=cure and self.help or cure if self.exact is None else self.exact.cure,
+            is_wide=bool(cure), may=self.exact is not None and self.exact.may))
 
     @property
     def why(self):
@@ -144,7 +146,7 @@ class Inside:
     def __init__(self, counter, modules, note, shares):
         self._counter, self._modules, self._note = counter, modules, note
         self._ill = {}  # storage: Origin, how many of the values it had were not finite, whether they stand for as large ones
-        self._zeros, self._doubtful = Zeros(), Doubtful()
+        self._zeros, self._doubtful, self._selves = Zeros(), Doubtful(), Selves()
         self._differences = Differences()
         self.sums = Sums(shares)
         self.positions = {}  # layer: what is said of positions in it
@@ -242,6 +244,7 @@ class Inside:
             saturation.see(name, args, results[0], self.saturated, self._where)
         self._zeros.see(func, name, args, kwargs, given, results, lambda: self._place(name))
         self._doubtful.see(name, args, results[0], lambda: self._place(name))
+        self._selves.see(name, args, results[0])
         if results[0].dtype in (torch.float16, torch.bfloat16):
             if name in FLOORS:
                 self._see_floor(name, args, kwargs, results[0])
@@ -313,7 +316,7 @@ class Inside:
                           rounded=why, help=help, is_constant=True)
         operand = operand_at(name, got[0])
         of_zeros = self._zeros.of(operand)
-        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, *got, x, rewritten, of_zeros and of_zeros.dtype)
+        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, *got, x, rewritten, self._narrow(operand))
         limit = None if exact is None or bad else self._limits.get(storage_of(operand)) if isinstance(operand, torch.Tensor) else None
         if limit is not None:
             return Origin("NaN" if makes_nan else "pole", name, layer, site, found, rows, limit)
@@ -329,6 +332,14 @@ class Inside:
                       is_mask=kind == "overflow" and is_mask(x, given), dtype=torch.float16 if is_narrow else x.dtype,
                       rounded=of_zeros.why if is_rounded else floor, help=help)
 
+    def _narrow(self, operand):
+        """Returns the dtype in which rounding may have made the zeros of an operand before it was cast; FP32 if none did, None if that is not
+        known."""
+        if self._selves.are_all(operand):
+            return torch.float32
+        of = self._zeros.of(operand)
+        return None if of is None else of.dtype
+
     def _see_slope(self, name, args, out):
         rewritten = bool(args) and isinstance(args[0], torch.Tensor) and storage_of(args[0]) == storage_of(out)
         slope = slope_of(name, args, out, rewritten)
@@ -337,7 +348,9 @@ class Inside:
             if not self.rounds_to_zero(layer) and slope[0] > self.slopes.get((layer, name), (0,))[0]:
                 of = self._zeros.of(operand_at(name, args))
                 is_rounded = of is not None and of.all and at_zeros(name, args, out, rewritten)
-                self.slopes[layer, name] = *slope, out.dtype if of is None else of.dtype, site, of.why if is_rounded else ""
+                many, text = slope
+                text += f" ({WHY})" * self._selves.are_all(operand_at(name, args))
+                self.slopes[layer, name] = many, text, self._narrow(operand_at(name, args)) or out.dtype, site, of.why if is_rounded else ""
 
     def _see_replaced(self, name, args, kwargs, sources, out):
         for x, origin, many, stands in sources:

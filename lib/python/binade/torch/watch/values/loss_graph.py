@@ -11,12 +11,12 @@ import weakref
 import torch
 
 from ...observe.tensors import described, local
-from . import cuts
+from . import cuts, limits
 from .compiled import UNCOMPILED
-from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, WIDER, Exact, exact_of, exact_of_infinity,
-                    labels_too_long, operand_at, slope_exact, slope_of, weightless)
+from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, Exact, exact_of, exact_of_infinity,
+                    labels_too_long, operand_at, slope_exact, slope_of, weightless, wider)
 from .inside import Origin
-from .loss_values import LOSSES, Values, axes_of, saved_by
+from .loss_values import LOSSES, REDUCTIONS, Values, axes_of, saved_by
 from .nodes import op_of, values_of
 from .nonfinite import LOSS
 from .outside import OF_DATA, OF_NUMBER, outside_exact
@@ -110,6 +110,8 @@ class LossGraph:
         self._counter, self._nodes = counter, []  # kept until the step is over
         self._scale_in_use = lambda: 1.0  # by which the loss, or its gradient, is multiplied
         self.cuts = {}  # as cuts.seer() fills it
+        self.limit = None  # the Origin of an Inf of which a quotient of a finite loss made zeros
+        self.is_all = False  # whether the loss is zero for it
         self.origin = None  # of the first Inf or NaN of a backward pass of these
 
     def origin_of(self, loss):
@@ -172,7 +174,7 @@ class LossGraph:
         """Returns the Origin of what an op of the loss made of finite arguments."""
         kind = "NaN" if bool(out.isnan().any()) else "pole" if exact is not None else "overflow"
         exact, rounded, cure = rounding_of(values, node, op, args, exact, out.dtype)
-        cure = cure or ("" if exact is not None else overflow_cure(kind, node, out))
+        cure = cure or ("" if exact is not None else overflow_cure(kind, node, out, values))
         return Origin(kind if not rounded or kind == "NaN" else "overflow", op, LOSS, "", self._found(out), rows, exact=exact,
                       dtype=torch.float16 if rounded else out.dtype, rounded=rounded, help=cure)
 
@@ -194,7 +196,7 @@ class LossGraph:
             return None  # what was added, or filled in, may be a mask's
         kind = "NaN" if is_nan else "overflow"
         return Origin(kind, op, LOSS, "", self._found(out), self._rows(with_inputs(got, inputs)), exact=exact, dtype=out.dtype,
-                      help="" if exact is not None else overflow_cure(kind, node, out)), False
+                      help="" if exact is not None else overflow_cure(kind, node, out, values)), False
 
     def _rows(self, got):
         return described(self._counter, {"input" if name == "self" else name: x for name, x in got.items()}, 0)
@@ -210,7 +212,11 @@ class LossGraph:
         """Hangs hooks on the nodes of a loss, to see which makes Inf or NaN of finite gradients. scale(): the loss scale in use, or None."""
         own, is_half = scale_of(loss, saved_by)
         self._scale_in_use = lambda: max(own if is_half else 1.0, scale() or 1.0)
-        for node in nodes_after_model(loss):
+        nodes = nodes_after_model(loss)
+        if self.limit is None:
+            self.limit = limits.limit_of(nodes, loss)
+            self.is_all = self.limit is not None and not bool(torch.count_nonzero(loss))
+        for node in nodes:
             at = len(self._nodes)
             self._nodes.append(node)
             node.register_hook(functools.partial(on_gradients, weakref.ref(self), at, cuts.seer(self.cuts, LOSS, node, op_of(node))))
@@ -256,7 +262,7 @@ def rounding_of(values, node, op, args, exact, dtype):
         if dtype == torch.float16 and exact.may:
             exact = dataclasses.replace(exact, cure=f"{exact.cure}; {EPS_WORDS}")
         return exact, "", ""
-    why, cure = f"{exact.why}; {found[0]}", with_fp32(found[1], dtype)
+    why, cure = f"{exact.why}; {found[0]}", with_fp32(found[1], dtype, values)
     return (None, why, cure) if dtype in NARROW else (Exact(why, exact.cure), "", "")
 
 
@@ -265,18 +271,26 @@ def with_inputs(got, inputs):
     return got | {name: x for name, x in zip(NAMES, inputs) if x is not None and not any(x is y for y in got.values())}
 
 
-def overflow_cure(kind, node, out):
+def overflow_cure(kind, node, out, values):
     """Returns what to do about an overflow in a loss, as text; "" of what is none."""
     if kind != "overflow":
         return ""
     op, before = op_of(node), node.next_functions[0][0]
     of_exp = op == "exp" or op == "sum" and before is not None and op_of(before) == "exp"
     if op == "exp" and out.numel() == 1:
-        return with_fp32("train with what it is the exponential of, or bound that", out.dtype)
+        return with_fp32("train with what it is the exponential of, or bound that", out.dtype, values)
     if out.dtype != torch.float16:
-        return WIDER.get((kind, out.dtype), "")
-    return with_fp32("subtract the maximum before the exponential (logsumexp, log_softmax)" if of_exp else
-                     "take a mean in place of a sum" if op == "sum" or op in LOSSES else "", out.dtype)
+        return wider(kind, out.dtype, op)
+    return with_fp32("subtract the maximum before the exponential (logsumexp, log_softmax)" if of_exp else smaller(op, node, out), out.dtype, values)
+
+
+def smaller(op, node, out):
+    """Returns what makes smaller what overflowed in a sum, or in a loss of torch's, as text; "" if that is not known. out: what the op gave, or
+    the elements before it summed them up."""
+    if op not in LOSSES:
+        return "take a mean in place of a sum" if op == "sum" else ""
+    is_sum = REDUCTIONS[node._saved_reduction] == "sum" if out.numel() == 1 else False
+    return "take a mean in place of a sum" if is_sum else "normalize the targets"
 
 
 def zero_factor(loss):
