@@ -371,6 +371,19 @@ class Untrained(CliCase):
         self.assertEqual(bool(rows["layers"]), "Layers that do not learn" in text)
         return {row["layer"]: row["steps"] for row in rows["layers"]}, rows["zeros"], rows["negative"], rows["underflow"], text
 
+    def test_recurrent_layers_that_no_gradient_reached_are_named_and_none_of_one_step(self):
+        class Last(torch.nn.Module):
+            def __init__(self, rows, factor):
+                super().__init__()
+                self.rnn, self.rows, self.factor = torch.nn.GRU(4, 4, batch_first=True), rows, factor
+
+            def forward(self, x):
+                return self.rnn(x[:, None].expand(-1, self.rows, -1))[0][:, -1] * self.factor
+
+        for rows, factor, told in ((3, 0.0, {"0.rnn.0.input": 4, "0.rnn.0.hidden": 4}), (1, 1.0, {}), (3, 1.0, {})):
+            layers, *_, text = self.untrained(torch.nn.Sequential(Last(rows, factor), linear(4, 2)))
+            self.assertEqual({layer: n for layer, n in layers.items() if "rnn" in layer}, told, text)
+
     def test_layers_around_a_dead_relu_do_not_learn(self):
         layers, zeros, negative, underflow, text = self.untrained(
             torch.nn.Sequential(linear(bias=-9), torch.nn.ReLU(), linear(8, 2)))

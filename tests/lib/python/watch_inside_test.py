@@ -16,6 +16,7 @@ try:
     from torch.nn import functional
 
     import binade.torch
+    from binade.torch.watch.values.inside import Origin
     from binade.torch.watch.weights.eps import lost_eps
 except ImportError as error:
     print(f"SKIP: {error}")
@@ -337,6 +338,35 @@ class InsideOfModules(CliCase):
         w = self.of(Halved(lambda x: x / (x**2 + 1)), torch.nn.Linear(8, 2), x=-1e3 - random_batch(4, 8).abs())
         self.assertIn("div then gave finite numbers, and it was gone", w.first_nonfinite().text)
 
+    def test_a_product_that_overflows_is_not_told_to_subtract_a_maximum(self):
+        rnn = torch.nn.RNN(8, 8, nonlinearity="relu")
+        with torch.no_grad():
+            rnn.weight_hh_l0.copy_(1e9 * torch.eye(8))
+        for layer, told in ((rnn, True), (Op(lambda x: (x + 100).exp()), False)):
+            class First(torch.nn.Module):
+                def __init__(self, layer=layer):
+                    super().__init__()
+                    self.layer = layer
+
+                def forward(self, x):
+                    out = self.layer(x)
+                    return out[0] if isinstance(out, tuple) else out
+
+            text = " ".join(str(self.of(torch.nn.Linear(8, 8), First(), torch.nn.Linear(8, 2), x=random_batch(6, 2, 8), steps=1).advise()).split())
+            self.assertEqual(("scale what it multiplies down" in text, "subtract the maximum before" in text), (told, not told), text)
+
+    def test_distances_of_elements_to_themselves_are_zero_in_every_format_and_told_once(self):
+        for other, exact in ((lambda x: x[None], True), (lambda x: x.clone()[None], False)):
+            def distances(x, other=other):
+                return x + (x[:, None] - other(x)).half().float().square().sum(-1).sqrt().sum(1, keepdim=True)
+
+            w = self.of(torch.nn.Linear(8, 8), Op(distances), torch.nn.Linear(8, 2), steps=1)
+            text = " ".join(str(w.advise()).split())
+            self.assertEqual(("holds 4 zeros (differences of elements and themselves, zero in every format)" in text, "which rounding to" in text),
+                             (exact, not exact), text)
+        inf, both = (Origin("NaN", "sqrt", "0", "a.py:1", {"inf": 96 - nan, "nan": nan}, [], phase="backward") for nan in (0, 24))
+        self.assertEqual(inf.told[0], both.told[0])
+
     def test_what_is_left_of_a_run_that_broke_in_fp32_asks_for_no_format(self):
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (y := torch.relu(x - 0.8)) / y.sum(-1, keepdim=True) * 1e-8), steps=4, every=1)
         self.assertGreater(w.summary("0", "dAct").becomes("binary16")["lost_l2"], 1e-3)
@@ -574,6 +604,19 @@ class InsideOfModules(CliCase):
                    lambda x: torch.minimum((x * 6e4).abs().float(), torch.full((), 9.0)).detach() + x):
             self.check_healthy(self.of(torch.nn.Linear(8, 8), Halved(op), torch.nn.Linear(8, 2), x=4 + random_batch(4, 8), lr=0.0))
 
+    def test_a_constant_that_the_dtype_does_not_hold_is_named_where_it_leaves_nothing_of_a_row(self):
+        mask = torch.ones(4, 4).tril()
+        mask[2] = 0
+        of_mask = "What helps: use torch.finfo(dtype).min in its place, or a boolean mask"
+        for hidden, help in ((lambda s: s + (mask.half() - 1) * 1e9, of_mask), (lambda s: s + (1 - mask.half()) * -1e9, of_mask),
+                             (lambda s: s - (1 - mask).half() * 1e9, "the constant 1e+09 is Inf in FP16, whose largest number is 65504")):
+            text = " ".join(str(self.of(Attention(hidden), torch.nn.Linear(8, 2), steps=1).advise()).split())
+            for words in (help, "Inf in FP16, whose largest number is 65504", "Keep in FP32, or scale apart"):
+                self.assertIn(words, text)
+        mask[2] = 1
+        if (torch.zeros(1).half() * -1e9).isfinite():  # torch 1.13 makes NaN of it
+            self.check_healthy(self.of(Attention(lambda s: s + (1 - mask.half()) * -1e9), torch.nn.Linear(8, 2), steps=2))
+
     def test_a_bound_after_a_series_that_overflowed_is_told(self):
         w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (1 + x.abs() * 1e38).cumprod(-1).clamp(-9, 9).detach() + x), torch.nn.Linear(8, 2),
                     steps=1)
@@ -679,9 +722,16 @@ class InsideOfModules(CliCase):
         self.assertEqual((row["layer"], row["reasons"][0]["what"]), ("1", "inside"))
         self.assertRegex(row["reasons"][0]["text"], r"inside: mul at .*watch_inside_test.py:\d+ makes \d+ of 32 values zero")
 
-    def test_eps_that_is_zero_in_the_dtype_is_named(self):
-        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x * 0 + 1e-12), torch.nn.Linear(8, 2))
-        self.assertIn("1: inside: 1e-12 is 0 in FP16, where add at ", " ".join(str(w.advise()).split()))
+    def test_eps_that_is_zero_in_the_dtype_is_named_where_what_came_of_it_is_ill(self):
+        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2))
+        self.assertRegex(" ".join(str(w.advise()).split()), "1: inside: div at .* 1e-12 is 0 in FP16, where add at ")
+        for end in (lambda y: y.exp(), lambda y: torch.maximum(y, torch.full_like(y, -4)), lambda y: y.clamp(min=-11)):  # as of a logarithm of energies
+            def op(x, end=end):
+                return end((x * 0 + 1e-12).float().log()).half().detach() + x
+
+            self.check_healthy(self.of(torch.nn.Linear(8, 8), Halved(op), torch.nn.Linear(8, 2), steps=2))
+            w = self.of(torch.nn.Linear(8, 8), Halved(op), torch.nn.Linear(8, 2), scaler=CpuScaler(2.0**127), steps=2)
+            self.assertNotIn("has it as eps", str(w.advise()))
 
     def test_an_optimizers_eps_that_is_zero_in_the_dtype_of_its_state(self):
         for eps, lost in ((1e-8, True), (1e-4, False)):

@@ -358,6 +358,18 @@ class OfTheLoss(CliCase):
         self.check(lambda model: torch.nn.functional.mse_loss(model(x), mask * torch.nan),
                    "the target of mse_loss in the loss holds NaN: the model did not give it, but the data")
 
+    def test_a_factor_of_a_loss_that_is_computed_as_0_by_0_is_no_ill_data(self):
+        x, noise = torch.randn(16, 4), torch.arange(16.0)
+        for loss_of, told in (
+                (lambda y: (y.square().mean(1) * (noise / noise)).mean(), "is NaN in 1 of 16 rows: look for 0/0 in what computes it (a weight of"),
+                (lambda y: ((noise / noise)[:, None] * y).mean(), "is NaN in 1 of 16 rows: look for 0/0"),
+                (lambda y: (y.square() / (noise / noise)[:, None]).mean(), "is NaN in 1 of 16 rows: look for 0/0"),
+                (lambda y: (y.square().mean(1) * (1 / noise)).mean(), "is Inf in 1 of 16 rows: look for a division by zero in what computes it"),
+                (lambda y: torch.nn.functional.binary_cross_entropy(y.sigmoid().nan_to_num(), x[:, :1] * 0, (noise / noise)[:, None].expand_as(y)),
+                 "the weight of binary_cross_entropy in the loss holds NaN: it is NaN in 1 of 16 rows")):
+            text = self.check(lambda model, f=loss_of: f(model(x)), told, "or skip such batches if it is data")
+            self.assertNotIn("the data of this step", text)
+
     def test_labels_that_are_too_long_are_named_and_no_overflow_where_they_are_left_out(self):
         class Connectionist(torch.nn.Module):
             def __init__(self, left_out):
@@ -431,6 +443,29 @@ class OfTheLoss(CliCase):
         self.assertIn("The loss alone was not finite", text)
         for loss_of in (lambda y: torch.nn.functional.kl_div(y.expand(16, 8).log_softmax(-1), hot, reduction="sum"), lambda y: (y * hot).sum()):
             self.assertNotIn("0·Inf", self.check(lambda model, f=loss_of: f(model(x))))
+
+    def test_targets_of_fp16_are_to_be_cast_as_well_and_a_mean_is_told_to_take_no_mean(self):
+        x, target, mse = torch.randn(16, 4), torch.full((16, 8), 400.0).half(), torch.nn.functional.mse_loss
+        both = "compute the loss in FP32 (of outputs.float() and targets.float())"
+        cases = ((lambda y: mse(y, target), f"What helps: normalize the targets, or {both}"),
+                 (lambda y: mse(y, target / 10, reduction="sum"), f"What helps: take a mean in place of a sum, or {both}"),
+                 (lambda y: (target / 10 - y).square().sum(), f"What helps: take a mean in place of a sum, or {both}"),
+                 (lambda y: (y.float() * 0 + 200).half().square().sum(), "FP32 (of outputs.float())"))
+        for loss_of, told in cases[0 if hasattr(torch, "compile") else 2:]:  # torch 1.13 has no backward of an mse_loss of FP16 on the CPU
+            self.check(lambda model, f=loss_of: f(model(x).expand(16, 8).half()).float(), told)
+
+    def test_a_divisor_of_a_loss_that_is_inf_is_named_though_the_loss_is_finite(self):
+        x, target = torch.randn(16, 4), torch.full((16, 8), 30.0).half()
+        text = self.check(lambda model: (target - model(x)).square().sum() / target.float().square().sum().half(),
+                          "1 Inf in the divisor of div inside of the loss, forward", "overflowed in FP16, as a sum of squares does: x/Inf is 0",
+                          "nothing was trained in this step", "(of outputs.float() and targets.float())")
+        for wrong in ("a larger loss scale", "one with a loss scale", "may have become zero"):
+            self.assertNotIn(wrong, text)
+        text = self.check(lambda model: model(x).square().mean() / target.float().square().sum().half() + model(x).square().mean(), "divisor of div")
+        self.assertNotIn("nothing was trained", text)
+        for loss_of in (lambda y: (y / torch.inf).sum() + y.sum(), lambda y: y.square().sum() / target.float().square().mean().half(),
+                        lambda y: (y / torch.where(x > 0, 1.0, torch.inf).half()).sum()):
+            self.assertNotIn("divisor of div", self.check(lambda model, f=loss_of: f(model(x))))
 
     def test_whole_rows_of_a_softmax_of_a_loss_are_told_to_be_masked(self):
         x, mask = torch.randn(16, 4), torch.arange(16)[:, None].expand(16, 8) == 3

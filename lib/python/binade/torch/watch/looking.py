@@ -167,14 +167,20 @@ class InsideHooks:
             self._plan.learning.saturations.add_step(step.inside.saturated)
             self._plan.learning.positions |= step.inside.positions
             self._plan.learning.cut_by.add_step(step.nodes.cuts, step.loss_graph.cuts)
+            limit = step.loss_graph.limit
+            if limit is not None:
+                step.inside.vanished[limit.layer, limit.op] = limit
             for layer, cause, told in step.inside.told():
                 tell(self._plan.inside, layer, cause, told)
             for layer, _ in list(step.inside.vanished):
                 self._take_back(layer)
+            for layer, cause, told in step.inside.told_of_floors(event):
+                tell(self._plan.inside, layer, cause, told)
             gone = next(iter(step.inside.vanished.values()), None)
             if gone is not None and (event is None or event.phase != "forward"):
                 later, event = event, NonFinite(step.number, gone.layer, "act", {}, [])
                 event.come_from(gone)
+                event.left_none = gone is limit and step.loss_graph.is_all
                 if later is not None:  # of a step what came first is told
                     self._drop(later)
                     event.skipped = later.skipped

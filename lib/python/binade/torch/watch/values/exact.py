@@ -34,11 +34,16 @@ CURES = {
     "rsqrt": "add an eps inside of the root", "sqrt": "add an eps inside of the root or bound its operand below",
     "pow": "add an eps to the base or bound it below",
 }
-# What helps, by (kind of an Origin, dtype), where FP32 has no more range than what overflowed.
+WIDE = (torch.float32, torch.float64)
+# What helps, by (kind of an Origin, dtype), where FP32 has no more range than what overflowed: of ops that make numbers larger by powers, of
+# others.
 WIDER = {
     **{("overflow", dtype): "subtract the maximum before an exponential, clip or scale its operands, or compute it in FP64"
-       for dtype in (torch.bfloat16, torch.float32, torch.float64)},
-    **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in (torch.float32, torch.float64)}}
+       for dtype in (torch.bfloat16, *WIDE)},
+    **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in WIDE}}
+OF_PRODUCTS = frozenset("mm addmm bmm baddbmm addbmm addmv mv dot linear matmul convolution".split())
+SMALLER = ("scale what it multiplies down, as by smaller weights or a norm before it, or compute it in FP64; where it is applied again and again, "
+           "as in a recurrence, begin with weights that do not enlarge what they multiply (orthogonal ones, or a gate as of an LSTM)")
 OF_POSITIVE = frozenset("sqrt rsqrt log log2 log10 pow".split())
 POSITIVE = "make its operand positive before (softplus, exp, or a bound below), since an eps does not"
 PARAMETRIZATIONS = "torch.nn.utils.parametrizations"
@@ -47,6 +52,12 @@ ONLY_WHERE = "FP32 helps only where"
 MASKED = "leave a place open in every row, or put a number in the place of what such rows give"
 CONSTANT = "take a large finite number in its place, or put a number in the place of the result (torch.where)"
 BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace these values before it"
+
+
+def wider(kind, dtype, op):
+    """Returns what helps where FP32 has no more range than what an op overflowed in; "" where it has."""
+    cure = WIDER.get((kind, dtype), "")
+    return SMALLER if cure and kind == "overflow" and op in OF_PRODUCTS else cure
 
 
 @dataclasses.dataclass(frozen=True)

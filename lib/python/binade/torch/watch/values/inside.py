@@ -11,12 +11,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ...observe.names import tensors_in
 from ...observe.recorder import UNWRITTEN, calling, storage_of
 from ...observe.tensors import PLAIN, described, local
-from . import saturation
+from . import constants, saturation
 from .differences import Differences
 from .doubtful import Doubtful
-from .exact import WIDER, Exact, at_zeros, exact_of, exact_of_infinity, of_module, operand_at, slope_of
+from .exact import Exact, at_zeros, exact_of, exact_of_infinity, of_module, operand_at, slope_of, wider
 from .positions import Positions
 from .replaced import REPLACES, is_mask, replaced
+from .selves import WHY, Selves
 from .sums import Sums
 from .told import Told
 from .zeros import PASSES, Zeros
@@ -58,6 +59,7 @@ class Origin:
     phase: str = "forward"
     of_weights: bool = False  # whether the layer's own weights held it
     is_mask: bool = False  # whether it is the least number of a mask that overflowed
+    is_constant: bool = False  # whether it is a constant of the program's that its dtype does not hold
     dtype: "torch.dtype | None" = None
     rounded: str = ""
     help: str = ""  # what to do about what rounding made, as text; "" where a wider format is all
@@ -103,10 +105,11 @@ class Origin:
         end = f", of which {self.vanished} made {self.became}" if self.became else f", gone after {self.vanished}" if self.vanished else ""
         place = f"the gradient of {first.place} holds" if self.phase == "backward" else f"{first.place} gives"
         why = f"; {self.why}" if self.why else ""
-        wider = WIDER.get((first.kind, first.dtype), "") if self.exact is None else ""
+        cure = wider(first.kind, first.dtype, first.op) if self.exact is None else ""
+        kinds = "" if self.phase == "backward" else kinds  # a gradient that it got tells which of both
         return (f"{place} {kinds}{then}, {self.vanished}, {self.exact is None}", Told(
-            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=wider and self.help or wider if self.exact is None else self.exact.cure,
-            is_wide=bool(wider), may=self.exact is not None and self.exact.may))
+            f"{place} {what}{then}{end}{why}", sum(first.found.values()), cure=cure and self.help or cure if self.exact is None else self.exact.cure,
+            is_wide=bool(cure), may=self.exact is not None and self.exact.may))
 
     @property
     def why(self):
@@ -143,7 +146,7 @@ class Inside:
     def __init__(self, counter, modules, note, shares):
         self._counter, self._modules, self._note = counter, modules, note
         self._ill = {}  # storage: Origin, how many of the values it had were not finite, whether they stand for as large ones
-        self._zeros, self._doubtful = Zeros(), Doubtful()
+        self._zeros, self._doubtful, self._selves = Zeros(), Doubtful(), Selves()
         self._differences = Differences()
         self.sums = Sums(shares)
         self.positions = {}  # layer: what is said of positions in it
@@ -177,8 +180,13 @@ class Inside:
         """Yields (layer, what it is, Told) of what counts against the range of a layer."""
         for (layer, _), origin in list(self.vanished.items()):  # another thread may add to them
             yield layer, *origin.told
-        for found in (self.zeroed, self.floors):
-            for (layer, _), told in list(found.items()):
+        for (layer, _), told in list(self.zeroed.items()):
+            yield layer, *told
+
+    def told_of_floors(self, event):
+        """Yields the same of an eps that is 0 in the layer of an ill event, or of None; what came of others harmed nothing."""
+        for (layer, _), told in list(self.floors.items()):
+            if event is not None and event.layer == layer and not event.skipped:
                 yield layer, *told
 
     def rounds_to_zero(self, layer):
@@ -236,6 +244,7 @@ class Inside:
             saturation.see(name, args, results[0], self.saturated, self._where)
         self._zeros.see(func, name, args, kwargs, given, results, lambda: self._place(name))
         self._doubtful.see(name, args, results[0], lambda: self._place(name))
+        self._selves.see(name, args, results[0])
         if results[0].dtype in (torch.float16, torch.bfloat16):
             if name in FLOORS:
                 self._see_floor(name, args, kwargs, results[0])
@@ -293,14 +302,21 @@ class Inside:
         rewritten = bool(got[0]) and isinstance(got[0][0], torch.Tensor) and storage_of(got[0][0]) == storage_of(x)
         if before is not None:
             cause = before.first
+            if cause.is_constant:
+                return Origin("NaN", name, layer, site, found, rows, before, rounded=constants.of_rows(name, cause, sources[0][0]))
             exact = cause.exact if cause.arose and not cause.is_mask else exact_of_infinity(
                 name, sources[0][0], cause.kind == "given")
             return Origin("NaN", name, layer, site, found, rows, before, exact)
         if not makes_nan and any(y != y or abs(y) == float("inf") for y in numbers_in(got)):
             return Origin("meant", name, layer, site, found, rows)
+        constant = None if bad else constants.too_large(name, got[0], x)
+        if constant is not None:
+            why, help = constants.words_of(constant, x)
+            return Origin("NaN" if makes_nan else "overflow", name, layer, site, found, rows, is_mask=constants.is_mask(x), dtype=x.dtype,
+                          rounded=why, help=help, is_constant=True)
         operand = operand_at(name, got[0])
         of_zeros = self._zeros.of(operand)
-        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, *got, x, rewritten, of_zeros and of_zeros.dtype)
+        exact = exact_of_infinity(name, bad[0], True) if bad else exact_of(name, *got, x, rewritten, self._narrow(operand))
         limit = None if exact is None or bad else self._limits.get(storage_of(operand)) if isinstance(operand, torch.Tensor) else None
         if limit is not None:
             return Origin("NaN" if makes_nan else "pole", name, layer, site, found, rows, limit)
@@ -316,6 +332,14 @@ class Inside:
                       is_mask=kind == "overflow" and is_mask(x, given), dtype=torch.float16 if is_narrow else x.dtype,
                       rounded=of_zeros.why if is_rounded else floor, help=help)
 
+    def _narrow(self, operand):
+        """Returns the dtype in which rounding may have made the zeros of an operand before it was cast; FP32 if none did, None if that is not
+        known."""
+        if self._selves.are_all(operand):
+            return torch.float32
+        of = self._zeros.of(operand)
+        return None if of is None else of.dtype
+
     def _see_slope(self, name, args, out):
         rewritten = bool(args) and isinstance(args[0], torch.Tensor) and storage_of(args[0]) == storage_of(out)
         slope = slope_of(name, args, out, rewritten)
@@ -324,7 +348,9 @@ class Inside:
             if not self.rounds_to_zero(layer) and slope[0] > self.slopes.get((layer, name), (0,))[0]:
                 of = self._zeros.of(operand_at(name, args))
                 is_rounded = of is not None and of.all and at_zeros(name, args, out, rewritten)
-                self.slopes[layer, name] = *slope, out.dtype if of is None else of.dtype, site, of.why if is_rounded else ""
+                many, text = slope
+                text += f" ({WHY})" * self._selves.are_all(operand_at(name, args))
+                self.slopes[layer, name] = many, text, self._narrow(operand_at(name, args)) or out.dtype, site, of.why if is_rounded else ""
 
     def _see_replaced(self, name, args, kwargs, sources, out):
         for x, origin, many, stands in sources:

@@ -11,14 +11,15 @@ import weakref
 import torch
 
 from ...observe.tensors import described, local
-from . import cuts
+from . import cuts, limits
 from .compiled import UNCOMPILED
-from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, SKIP, WIDER, Exact, exact_of, exact_of_infinity,
-                    labels_too_long, operand_at, slope_exact, slope_of, weightless)
+from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, Exact, exact_of, exact_of_infinity,
+                    labels_too_long, operand_at, slope_exact, slope_of, weightless, wider)
 from .inside import Origin
-from .loss_values import LOSSES, Values, axes_of, saved_by
+from .loss_values import LOSSES, REDUCTIONS, Values, axes_of, saved_by
 from .nodes import op_of, values_of
 from .nonfinite import LOSS
+from .outside import OF_DATA, OF_NUMBER, outside_exact
 from .scaled_loss import OVERFLOW, scale_cause, scale_of, scaled_cause
 from .whence import EPS_CURE, LEAST, whence, with_fp32
 
@@ -31,11 +32,6 @@ OVERFLOWING = LOSSES.keys() | frozenset("exp exp2 expm1 pow sum mean prod cumsum
 NAMES = ("self", "other")
 EPS_WORDS = f"an eps below {LEAST:.0e}, such as 1e-8, is 0 in FP16: {EPS_CURE}"
 ENTROPY = "take xlogy or F.kl_div, which give 0 there, or bound the operand of the logarithm below"
-# Of an operand of a loss's op that is ill and that the model did not give: whence it is, and what to do.
-OF_DATA = "the model did not give it, but the data of this step, or what was made of them", SKIP
-OF_NUMBER = "a factor of the loss, that the model did not give, as its scale or a weight", "look at what makes that number"
-OF_HALF = ("the model did not give it, but the data of this step, or what was made of them in FP16, whose largest number is 65504",
-           "compute the loss in FP32, and skip or mend batches that hold it already")
 BESIDE = ("what the model gave was finite: targets, weights or a mask of the loss hold it, or an op makes it that keeps nothing of what it "
           "got, as a sum or a cast that overflows: look at what enters the loss")
 
@@ -114,6 +110,8 @@ class LossGraph:
         self._counter, self._nodes = counter, []  # kept until the step is over
         self._scale_in_use = lambda: 1.0  # by which the loss, or its gradient, is multiplied
         self.cuts = {}  # as cuts.seer() fills it
+        self.limit = None  # the Origin of an Inf of which a quotient of a finite loss made zeros
+        self.is_all = False  # whether the loss is zero for it
         self.origin = None  # of the first Inf or NaN of a backward pass of these
 
     def origin_of(self, loss):
@@ -156,11 +154,7 @@ class LossGraph:
         ill = next((name for name, x in got.items() if not self._counter.finite(local(x))), None)
         if ill is not None and values.came_from(node, ill) is None:
             found = self._found(got[ill])
-            is_half = got[ill].dtype == torch.float16 and not found["nan"]
-            where, cure = OF_NUMBER if got[ill].numel() == 1 and op == "mul" else OF_HALF if is_half else OF_DATA
-            return Origin("given", op, LOSS, "", found, self._rows(got), exact=Exact(
-                f"the {'input' if ill == 'self' else ill} of {op} in the loss holds {'NaN' if found['nan'] else 'Inf'}: {where}: {cure}",
-                cure)), True
+            return Origin("given", op, LOSS, "", found, self._rows(got), exact=outside_exact(op, ill, got[ill], found)), True
         nothing = mean_of_nothing(op, saved)
         if nothing is not None:
             found = self._found(saved["result0"]) if op in CTC else {"nan": 1, "inf": 0}
@@ -180,7 +174,7 @@ class LossGraph:
         """Returns the Origin of what an op of the loss made of finite arguments."""
         kind = "NaN" if bool(out.isnan().any()) else "pole" if exact is not None else "overflow"
         exact, rounded, cure = rounding_of(values, node, op, args, exact, out.dtype)
-        cure = cure or ("" if exact is not None else overflow_cure(kind, node, out))
+        cure = cure or ("" if exact is not None else overflow_cure(kind, node, out, values))
         return Origin(kind if not rounded or kind == "NaN" else "overflow", op, LOSS, "", self._found(out), rows, exact=exact,
                       dtype=torch.float16 if rounded else out.dtype, rounded=rounded, help=cure)
 
@@ -202,7 +196,7 @@ class LossGraph:
             return None  # what was added, or filled in, may be a mask's
         kind = "NaN" if is_nan else "overflow"
         return Origin(kind, op, LOSS, "", self._found(out), self._rows(with_inputs(got, inputs)), exact=exact, dtype=out.dtype,
-                      help="" if exact is not None else overflow_cure(kind, node, out)), False
+                      help="" if exact is not None else overflow_cure(kind, node, out, values)), False
 
     def _rows(self, got):
         return described(self._counter, {"input" if name == "self" else name: x for name, x in got.items()}, 0)
@@ -218,7 +212,11 @@ class LossGraph:
         """Hangs hooks on the nodes of a loss, to see which makes Inf or NaN of finite gradients. scale(): the loss scale in use, or None."""
         own, is_half = scale_of(loss, saved_by)
         self._scale_in_use = lambda: max(own if is_half else 1.0, scale() or 1.0)
-        for node in nodes_after_model(loss):
+        nodes = nodes_after_model(loss)
+        if self.limit is None:
+            self.limit = limits.limit_of(nodes, loss)
+            self.is_all = self.limit is not None and not bool(torch.count_nonzero(loss))
+        for node in nodes:
             at = len(self._nodes)
             self._nodes.append(node)
             node.register_hook(functools.partial(on_gradients, weakref.ref(self), at, cuts.seer(self.cuts, LOSS, node, op_of(node))))
@@ -264,7 +262,7 @@ def rounding_of(values, node, op, args, exact, dtype):
         if dtype == torch.float16 and exact.may:
             exact = dataclasses.replace(exact, cure=f"{exact.cure}; {EPS_WORDS}")
         return exact, "", ""
-    why, cure = f"{exact.why}; {found[0]}", with_fp32(found[1], dtype)
+    why, cure = f"{exact.why}; {found[0]}", with_fp32(found[1], dtype, values)
     return (None, why, cure) if dtype in NARROW else (Exact(why, exact.cure), "", "")
 
 
@@ -273,18 +271,26 @@ def with_inputs(got, inputs):
     return got | {name: x for name, x in zip(NAMES, inputs) if x is not None and not any(x is y for y in got.values())}
 
 
-def overflow_cure(kind, node, out):
+def overflow_cure(kind, node, out, values):
     """Returns what to do about an overflow in a loss, as text; "" of what is none."""
     if kind != "overflow":
         return ""
     op, before = op_of(node), node.next_functions[0][0]
     of_exp = op == "exp" or op == "sum" and before is not None and op_of(before) == "exp"
     if op == "exp" and out.numel() == 1:
-        return with_fp32("train with what it is the exponential of, or bound that", out.dtype)
+        return with_fp32("train with what it is the exponential of, or bound that", out.dtype, values)
     if out.dtype != torch.float16:
-        return WIDER.get((kind, out.dtype), "")
-    return with_fp32("subtract the maximum before the exponential (logsumexp, log_softmax)" if of_exp else
-                     "take a mean in place of a sum" if op == "sum" or op in LOSSES else "", out.dtype)
+        return wider(kind, out.dtype, op)
+    return with_fp32("subtract the maximum before the exponential (logsumexp, log_softmax)" if of_exp else smaller(op, node, out), out.dtype, values)
+
+
+def smaller(op, node, out):
+    """Returns what makes smaller what overflowed in a sum, or in a loss of torch's, as text; "" if that is not known. out: what the op gave, or
+    the elements before it summed them up."""
+    if op not in LOSSES:
+        return "take a mean in place of a sum" if op == "sum" else ""
+    is_sum = REDUCTIONS[node._saved_reduction] == "sum" if out.numel() == 1 else False
+    return "take a mean in place of a sum" if is_sum else "normalize the targets"
 
 
 def zero_factor(loss):

@@ -5,6 +5,7 @@
 """
 import torch
 
+from .exact import NARROW
 from .nodes import op_of
 
 # What nodes keep of what they got, by name: which of it that is; of an op of three matrices and vectors the sum comes first.
@@ -97,10 +98,20 @@ def kept_by(node):
     return OF_SUM if op_of(node) in SUMS else KEPT
 
 
+def takes_narrow(op, saved, node, out):
+    """Whether an op got a tensor of 16 bits that no node gave. saved, out: what its node keeps, and gave, or None."""
+    free = [at for at, (before, _) in enumerate(node.next_functions) if before is None]
+    names = [name for name, at in kept_by(node).items() if at in free and isinstance(saved.get(name), torch.Tensor)]
+    if names:
+        return any(saved[name].dtype in NARROW for name in names)
+    return op in ("add", "sub") and bool(free) and out is not None and out.dtype in NARROW
+
+
 class Values:
     """Those of nodes, each of which comes after what it got."""
 
     def __init__(self, nodes):
+        self.nodes = nodes
         self.saved = {id(node): saved_by(node) for node in nodes}
         self._own = {id(node) for node in nodes}
         self._of = {}
@@ -126,6 +137,11 @@ class Values:
         at = kept_by(node).get(name)
         return node.next_functions[at][0] if at is not None and at < len(node.next_functions) and (
             node.next_functions[at][0] is None or node.next_functions[at][0].next_functions) else None
+
+    def has_narrow_targets(self):
+        """Whether an op got a tensor of 16 bits beside what the model gave, as of targets, as far as that can be told: of a sum, by what
+        it gave."""
+        return any(takes_narrow(op_of(node), self.saved[id(node)], node, self.of(node)) for node in self.nodes)
 
     def of(self, node):
         """Returns what a node gave; None if that is not known."""

@@ -15,6 +15,7 @@ ROUND_TO_ONE = frozenset(("sigmoid", "softmax", "tanh"))  # which are 1 nowhere,
 TOGETHER = "take an op that computes both in one (log_softmax, logsigmoid, binary_cross_entropy_with_logits)"
 APART = "subtract the logarithms of both (log_softmax, logsumexp)"
 IN_FP32 = "compute the loss in FP32 (of outputs.float())"
+ALL_IN_FP32 = "compute the loss in FP32 (of outputs.float() and targets.float())"  # where a target of FP16 takes part
 LEAST = 2.0**-25  # what FP16 rounds to 0, and all below it
 EPS_CURE = "take an eps that FP16 holds, such as 1e-4"
 
@@ -23,9 +24,9 @@ def name_of(x):
     return NARROW.get(x.dtype, str(x.dtype).removeprefix("torch."))
 
 
-def with_fp32(cure, dtype):
-    """Returns a cure, or that of a loss in FP32 beside it where its dtype is narrow."""
-    return ", or ".join(filter(None, (cure, IN_FP32))) if dtype in NARROW else cure
+def with_fp32(cure, dtype, values):
+    """Returns a cure, or that of a loss in FP32 beside it where its dtype is narrow. values: the Values of the loss."""
+    return ", or ".join(filter(None, (cure, ALL_IN_FP32 if values.has_narrow_targets() else IN_FP32))) if dtype in NARROW else cure
 
 
 def lost_bound(saved, x, name):

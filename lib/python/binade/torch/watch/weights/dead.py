@@ -3,6 +3,7 @@
 optimizer holds."""
 import dataclasses
 import math
+import re
 
 import torch
 
@@ -12,6 +13,7 @@ from ..values import cuts, saturation
 from ..values.silent import silent_text
 from ..values.words import shown
 
+RECURRENT = re.compile(r"\.\d+(\.reverse)?\.(input|hidden|projection)$")  # of a parameter's name, after that of its module
 LEAST = 3  # counted steps without a row that tell
 ROUTER = "a load-balancing loss, or noise on its scores, has it choose all"
 TAKEN_AWAY = frozenset(("step_without_backward", "clip_to_zero"))  # mistakes in the order of calls that leave zeros in the place of gradients
@@ -172,7 +174,7 @@ def untrained(run, layers, merged):
     found, owners = [], {}
     for (layer, role), of in layers.items():
         part = seen.compiled.get(layer)
-        key, owner = (layer, role), owner_of(layer, merged) or (part if (part, "dAct") in merged else None)
+        key, owner = (layer, role), owner_of(layer, merged) or recurrent_of(layer, merged) or (part if (part, "dAct") in merged else None)
         if role != "dW" or of.placement == "sharded" or owner is None or not of.shape or len(of.shape) < 2 or seen.frozen.get(layer):
             continue
         steps = merged[key].values // math.prod(of.shape) if all_zero(merged[key]) else 0
@@ -234,6 +236,13 @@ def owner_of(layer, merged):
         if (name, "dAct") in merged and merged[name, "dAct"].values:
             return name
     return None
+
+
+def recurrent_of(layer, merged):
+    """Returns the module of a parameter of torch.nn.RNN, GRU or LSTM if all gradients of its outputs were zero, else None: where some are
+    not, of one step alone the hidden weight has none."""
+    name = RECURRENT.sub("", layer)
+    return name if name != layer and (name, "dAct") in merged and all_zero(merged[name, "dAct"]) else None
 
 
 def all_zero(summary):
