@@ -71,8 +71,8 @@ def averaged(model):
 def scenario(what, rank):
     """A run of one of two processes, watched."""
     model = new_net()
-    if what in ("ddp", "ill", "bypassed", "no sync"):
-        model = torch.nn.parallel.DistributedDataParallel(model)
+    if what in ("ddp", "ill", "bypassed", "no sync", "bypassed by hand", "no sync by hand", "forward"):
+        model = torch.nn.parallel.DistributedDataParallel(model, find_unused_parameters=what == "forward")
     elif what == "drift":
         model = torch.nn.parallel.DistributedDataParallel(model)
         with torch.no_grad():
@@ -90,14 +90,13 @@ def scenario(what, rank):
     if what == "ill data" and rank == 1:
         data[2][0, 0] = torch.inf
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    if what == "no sync":
-        def unsynced(x):
-            with model.no_sync():
-                return model(x)
+    def unsynced(x):
+        with model.no_sync():
+            return model(x)
 
-        return train(model, optimizer, data, called=unsynced)
-    by_hand = what in ("by hand", "apart", "ill data")
-    return train(model, optimizer, data, (lambda: averaged(model)) if by_hand else lambda: None, model.module if what == "bypassed" else model)
+    by_hand = what in ("by hand", "apart", "ill data", "bypassed by hand", "no sync by hand")
+    called = {"no sync": unsynced, "bypassed": getattr(model, "module", model), "forward": model.forward}.get(what.removesuffix(" by hand"), model)
+    return train(model, optimizer, data, (lambda: averaged(model)) if by_hand else lambda: None, called)
 
 
 def in_rank(rank, scenarios, store):
@@ -153,7 +152,8 @@ class Ranks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shards = [] if can_shard() else ["fsdp"]
-        cls.ranks = together(["ddp", "by hand", "local", "drift", "bypassed", "no sync", "other steps", "ill", "apart", "ill data", *shards])
+        cls.ranks = together(["ddp", "by hand", "local", "drift", "bypassed", "no sync", "other steps", "ill", "apart", "ill data",
+                              "bypassed by hand", "no sync by hand", "forward", *shards])
 
     def held_to_the_sum(self, what, once):
         """once(role, bytes are the same): whether one copy counts."""
@@ -225,7 +225,7 @@ class Ranks(unittest.TestCase):
             self.assertEqual([told in rank[what] for what in ("drift", "bypassed")], [True, True])
             self.assertEqual([line[:66] for line in rank["own", "bypassed"]],
                              ["The forward passes did not go through DistributedDataParallel, whi"])
-            for healthy in ("ddp", "by hand", "local", "drift"):
+            for healthy in ("ddp", "by hand", "local", "drift", "bypassed by hand", "no sync by hand", "forward"):
                 self.assertEqual(rank["own", healthy], [])
 
     def test_gradients_that_no_sync_never_averages_are_told_by_each_rank_and_by_all(self):

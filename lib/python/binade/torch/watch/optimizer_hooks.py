@@ -262,6 +262,7 @@ class OptimizerHooks:
         step.finite_gradient = None
         self._order.gradients_are_used()
         self._order.plain_step_begins(optimizer)
+        self._bypassed.are_used([optimizer])
         if not takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
         self._own_steps(optimizer, takes_closure(args, kwargs))
@@ -289,6 +290,7 @@ class OptimizerHooks:
     def _see_after(self, optimizer, args, kwargs):
         step = self._step
         self._order.plainly_stepped(optimizer)
+        self._bypassed.has_stepped(optimizer)
         if takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
         if id(optimizer) in step.left_out:

@@ -73,6 +73,7 @@ class OrderHooks:
             self._saw(self._order.backward_ends, well)
             self._saw(lambda: self._by_hand.backward_ends(self.number, self._optimizers))
             self._saw(self._own_ends, well)
+            self._saw(self._bypassed.leave, self._optimizers)
         self._step.backward_passes += not self._order.is_in_backward
         return out
 
@@ -84,7 +85,9 @@ class OrderHooks:
             parameters = listing(parameters, seen)
         self._saw(self._order.gradients_are_used)
         self._saw(self._own_scale.are_used, seen)
+        self._saw(self._bypassed.are_used, self._optimizers)
         out = inner(parameters, *args, **kwargs)
+        self._saw(self._bypassed.leave, self._optimizers)
         at = kwargs.get(limit, args[0] if args else None)
         self._saw(lambda: self._order.clipped(seen, None if at is None else float(at)))
         self._saw(lambda: self._order.left_of_clipping(seen, zeroed(seen, None if at is None else float(at), lambda: norm_of(out, args))))
@@ -103,12 +106,15 @@ class OrderHooks:
 
     def _order_of_unscale(self, scaler, inner, optimizer, *args, **kwargs):
         self._saw(self._order.unscaled, scaler, unwrapped_optimizer(optimizer))
+        self._saw(self._bypassed.are_used, self._optimizers)
         out = inner(optimizer, *args, **kwargs)
+        self._saw(self._bypassed.leave, self._optimizers)
         self._saw(self._order.has_unscaled, scaler, unwrapped_optimizer(optimizer))
         return out
 
     def _order_of_step(self, scaler, inner, optimizer, *args, **kwargs):
         self._saw(self._order.step_begins, scaler, unwrapped_optimizer(optimizer))
+        self._saw(self._bypassed.are_used, [unwrapped_optimizer(optimizer)])
         try:
             return inner(optimizer, *args, **kwargs)
         finally:
