@@ -408,7 +408,7 @@ class InsideOfModules(CliCase):
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["1"]))
         first = w.advise().to_dict()["not_finite"]["lines"][0]
-        self.assertRegex(first, r"; 1e-12 is 0 in FP16, where add at \S+ has it as eps. What helps: take an eps that this format holds, as 1e-4")
+        self.assertRegex(first, r"; 1e-12 is 0 in FP16, where add at \S+ has it as eps. What helps: keep this layer in FP32, or take an eps that this format holds, with the slope there, as 1e-3")
         self.assertEqual(" ".join(str(w.advise()).split()).count("1e-12 is 0"), 2)
         w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0)), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("FP32 helps only where float16 has made the value", w.advise().to_dict()["no_format"][0]["cure"])

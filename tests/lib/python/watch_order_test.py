@@ -774,6 +774,12 @@ class Scalers(CliCase):
         self.assertTrue(once.startswith("The loop left out 1 of 14 steps by itself, whose gradients were not finite. The first was step 9: "), once)
         self.assertNotIn("The run was not finite", once)
 
+    def test_a_loss_scale_that_stands_at_its_floor_while_gradients_overflow_is_named(self):
+        text = self.own_scale_text(lambda scale, stepped: scale if stepped else max(2.0**18, scale / 2), start=2.0**20, steps=12)
+        self.assertTrue(text.startswith("The loop left out all of its 12 steps, whose gradients were not finite, while its loss scale fell from 2^20 "
+                                        "to 2^18, its floor: nothing was trained: they overflow there, too, in the last 10 steps. The loss itself is "
+                                        "too large: take a mean for a sum"), text)
+
     def test_a_loop_that_lowers_its_own_loss_scale_is_healthy(self):
         def dynamic(scale, stepped):
             return scale if stepped else scale / 2

@@ -60,6 +60,12 @@ def stuck(run, turns, last):
                        f"the scaled ones overflowed{formats_of(event)}, and the loop left out {many}{end}. {HALVE}, or use GradScaler. watch(…, loss_scale=) takes it.{began}"], True, True)
     fell = last.began is not None and last.ended is not None and last.ended < last.began
     fall = f"its loss scale fell from {words(last.began)} to {words(last.ended)}" if fell else ""
+    left = sorted((one for one in run.nonfinite() if one.step >= last.first), key=lambda one: one.step)
+    if fell and last.stays >= STUCK and left and overflows(lasting(left)):
+        floor = words(last.ended)
+        return OwnIll([f"The loop left out {many}, whose gradients were not finite, while {fall}, its floor{end}: they overflow there, too, in the "
+                       f"last {last.stays + 1:,} steps. The loss itself is too large: take a mean for a sum, scale inputs and targets to the order of "
+                       f"1, or let the scale fall below {floor}. {began_text(left)}"], True, True)
     if fell and last.turns < LONG and last.ended >= DEEP:
         return OwnIll([f"The loop left out {many}, whose gradients were not finite, while {fall}{end}: " + (
             "it began far too high: begin with 2^16." if last.began > SENSIBLE else f"it may still come down to one that fits.{began}")],
@@ -67,11 +73,15 @@ def stuck(run, turns, last):
     why = f", though {fall}: a smaller scale does not cure that" if fell else (
         "" if last.began is not None else ". If the loss is multiplied by a scale, watch(…, loss_scale=) takes it")
     floor = " Give the scale a floor of 1." if fell and last.ended < 1 else ""
-    left = sorted((one for one in run.nonfinite() if one.step >= last.first), key=lambda one: one.step)
     event, began = (lasting(left), f" {began_text(left)}") if left and fell else (event, began)
     cure = f" What to do: {event.cure}." if event is not None and event.cure else ""
     return OwnIll([f"From step {last.first} on the loop left out {many}, since gradients were not finite{end}{why}.{floor}{began}{cure}"],
                   dead=True)
+
+
+def overflows(event):
+    """Returns whether it is an overflow of the backward pass alone."""
+    return event.phase == "backward" and bool(event.found.get("inf")) and not (event.found.get("nan") or event.cure)
 
 
 def fitting(turns, below):

@@ -64,7 +64,8 @@ class Turn:
 
 @dataclasses.dataclass
 class Stretch:
-    """Turns one after the other that ended alike. first, last: steps. began, ended, low, high: scales; None where one is not known."""
+    """Turns one after the other that ended alike. first, last: steps. began, ended, low, high: scales; None where one is not known. stays:
+    how many of the last turns had the scale of the one before."""
 
     kind: str
     first: int
@@ -72,11 +73,13 @@ class Stretch:
     began: "float | None"
     ended: "float | None"
     turns: int = 1
+    stays: int = 0
 
     def __post_init__(self):
         self.low = self.high = self.began
 
     def add(self, turn):
+        self.stays = self.stays + 1 if turn.scale == self.ended else 0
         self.last, self.ended, self.turns = turn.step, turn.scale, self.turns + 1
         known = [x for x in (self.low, self.high, turn.scale) if x is not None]
         self.low, self.high = min(known, default=None), max(known, default=None)

@@ -37,7 +37,7 @@ FLOORS = frozenset(("add", "clamp", "clamp_min", "maximum"))
 SERIES = frozenset("cumsum cumprod prod".split())  # whose terms after an overflow might have led back from it
 # Ops after which an Inf still stands for a number beyond the largest of its dtype, or near it.
 STANDS = frozenset("to_copy copy clone neg abs relu cat stack index index_select gather add sub".split())
-FLOOR_CURE = "take an eps that this format holds, as 1e-4 is in FP16, or keep this layer in FP32"
+FLOOR_CURE = "keep this layer in FP32, or take an eps that this format holds, with the slope there, as 1e-3 in FP16"
 LOST = 1e-3  # share of the L2 norm of a product that may become zero
 
 

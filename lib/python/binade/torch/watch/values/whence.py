@@ -17,7 +17,7 @@ APART = "subtract the logarithms of both (log_softmax, logsumexp)"
 IN_FP32 = "compute the loss in FP32 (of outputs.float())"
 ALL_IN_FP32 = "compute the loss in FP32 (of outputs.float() and targets.float())"  # where a target of FP16 takes part
 LEAST = 2.0**-25  # what FP16 rounds to 0, and all below it
-EPS_CURE = "take an eps that FP16 holds, such as 1e-4"
+EPS_CURE = "take an eps that FP16 holds, with the slope there, such as 1e-3"
 
 
 def name_of(x):
