@@ -98,7 +98,7 @@ class EndHooks:
             self.note(line.removesuffix("."), warn=True)
         for optimizer in self._optimizers:
             of = self._steps_of(optimizer)
-            of.schedule = schedule_of(optimizer) if of.idle >= LEAST else ""
+            of.schedule = (of.schedule or schedule_of(optimizer)) if of.idle >= LEAST else ""
 
     @watching
     def see_aside(self):

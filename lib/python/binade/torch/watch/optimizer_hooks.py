@@ -16,7 +16,7 @@ from ..observe.attaching import copies_note, living_optimizers, optimizers_of_co
 from ..observe.tensors import FLOATING, in_one_piece, local, placement_of
 from ..observe.wrapping import wrap
 from .gaps import why_uncounted
-from .loop.settings import is_idle, note_ill_settings, rate_of
+from .loop.settings import by_loop, is_idle, note_ill_settings, rate_of
 from .loop.skips import optimizer_text
 from .run import SCALED, add_to
 from .values.nonfinite import LOSS
@@ -297,7 +297,7 @@ class OptimizerHooks:
             self._see_skipped(optimizer)
             return
         self._between.step_ends(optimizer)
-        self._steps_of(optimizer).idle += is_idle(optimizer)
+        self._see_idle(optimizer)
         note_ill_settings(optimizer, step.number, self._names.parts, self._plan.causes, self._plan.learning.wrong)
         if not step.counted:
             return
@@ -313,6 +313,13 @@ class OptimizerHooks:
                 self._count_update(optimizer, groups[id(parameter)], beside, parameter, parts, before, in_one_piece(values).detach())
             step.gradient_copies.pop(id(parameter), None)
         self._see_states(optimizer)
+
+    def _see_idle(self, optimizer):
+        """Counts a step at learning rates of 0, and sees in the first who has set them."""
+        of = self._steps_of(optimizer)
+        if is_idle(optimizer):
+            of.schedule = of.schedule if of.idle else by_loop(optimizer)
+            of.idle += 1
 
     def _inputs_of_step(self, optimizer, parameter):
         """Returns the tensors from which an update is computed, by name."""

@@ -10,9 +10,25 @@ from ...observe.attaching import living, unwrapped_optimizer
 from .skips import OVER
 
 NUMBERS = "lr", "momentum", "dampening", "weight_decay", "betas", "eps", "alpha", "rho", "lambd"  # as torch's optimizers name them
-FACTORS = "momentum", "betas"  # must be below 1
+SHOWN = {"betas": ("beta1", "beta2", "beta3")}  # what the numbers of a tuple are called
+MOMENTUM = "what it multiplies in each step never decays, and steps grow without a bound"
+TAKES_NONE = "the average that it weighs takes in no gradient"
+CORRECTED = TAKES_NONE + ", and is divided by 1 − 1 = 0 to correct its beginning: "
+SQUARES = CORRECTED + "0/0 is NaN where it is zero, as at the first step of all, and elsewhere each step is 0"
+ADAMS = "Adam", "AdamW", "NAdam", "Adamax", "RAdam"
+# Factors that must be below 1, by their name, and what comes of 1: by the class of the optimizer, or of one that it derives from, and of others,
+# where that is said of them all; None where it is well.
+FACTORS = {
+    "momentum": ({}, MOMENTUM),
+    "beta1": (dict.fromkeys(ADAMS, CORRECTED + "its steps are Inf or NaN, or raise ZeroDivisionError"), TAKES_NONE),
+    "beta2": (dict.fromkeys(ADAMS, SQUARES) | {"Adamax": None}, TAKES_NONE),
+    "alpha": ({"RMSprop": TAKES_NONE + ", and where it is zero, as from the first step of all, each step divides by eps alone"}, None),
+}
+USUAL = {"beta2": 0.999, "alpha": 0.99}
 ROUNDING = 1e-6  # of the first learning rate
 LEAST = 2  # steps: a warm-up may begin at 0
+LOOP = "the loop has"
+BY_LOOP = "The loop has set it, and no scheduler: look for what sets lr in its param_groups."
 ASKED = "Is its scheduler stepped, by scheduler.step() after each step of the optimizer?"
 
 
@@ -26,9 +42,11 @@ def numbers_of(group):
     """Yields (name, number) of the settings that are known without waiting for a GPU."""
     for key in NUMBERS:
         value = group.get(key)
-        for x in value if isinstance(value, list | tuple) else [value]:
+        several = isinstance(value, list | tuple)
+        shown = SHOWN.get(key, ()) if several else ()
+        for at, x in enumerate(value if several else [value]):
             if isinstance(x, int | float) or (isinstance(x, torch.Tensor) and x.is_cpu and x.numel() == 1):
-                yield key, float(x)
+                yield shown[at] if at < len(shown) else key, float(x)
 
 
 def is_idle(optimizer):
@@ -43,6 +61,23 @@ def schedulers_of(optimizer):
             if unwrapped_optimizer(getattr(x, "optimizer", None)) is optimizer]
 
 
+def setter_of(optimizer):
+    """Returns what has set the learning rates that an optimizer has, as text: a scheduler that last gave them, the loop if no scheduler of
+    it did, or either."""
+    rates, found = [rate_of(group) for group in optimizer.param_groups], schedulers_of(optimizer)
+    gave = {id(x): list(map(float, getattr(x, "_last_lr", ()))) for x in found}
+    by = next((x for x in found if any(a == b or (a != a and b != b) for a, b in zip(gave[id(x)], rates))), None)
+    if by is not None:
+        return f"its scheduler, {type(by).__name__}, has"
+    return LOOP if found and all(gave.values()) else "the loop, or its scheduler, has"
+
+
+def by_loop(optimizer):
+    """Returns that the loop has set the learning rates of an optimizer that began with others, as text; "" if that is not known."""
+    began = any(float(group.get("initial_lr") or 0) for group in optimizer.param_groups)
+    return BY_LOOP if began and setter_of(optimizer) == LOOP else ""
+
+
 def schedule_of(optimizer):
     """Returns what is known of why the learning rates of an optimizer are 0, and what to do, as text of one sentence or more."""
     found = schedulers_of(optimizer)
@@ -51,10 +86,12 @@ def schedule_of(optimizer):
         return "It was made with that, or the loop has set it: give it a learning rate above 0."
     if not found:
         return ASKED
-    last = max(found, key=lambda x: x.last_epoch)
-    if last.last_epoch < 1:
-        return f"Its scheduler, {type(last).__name__}, was not stepped: call scheduler.step() after each step of the optimizer."
-    return (f"Its scheduler, {type(last).__name__}, was stepped {last.last_epoch:,} times and makes 0 of the learning rate of "
+    epochs = [(getattr(x, "last_epoch", -1), type(x).__name__) for x in found]  # ChainedScheduler has none, but those in it
+    last = max(epochs)[0]
+    names = " and ".join(dict.fromkeys(name for epoch, name in epochs if epoch == last))
+    if last < 1:
+        return f"Its scheduler, {names}, was not stepped: call scheduler.step() after each step of the optimizer."
+    return (f"Its scheduler, {names}, was stepped {last:,} times and makes 0 of the learning rate of "
             f"{max(float(x or 0) for x in first):g} that it began with: its factor is 0. Look at how the factor is computed: a whole-number "
             "division, as step // warmup_steps, gives 0 during all of the warm-up.")
 
@@ -67,29 +104,37 @@ def is_below_zero(rate, group):
 @dataclasses.dataclass
 class Wrong:
     """A setting of an optimizer that is Inf, NaN, a learning rate below 0, or a factor that does not decay what it multiplies. first: the first step with it. value: what it was then.
-    least: the least that it was. scheduler: the class of what sets learning rates; "" if none is known."""
+    least: the least that it was. by: what has set a learning rate, as text. why: what comes of a factor that is 1."""
 
     optimizer: str
     key: str
     first: int
     value: float
     least: float
-    scheduler: str = ""
+    by: str = ""
+    why: str = ""
 
     @property
     def text(self):
-        by = "" if self.key != "lr" else ", as " + (
-            f"its scheduler, {self.scheduler}, has" if self.scheduler else "the loop, or its scheduler, has") + " set it"
+        by = f", as {self.by} set it" if self.by else ""
         since = f"from step {self.first} on"
         if not math.isfinite(self.value):
             return (f"{self.optimizer}'s {self.key} is {self.value} {since}{by}: its steps make Inf or NaN of the weights. Look at how it is "
                     "computed, as a warm-up of 0 steps, by which it is divided. No layer is the cause, and FP32 no remedy.")
         if self.key in FACTORS:
-            return (f"{self.optimizer}'s {self.key} is {self.value:g} {since}: what it multiplies in each step never decays, and steps grow "
-                    "without a bound. Take one below 1, as 0.9.")
+            return f"{self.optimizer}'s {self.key} is {self.value:g} {since}: {self.why}. Take one below 1, as {USUAL.get(self.key, 0.9)}."
         least = f"{self.value:.3g}" + (f" at first, {self.least:.3g} at its least" if self.least < self.value else "")
         return (f"The learning rate of {self.optimizer} is below 0 {since} ({least}){by}: each step makes the loss larger. Bound it at 0, as by "
                 "max(0, …) in the schedule, or end the schedule or the training before; where ascent is meant, maximize=True says so.")
+
+
+def why_ill(optimizer, key, x):
+    """Returns what comes of a factor of an optimizer that is 1 or more, as text; "" if it is none, or well."""
+    if x < 1 or key not in FACTORS:
+        return ""
+    of, others = FACTORS[key]
+    why = next((of[kind.__name__] for kind in type(optimizer).__mro__ if kind.__name__ in of), others)
+    return (MOMENTUM if x > 1 else why) if why else ""
 
 
 def note_ill_settings(optimizer, step, parts, causes, wrong):
@@ -99,10 +144,11 @@ def note_ill_settings(optimizer, step, parts, causes, wrong):
     for group in optimizer.param_groups:
         numbers = list(numbers_of(group))
         for key, x in numbers:
-            if not math.isfinite(x) or (key == "lr" and is_below_zero(x, group)) or (key in FACTORS and x >= 1):
+            ascends = key == "lr" and is_below_zero(x, group) and not group.get("maximize")
+            why = why_ill(optimizer, key, x)
+            if not math.isfinite(x) or ascends or why:
                 if (name, key) not in wrong:
-                    by = next((type(one).__name__ for one in schedulers_of(optimizer)), "") if key == "lr" else ""
-                    wrong[name, key] = Wrong(name, key, step, x, x, by)
+                    wrong[name, key] = Wrong(name, key, step, x, x, setter_of(optimizer) if key == "lr" else "", why)
                 wrong[name, key].least = min(wrong[name, key].least, x)
         ill = [f"{name}'s {key} is {x}" for key, x in numbers if not math.isfinite(x)]
         text = " and ".join(dict.fromkeys(ill)) + ", which the loop or a scheduler has set" if ill else ""
