@@ -254,6 +254,16 @@ class Gaps(CliCase):
                 optimizer.step()
         return w
 
+    def test_layers_that_get_their_shapes_when_they_run_are_counted(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.LazyLinear(2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            for _ in range(2):
+                optimizer.zero_grad()
+                model(torch.ones(3, 4)).square().mean().backward()
+                optimizer.step()
+        self.assertEqual((w.summary("1", "weight").values, w.notes), (16, []))
+
     def test_blocks_that_run_compiled(self):
         class Calls(torch.nn.Module):  # as a compiled block: its modules' hooks are not called
             def __init__(self):

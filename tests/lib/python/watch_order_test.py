@@ -774,6 +774,17 @@ class Scalers(CliCase):
         self.assertTrue(once.startswith("The loop left out 1 of 14 steps by itself, whose gradients were not finite. The first was step 9: "), once)
         self.assertNotIn("The run was not finite", once)
 
+    def test_a_weight_of_a_loss_that_is_annealed_by_halves_is_no_loss_scale(self):
+        torch.manual_seed(0)
+        model = nn.Linear(4, 2)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        with binade.torch.watch(model, optimizer, every=5) as w:
+            for step in range(30):
+                optimizer.zero_grad()
+                (model(torch.ones(3, 4)).square().mean() * 256 * 0.5**step).backward()
+                optimizer.step()
+        self.assertNotIn("own loss scale", str(w.advise()))
+
     def test_a_loss_scale_that_stands_at_its_floor_while_gradients_overflow_is_named(self):
         text = self.own_scale_text(lambda scale, stepped: scale if stepped else max(2.0**18, scale / 2), start=2.0**20, steps=12)
         self.assertTrue(text.startswith("The loop left out all of its 12 steps, whose gradients were not finite, while its loss scale fell from 2^20 "

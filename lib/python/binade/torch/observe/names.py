@@ -186,7 +186,7 @@ class Names:
                 self._place(part.layer)
             self.parts[id(parameter)] = parts
             self.owners[id(parameter)] = module, shown
-            self.sizes[id(parameter)] = parameter.numel()
+            self.sizes[id(parameter)] = 0 if torch.nn.parameter.is_lazy(parameter) else parameter.numel()
             self.held.append(parameter)
 
 

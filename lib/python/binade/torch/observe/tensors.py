@@ -36,6 +36,8 @@ def local(x):
     For a DTensor they are its shard, or None for partial sums; for a sparse tensor the coalesced values.
     """
     if type(x) not in PLAIN:
+        if torch.nn.parameter.is_lazy(x):  # of a LazyModule that has not run
+            return None
         if hasattr(x, "to_local"):
             if placement_of(x) is None:
                 return None

@@ -111,7 +111,8 @@ def fallen(turns):
     """Returns the OwnIll of a scale that fell without a floor while steps were made; None if it did not, or for gradients that were not
     finite."""
     ill = next((one for one in turns.stretches if one.kind in (LEFT_OUT, STEPPED_ILL)), None)
-    if not turns.is_own or not turns.first or turns.first < LEAST or turns.low >= DEEP or (
+    divides = turns.is_sure or turns.is_given or turns.divided is not None or not turns.low  # else it may be a weight of the loss
+    if not turns.is_own or not divides or not turns.first or turns.first < LEAST or turns.low >= DEEP or (
             ill is not None and (ill.began is None or ill.began >= DEEP)):
         return None
     what = "no gradient is left under it, and divided by it they are NaN" if turns.low == 0 else "what of gradients is in FP16 becomes zero under it"

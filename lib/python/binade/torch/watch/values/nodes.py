@@ -14,7 +14,7 @@ from .exact import SINGULAR, Exact, slope_exact
 from .inside import Origin
 
 WIDE = frozenset((torch.float32, torch.float64))
-ALIKE = ("it divides by differences of eigenvalues or singular values, and some of these are equal",
+ALIKE = ("it divides by differences of eigenvalues or singular values, and some of these are equal, or one is 0",
          "part them by a small random shift of the matrix, take no gradient through its vectors, or use a Cholesky factor in their place")
 DECOMPOSITIONS = frozenset("linalg_eigh linalg_eig linalg_svd symeig svd".split())
 OWN = Exact("its backward is code of the loop's own", "look in it for a division by zero, or a root or logarithm of zero, and give that an eps "
