@@ -19,7 +19,7 @@ from binade.torch.watch.weights.eps import note_lost_eps
 from binade.torch.watch.ill import eps_text
 from binade.torch.watch.weights.lost_updates import Picked, decoupled_decay, known_as, lost_text, sizes_in_ulps, wanted
 from binade.torch.watch.weights.remainders import is_remainder
-from binade.torch.watch.loop.settings import is_idle
+from binade.torch.watch.loop.settings import is_idle, note_ill_settings, schedule_of, setter_of
 from binade.torch.watch.weights.state_decay import stuck
 from binade.torch.observe.names import Part
 from cli_case import CliCase, main
@@ -431,6 +431,43 @@ class LostUpdates(CliCase):
         self.assertRegex(lines[0], r"^The running_var of \d+ of 15 BatchNorms stands still in [\d.]+ to 100 % of their channels after 6 updates \(of \d+ at 1, ")
         self.assertIn(" Of the others no more than half of the channels do.", lines[0])
         self.assertEqual(len([one for one in warned if "stands still" in str(one.message)]), 1)
+
+    def test_a_factor_of_1_is_told_by_what_the_optimizer_makes_of_it_and_ascent_that_is_meant_is_none(self):
+        def told(kind, **options):
+            wrong = {}
+            note_ill_settings(kind([torch.nn.Parameter(torch.ones(2))], **({"lr": 0.1} | options)), 3, {}, {}, wrong)
+            return {key: one.text for (_, key), one in wrong.items()}
+
+        optim = torch.optim
+        self.assertIn("without a bound", told(optim.SGD, momentum=1.0)["momentum"])
+        self.assertIn("RMSprop's alpha is 1 from step 3 on", told(optim.RMSprop, alpha=1.0)["alpha"])
+        for kind, options in ((optim.SGD, {"momentum": 0.9}), (optim.Adam, {}), (optim.RMSprop, {})):
+            self.assertEqual(told(kind, **options), {})
+        for kind, is_ill in ((optim.Adam, True), (optim.Adamax, False)):
+            optimizer, wrong = kind([torch.nn.Parameter(torch.ones(2))], lr=0.1), {}
+            optimizer.param_groups[0]["betas"] = 0.9, 1.0
+            note_ill_settings(optimizer, 0, {}, {}, wrong)
+            self.assertEqual(bool(wrong), is_ill)
+            self.assertNotIn("without a bound", str(wrong))
+        for maximize in (False, True):
+            optimizer, wrong = optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1, maximize=maximize), {}
+            optimizer.param_groups[0]["lr"] = -0.1
+            note_ill_settings(optimizer, 0, {}, {}, wrong)
+            self.assertEqual(bool(wrong), not maximize)
+
+    def test_who_has_set_a_learning_rate_is_told_by_what_its_schedulers_gave(self):
+        schedulers = torch.optim.lr_scheduler
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1)
+        kept = schedulers.StepLR(optimizer, 100)  # which only itself holds
+        self.assertEqual(setter_of(optimizer), "its scheduler, StepLR, has")
+        optimizer.param_groups[0]["lr"] = math.nan
+        self.assertEqual(setter_of(optimizer), "the loop has")
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1)
+        chained = schedulers.ChainedScheduler([schedulers.LambdaLR(optimizer, lambda _: 0.0)])
+        optimizer.step()
+        chained.step()
+        self.assertIn("LambdaLR, was stepped 1 time and makes 0 of the learning rate of 0.1", schedule_of(optimizer))
+        del kept
 
     def test_a_process_is_searched_for_optimizers_a_few_times(self):
         from binade.torch.watch import optimizer_hooks

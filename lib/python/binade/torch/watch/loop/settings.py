@@ -91,7 +91,7 @@ def schedule_of(optimizer):
     names = " and ".join(dict.fromkeys(name for epoch, name in epochs if epoch == last))
     if last < 1:
         return f"Its scheduler, {names}, was not stepped: call scheduler.step() after each step of the optimizer."
-    return (f"Its scheduler, {names}, was stepped {last:,} times and makes 0 of the learning rate of "
+    return (f"Its scheduler, {names}, was stepped {last:,} time{'s' * (last != 1)} and makes 0 of the learning rate of "
             f"{max(float(x or 0) for x in first):g} that it began with: its factor is 0. Look at how the factor is computed: a whole-number "
             "division, as step // warmup_steps, gives 0 during all of the warm-up.")
 
