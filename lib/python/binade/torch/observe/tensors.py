@@ -104,9 +104,9 @@ class Counter:
     def finite(self, x):
         """Returns whether all values are finite: True or False, or for a tensor that is not on the CPU a tensor, for
         which no one waits."""
-        if not is_dense(x):
+        if not (x.is_contiguous() or is_dense(x)):
             x = x.detach().contiguous()
-        if x.device.type == "cpu":
+        if x.is_cpu:
             return not _binade._any_nonfinite_at(x.data_ptr(), x.numel(), FLOATING[x.dtype])
         with torch.no_grad():
             return torch.isfinite(x if x.element_size() > 1 else x.float()).all()

@@ -217,7 +217,8 @@ class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, Sc
             self._bypassed.called(module)
             return
         step.is_empty = False
-        self._running.see(module, args, step.counted)
+        if id(module) in self._running:
+            self._running.see(module, args, step.counted)
         with_grad = torch.is_grad_enabled()
         if with_grad and id(module) in self._names.roots:
             step.passes += 1
@@ -225,12 +226,14 @@ class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, Sc
                 mark(x)
             if self._plan.nonfinite and not step.ill_data:
                 step.ill_data = ill_among(call_of({id(module)}), self._plan.counter)
-            self._order.gave(id(module), *([x for _, x in tensors_in(some) if type(x) is torch.Tensor] for some in (args, out)))
+            if self._order.has_several:
+                self._order.gave(id(module), *([x for _, x in tensors_in(some) if type(x) is torch.Tensor] for some in (args, out)))
             if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
                 self._order.inputs_want_gradients()
         if with_grad:
             self.gaps.called(module)
-            self._order.called(module)
+            if self._order.has_several:
+                self._order.called(module)
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None

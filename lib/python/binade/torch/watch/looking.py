@@ -43,7 +43,7 @@ class Opened:
         return self.thread is threading.current_thread()
 
     def is_of(self, module):
-        return self.is_here and self.module() is module
+        return self.module() is module and self.is_here
 
     def close(self):
         if self.inside is not None:
@@ -75,12 +75,11 @@ class InsideHooks:
             self._end_hook.remove()
 
     def _begin_forward(self, module, args):
+        if self._opened is not None and self._opened.thread.is_alive():
+            return
         if passes_by():
             return
-        if self._opened is not None and not self._opened.thread.is_alive():
-            self._opened = None
-        if self._opened is not None:
-            return
+        self._opened = None
         if id(module) not in self._names.modules and not isinstance(module, LOSSES):
             return
         if torch.is_grad_enabled() and not repeats():
@@ -98,10 +97,9 @@ class InsideHooks:
             step.inside.open()
 
     def _end_forward(self, module, args, out):
-        if passes_by():
+        if self._opened is None or not self._opened.is_of(module) or passes_by():
             return
-        is_opened = self._opened is not None and self._opened.is_of(module)
-        if is_opened and sum(one is module for one in calling()[1]) < 2:  # it may call itself
+        if sum(one is module for one in calling()[1]) < 2:  # it may call itself
             self._close()
             if self._undo is None:  # watching ended meanwhile
                 if out is not None:  # after a forward that raised torch goes through its hooks themselves, not through a copy

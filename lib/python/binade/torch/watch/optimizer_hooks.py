@@ -173,6 +173,7 @@ class OptimizerHooks:
         counted = step.counted and not (self._plan.gradients == "scaled" and id(optimizer) in step.unscaled)
         self._grades.see(optimizer)
         self._gradless.see(optimizer)
+        finite = []
         for layer, x, parameter in self._weight_gradients(optimizer):
             summary = step.count_gradient(layer, "dW", x, left, placement_of(parameter)) if counted else None
             if counted:
@@ -180,8 +181,11 @@ class OptimizerHooks:
                 frozen = self._plan.learning.frozen
                 frozen[layer] = frozen.get(layer, True) and not parameter.requires_grad
             if self._plan.nonfinite:
-                step.reaches(step.look_at(layer, "dW", x, summary))
-                step.sees_gradient(x, summary)
+                finite.append(step.look_at(layer, "dW", x, summary))
+                if step.event is not None:
+                    step.sees_gradient(x, summary)
+        if finite:
+            step.reaches(all(finite))
 
     @watching
     def _see_weights(self, optimizer):

@@ -148,8 +148,8 @@ class Step:
             self.event.cause = "; ".join(filter(None, (self.event.cause, before)))
 
     def sees_gradient(self, x, summary):
-        """Sees whether a gradient that an optimizer gets in an ill step holds more than zeros. What lies on devices is not read."""
-        if self.event is not None and not self.has_gradient:
+        """Sees, in an ill step, whether a gradient that an optimizer gets holds more than zeros. What lies on devices is not read."""
+        if not self.has_gradient:
             self.has_gradient = summary.nonzero > 0 if summary is not None else x.device.type != "cpu" or bool((x != 0).any())
 
     def end_event(self):

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers all of whose steps are made without any gradient, since no backward pass reaches what they hold: what it gives is detached."""
-from ..values.waiting_tensors import version_of
+from ..values.waiting_tensors import states_of
 from .skips import optimizer_text
+from .unused import held_by
 
 LEAST = 3  # steps from which on that is told
-
-
-def held_by(optimizer):
-    return [p for group in optimizer.param_groups for p in group["params"]]
 
 
 class Gradless:
@@ -26,7 +23,7 @@ class Gradless:
             self._steps[key] = None
         elif any(p.requires_grad for p in held_by(optimizer)):
             self._steps[key] = self._steps.get(key, 0) + 1
-            self._versions.setdefault(key, [version_of(p) for p in held_by(optimizer)])
+            self._versions.setdefault(key, states_of(held_by(optimizer)))
 
     def ends(self, optimizers, parts, reached):
         """Yields (optimizer, line) as texts for each that never had a gradient and changed nothing.
@@ -36,7 +33,7 @@ class Gradless:
         for one in optimizers:
             steps, held = self._steps.get(id(one)) or 0, held_by(one)
             is_known = all(id(p) in parts for p in held) and not any(getattr(one, "state", {}).get(p) for p in held)
-            if steps >= LEAST and is_known and not reached(one) and self._versions[id(one)] == [version_of(p) for p in held]:
+            if steps >= LEAST and is_known and not reached(one) and self._versions[id(one)] == states_of(held):
                 text = optimizer_text(one, parts)
                 yield text, (f"{text} stepped without any gradient in all {steps:,} of its steps, and trained nothing: no backward pass reached its "
                              "parameters, though they want gradients. What their modules give is detached before the loss (detach(), no_grad, "

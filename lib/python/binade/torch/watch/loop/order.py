@@ -69,6 +69,7 @@ class Order:
         self._tell = tell
         self._checkers = {None: _binade._OrderChecker()}
         self._scalers, self._optimizers = {}, []
+        self.has_several = False  # optimizers
         self._reached = set()  # keys of the scalers whose losses the backward pass has reached
         self._lazy = set()  # keys of scalers that gave losses which cannot be looked at
         self._depth = 0  # of backward passes inside of each other
@@ -101,6 +102,7 @@ class Order:
     def add_optimizer(self, optimizer):
         if self._number(optimizer) is None:
             self._optimizers.append(optimizer)
+            self.has_several = len(self._optimizers) > 1
 
     def add_scaler(self, scaler):
         self._scalers[id(scaler)] = scaler
@@ -212,13 +214,13 @@ class Order:
         self._reads_inputs = True
 
     def called(self, module):
-        """A module gave outputs with gradients."""
-        if len(self._optimizers) > 1 and not self._depth and any(p is not None and p.requires_grad for p in module._parameters.values()):
+        """A module gave outputs with gradients, where there are several optimizers."""
+        if not self._depth and any(p is not None and p.requires_grad for p in module._parameters.values()):
             self._leftovers.last_called = weakref.ref(module)
 
     def gave(self, model, args, outputs):
-        """A whole model, given by its id, gave outputs with gradients. args, outputs: tensors."""
-        if len(self._optimizers) > 1 and not self._depth:
+        """A whole model, given by its id, gave outputs with gradients, where there are several optimizers. args, outputs: tensors."""
+        if not self._depth:
             self._leftovers.called(model, args, outputs)
 
     def zeroes(self, optimizer):
@@ -316,6 +318,7 @@ class Order:
 
     def unscaled(self, scaler, optimizer):
         if not self._in_step:
+            self._look_cleared(self._number(optimizer))
             self._see_cleared(self._number(optimizer))
             self._see_divided(self._number(optimizer))
             self._by_scaler(scaler, "unscale", optimizer)
@@ -327,6 +330,7 @@ class Order:
             self._leave_scaled(scaler, [self._number(optimizer)])
 
     def step_begins(self, scaler, optimizer):
+        self._look_cleared(self._number(optimizer))
         self._see_cleared(self._number(optimizer))
         self._see_divided(self._number(optimizer))
         self._by_scaler(scaler, "step", optimizer)
@@ -369,6 +373,7 @@ class Order:
                             f"(requires_grad_(False)) in the backward pass for {name}", True)
 
     def plain_step_begins(self, optimizer):
+        """gradients_are_used() has looked at the gradients."""
         if not self._in_step:
             self._see_cleared(self._number(optimizer))
 
@@ -377,15 +382,14 @@ class Order:
         the step before were; once, it may be a guard against NaN."""
         if number is None or not self._has_passes:
             return
-        self._look_cleared(number)
         is_so = number in self._are_cleared
         if is_so and number in self._cleared:
             self.zeroed(self._optimizers[number - 1])
         (self._cleared.add if is_so else self._cleared.discard)(number)
 
     def _look_cleared(self, number):
-        one = self._optimizers[number - 1]
-        if self._after.get(number) not in (None, state_of_gradients(one)) and is_cleared(one):
+        after, one = self._after.get(number), self._optimizers[(number or 0) - 1]
+        if after is not None and after != state_of_gradients(one) and is_cleared(one):
             self._are_cleared.add(number)
 
     def _has_stepped(self, number):

@@ -7,7 +7,9 @@ it leaves out for gradients that are not finite.
 """
 import collections
 import dataclasses
+import itertools
 import math
+import operator
 
 import torch
 
@@ -16,8 +18,8 @@ from ..values.loss_graph import saved_by
 from ..values.nodes import op_of
 from ..values.nonfinite import LOSS
 from ..values.scaled_loss import SCALING, number_in
-from ..values.waiting_tensors import version_of
-from .unused import are_cleared
+from ..values.waiting_tensors import states_of
+from .unused import are_cleared, held_by
 
 WAITING = 64  # windows, of one step each, that a run begins with
 MOST = 1000  # Stretches that are kept, the last ones
@@ -171,15 +173,14 @@ class OwnScale:
         self._counter, self._turns, self._turn, self._sample = counter, turns, None, None
         self._passed = []  # NonFinites of forward passes whose gradients the loop took away, till it steps again
         self._scales = set()  # of the step that runs
-        self._before = {}  # id of a parameter: its gradient's id and version before the pass that runs
+        self._before = []  # the state of each parameter's gradient before the pass that runs
         self._undivided = collections.deque(maxlen=WAITING)  # (window of a step, factor) till it is known that these are scales
         self._is_restless = False  # whether the last gradients were taken away before any step
-        self._parameters = [(names.parts[id(p)][0].layer, p) for p in names.held
-                            if isinstance(p, torch.nn.Parameter) and id(p) in names.parts]
-        self._ids = {id(p) for _, p in self._parameters}
+        self._parameters = {id(p): (names.parts[id(p)][0].layer, p) for p in names.held
+                            if isinstance(p, torch.nn.Parameter) and id(p) in names.parts}
 
     def _states(self):
-        return {id(p): (id(x), version_of(x)) for _, p in self._parameters if (x := p.grad) is not None}
+        return states_of([p.grad for _, p in self._parameters.values()])
 
     def backward_begins(self, step, loss, gradient, given):
         """A pass begins that is not inside of another. given(): the scale that the loop has told; None if it told
@@ -214,8 +215,7 @@ class OwnScale:
         if turn is None:
             return
         turn.passes += 1
-        states = self._states()
-        turn.reached.update({id(p): (name, p) for name, p in self._parameters if states.get(id(p)) != self._before.get(id(p))})
+        turn.reached.update(itertools.compress(self._parameters.items(), map(operator.ne, self._before, self._states())))
         self._sample = None
         looks = looks and not turn.ill and (step.counted or step.event is not None or self._is_restless or self._nobody_looks(turn, optimizers))
         if not (step.counted or looks):
@@ -258,9 +258,9 @@ class OwnScale:
         turn = self._turn
         if turn is None:
             return
-        held = [p for group in optimizer.param_groups for p in group["params"]]
+        held = held_by(optimizer)
         self.are_used(held)
-        if (turn.ill or step.event is not None) and not self._holds(optimizer, self._ids):
+        if (turn.ill or step.event is not None) and not self._holds(optimizer, self._parameters):
             found = [local(p.grad) for p in held if p.grad is not None]
             step.reaches(all(bool(self._counter.finite(x)) for x in found if x is not None))
         self._end(STEPPED_ILL if step.reached else STEPPED)

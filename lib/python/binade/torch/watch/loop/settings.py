@@ -38,10 +38,11 @@ def rate_of(group):
     return 1.0 if rate is None else float(rate)
 
 
-def numbers_of(group):
+def numbers_of(group, keys=NUMBERS):
     """Yields (name, number) of the settings that are known without waiting for a GPU."""
-    for key in NUMBERS:
-        value = group.get(key)
+    for key in keys:
+        if (value := group.get(key)) is None:
+            continue
         several = isinstance(value, list | tuple)
         shown = SHOWN.get(key, ()) if several else ()
         for at, x in enumerate(value if several else [value]):
@@ -51,7 +52,7 @@ def numbers_of(group):
 
 def is_idle(optimizer):
     """Returns whether each learning rate of an optimizer is known to be 0."""
-    return all(("lr", 0.0) in numbers_of(group) for group in optimizer.param_groups)
+    return all(("lr", 0.0) in numbers_of(group, ("lr",)) for group in optimizer.param_groups)
 
 
 def schedulers_of(optimizer):

@@ -3,13 +3,18 @@
 used them."""
 import torch
 
-from ..values.waiting_tensors import version_of
+from ..values.waiting_tensors import states_of
 
 FEW = 64  # values of a gradient that are looked at, to know whether it was taken away for its Inf or NaN
 
 
+def held_by(optimizer):
+    """Returns the parameters of an optimizer, as a list."""
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
 def gradients_of(optimizer):
-    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    return [x for group in optimizer.param_groups for p in group["params"] if (x := p.grad) is not None]
 
 
 def may_differ_from_zero(x):
@@ -45,7 +50,7 @@ def are_cleared(gradients):
 
 def state_of_gradients(optimizer):
     """Returns what differs once gradients are written to or others are set."""
-    return [(id(x), version_of(x)) for x in gradients_of(optimizer)]
+    return states_of(gradients_of(optimizer))
 
 
 class Unused:
@@ -58,8 +63,8 @@ class Unused:
 
     def leave(self, optimizer):
         """Notes what there is after a backward pass."""
-        held = [p for group in optimizer.param_groups for p in group["params"]]
-        self._weights = [version_of(p) for p in held]
+        held = held_by(optimizer)
+        self._weights = states_of(held)
         smallest = min(held, key=torch.Tensor.numel)
         self._smallest = smallest, smallest.detach().clone()  # alone tells of writing by way of .data
         self.leave_gradients(optimizer)
@@ -73,8 +78,7 @@ class Unused:
         if self._weights is None:
             return False
         parameter, before = self._smallest
-        return (self._weights != [version_of(p) for group in optimizer.param_groups for p in group["params"]]
-                or not torch.equal(parameter.detach(), before))
+        return self._weights != states_of(held_by(optimizer)) or not torch.equal(parameter.detach(), before)
 
     def look(self, optimizer):
         """Sees, before they are clipped or stepped with, whether gradients were written to or set by hand."""

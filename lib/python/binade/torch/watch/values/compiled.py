@@ -11,7 +11,7 @@ import torch
 
 from ...observe.attaching import passes_by
 from ...observe.names import listed, unwrapped
-from ...observe.opaque import kind_of, opaque_in
+from ...observe.opaque import kind_of_type, opaque_in
 from .exact import GIVEN
 from .silent import squared_away
 from .told import tell
@@ -93,7 +93,7 @@ class CompiledHooks:
 
     def _compiled_inside(self, module):
         """Returns the module of which an OptimizedModule is the compiled one, else the module itself."""
-        if kind_of(module) != "torch.compile" or id(unwrapped(module)) not in self._names.modules:
+        if kind_of_type(type(module)) != "torch.compile" or id(unwrapped(module)) not in self._names.modules:
             return module
         inner = unwrapped(module)
         if id(inner) not in self._names.within_compiled:  # compiled after watching began, or beside the model that is watched

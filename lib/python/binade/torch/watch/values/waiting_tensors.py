@@ -14,6 +14,14 @@ def version_of(x):
         return 0
 
 
+def states_of(tensors):
+    """Returns what differs once one of some tensors, each of which may be None, is written to or another is set."""
+    try:
+        return [x if x is None else (id(x), x._version) for x in tensors]
+    except RuntimeError:
+        return [x if x is None else (id(x), version_of(x)) for x in tensors]
+
+
 class Held:
     """Tensors that are held. look(layer, x, source) returns whether x is finite, and reports it if not; source: the
     op that made x. turn(): the forward pass in which x comes; that of the tensor that is looked at is `turn`."""

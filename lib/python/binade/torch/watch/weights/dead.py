@@ -9,6 +9,7 @@ import torch
 
 from ...observe.names import listed, tensors_in
 from ...observe.tensors import local
+from ..loop.unused import held_by
 from ..values import cuts, saturation
 from ..values.silent import silent_text
 from ..values.words import shown
@@ -75,15 +76,19 @@ class Grades:
 
     def __init__(self):
         self.got, self.wanted = set(), set()
+        self._complete = {}  # id of an optimizer each of whose parameters had one: how many it holds
 
     def see(self, optimizer):
         """Sees the gradients with which an optimizer steps."""
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self.got.add(id(parameter))
-                elif parameter.requires_grad:
-                    self.wanted.add(id(parameter))
+        held = held_by(optimizer)
+        if self._complete.get(id(optimizer)) == len(held):
+            return
+        got = {id(p) for p in held if p.grad is not None}
+        self.got |= got
+        if len(got) == len(held):
+            self._complete[id(optimizer)] = len(held)
+        else:
+            self.wanted |= {id(p) for p in held if id(p) not in got and p.requires_grad}
 
     def is_trained(self, optimizer, parameter):
         """Returns whether a parameter of an optimizer had a gradient, for all that is known."""

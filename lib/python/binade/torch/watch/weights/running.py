@@ -130,10 +130,14 @@ class RunningStatistics:
             if all(type(x) in PLAIN and FORMATS.get(FLOATING.get(x.dtype)) in NARROW for x in buffers.values()):
                 self._of[id(module)] = Running(module, names.modules[id(module)], {key: x.detach().float() for key, x in buffers.items()})
 
+    def __contains__(self, key):
+        """Returns whether a module, given by its id, is one of the BatchNorms."""
+        return key in self._of
+
     def see(self, module, args, counted):
-        """Sees that a module ran."""
-        of = self._of.get(id(module))
-        if of is not None and module.training and module.track_running_stats and module.momentum and args:
+        """Sees that one of the BatchNorms ran."""
+        of = self._of[id(module)]
+        if module.training and module.track_running_stats and module.momentum and args:
             of.see(args[0], counted)
 
     def see_ill(self, step):
