@@ -633,7 +633,7 @@ class LostUpdates(CliCase):
         cases = [(torch.optim.SGD, {}), (torch.optim.SGD, {"momentum": 0.9}), (torch.optim.SGD, {"momentum": 0.9, "dampening": 0.5}),
                  (torch.optim.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}), (torch.optim.Adam, {}),
                  (torch.optim.Adam, {"amsgrad": True, "weight_decay": 0.1}), (torch.optim.AdamW, {"weight_decay": 0.1}),
-                 (torch.optim.NAdam, {"weight_decay": 0.1}), (torch.optim.RAdam, {"weight_decay": 0.1}),
+                 (torch.optim.NAdam, {"weight_decay": 0.1}), (torch.optim.NAdam, {"foreach": True, "momentum_decay": 0.1}), (torch.optim.RAdam, {"weight_decay": 0.1}),
                  (torch.optim.Adagrad, {"lr_decay": 0.1, "weight_decay": 0.1}), (torch.optim.RMSprop, {"weight_decay": 0.1}),
                  (torch.optim.RMSprop, {"centered": True}), (torch.optim.RMSprop, {"momentum": 0.9}), (torch.optim.Adamax, {})]
         cases += [(kind, options | {"maximize": True}) for kind, options in cases if kind in (torch.optim.SGD, torch.optim.Adam)]
@@ -648,9 +648,7 @@ class LostUpdates(CliCase):
                     group, known = optimizer.param_groups[0], known_as(optimizer)
                     self.assertIs(known, kind)
                     got = wanted(known, 0.01, group, before, p.grad, Picked(optimizer.state[p], lambda x: x))
-                    # Before torch 2.0 NAdam has one factor of its product too many.
-                    close = 1e-4 if kind is torch.optim.NAdam else 1e-12
-                    torch.testing.assert_close(got, before - p.detach(), rtol=1e-6, atol=close)
+                    torch.testing.assert_close(got, before - p.detach(), rtol=1e-6, atol=1e-12)
         self.assertIsNone(known_as(Foreign([torch.nn.Parameter(torch.ones(1))], 1.0)))
         self.assertIsNone(known_as(type("Own", (torch.optim.Adam,), {"step": lambda self: None})([torch.ones(1)])))
 

@@ -26,6 +26,7 @@ VANISHED_ADVICE = ("That is no matter of the learning rate: the gradients vanish
 DECAY_ADVICE = ("Keep a copy of these weights in FP32 (master weights), round stochastically or with compensation, or let them decay "
                 "more and less often: n times as much in each n-th step, until that is more than half an ulp.")
 NARROW = frozenset(ADVICE)
+NADAM_TAKES_MU_TWICE = not hasattr(torch, "compile")  # torch before 2.0, in the product of its next step, where it works on one tensor at a time
 FORMATS = {"F16": "binary16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 
 
@@ -71,7 +72,8 @@ def nadam(w, g, s, of):
     mu, after = (beta1 * (1 - 0.5 * 0.96**(t * of["momentum_decay"])) for t in (step, step + 1))
     g = g if is_decoupled(torch.optim.NAdam, of) else decayed(w, g, of)
     by = (s["exp_avg_sq"] / (1 - beta2**step)).sqrt() + of["eps"]
-    return ((1 - mu) / (1 - product) * g + after / (1 - product * after) * s["exp_avg"]) / by
+    next_product = product * after * (mu if NADAM_TAKES_MU_TWICE and not of.get("foreach") else 1)
+    return ((1 - mu) / (1 - product) * g + after / (1 - next_product) * s["exp_avg"]) / by
 
 
 def radam(w, g, s, of):
