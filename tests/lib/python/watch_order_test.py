@@ -9,6 +9,7 @@ import math
 import pickle
 import sys
 import types
+import unittest.mock
 import warnings
 
 try:
@@ -231,7 +232,7 @@ class OrderOfCalls(CliCase):
                     self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
 
     def test_a_call_that_the_scaler_refused_did_nothing_twice(self):
-        for words, done in (("zero_grad backward unscale_:0 unscale_:0 step update", "divided"), ("zero_grad backward step:0 unscale_:0 update", "divided"),
+        for words, done in (("zero_grad backward unscale_:0 unscale_:0 step update", "divided"), ("zero_grad backward step:0 unscale_:0 step:1 update", "divided"),
                             ("zero_grad backward step:0 step:0 step:1 update", "stepped with")):
             with self.subTest(words):
                 w = Loop(True).run(words, catches=True)
@@ -239,6 +240,18 @@ class OrderOfCalls(CliCase):
                 self.assertEqual((one.step, one.mistake, one.warning), (0, "refused_call", True))
                 self.assertRegex(one.text, rf"^is given to .* RuntimeError \(.*\(\).*\): nothing was {done} twice")
                 self.assertIsNotNone(w.advise().recommended_scale)
+
+    def test_gradients_that_are_zeroed_in_place_are_read_once_between_counted_steps(self):
+        for call, clears in (("model_zeros", True), ("zero_by_hand", True), ("zero_data", True), ("norm", False)):
+            with self.subTest(call):
+                loop, read = Loop(False, every=100), []
+                loop.model_zeros = lambda: loop.model.zero_grad(set_to_none=False)
+                loop.zero_data = lambda: [p.grad.data.zero_() for p in loop.model.parameters() if p.grad is not None]
+                count, most = torch.count_nonzero, max(p.numel() for p in loop.model.parameters())
+                with unittest.mock.patch("torch.count_nonzero", lambda x: read.append(x.numel()) or count(x)):
+                    w = loop.run(f"{call} plain_backward plain_step", 12)
+                self.assertEqual({one.mistake for one in w.mistakes}, set() if clears else {"backward_without_zero_grad"})
+                self.assertLessEqual(read.count(most), 2 * len(loop.optimizers))
 
     def test_clipping_between_backward_passes_is_named(self):
         for words, ill in (("zero_grad plain_backward clip plain_backward clip plain_step", True),

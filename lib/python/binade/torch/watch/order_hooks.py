@@ -22,7 +22,7 @@ class OrderHooks:
     """The part of Hooks that sees the order of calls, and tells mistakes in it."""
 
     def _begin_order(self):
-        self._order, self._refusals = Order(self._tell_order), Refusals(functools.partial(self._saw, self._enter_mistake))
+        self._order, self._refusals = Order(self._tell_order, lambda: self._step.counted), Refusals(functools.partial(self._saw, self._enter_mistake))
 
     def attach_order(self):
         """Sees backward passes and clipping, wherever they are called from Python."""
