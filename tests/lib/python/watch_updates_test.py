@@ -2,6 +2,7 @@
 #
 # Updates and weight decay that weights lose: held against what each optimizer wants, element by element; alerts, reports, advice. SKIP
 # without torch. watch_updates_test.py BINADE
+import contextlib
 import math
 import sys
 import unittest.mock as mock
@@ -454,6 +455,23 @@ class LostUpdates(CliCase):
             optimizer.param_groups[0]["lr"] = -0.1
             note_ill_settings(optimizer, 0, {}, {}, wrong)
             self.assertEqual(bool(wrong), not maximize)
+
+    def test_a_factor_that_becomes_1_is_told_where_the_step_raises_and_is_no_vanishing_gradient(self):
+        for kind, betas in ((torch.optim.Adam, (0.9, 1.0)), (torch.optim.NAdam, (0.9, 1.0)), (torch.optim.Adamax, (1.0, 0.999))):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(4, 1)
+            optimizer = kind(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, every=1) as w, contextlib.suppress(ZeroDivisionError):
+                for step in range(12):
+                    if step == 2:
+                        optimizer.param_groups[0]["betas"] = betas
+                    optimizer.zero_grad()
+                    model(torch.randn(8, 4)).square().mean().backward()
+                    optimizer.step()
+            text = " ".join(str(w.advise()).split())
+            self.assertTrue(text.startswith(f"{kind.__name__}'s beta{1 + (betas[1] == 1)} is 1 from step 2 on"), text)
+            self.assertNotIn("vanish", text)
+            self.assertNotIn("Updates are lost", text)
 
     def test_who_has_set_a_learning_rate_is_told_by_what_its_schedulers_gave(self):
         schedulers = torch.optim.lr_scheduler

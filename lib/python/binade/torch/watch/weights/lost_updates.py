@@ -12,7 +12,7 @@ import torch
 
 from .... import _binade
 from ...observe.tensors import local
-from ..loop.settings import rate_of
+from ..loop.settings import rate_of, stands_still
 from .standing import halves, standing
 
 SIZES = 32  # of lost updates beside an ulp: at least an ulp, then by binades below it
@@ -184,6 +184,8 @@ def held(optimizer, of, parameter, part, old, new, change, beside, gradient=None
     if lr == 0:
         return Held({"idle": many}, update)
     kind = known_as(optimizer)
+    if kind is not None and stands_still(kind, of):
+        return Held({}, update)
     decoupled = kind is not None and is_decoupled(kind, of) and not of.get("fused")
     counts = {"asked": many} | (decoupled_decay(old, lr * decay) if decay and decoupled else {})
     same = old == new
