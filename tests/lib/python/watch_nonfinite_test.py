@@ -346,6 +346,40 @@ class OfTheLoss(CliCase):
             self.assertIn(one, text)
         return text
 
+    def test_a_sum_or_product_of_the_loop_that_overflows_before_a_matrix_product_is_named(self):
+        x, big, w = torch.ones(16, 4), 2e38, torch.randn(4, 3)
+        nn = torch.nn.functional
+        ends = {"addmm": lambda h: torch.addmm(torch.zeros(3), h, w.clone().requires_grad_()), "mm": lambda h: h @ w,
+                "cdist": lambda h: torch.cdist(h, w.t().clone().requires_grad_()),
+                "addcmul": lambda h: torch.addcmul(torch.zeros(16, 4), h, h.detach())}
+        makes = {"add": lambda y: y + y, "add of a detached one": lambda y: y + y.detach(), "mul": lambda y: y * 4, "sub": lambda y: y - (-y),
+                 "div": lambda y: y / 0.1}
+        for (make, f), (end, g) in [((make, makes[make]), (end, ends[end])) for make, end in (
+                ("add", "mm"), ("add", "addmm"), ("add of a detached one", "addmm"), ("add of a detached one", "cdist"), ("mul", "mm"), ("sub", "cdist"),
+                ("div", "mm"), ("add", "addcmul"))]:
+            with self.subTest(make, end=end):
+                model = torch.nn.Linear(4, 4)
+                torch.nn.init.constant_(model.bias, big)
+
+                def loss_of(model, f=f, g=g):
+                    y = model(x)
+                    return nn.cross_entropy(g(f(y)), torch.zeros(16, dtype=torch.long))
+
+                text = self.check(loss_of, f"step 0: 64 Inf in {make.split()[0]} inside of the loss, forward; it got ", model=model)
+                for wrong in ("constant", "did not give it", "mask"):
+                    self.assertNotIn(wrong, text)
+
+    def test_inf_of_a_loss_whose_op_is_not_known_is_no_constant(self):
+        x, w, nn = torch.ones(16, 4), torch.randn(4, 3), torch.nn.functional
+        infinite = torch.full((16, 4), torch.inf)
+        for h_of, told in ((lambda model: model(x) + infinite, "what it got beside that holds Inf, or numbers near the largest of FP32"),
+                           (lambda model: model(x) + infinite.neg(), "what was added before it holds Inf, or numbers near the largest of FP32")):
+            def loss_of(model, h_of=h_of):
+                return nn.cross_entropy(torch.mm(h_of(model), w.clone().requires_grad_()), torch.zeros(16, dtype=torch.long))
+
+            text = self.check(loss_of, told, model=torch.nn.Linear(4, 4))
+            self.assertNotIn("Inf of a constant", text)
+
     def test_an_op_of_a_loss_outside_of_the_model_is_named_by_what_the_graph_keeps(self):
         x, mask = torch.randn(16, 4), torch.zeros(16, 1)
         self.check(lambda model: torch.log(1 - torch.sigmoid(model(x).abs() * 1e4 + 100)).mean(),

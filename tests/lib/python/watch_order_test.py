@@ -9,6 +9,7 @@ import math
 import pickle
 import sys
 import types
+import unittest.mock
 import warnings
 
 try:
@@ -137,7 +138,7 @@ class Loop:
             else:
                 getattr(optimizer, name.removeprefix("plain_"))()
 
-    def run(self, words, steps=3):
+    def run(self, words, steps=3, catches=False):
         with warnings.catch_warnings(record=True) as self.warned:
             warnings.simplefilter("always")
             with binade.torch.watch(self.model, self.optimizers, **self.options) as w:
@@ -145,7 +146,8 @@ class Loop:
                     try:
                         self.call(word)
                     except (RuntimeError, AssertionError):  # GradScaler's own
-                        break
+                        if not catches:
+                            break
         return w
 
 
@@ -190,11 +192,11 @@ class OrderOfCalls(CliCase):
                 ("zero_grad backward unscale_:0 clip step update", "clip_before_unscale", 0, both[1:]),
                 ("zero_grad backward step clip update", "clip_after_step", 0, both),
                 ("zero_grad backward step", "missing_update", 1, both[:1]),
-                ("zero_grad backward unscale_ unscale_ step update", "double_unscale", 0, both[:1]),
-                ("zero_grad backward step unscale_ update", "unscale_after_step", 0, both[:1]),
-                ("zero_grad backward step step update", "double_step", 0, both[:1]),
+                ("zero_grad backward unscale_ unscale_ step update", "refused_call", 0, both[:1]),
+                ("zero_grad backward step unscale_ update", "refused_call", 0, both[:1]),
+                ("zero_grad backward step step update", "refused_call", 0, both[:1]),
                 ("backward zero_grad step update", "step_without_backward", 0, both[:1]),
-                ("backward step zero_grad unscale_ update", "unscale_after_step", 0, both[:1]),
+                ("backward step zero_grad unscale_ update", "refused_call", 0, both[:1]),
                 ("scale zero_grad unscale_ step update", "unscale_without_backward", 0, both),
                 ("zero_grad backward update", "update_without_step", 0, ("the loop",)),
                 ("zero_grad backward unscale_ backward step update", "backward_after_unscale", 0, both),
@@ -228,6 +230,28 @@ class OrderOfCalls(CliCase):
                     self.assertEqual("unless that is meant" in " ".join(str(advice).split()), mistake == "backward_without_zero_grad")
                     self.assertTrue(found[0].warning or str(advice).startswith("Order of calls"), advice)
                     self.assertIn(str(found[0]), " ".join(str(w.report()).split()))
+
+    def test_a_call_that_the_scaler_refused_did_nothing_twice(self):
+        for words, done in (("zero_grad backward unscale_:0 unscale_:0 step update", "divided"), ("zero_grad backward step:0 unscale_:0 step:1 update", "divided"),
+                            ("zero_grad backward step:0 step:0 step:1 update", "stepped with")):
+            with self.subTest(words):
+                w = Loop(True).run(words, catches=True)
+                (one,) = w.mistakes
+                self.assertEqual((one.step, one.mistake, one.warning), (0, "refused_call", True))
+                self.assertRegex(one.text, rf"^is given to .* RuntimeError \(.*\(\).*\): nothing was {done} twice")
+                self.assertIsNotNone(w.advise().recommended_scale)
+
+    def test_gradients_that_are_zeroed_in_place_are_read_once_between_counted_steps(self):
+        for call, clears in (("model_zeros", True), ("zero_by_hand", True), ("zero_data", True), ("norm", False)):
+            with self.subTest(call):
+                loop, read = Loop(False, every=100), []
+                loop.model_zeros = lambda: loop.model.zero_grad(set_to_none=False)
+                loop.zero_data = lambda: [p.grad.data.zero_() for p in loop.model.parameters() if p.grad is not None]
+                count, most = torch.count_nonzero, max(p.numel() for p in loop.model.parameters())
+                with unittest.mock.patch("torch.count_nonzero", lambda x: read.append(x.numel()) or count(x)):
+                    w = loop.run(f"{call} plain_backward plain_step", 12)
+                self.assertEqual({one.mistake for one in w.mistakes}, set() if clears else {"backward_without_zero_grad"})
+                self.assertLessEqual(read.count(most), 2 * len(loop.optimizers))
 
     def test_clipping_between_backward_passes_is_named(self):
         for words, ill in (("zero_grad plain_backward clip plain_backward clip plain_step", True),

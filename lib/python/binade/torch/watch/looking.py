@@ -14,7 +14,7 @@ from ..observe.tensors import local
 from .gaps import UNLOOKED
 from .optimizer_hooks import watching
 from .step import inputs_of
-from .values.inside import CAN_LOOK, Inside
+from .values.inside import CAN_LOOK, Inside, can_open
 from .values.loss_graph import came_with_target
 from .values.nodes import Nodes
 from .values.nonfinite import LOSS, NonFinite
@@ -23,6 +23,8 @@ from .values.told import tell
 MOST_MORE = 4  # steps that are looked into because the one before was ill
 HOOKS = torch.nn.modules.module
 LOSSES = torch.nn.modules.loss._Loss
+UNSHAPED = ("a forward pass that gives buffers their shapes (LazyBatchNorm) was not looked into: torch before 2.0 cannot do so while its ops are "
+            "seen")
 PASSED_OVER = " and nothing after it was ill: its Inf is passed over"
 ALWAYS = inspect.signature(HOOKS.register_module_forward_hook).parameters
 
@@ -89,7 +91,10 @@ class InsideHooks:
     def _open(self, module):
         step = self._step
         self._opened = Opened(weakref.ref(module), threading.current_thread())
-        if step.counted or self._looks_next or step.number & (step.number - 1) == 0:
+        looks = step.counted or self._looks_next or step.number & (step.number - 1) == 0
+        if looks and not can_open(module):
+            self.note(UNSHAPED)
+        elif looks:
             if step.inside is None:
                 step.inside = Inside(self._plan.counter, self._names.modules, self.note, self._plan.sums)
                 step.nodes = Nodes(self._plan.counter, step.inside, self._names.of_roots)

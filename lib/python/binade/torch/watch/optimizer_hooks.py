@@ -278,6 +278,7 @@ class OptimizerHooks:
         if found is not None and float(found) > 0:
             step.left_out.add(id(optimizer))
             return
+        note_ill_settings(optimizer, step.number, self._names.parts, self._plan.causes, self._plan.learning.wrong)
         self._between.step_begins(optimizer, step.counted)
         self._see_weights(optimizer)
         if step.counted:
@@ -302,7 +303,6 @@ class OptimizerHooks:
             return
         self._between.step_ends(optimizer)
         self._see_idle(optimizer)
-        note_ill_settings(optimizer, step.number, self._names.parts, self._plan.causes, self._plan.learning.wrong)
         if not step.counted:
             return
         note_lost_eps(optimizer, self._names.parts, self._plan.eps, self._plan.causes)

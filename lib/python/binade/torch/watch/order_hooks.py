@@ -8,6 +8,7 @@ from ..observe.attaching import unwrapped_optimizer
 from ..observe.wrapping import around_function
 from .loop.clipped import norm_of, zeroed
 from .loop.order import Mistake, Order
+from .loop.refusals import Refusals
 from .optimizer_hooks import watching
 from .values.loss_values import TELLS_HOOKS, Packed
 
@@ -21,7 +22,7 @@ class OrderHooks:
     """The part of Hooks that sees the order of calls, and tells mistakes in it."""
 
     def _begin_order(self):
-        self._order = Order(self._tell_order)
+        self._order, self._refusals = Order(self._tell_order, lambda: self._step.counted), Refusals(functools.partial(self._saw, self._enter_mistake))
 
     def attach_order(self):
         """Sees backward passes and clipping, wherever they are called from Python."""
@@ -56,7 +57,9 @@ class OrderHooks:
 
     def _tell_order(self, optimizer, mistake, text, warning):
         of_last = mistake in AFTER_STEP and self._step.is_empty and self._most_passes > 0
-        found = Mistake(self.number - of_last, optimizer, mistake, text, warning)
+        self._refusals.tell(Mistake(self.number - of_last, optimizer, mistake, text, warning))
+
+    def _enter_mistake(self, found):
         self._mistakes.append(found)
         self.note(str(found), warn=True)
 
@@ -105,20 +108,22 @@ class OrderHooks:
         return out
 
     def _order_of_unscale(self, scaler, inner, optimizer, *args, **kwargs):
-        self._saw(self._order.unscaled, scaler, unwrapped_optimizer(optimizer))
-        self._saw(self._bypassed.are_used, self._optimizers)
-        out = inner(optimizer, *args, **kwargs)
+        with self._refusals:
+            self._saw(self._order.unscaled, scaler, unwrapped_optimizer(optimizer))
+            self._saw(self._bypassed.are_used, self._optimizers)
+            out = inner(optimizer, *args, **kwargs)
         self._saw(self._bypassed.leave, self._optimizers)
         self._saw(self._order.has_unscaled, scaler, unwrapped_optimizer(optimizer))
         return out
 
     def _order_of_step(self, scaler, inner, optimizer, *args, **kwargs):
-        self._saw(self._order.step_begins, scaler, unwrapped_optimizer(optimizer))
-        self._saw(self._bypassed.are_used, [unwrapped_optimizer(optimizer)])
-        try:
-            return inner(optimizer, *args, **kwargs)
-        finally:
-            self._saw(self._order.step_ends, unwrapped_optimizer(optimizer))
+        with self._refusals:
+            self._saw(self._order.step_begins, scaler, unwrapped_optimizer(optimizer))
+            self._saw(self._bypassed.are_used, [unwrapped_optimizer(optimizer)])
+            try:
+                return inner(optimizer, *args, **kwargs)
+            finally:
+                self._saw(self._order.step_ends, unwrapped_optimizer(optimizer))
 
     def _order_of_update(self, scaler, inner, *args, **kwargs):
         self._saw(self._order.updated, scaler, (*args, *kwargs.values(), None)[0] is not None)

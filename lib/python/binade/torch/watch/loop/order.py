@@ -16,7 +16,7 @@ from ...observe.attaching import scaler_kinds
 from ..values.nonfinite import scale_text
 from .divided import Divided
 from .leftovers import Leftovers
-from .unused import Left, Unused, has_gradient, holds_gradient, holds_ill, is_cleared, state_of_gradients
+from .unused import Left, Unused, Zeros, holds_gradient, holds_ill, is_cleared, state_of_gradients
 
 FIXED = "static", "none"  # policies of LossScaler whose scale never changes
 TURNS_WITHOUT_UPDATE = 3  # of a scaler, which two models may share in one iteration
@@ -59,14 +59,15 @@ class Use:
 
 
 class Order:
-    """What a loop has called so far. tell(optimizer's name, mistake, text, warning) is called once for each kind and optimizer.
+    """What a loop has called so far. tell(optimizer's name, mistake, text, warning) is called once for each kind and optimizer. counted():
+    whether the step is counted.
 
     Each scaler has a checker of its own, to which losses that it has not multiplied are plain ones; None has that of loops, and of
     optimizers, without a scaler.
     """
 
-    def __init__(self, tell):
-        self._tell = tell
+    def __init__(self, tell, counted):
+        self._tell, self._counted = tell, counted
         self._checkers = {None: _binade._OrderChecker()}
         self._scalers, self._optimizers = {}, []
         self.has_several = False  # optimizers
@@ -93,7 +94,7 @@ class Order:
         self._guarded = set()  # numbers of optimizers whose Inf or NaN was taken away since the last step
         self._are_cleared = set()  # numbers of optimizers whose gradients were set to zero, or taken away, by hand since the last pass
         self._cleared = set()  # numbers of optimizers whose last step had gradients that were set to zero, or taken away, by hand
-        self._divided = Divided()
+        self._divided, self._zeros = Divided(), Zeros()
         self._clipped = {}  # number of an optimizer: its gradients when they were clipped, till a step uses them
         self._unscaled = {}  # number of an optimizer: the scaler that unscaled its gradients, till a step uses them
         self._leftovers = Leftovers()
@@ -158,7 +159,7 @@ class Order:
     def _is_so(self, mistake, key, number, limit):
         """Returns whether a mistake is one beside the gradients that there are."""
         if mistake in ("step_without_backward", "unscale_without_backward"):
-            return number not in self._guarded and not has_gradient(self._optimizers[number - 1])
+            return number not in self._guarded and not self._has_gradient(number)
         if mistake == "double_step":
             return self._stepped_with.get(number) == state_of_gradients(self._optimizers[number - 1])
         if mistake == "backward_without_zero_grad":  # another tensor was set in place of the one that was stepped with
@@ -174,6 +175,10 @@ class Order:
             scale, (least, share) = float(self._scalers[key].get_scale()), LEAST_SCALED_LIMIT
             return scale != 1 and (limit is None or limit < max(least, share * scale))
         return True
+
+    def _has_gradient(self, number):
+        """Returns whether an optimizer's gradients may not all be zero."""
+        return self._zeros.has_gradient(number, self._optimizers[number - 1], self._counted())
 
     def _is_written(self, number):
         """Returns whether an optimizer's gradients were written to, or set, by no call that was seen since the last backward pass."""
@@ -228,7 +233,7 @@ class Order:
         if self._has_passes:
             number = self._number(optimizer)
             is_left = self._stepped_with.get(number) == state_of_gradients(optimizer)  # no pass came to it since it stepped
-            self._throws_away(number, has_gradient(optimizer) and not is_left)
+            self._throws_away(number, not is_left and self._has_gradient(number))
 
     def _throws_away(self, number, has_gradient):
         """Gradients that no step has used are taken away, if there are any."""
@@ -259,7 +264,7 @@ class Order:
         if self._depth == 1:
             self._reached = set(self._lazy)
             for number in list(self._to_clear):  # perhaps by hand
-                if not has_gradient(self._optimizers[number - 1]):
+                if not self._has_gradient(number):
                     self.zeroed(self._optimizers[number - 1])
             self._before = {number: state_of_gradients(one) for number, one in enumerate(self._optimizers if self._scalers else (), 1)}
             for number in list(self._holds) if self._has_passes else ():  # by hand, or by the model's zero_grad
@@ -267,7 +272,7 @@ class Order:
                     self._throws_away(number, True)
                     self.zeroed(self._optimizers[number - 1])
             for number, state in list(self._summed.items()):  # written to by hand, perhaps with zeros
-                if self._before.get(number, state) != state and not has_gradient(self._optimizers[number - 1]):
+                if self._before.get(number, state) != state and not self._has_gradient(number):
                     self.zeroed(self._optimizers[number - 1])
             self._leftovers.pass_begins(dict(enumerate(self._optimizers, 1)))
 
@@ -298,6 +303,8 @@ class Order:
             self._after = {number: state_of_gradients(one) for number, one in enumerate(self._optimizers, 1)
                            if number in self._holds and not is_cleared(one)}
             self._has_ended = True
+            for number, one in enumerate(self._optimizers, 1):
+                self._zeros.leave(number, one)
             for number, unused in self._unused.items():
                 unused.leave(self._optimizers[number - 1])
 
@@ -441,7 +448,7 @@ class Order:
         """sets: whether the loop gave the scale, which wants no check of gradients."""
         self._others = self._others or sets
         for number, optimizer in enumerate(self._optimizers, 1):
-            if number not in self._used and not has_gradient(optimizer):
+            if number not in self._used and not self._has_gradient(number):
                 self._on([id(scaler)], "zero_grad", number)  # the backward passes so far did not reach it
         self._on([id(scaler)], "update")
         if id(scaler) in self._uses:

@@ -15,13 +15,14 @@ MOMENTUM = "what it multiplies in each step never decays, and steps grow without
 TAKES_NONE = "the average that it weighs takes in no gradient"
 CORRECTED = TAKES_NONE + ", and is divided by 1 − 1 = 0 to correct its beginning: "
 SQUARES = CORRECTED + "0/0 is NaN where it is zero, as at the first step of all, and elsewhere each step is 0"
+RAISES = TAKES_NONE + ", and its step divides by 1 − 1 = 0, which raises ZeroDivisionError"
 ADAMS = "Adam", "AdamW", "NAdam", "Adamax", "RAdam"
 # Factors that must be below 1, by their name, and what comes of 1: by the class of the optimizer, or of one that it derives from, and of others,
 # where that is said of them all; None where it is well.
 FACTORS = {
     "momentum": ({}, MOMENTUM),
-    "beta1": (dict.fromkeys(ADAMS, CORRECTED + "its steps are Inf or NaN, or raise ZeroDivisionError"), TAKES_NONE),
-    "beta2": (dict.fromkeys(ADAMS, SQUARES) | {"Adamax": None}, TAKES_NONE),
+    "beta1": (dict.fromkeys(ADAMS, CORRECTED + "its steps are Inf or NaN, or raise ZeroDivisionError") | {"NAdam": TAKES_NONE}, TAKES_NONE),
+    "beta2": (dict.fromkeys(ADAMS, SQUARES) | {"Adamax": None, "RAdam": RAISES}, TAKES_NONE),
     "alpha": ({"RMSprop": TAKES_NONE + ", and where it is zero, as from the first step of all, each step divides by eps alone"}, None),
 }
 USUAL = {"beta2": 0.999, "alpha": 0.99}
@@ -138,8 +139,13 @@ def why_ill(optimizer, key, x):
     return (MOMENTUM if x > 1 else why) if why else ""
 
 
+def stands_still(kind, group):
+    """Returns whether a step of a class of torch.optim is 0 wherever it is finite, by the settings of a parameter group alone."""
+    return FACTORS["beta2"][0].get(kind.__name__) == SQUARES and ("beta2", 1.0) in numbers_of(group)
+
+
 def note_ill_settings(optimizer, step, parts, causes, wrong):
-    """Adds what is wrong with an optimizer's settings in a step: to wrong, {(optimizer's class, setting): Wrong}, and of those that are Inf
+    """Adds what is wrong with an optimizer's settings before a step, which may raise for them: to wrong, {(optimizer's class, setting): Wrong}, and of those that are Inf
     or NaN, or an eps of 0, to causes, {layer: text}. parts: {id of a parameter: its Parts}."""
     name = type(optimizer).__name__
     for group in optimizer.param_groups:

@@ -5,6 +5,7 @@ import torch
 
 from ..values.waiting_tensors import states_of
 
+MOST = 64  # ways in which gradients were written to that are kept
 FEW = 64  # values of a gradient that are looked at, to know whether it was taken away for its Inf or NaN
 
 
@@ -51,6 +52,29 @@ def are_cleared(gradients):
 def state_of_gradients(optimizer):
     """Returns what differs once gradients are written to or others are set."""
     return states_of(gradients_of(optimizer))
+
+
+class Zeros:
+    """Whether the gradients of optimizers may not all be zero. Values are read in counted steps; in others, where a GPU would be waited for,
+    only where something else was done to the gradients since the last backward pass than when they were read."""
+
+    def __init__(self):
+        self._left = {}  # number of an optimizer: the state of its gradients after the last backward pass
+        self._known = {}  # (the same, what was written to since): whether they held more than zeros
+
+    def leave(self, number, optimizer):
+        """Notes the gradients after a backward pass."""
+        self._left[number] = dict(state_of_gradients(optimizer))
+
+    def has_gradient(self, number, optimizer, reads):
+        """reads: whether their values are to be read."""
+        left = self._left.get(number, {})
+        written = number, tuple((key in left, version - left.get(key, 0)) for key, version in state_of_gradients(optimizer))
+        if reads or written not in self._known:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            self._known[written] = has_gradient(optimizer)
+        return self._known[written]
 
 
 class Unused:

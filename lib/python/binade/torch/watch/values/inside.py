@@ -24,6 +24,7 @@ from .zeros import PASSES, Zeros
 
 # Where modes cannot leave compiled functions alone, what torch.compile has made would run uncompiled inside of one.
 CAN_LOOK = not hasattr(torch, "compile") or hasattr(TorchDispatchMode, "ignore_compile_internals")
+SHAPES_BUFFERS = hasattr(torch, "compile")  # before torch 2.0 no buffer of a LazyModule can get its shape inside of a mode
 ADDING = frozenset(("addmm", "addmv", "addbmm", "baddbmm", "addr"))  # whose first operand is not read where beta is 0
 # What these give of Inf is its limit, or another value was wanted in its place.
 ENDS = frozenset(
@@ -407,6 +408,11 @@ class Inside:
             place = f"{name}{f' at {site}' if site else ''} makes"
             self.zeroed.setdefault((layer, name), (f"{place} values zero that are not", Told(
                 f"{place} {many:,} of {out.numel():,} values zero that are not", many)))
+
+
+def can_open(module):
+    """Whether a forward pass of a module can run inside of a mode, as it runs without one."""
+    return SHAPES_BUFFERS or not any(map(torch.nn.parameter.is_lazy, module.buffers()))
 
 
 def stored(x):

@@ -11,7 +11,7 @@ import weakref
 import torch
 
 from ...observe.tensors import described, local
-from . import cuts, limits
+from . import cuts, limits, partly
 from .compiled import UNCOMPILED
 from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, Exact, exact_of, exact_of_infinity,
                     labels_too_long, operand_at, slope_exact, slope_of, weightless, wider)
@@ -21,9 +21,11 @@ from .nodes import op_of, values_of
 from .nonfinite import LOSS
 from .outside import OF_DATA, OF_NUMBER, outside_exact
 from .scaled_loss import OVERFLOW, scale_cause, scale_of, scaled_cause
+from .waiting_tensors import version_of
 from .whence import EPS_CURE, LEAST, whence, with_fp32
 
 MARK = "binade_output"  # a key of a node's metadata
+MOST_KEPT = 2**20  # values of an output of a model that is kept as long as its graph; of a larger one what the loop itself keeps is known
 MOST = 2000  # nodes that are looked at
 RESULTS = frozenset("result result0 result1 result2 output total_weight grid_sampler_mask".split())  # what nodes keep that they did not get
 FROM_RESULT = frozenset(("sqrt", "exp"))  # ops that keep what they give
@@ -39,7 +41,15 @@ BESIDE = ("what the model gave was finite: targets, weights or a mask of the los
 def mark(x):
     """Marks an output of a model, at which its graph begins."""
     if x.grad_fn is not None:
-        x.grad_fn.metadata[MARK] = True
+        is_small = (x if x._base is None else x._base).numel() <= MOST_KEPT
+        x.grad_fn.metadata[MARK] = x.detach() if is_small else weakref.ref(x), version_of(x), x.output_nr
+
+
+def output_of(node):
+    """Returns the output of a model that a node gave, as it was given, if it is small or the loop has it still; None else."""
+    x, version, number = node.metadata.get(MARK, (None, 0, 0))
+    x = x() if isinstance(x, weakref.ref) else x
+    return None if x is None or number or version_of(x) != version else x.detach()
 
 
 def nodes_after_model(loss):
@@ -118,7 +128,7 @@ class LossGraph:
         """Returns (the Origin of what a loss holds, whether its op got it); (None, False) if no node tells."""
         masked, nodes = None, nodes_after_model(loss)
         with torch.no_grad():
-            values = Values(nodes)
+            values = Values(nodes, output_of)
             for node in nodes:
                 found = self._origin(values, node, loss)
                 if found is not None and (not found[1] or found[0].found["nan"] or found[0].exact.cure == OF_NUMBER[1]):
@@ -191,10 +201,13 @@ class LossGraph:
             return None
         exact = masked_rows(op, out, values, node) if is_nan and "softmax" in op else None
         if infinite is not None and exact is None:
-            exact = exact_of_infinity(op, infinite, False)
-        if not is_nan and len(known) < len(inputs) and (op not in OVERFLOWING or bool((out == -torch.inf).any())):
-            return None  # what was added, or filled in, may be a mask's
-        kind = "NaN" if is_nan else "overflow"
+            exact = infinity_exact(values, node, op, inputs, infinite)
+        if not is_nan and len(known) < len(inputs) and not partly.overflows(op, out, known) and (
+                op not in OVERFLOWING or op == "to_copy" and out.dtype not in NARROW or bool((out == -torch.inf).any())):
+            exact = partly.of_rest(op, out, known)
+            if exact is None:
+                return None  # what was added, or filled in, may be a mask's
+        kind = "NaN" if is_nan else "overflow" if exact is None else "pole"
         return Origin(kind, op, LOSS, "", self._found(out), self._rows(with_inputs(got, inputs)), exact=exact, dtype=out.dtype,
                       help="" if exact is not None else overflow_cure(kind, node, out, values)), False
 
@@ -236,7 +249,7 @@ class LossGraph:
         op = op_of(node)
         exact, rounded, cure = None, "", ""
         with torch.no_grad():
-            values = Values(self._nodes) if op in SINGULAR else None
+            values = Values(self._nodes, output_of) if op in SINGULAR else None
             known = arguments(op, values.saved[id(node)]) if op in SINGULAR else None
             slope = None if known is None else slope_of(op, *known)
             if op == "sqrt" and known is not None:
@@ -269,6 +282,14 @@ def rounding_of(values, node, op, args, exact, dtype):
 def with_inputs(got, inputs):
     """Returns what an op got by name: what its node keeps, and what else is known of its inputs."""
     return got | {name: x for name, x in zip(NAMES, inputs) if x is not None and not any(x is y for y in got.values())}
+
+
+def infinity_exact(values, node, op, inputs, infinite):
+    """Returns the Exact of NaN that an op made of Inf that it got. inputs: what it got, of which that is one."""
+    if "softmax" in op and not bool((infinite == torch.inf).any()):
+        return exact_of_infinity(op, infinite, False)
+    at = next(at for at, x in enumerate(inputs) if x is infinite)
+    return partly.of_infinity(values, node.next_functions[at][0])
 
 
 def overflow_cure(kind, node, out, values):
@@ -313,7 +334,7 @@ def zero_factor(loss):
 def masked_rows(op, out, values, node):
     """Returns the Exact of a softmax whose NaN are whole rows, else None."""
     (axis,) = axes_of({"dim": [values.saved[id(node)].get("dim", 2**64 - 1)]})
-    nan, before = out.isnan(), node.next_functions[0][0]
+    nan, before = out.isnan(), partly.before_views(values, node.next_functions[0][0])
     rows = nan.all(axis)
     if not bool((rows == nan.any(axis)).all()):
         return None
@@ -321,8 +342,9 @@ def masked_rows(op, out, values, node):
     why = f"{int(rows.sum()):,} of its {rows.numel():,} rows are NaN as a whole, as where "
     if masked in ("masked_fill", "where", "index_put"):
         return Exact(why + "a mask of -Inf leaves nothing of them", MASKED)
-    return Exact(why + ("what is added to them, as a mask, holds NaN or +Inf, or nothing but -Inf" if masked == "add" else
-                        "they hold NaN or +Inf, or nothing but -Inf"),
+    if not partly.adds_mask(values, before):
+        return Exact(why + "they hold NaN or +Inf, or nothing but -Inf; it is not known which op gave that", f"{partly.LOOK}; of a mask, {MASKED}")
+    return Exact(why + "what is added to them, as a mask, holds NaN or +Inf, or nothing but -Inf",
                  MASKED + "; in FP16 a mask of 0·(-1e9) is NaN, since 1e9 is Inf there: take masked_fill" * (out.dtype == torch.float16))
 
 

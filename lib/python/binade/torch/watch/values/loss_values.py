@@ -9,7 +9,9 @@ from .exact import NARROW
 from .nodes import op_of
 
 # What nodes keep of what they got, by name: which of it that is; of an op of three matrices and vectors the sum comes first.
-KEPT, OF_SUM = {"self": 0, "other": 1, "mat2": 1, "target": 1}, {"mat1": 1, "mat2": 2, "vec": 2, "batch1": 1, "batch2": 2}
+KEPT = {"self": 0, "input": 0, "x1": 0, "query": 0, "other": 1, "mat2": 1, "target": 1, "x2": 1, "tensor1": 1, "vec": 1, "end": 1, "key": 1,
+        "tensor2": 2, "value": 2}
+OF_SUM = {"mat1": 1, "mat2": 2, "vec": 2, "batch1": 1, "batch2": 2}
 SUMS = frozenset("addmm addmv addbmm baddbmm".split())
 TELLS_HOOKS = hasattr(torch._C._autograd.SavedTensor, "unpack_hook")
 LOSSES = {"mse_loss": {}, "l1_loss": {}, "smooth_l1_loss": {"beta": "beta"}, "huber_loss": {"delta": "delta"},
@@ -108,10 +110,11 @@ def takes_narrow(op, saved, node, out):
 
 
 class Values:
-    """Those of nodes, each of which comes after what it got."""
+    """Those of nodes, each of which comes after what it got. output_of(node): what a node before them gave, or None."""
 
-    def __init__(self, nodes):
+    def __init__(self, nodes, output_of=lambda node: None):
         self.nodes = nodes
+        self._before = [before for node in nodes for before, _ in node.next_functions if before is not None]  # whose ids are kept so
         self.saved = {id(node): saved_by(node) for node in nodes}
         self._own = {id(node) for node in nodes}
         self._of = {}
@@ -121,6 +124,10 @@ class Values:
                 before, place = (*node.next_functions, *((None, 0),) * 2)[at]
                 if isinstance(x, torch.Tensor) and before is not None and place == 0:
                     self._of.setdefault(id(before), x)
+        for before in self._before:
+            x = None if id(before) in self._own else output_of(before)
+            if x is not None:
+                self._of[id(before)] = x
         for node in nodes:
             result = self.saved[id(node)].get("result")
             if isinstance(result, torch.Tensor):

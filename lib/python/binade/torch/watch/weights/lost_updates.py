@@ -12,7 +12,7 @@ import torch
 
 from .... import _binade
 from ...observe.tensors import local
-from ..loop.settings import rate_of
+from ..loop.settings import rate_of, stands_still
 from .standing import halves, standing
 
 SIZES = 32  # of lost updates beside an ulp: at least an ulp, then by binades below it
@@ -26,6 +26,7 @@ VANISHED_ADVICE = ("That is no matter of the learning rate: the gradients vanish
 DECAY_ADVICE = ("Keep a copy of these weights in FP32 (master weights), round stochastically or with compensation, or let them decay "
                 "more and less often: n times as much in each n-th step, until that is more than half an ulp.")
 NARROW = frozenset(ADVICE)
+NADAM_TAKES_MU_TWICE = not hasattr(torch, "compile")  # torch before 2.0, in the product of its next step, where it works on one tensor at a time
 FORMATS = {"F16": "binary16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 
 
@@ -71,7 +72,8 @@ def nadam(w, g, s, of):
     mu, after = (beta1 * (1 - 0.5 * 0.96**(t * of["momentum_decay"])) for t in (step, step + 1))
     g = g if is_decoupled(torch.optim.NAdam, of) else decayed(w, g, of)
     by = (s["exp_avg_sq"] / (1 - beta2**step)).sqrt() + of["eps"]
-    return ((1 - mu) / (1 - product) * g + after / (1 - product * after) * s["exp_avg"]) / by
+    next_product = product * after * (mu if NADAM_TAKES_MU_TWICE and not of.get("foreach") else 1)
+    return ((1 - mu) / (1 - product) * g + after / (1 - next_product) * s["exp_avg"]) / by
 
 
 def radam(w, g, s, of):
@@ -182,6 +184,8 @@ def held(optimizer, of, parameter, part, old, new, change, beside, gradient=None
     if lr == 0:
         return Held({"idle": many}, update)
     kind = known_as(optimizer)
+    if kind is not None and stands_still(kind, of):
+        return Held({}, update)
     decoupled = kind is not None and is_decoupled(kind, of) and not of.get("fused")
     counts = {"asked": many} | (decoupled_decay(old, lr * decay) if decay and decoupled else {})
     same = old == new
