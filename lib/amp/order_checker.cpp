@@ -34,7 +34,8 @@ constexpr std::array<Rule, 19> rules{{
      "then "
      "update() it and run a new iteration"},
     {"clip_after_step",
-     "clips gradients that step has used already; clip between unscale_ and step"},
+     "clips gradients that step has used already; clip after backward, and after unscale_ if a "
+     "loss scaler is used, before step"},
     {"step_without_backward", "steps without gradients; run backward after zero_grad"},
     {"unscale_without_backward", "unscales without gradients; run backward after zero_grad"},
     {"update_without_step",

@@ -387,6 +387,22 @@ class Gaps(CliCase):
             self.assertIn(at, text)
             self.assertNotIn("look for an op", text)
 
+    def test_a_compiled_part_whose_outputs_all_die_is_named_with_the_step(self):
+        for lr, died in ((5.0, True), (1e-3, False)):
+            torch.manual_seed(0)
+            inner = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1), torch.nn.ReLU())
+            torch.nn.init.ones_(inner[2].bias)
+            model = torch.jit.trace(inner, (torch.ones(3, 4),))
+            with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=lr), every=1) as w:
+                for _ in range(6):
+                    model.zero_grad()
+                    (model(torch.rand(16, 4)) - 0.5).square().mean().backward()
+                    w._optimizers[0].step()
+            text = " ".join(str(w.advise()).split())
+            self.assertEqual("A part that runs compiled died: from step 1 on all outputs of" in text, died, text)
+            self.assertEqual("so were the gradients of all of its weights in the 5 counted steps since" in text, died)
+            self.assertEqual("the step was too large" in text, died)
+
     def test_fp16s_range_is_blamed_for_what_runs_compiled_where_it_runs_in_fp16_alone(self):
         class Squares(torch.nn.Module):
             def __init__(self):

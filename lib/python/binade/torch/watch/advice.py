@@ -30,7 +30,7 @@ from .values.told import ill_ranges, no_format, no_format_text, together, with_i
 from .values.words import in_words, shown
 from .weights.bound import unbound_text
 from .weights.dead import untrained, untrained_text
-from .weights.dies import dies, dies_text
+from .weights.dies import dies, dies_text, parts_die, parts_die_text
 from .weights.factors import zero_weights, zero_weights_text
 from .weights.frozen import moved_text
 from .weights.lost_updates import lost_rows, lost_text, wide_decay_text
@@ -83,6 +83,7 @@ class Advice(Document):
                   cuts: lines about ops whose backward gave nothing but zeros of gradients that were not, in all steps looked into
     dies          weights that learned, and most of whose units were dead before a ReLU from some step on: layer, since, that step, steps,
                   how many counted ones since, share, the part of the weight without a gradient, and moved_log2, log2 of the last update before it beside the weight, by their norms
+    parts_die     compiled parts whose outputs and gradients all became zero in the run: layer, since, steps, moved_log2 as of dies; of_fp16
     zero_weights  those of `untrained` whose weights stay zero since both factors of a product are, and vectors that are such a factor
     died          gradients of which most may have become zero in the format that they were held in: layer, role, format, share, that of
                   the norm that lies within 16 of its smallest subnormals, and zeros, the share of the values that are zero
@@ -161,7 +162,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     # What is left of gradients beside NaN tells nothing of their range, nor do those at the scales to which a scaler falls in vain.
     ill = ill_of(run, merged)
     dead = [] if spoils or is_of_inf or (ill["dead"] and ill["skipped"]) else [row for row in died(run, layers, left) if not merged[row["layer"], row["role"]].nan]
-    held = of_training(asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
+    held = of_training(run, asked_to_be_held(layers, merged, left), layers, ill, run.meant_infinities())
     held = {key: summary for key, summary in held.items() if not (
         run._own_scale.hides and key[1] == "dAct" or
         spoils and (key[1] == "dW" or key[1] in GRADIENTS and scale["used_log2"] is None) or ill["dead"] and key[1] in GRADIENTS and summary.nan)}
@@ -181,6 +182,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "not_finite": ill,
         "untrained": learning,
         "dies": dies(run, layers),
+        "parts_die": parts_die(run),
         "zero_weights": zero_weights(learning, merged),
         "died": dead,
         "keep_fp32": keep,
@@ -319,7 +321,8 @@ def ails(of):
         out.append("What follows may come of steps with gradients that are too large: mend the order of calls before anything else.")
     out += overflowed + eps_text(of["eps"])
     out += mistakes[True] + of["by_hand"] + of["ranks"] + of["moved"] + of["running"] + of["positions"]
-    out += untrained_text(of["untrained"], listed, formats_in(of["died"])) + dies_text(of["dies"], listed) + zero_weights_text(of["zero_weights"], listed)
+    out += untrained_text(of["untrained"], listed, formats_in(of["died"])) + dies_text(of["dies"], listed) + parts_die_text(of["parts_die"], listed)
+    out += zero_weights_text(of["zero_weights"], listed)
     out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
     lost = [row for row in of["lost_updates"] if row["dtype"] in HALVES or not of["untrained"]["flat"]]
     out += lost_text(lost, listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What advice says first of a run that was not finite, and of what was seen inside of its layers."""
+import copy
+
 from .alerts import GRADIENTS
 from .gaps import UNLOOKED
 from .loop.own_ills import OwnIll, own_ill
@@ -107,13 +109,21 @@ def ill_of(run, merged):
             "lines": lines}
 
 
-def of_training(held, layers, ill, meant):
+def of_training(run, held, layers, ill, meant):
     """Returns the summaries without those that tell nothing of what FP16 would do to a training: of what is not in FP16, those that hold
-    NaN, or Inf that is not meant, and all of a run that trained nothing at its end.
+    NaN, or Inf that is not meant, gradients beside others that do, and all of a run that trained nothing at its end.
 
     held: {(layer, role): RangeSummary}. ill: what ill_of() gives. meant: the (layer, role) whose Inf is meant."""
-    return {key: x for key, x in held.items() if layers[key].dtype == "F16" or not (
-        ill["dead"] and not ill["finite"] or x.nan or x.inf and key not in meant)}
+    well = [window for window in run._windows if not any(
+        role in GRADIENTS and (x.nan or x.inf) for (_, role), x in window.summaries.items())]
+    out = {}
+    for key, x in held.items():
+        if layers[key].dtype == "F16" or not (ill["dead"] and not ill["finite"] or x.nan or x.inf and key not in meant):
+            beside = key[1] in GRADIENTS and layers[key].dtype != "F16" and len(well) < len(run._windows)
+            found = [window.summaries[key] for window in well if key in window.summaries] if beside else [x]
+            if found:
+                out[key] = sum(found[1:], copy.copy(found[0]))
+    return out
 
 
 def none_kept(of, diverges, uncounted, underflow, but_for=""):

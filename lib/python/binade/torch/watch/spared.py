@@ -24,11 +24,6 @@ def more_text(events):
     return f" So it was in {len(events) - 1:,} more steps, up to step {events[-1].step}." if len(events) > 1 else ""
 
 
-def cure_text(event):
-    """Returns what to do about what no format helps, as a sentence; "" of what one may help."""
-    return f" What helps: {event.cure}." if event.cure and not event.came else ""
-
-
 def spared_text(events):
     """Returns lines about NonFinites that reached no weight: of losses, and of others."""
     out = []

@@ -4,7 +4,8 @@ passed over each batch, since its weights were not finite."""
 
 from .own_scale import follows_ill
 
-ALONE = " It seems to test its loss alone, which may be finite where gradients are not: test these."
+ALONE = (" It seems to test its loss alone, which may be finite where gradients are not, or gradients for NaN alone, where they may be Inf: "
+         "test whether all of them are finite.")
 
 
 def stalled_text(step, missing, skips):

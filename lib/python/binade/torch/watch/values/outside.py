@@ -7,6 +7,8 @@ from .exact import SKIP, Exact
 # Whence it is, and what to do.
 OF_DATA = "the model did not give it, but the data of this step, or what was made of them", SKIP
 OF_NUMBER = "a factor of the loss, that the model did not give, as its scale or a weight", "look at what makes that number"
+OF_ONE_ROW = ("look for what is not defined of a batch of one row, as the last batch of an epoch may be: the standard deviation of one value is "
+              "0/0 (torch.std, torch.var); leave such a batch out (drop_last=True), or normalize over all rows before they are divided into batches")
 OF_HALF = ("the model did not give it, but the data of this step, or what was made of them in FP16, whose largest number is 65504",
            "compute the loss in FP32, and skip or mend batches that hold it already")
 FACTORS = {"mul": ("self", "other"), "div": ("other",)}  # operands that weigh what a loss sums up
@@ -22,6 +24,8 @@ def outside_exact(op, name, x, found):
         return of_factor(op, name, x, what)
     is_half = x.dtype == torch.float16 and what == "Inf"
     where, cure = OF_NUMBER if x.numel() == 1 and op == "mul" else OF_HALF if is_half else OF_DATA
+    if what == "NaN" and op == "mul" and x.shape == (1,):
+        cure = OF_ONE_ROW
     return Exact(f"the {'input' if name == 'self' else name} of {op} in the loss holds {what}: {where}: {cure}", cure)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers before a ReLU that died in the run: from some step on all outputs of most units are negative, and no gradient reaches these."""
+"""Layers before a ReLU that died in the run: from some step on all outputs of most units are negative, and no gradient reaches these. And
+compiled parts that died, of which nothing but the outputs and the gradients of the weights are seen."""
 from ..values.residues import norm_log2
-from .dead import owner_of
+from .dead import all_zero, owner_of
 
 LEAST = 3  # counted steps at the end in which a layer is dead
 DEAD, NEGATIVE, ALIVE = 0.75, 0.875, 0.5  # shares: of weights without a gradient, of outputs below zero; and of the first, before
@@ -31,6 +32,29 @@ def dies(run, layers):
             rows.append({"layer": layer, "since": dead[0].first, "steps": sum(window.steps for window in dead), "share": min(shares[first:]),
                          "alone": alone, "moved_log2": moved_log2(windows[first - 1].summaries, layer)})
     return rows
+
+
+def parts_die(run):
+    """Returns a row for each compiled part all of whose outputs, and the gradients of all of whose weights, were zero in all counted steps
+    from some on, three or more, while gradients reached the outputs, after both had not been: layer, since, steps and moved_log2 as of
+    dies(), and of_fp16, whether it ran under FP16 autocast."""
+    windows, rows = run._windows, []
+    for part in (x for x in run._learning.compiled_parts if x not in run._inside):
+        layers = [layer for layer, of in run._learning.compiled.items() if of == part]
+        dead = [is_dead(window.summaries, part, layers) for window in windows]
+        first = len(windows) - next((n for n, x in enumerate(reversed(dead)) if not x), len(windows))
+        steps = sum(window.steps for window in windows[first:])
+        if first and steps >= LEAST:
+            moved = [moved_log2(windows[first - 1].summaries, layer) for layer in layers]
+            rows.append({"layer": part, "since": windows[first].first, "steps": steps, "of_fp16": run._learning.in_fp16,
+                         "moved_log2": max((x for x in moved if x is not None), default=None)})
+    return rows
+
+
+def is_dead(of, part, layers):
+    gradients = [of[layer, "dW"] for layer in layers if (layer, "dW") in of]
+    return bool(gradients) and all(map(all_zero, gradients)) and (part, "act") in of and (part, "dAct") in of and (
+        all_zero(of[part, "act"]) and of[part, "dAct"].nonzero > 0)
 
 
 def dead_share(window, layer, units):
@@ -69,13 +93,25 @@ def dies_text(rows, listed):
     lines = []
     for since in sorted({row["since"] for row in rows}):
         of = [row for row in rows if row["since"] == since]
-        moved = max((row["moved_log2"] for row in of if row["moved_log2"] is not None), default=None)
-        large = moved is not None and moved >= LARGE
         lines.append(
             f"Layers that died: from step {since} on outputs of {listed([row['layer'] for row in of])} were negative almost everywhere, of which a "
             f"ReLU makes zeros (and a GELU or SiLU next to it), and {share_text(min(row['share'] for row in of))} the weights there got no "
             f"gradient in the {of[0]['steps']} counted steps since{', nor did any other weight' if all(row['alone'] for row in of) else ''}. "
-            + (f"The last update before was {2.0**moved:.2g} times the norm of its weight: the step was too large. Use a smaller learning rate, a "
-               "warm-up, or clip gradients more, " if large else "Use a smaller learning rate, look at what moved the biases, ")
-            + "and begin anew or from a state before: what is dead does not come back, unless its activation has a slope below zero.")
+            + remedy(of))
     return lines
+
+
+def parts_die_text(rows, listed):
+    """Returns lines about what parts_die() found."""
+    return [f"A part that runs compiled died: from step {row['since']} on all outputs of {listed([row['layer']])} were zero, and so were the gradients "
+            f"of all of its weights in the {row['steps']} counted steps since, though gradients reached its outputs: a ReLU at its end, or after each "
+            f"way to it, gets nothing but negative numbers{', or FP16 makes zeros of small ones' * row['of_fp16']}. {remedy([row])} Nobody saw inside of it: run it uncompiled to see the layer."
+            for row in rows]
+
+
+def remedy(rows):
+    moved = max((row["moved_log2"] for row in rows if row["moved_log2"] is not None), default=None)
+    large = moved is not None and moved >= LARGE
+    return ((f"The last update before was {2.0**moved:.2g} times the norm of its weight: the step was too large. Use a smaller learning rate, a "
+             "warm-up, or clip gradients more, " if large else "Use a smaller learning rate, look at what moved the biases, ")
+            + "and begin anew or from a state before: what is dead does not come back, unless its activation has a slope below zero.")
