@@ -63,6 +63,42 @@ class Telling(CliCase):
                 optimizer.step()
             self.assertEqual({alert.format for alert in alerts if alert.role != "update"}, {told} - {""}, (dtype, autocast, given))
 
+    def test_a_branch_that_begins_with_zeros_and_moves_away_raises_no_alert(self):
+        class Branch(torch.nn.Module):
+            def __init__(self, begin, gate):
+                super().__init__()
+                self.down, self.up = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 16, bias=False)
+                self.gate = torch.nn.Parameter(torch.tensor(0.0 if gate else 1.0))
+                torch.nn.init.constant_(self.up.weight, 0.5 if gate else begin)
+
+            def forward(self, x):
+                shift, by = self.up(self.down(x)).chunk(2, -1)
+                return x + self.gate * (torch.tanh(self.down(x)) + shift) + by
+
+        def alerts(begin=0.0, gate=False, dtype=torch.float32, lr=1e-5, steps=12, stops=99):
+            torch.manual_seed(0)
+            model, told = torch.nn.Sequential(torch.nn.Linear(4, 8), Branch(begin, gate), torch.nn.Linear(8, 2)).to(dtype), []
+            for layer in (model[0], model[2]):
+                layer.requires_grad_(False)
+            model[1].gate.requires_grad_(gate)
+            optimizer = torch.optim.SGD([x for x in model.parameters() if x.requires_grad], lr)
+            x = torch.randn(16, 4, dtype=dtype)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(call=told.append)
+                for step in range(steps):
+                    optimizer.param_groups[0]["lr"] = lr if step < stops else 0.0
+                    optimizer.zero_grad()
+                    (model(x) - 1).square().mean().backward()
+                    optimizer.step()
+            return [alert for alert in told if alert.layer == "1.down"]
+
+        for given in ({}, {"gate": True}, {"dtype": torch.bfloat16, "lr": 1e-2, "steps": 6}):
+            self.assertEqual(alerts(**given), [], given)
+        self.assertNotEqual(alerts(begin=1e-5, lr=1e-12), [])  # no zeros
+        stays = alerts(stops=1, lr=1e-6)
+        self.assertEqual({alert.step > 2 for alert in stays}, {True}, stays)
+        self.assertNotEqual(alerts(dtype=torch.bfloat16, lr=1e-4, steps=16), [])  # whose updates stay lost
+
     def test_alerts_at_the_loss_scale(self):
         told = []
         model, scaler = new_net(), CpuScaler(2.0**20)
