@@ -2,6 +2,7 @@
 #
 # What a watched run reports: alerts, windows, advice, reports and files, names; the examples of docstrings and of READMEs; counting on
 # a GPU, which is emulated. SKIP without torch. watch_findings_test.py BINADE
+import contextlib
 import doctest
 import importlib
 import math
@@ -10,6 +11,7 @@ import pickle
 import pkgutil
 import sys
 import unittest
+import warnings
 
 try:
     import torch
@@ -49,6 +51,37 @@ class Telling(CliCase):
                 dead = summary.becomes("binary16")["to_zero"]["of_nonzero"]
                 self.assertEqual(dead > 0.5, any((a.step, a.layer) == (step, layer) for a in told), layer)
         self.assertIn("of 3's dAct become zero in binary16", " ".join(map(str, told)))
+
+    def test_advice_before_a_step_is_over_tells_what_was_seen(self):
+        class Ends(torch.nn.Module):
+            def forward(self, x):
+                raise RuntimeError("out of memory")
+
+        def text_of(w):
+            self.assertEqual((w.advise().recommended_scale, w.advise().keep_fp32), (None, []))
+            self.assertIn("No watched step is over", w.advise()._repr_html_())
+            return " ".join(str(w.advise()).split())
+
+        for factor, ends, told in ((1.0, False, "No watched step is over (steps 0, 1, 2 … are watched): nothing was seen to be wrong so far"),
+                                   (math.inf, False, "The run was not finite: step 0: 24 Inf in the output of '1', forward; "),
+                                   (math.inf, True, "The run was not finite: step 0: 24 Inf in the output of '1', forward; "), (1.0, True, "No watched step is over")):
+            model = new_net()
+            model[1].factor = factor
+            model = torch.nn.Sequential(*model[:2], *([Ends()] if ends else model[2:]))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with contextlib.suppress(RuntimeError), binade.torch.watch(model, optimizer, every=1) as w:
+                self.assertIn("nothing was seen to be wrong", text_of(w))
+                loss = model(torch.ones(3, 4)).square().sum()
+                loss.backward()
+                self.assertTrue(text_of(w).startswith(told), text_of(w))
+            self.assertTrue(text_of(w).startswith(told), text_of(w))
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, every=50) as w:
+            model(torch.ones(3, 4)).sum().backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            model(torch.ones(3, 4)).sum().backward()
+            self.assertTrue(text_of(w).startswith("Order of calls, step 0: SGD adds the gradients of another backward pass to clipped ones"), text_of(w))
 
     def test_alerts_are_of_the_format_in_use_unless_another_is_given(self):
         for dtype, autocast, given, told in ((torch.bfloat16, None, None, ""), (torch.float32, torch.bfloat16, None, ""), (

@@ -876,10 +876,9 @@ class Scalers(CliCase):
             self.assertNotIn("that no optimizer trains", text + " ".join(w.notes))
             self.assertEqual(w.advise().recommended_scale if by_hand else None, None)
         self.assertNotIn("name the optimizers", " ".join(w.notes))
-        with self.assertRaisesRegex(ValueError, r"^no watched step is over; steps 0, 1, 2 … are watched; the run was not finite: step 0: 2,048 Inf in "
-                                                r"mul inside of the loss, forward; .*; after 16 forward passes step 0 was not over: SGD did not step, as in "
-                                                r"a loop that leaves out what is not finite; call w\.step\(\) at the end of each step"):
-            w.advise()
+        self.assertRegex(" ".join(str(w.advise()).split()), r"^A step was left out: step 0: 2,048 Inf in mul inside of the loss, "
+                         r"forward; .*After 16 forward passes step 0 was not over: SGD did not step, as in a loop that leaves out what is not finite; "
+                         r"call w\.step\(\) at the end of each step")
 
     def test_gradients_of_outputs_are_divided_by_a_loss_scale_that_is_read_off_the_loss(self):
         def scale_of(*args, **options):
