@@ -2,6 +2,7 @@
 #
 # What a watched run reports: alerts, windows, advice, reports and files, names; the examples of docstrings and of READMEs; counting on
 # a GPU, which is emulated. SKIP without torch. watch_findings_test.py BINADE
+import contextlib
 import doctest
 import importlib
 import math
@@ -10,6 +11,7 @@ import pickle
 import pkgutil
 import sys
 import unittest
+import warnings
 
 try:
     import torch
@@ -50,6 +52,37 @@ class Telling(CliCase):
                 self.assertEqual(dead > 0.5, any((a.step, a.layer) == (step, layer) for a in told), layer)
         self.assertIn("of 3's dAct become zero in binary16", " ".join(map(str, told)))
 
+    def test_advice_before_a_step_is_over_tells_what_was_seen(self):
+        class Ends(torch.nn.Module):
+            def forward(self, x):
+                raise RuntimeError("out of memory")
+
+        def text_of(w):
+            self.assertEqual((w.advise().recommended_scale, w.advise().keep_fp32), (None, []))
+            self.assertIn("No watched step is over", w.advise()._repr_html_())
+            return " ".join(str(w.advise()).split())
+
+        for factor, ends, told in ((1.0, False, "No watched step is over (steps 0, 1, 2 … are watched): nothing was seen to be wrong so far"),
+                                   (math.inf, False, "The run was not finite: step 0: 24 Inf in the output of '1', forward; "),
+                                   (math.inf, True, "The run was not finite: step 0: 24 Inf in the output of '1', forward; "), (1.0, True, "No watched step is over")):
+            model = new_net()
+            model[1].factor = factor
+            model = torch.nn.Sequential(*model[:2], *([Ends()] if ends else model[2:]))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with contextlib.suppress(RuntimeError), binade.torch.watch(model, optimizer, every=1) as w:
+                self.assertIn("nothing was seen to be wrong", text_of(w))
+                loss = model(torch.ones(3, 4)).square().sum()
+                loss.backward()
+                self.assertTrue(text_of(w).startswith(told), text_of(w))
+            self.assertTrue(text_of(w).startswith(told), text_of(w))
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, every=50) as w:
+            model(torch.ones(3, 4)).sum().backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            model(torch.ones(3, 4)).sum().backward()
+            self.assertTrue(text_of(w).startswith("Order of calls, step 0: SGD adds the gradients of another backward pass to clipped ones"), text_of(w))
+
     def test_alerts_are_of_the_format_in_use_unless_another_is_given(self):
         for dtype, autocast, given, told in ((torch.bfloat16, None, None, ""), (torch.float32, torch.bfloat16, None, ""), (
                 torch.float32, None, None, "binary16"), (torch.bfloat16, None, "binary16", "binary16"), (torch.float32, None, "bfloat16", "")):
@@ -62,6 +95,42 @@ class Telling(CliCase):
                 (out.float().square().sum() * 2.0**-40).backward()
                 optimizer.step()
             self.assertEqual({alert.format for alert in alerts if alert.role != "update"}, {told} - {""}, (dtype, autocast, given))
+
+    def test_a_branch_that_begins_with_zeros_and_moves_away_raises_no_alert(self):
+        class Branch(torch.nn.Module):
+            def __init__(self, begin, gate):
+                super().__init__()
+                self.down, self.up = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 16, bias=False)
+                self.gate = torch.nn.Parameter(torch.tensor(0.0 if gate else 1.0))
+                torch.nn.init.constant_(self.up.weight, 0.5 if gate else begin)
+
+            def forward(self, x):
+                shift, by = self.up(self.down(x)).chunk(2, -1)
+                return x + self.gate * (torch.tanh(self.down(x)) + shift) + by
+
+        def alerts(begin=0.0, gate=False, dtype=torch.float32, lr=1e-5, steps=12, stops=99):
+            torch.manual_seed(0)
+            model, told = torch.nn.Sequential(torch.nn.Linear(4, 8), Branch(begin, gate), torch.nn.Linear(8, 2)).to(dtype), []
+            for layer in (model[0], model[2]):
+                layer.requires_grad_(False)
+            model[1].gate.requires_grad_(gate)
+            optimizer = torch.optim.SGD([x for x in model.parameters() if x.requires_grad], lr)
+            x = torch.randn(16, 4, dtype=dtype)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                w.alerts(call=told.append)
+                for step in range(steps):
+                    optimizer.param_groups[0]["lr"] = lr if step < stops else 0.0
+                    optimizer.zero_grad()
+                    (model(x) - 1).square().mean().backward()
+                    optimizer.step()
+            return [alert for alert in told if alert.layer == "1.down"]
+
+        for given in ({}, {"gate": True}, {"dtype": torch.bfloat16, "lr": 1e-2, "steps": 6}):
+            self.assertEqual(alerts(**given), [], given)
+        self.assertNotEqual(alerts(begin=1e-5, lr=1e-12), [])  # no zeros
+        stays = alerts(stops=1, lr=1e-6)
+        self.assertEqual({alert.step > 2 for alert in stays}, {True}, stays)
+        self.assertNotEqual(alerts(dtype=torch.bfloat16, lr=1e-4, steps=16), [])  # whose updates stay lost
 
     def test_alerts_at_the_loss_scale(self):
         told = []

@@ -392,6 +392,37 @@ class OfTheLoss(CliCase):
         self.check(lambda model: torch.nn.functional.mse_loss(model(x), mask * torch.nan),
                    "the target of mse_loss in the loss holds NaN: the model did not give it, but the data")
 
+    def test_an_exponential_of_a_loss_that_overflows_is_cured_by_what_it_is_part_of(self):
+        x, old, gains = torch.randn(16, 4), torch.ones(16, 8), torch.arange(-4.0, 4.0) + 0.5
+        softmax, bound, ratio = "subtract the maximum before", "bound what it is the exponential of (clamp)", "bound the difference that"
+        softplus, sigmoid, tanh = "take F.softplus", "take torch.sigmoid", "take torch.tanh"
+        half = ", or compute the loss in FP32 (of outputs.float())"
+        for loss_of, told in (
+                (lambda y: -0.5 * (1 + y - y.square() - y.exp()).sum(-1).mean(), bound),  # KL
+                (lambda y: (y + (1 - y).square() * torch.exp(-y)).mean(), bound),  # a likelihood
+                (lambda y: (y + (1 - y).square() / (y.exp() + 1e-3)).mean(), bound), (lambda y: (y.exp() + 1e-3).log().mean(), bound),
+                (lambda y: torch.nn.functional.poisson_nll_loss(y, old), bound), (lambda y: (old * torch.expm1(y)).mean(), bound),
+                (lambda y: -(torch.exp(y - old) * old).mean(), ratio), (lambda y: torch.exp((y.abs() - old).sum(-1) / 9).mean(), ratio),
+                (lambda y: (1 + y.exp()).log().mean(), softplus), (lambda y: torch.log1p(y.exp()).mean(), softplus),
+                (lambda y: torch.where(y > 20, y, torch.log1p(y.exp())).mean(), softplus),
+                (lambda y: (1 / (1 + torch.exp(-y))).square().mean(), sigmoid), (lambda y: (y / (1 + torch.exp(-y))).mean(), sigmoid),
+                (lambda y: (y.exp() / (1 + y.exp())).mean(), sigmoid), (lambda y: ((y.exp() - (-y).exp()) / (y.exp() + (-y).exp())).mean(), tanh),
+                (lambda y: torch.cosh(y).log().mean(), "take x + F.softplus(-2·x) − log 2"),
+                (lambda y: (y.exp() / y.exp().sum(-1, keepdim=True)).square().mean(), softmax), (lambda y: (y.exp().sum(-1) + 1e-6).log().mean(), softmax),
+                (lambda y: (y.exp() / old).mean().exp(), bound), (lambda y: y[0, 0].abs().exp(), "train with what it is the exponential of")):
+            for gain in (1, 100):
+                torch.manual_seed(0)
+                model = torch.nn.Linear(4, 8)
+                _, text = trained(model, lambda model=model, f=loss_of, g=gain: f((model(x) + gains) * g), steps=1)
+                self.assertEqual(told in text, gain == 100, (told, text))
+                self.assertNotIn("FP64", text)
+        self.assertNotIn("maximum", self.check(lambda model: ((model(x).bfloat16() + 200).exp().mean()).float(), bound + ", as"))
+        if not hasattr(torch, "compile"):  # torch 1.13 has no exp of FP16 on the CPU
+            return
+        self.check(lambda model: ((model(x).half() + 200).exp().mean()).float(), bound, half)
+        self.check(lambda model: (model(x).half() * 0 + 10).exp().sum().log().float(), "in sum inside of the loss", softmax, half)
+        self.check(lambda model: (model(x).half() * 0 + 10).exp().sum().float(), "take a mean in place of a sum")
+
     def test_a_factor_of_a_loss_that_is_computed_as_0_by_0_is_no_ill_data(self):
         x, noise = torch.randn(16, 4), torch.arange(16.0)
         for loss_of, told in (

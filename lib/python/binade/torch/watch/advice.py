@@ -11,6 +11,7 @@ from ... import _binade
 from ..._documents import Document, page, table
 from .alerts import GRADIENTS, log2_of
 from .conclusions import but_for, concluded, excluded
+from .early import early_text, seen_before
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
 from .loop.disproved import bounded
@@ -144,6 +145,9 @@ class Advice(Document):
 
 def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary16", target_sqnr=20.0, target_weight_sqnr=30.0):
     """Returns the Advice of a Run. format: that of the gradients."""
+    if not run.windows:
+        of = seen_before(run, format)
+        return Advice(filled(early_text(run, of)), json.dumps(of, indent=1) + "\n")
     options = {"headroom": headroom, "target_loss": target_loss, "target_sqnr": target_sqnr,
                "target_weight_sqnr": target_weight_sqnr, "prefer": prefer}
     report = run.report(formats=[format], **options).to_dict()
@@ -306,8 +310,12 @@ def text_of(of):
     out = [*ails(of), *of["uncounted"], *formats_text(of)]
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
         out.append("to_dict() names all of them.")
+    return filled(out)
+
+
+def filled(lines):
     return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)
-                     for line in map(in_words, out)) + "\n"
+                     for line in map(in_words, lines)) + "\n"
 
 
 def ails(of):

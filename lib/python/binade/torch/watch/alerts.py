@@ -72,29 +72,31 @@ class AlertRule:
     call: object
     lost: "float | None" = None
 
-    def look_at_updates(self, window, layers, left):
+    def look_at_updates(self, window, layers, left, beginnings):
         for layer, x in window.updates.items() if self.lost is not None else ():
             for what, lost, asked in (("gradient", x.lost, x.asked), ("weight decay", x.decay_lost, x.decay_asked)):
                 format = FORMATS[layers[layer, "update"].dtype]
                 of_note = what == "gradient" or format in NARROW  # decay is lost to wide weights at the rates of any warm-up
-                if of_note and is_lost(lost, asked, self.lost) and layer not in left():
+                is_young = what == "gradient" and beginnings.is_young(layer)
+                if of_note and not is_young and is_lost(lost, asked, self.lost) and layer not in left():
                     self.call(LostUpdates(window.first, layer, "update", lost / asked, format, window.loss_scale, what))
 
-    def look(self, window, layers):
-        """Calls the caller's function with each Alert of a watched step. layers: {(layer, role): Layer}."""
+    def look(self, window, layers, beginnings):
+        """Calls the caller's function with each Alert of a watched step. layers: {(layer, role): Layer}. beginnings: the Beginnings of the
+        run, which has seen the step."""
         @functools.cache
         def left():
             there = {key: layers[key] for key in window.summaries if key in layers}
             return left_by_rounding(there, lambda *key: window.summaries[key])
 
-        self.look_at_updates(window, layers, left)
+        self.look_at_updates(window, layers, left, beginnings)
         for (layer, role), summary in window.summaries.items():
             if role not in self.roles or not summary.nonzero:
                 continue
             format = self.format or format_in_use(layers, (layer, role))
-            dead = summary.becomes(format, scale_of(role, window.loss_scale))["to_zero"]["of_nonzero"]
-            if dead > self.share and not belongs(layer, role, left):
-                self.call(Alert(window.first, layer, role, dead, format, window.loss_scale))
+            dead = summary.becomes(format, scale_of(role, window.loss_scale))["to_zero"]
+            if dead["of_nonzero"] > self.share and not beginnings.grow((layer, role), summary, dead["count"]) and not belongs(layer, role, left):
+                self.call(Alert(window.first, layer, role, dead["of_nonzero"], format, window.loss_scale))
 
 
 def write_window(writer, window, format):

@@ -185,8 +185,8 @@ class Run:
         """Returns the Advice that follows from the run: the narrowest format of each role, a loss scale, a format for each layer, the
         layers to keep in FP32.
 
-        options: as for report(); format: that of the gradients, to which the loss scale belongs. Raises ValueError if no step was
-        watched."""
+        options: as for report(); format: that of the gradients, to which the loss scale belongs. Of a run of which no watched step is over
+        it tells what was seen so far."""
         return advice_of(self, headroom, target_loss, prefer, format, target_sqnr, target_weight_sqnr)
 
     def __repr__(self):

@@ -19,6 +19,7 @@ from .loop.skips import Skips
 from .optimizer_hooks import held_by
 from .ranks import reduced
 from .run import SCALED, Run, Windows
+from .values.beginnings import Beginnings
 from .values.nonfinite import MOST
 from .weights.dead import Learning
 from .weights.lost_updates import ILL
@@ -139,7 +140,7 @@ class Watch(Run):
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
-        self._rules, self._on_window = [], []
+        self._rules, self._on_window, self._beginnings = [], [], Beginnings()
         self._hooks = None  # while watching
         self._step = 0  # the next one, while not watching
         self._order = {}  # {layer: its place in the model}
@@ -319,8 +320,10 @@ class Watch(Run):
             self._hooks.note("steps without activations: no module of the model ran with gradients and gave what is counted, or "
                              "they ran compiled")
         complete = self._all.add(step.window)
+        if self._rules:
+            self._beginnings.see(step.window.summaries)
         for rule in self._rules:
-            rule.look(step.window, self._layers)
+            rule.look(step.window, self._layers, self._beginnings)
         if complete is not None:
             self._tell_window(complete)
 

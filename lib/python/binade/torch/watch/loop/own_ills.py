@@ -6,7 +6,7 @@ import math
 
 from ..values.nonfinite import LOSS, scale_text
 from .diverging import diverging
-from .own_scale import LARGE, LEAST, LEFT_OUT, STEPPED, STEPPED_ILL, STUCK, follows_ill
+from .own_scale import LARGE, LEAST, LEFT_OUT, MOST, STEPPED, STEPPED_ILL, STUCK, follows_ill
 from .scale_ills import SENSIBLE, began_text, is_too_soon, lasting
 
 LONG = 20  # turns that take a scale down from any sensible one to one that fits
@@ -140,11 +140,24 @@ def own_ill(run):
     out = [step for one in turns.stretches if one.kind == LEFT_OUT for step in range(one.first, one.last + 1)]
     total = sum(turns.counts.values())
     fixed = turns.low == turns.high
-    event = event_of(run, next(one for one in turns.stretches if one.kind == LEFT_OUT))
-    first = f" The first was {event.text}." if event is not None and not is_of_scale(event, LEAST) else ""
+    one = next(one for one in turns.stretches if one.kind == LEFT_OUT)
+    event = event_of(run, one)
+    of_scale = event is None or is_of_scale(event, LEAST)
+    told = f" The first was {event.text}." if event is not None and not event.is_spared else ""  # what is spared is told itself
+    first = told if not of_scale else search_end_text(turns, one) if turns.is_own and not fixed else ""
+    fixed = fixed or not of_scale and turns.counts[LEFT_OUT] == 1  # a scale that falls once for ill data looks for nothing
     return OwnIll([f"The loop left out {turns.counts[LEFT_OUT]:,} of {total:,} steps by itself, whose gradients were not finite" + (
         ": it raises its scale too soon, or the largest gradients of some steps lie far above those of others." if is_too_soon(out, total)
         and not fixed else ", as it does while it looks for its scale." if turns.is_own and not fixed else ".") + first])
+
+
+def search_end_text(turns, first):
+    """Returns a sentence about how a search for a scale went, of which the first left-out Stretch is one: where it began, and at which scale
+    the last step was made; "" where a scale is not known."""
+    last = next((one for one in reversed(turns.stretches) if one.kind == STEPPED), None)
+    if first.began is None or last is None or not last.ended or len(turns.stretches) == MOST:  # the first may be forgotten
+        return ""
+    return f" The first was step {first.first}, at {words(first.began)}; the last step was made at {words(last.ended)}."
 
 
 def hidden_text(run):

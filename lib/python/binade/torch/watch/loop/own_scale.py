@@ -261,8 +261,10 @@ class OwnScale:
         held = held_by(optimizer)
         self.are_used(held)
         if (turn.ill or step.event is not None) and not self._holds(optimizer, self._parameters):
-            found = [local(p.grad) for p in held if p.grad is not None]
-            step.reaches(all(bool(self._counter.finite(x)) for x in found if x is not None))
+            found = [x for x in (local(p.grad) for p in held if p.grad is not None) if x is not None]
+            step.reaches(all(bool(self._counter.finite(x)) for x in found))
+            for x in found if step.event is not None else ():
+                step.sees_gradient(x, None)
         self._end(STEPPED_ILL if step.reached else STEPPED)
 
     def _end(self, kind):

@@ -13,6 +13,7 @@ DIVISIONS = QUOTIENTS | {"reciprocal", "rsqrt"}
 ARCS = frozenset("acos asin atanh erfinv".split())
 GAMMAS = frozenset("lgamma digamma polygamma".split())
 PAIRS = frozenset("atan2 hypot".split())  # whose slope at two zeros is 0/0
+EXPONENTIALS = frozenset("exp exp2 expm1 sinh cosh".split())
 FACTORS = frozenset("xlogy special_xlog1py".split())  # a logarithm times what the op got first
 FEW = {"mean": 1, "std": 2, "var": 2, "std_mean": 2, "var_mean": 2}  # the least number of elements that they take
 SINGULAR = LOGARITHMS | DIVISIONS | ARCS | GAMMAS | PAIRS | {"acosh", "special_ndtri", "sqrt", "pow"}
@@ -35,13 +36,14 @@ CURES = {
     "pow": "add an eps to the base or bound it below",
 }
 WIDE = (torch.float32, torch.float64)
-# What helps, by (kind of an Origin, dtype), where FP32 has no more range than what overflowed: of ops that make numbers larger by powers, of
-# others.
+# What helps, by (kind of an Origin, dtype), where FP32 has no more range than what overflowed; of exponentials, and of products.
 WIDER = {
-    **{("overflow", dtype): "subtract the maximum before an exponential, clip or scale its operands, or compute it in FP64"
+    **{("overflow", dtype): "clip or scale its operands, or compute it in FP64"
        for dtype in (torch.bfloat16, *WIDE)},
     **{("NaN", dtype): "bound its operands to where it has a result, or compute it in FP64" for dtype in WIDE}}
 OF_PRODUCTS = frozenset("mm addmm bmm baddbmm addbmm addmv mv dot linear matmul convolution".split())
+OF_EXPONENTIALS = ("take what computes it without an overflow where it is part of one (softmax or logsumexp, which subtract the maximum, softplus, "
+                   "sigmoid, tanh), else bound what it is the exponential of (clamp)")
 SMALLER = ("scale what it multiplies down, as by smaller weights or a norm before it, or compute it in FP64; where it is applied again and again, "
            "as in a recurrence, begin with weights that do not enlarge what they multiply (orthogonal ones, or a gate as of an LSTM)")
 OF_POSITIVE = frozenset("sqrt rsqrt log log2 log10 pow".split())
@@ -57,7 +59,9 @@ BEFORE = "; a mask or where after it does not help, since 0·Inf is NaN: replace
 def wider(kind, dtype, op):
     """Returns what helps where FP32 has no more range than what an op overflowed in; "" where it has."""
     cure = WIDER.get((kind, dtype), "")
-    return SMALLER if cure and kind == "overflow" and op in OF_PRODUCTS else cure
+    if not cure or kind != "overflow":
+        return cure
+    return SMALLER if op in OF_PRODUCTS else OF_EXPONENTIALS if op in EXPONENTIALS else cure
 
 
 @dataclasses.dataclass(frozen=True)

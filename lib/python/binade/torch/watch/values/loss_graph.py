@@ -13,8 +13,9 @@ import torch
 from ...observe.tensors import described, local
 from . import cuts, limits, partly
 from .compiled import UNCOMPILED
-from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, Exact, exact_of, exact_of_infinity,
+from .exact import (ARCS, CTC, EXPONENTIALS, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, Exact, exact_of, exact_of_infinity,
                     labels_too_long, operand_at, slope_exact, slope_of, weightless, wider)
+from .exponentials import TIMES_ZERO, exponential_cure, part_of
 from .inside import Origin
 from .loss_values import LOSSES, REDUCTIONS, Values, axes_of, saved_by
 from .nodes import op_of, values_of
@@ -28,9 +29,9 @@ MARK = "binade_output"  # a key of a node's metadata
 MOST_KEPT = 2**20  # values of an output of a model that is kept as long as its graph; of a larger one what the loop itself keeps is known
 MOST = 2000  # nodes that are looked at
 RESULTS = frozenset("result result0 result1 result2 output total_weight grid_sampler_mask".split())  # what nodes keep that they did not get
-FROM_RESULT = frozenset(("sqrt", "exp"))  # ops that keep what they give
+FROM_RESULT = frozenset(("sqrt", "exp", "exp2", "expm1"))  # ops that keep what they give
 # Ops whose Inf is an overflow where it is not known what they got, since they fill in or add nothing.
-OVERFLOWING = LOSSES.keys() | frozenset("exp exp2 expm1 pow sum mean prod cumsum cumprod mm bmm to_copy norm linalg_vector_norm".split())
+OVERFLOWING = LOSSES.keys() | EXPONENTIALS | frozenset("pow sum mean prod cumsum cumprod mm bmm to_copy norm linalg_vector_norm".split())
 NAMES = ("self", "other")
 EPS_WORDS = f"an eps below {LEAST:.0e}, such as 1e-8, is 0 in FP16: {EPS_CURE}"
 ENTROPY = "take xlogy or F.kl_div, which give 0 there, or bound the operand of the logarithm below"
@@ -247,6 +248,9 @@ class LossGraph:
             return
         node = self._nodes[at]
         op = op_of(node)
+        if op in EXPONENTIALS:
+            self.origin = self._of_exponential(node, ill, given)
+            return
         exact, rounded, cure = None, "", ""
         with torch.no_grad():
             values = Values(self._nodes, output_of) if op in SINGULAR else None
@@ -257,10 +261,22 @@ class LossGraph:
                 slope = (zeros, f"its operand holds {zeros:,} zero{'s' * (zeros != 1)}") if zeros else None
             if slope is not None:
                 exact, rounded, cure = rounding_of(values, node, op, known[0], slope_exact(op, slope[1], ill.dtype), ill.dtype)
-        summary = self._counter.count(ill)
-        self.origin = Origin("NaN" if summary.nan else "overflow", op, LOSS, "", {"nan": summary.nan, "inf": summary.inf},
-                             described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0), None, exact,
+        self.origin = Origin("NaN" if bool(ill.isnan().any()) else "overflow", op, LOSS, "", self._found(ill), self._got(given), None, exact,
                              "backward", dtype=torch.float16 if rounded else ill.dtype, rounded=rounded, help=cure)
+
+    def _of_exponential(self, node, ill, given):
+        """Returns the Origin of Inf or NaN in the gradient of an exponential."""
+        with torch.no_grad():
+            values = Values(self._nodes)
+            out = values.of(node)
+            out = ill if out is None else out
+            why = TIMES_ZERO if bool(ill.isnan().any()) and bool(out.isinf().any()) else ""
+            return Origin("overflow", op_of(node), LOSS, "", self._found(ill), self._got(given), None, None, "backward", dtype=ill.dtype,
+                          rounded=why, help=overflow_cure("overflow", node, out, values))
+
+    def _got(self, given):
+        """Returns what is told of the gradients that a node got."""
+        return described(self._counter, {"gradient": given[0] if len(given) == 1 else given}, 0)
 
 
 def rounding_of(values, node, op, args, exact, dtype):
@@ -297,12 +313,11 @@ def overflow_cure(kind, node, out, values):
     if kind != "overflow":
         return ""
     op, before = op_of(node), node.next_functions[0][0]
-    of_exp = op == "exp" or op == "sum" and before is not None and op_of(before) == "exp"
-    if op == "exp" and out.numel() == 1:
-        return with_fp32("train with what it is the exponential of, or bound that", out.dtype, values)
+    cure = exponential_cure(values, node, out) if op in EXPONENTIALS else part_of(values, node) if (
+        op == "sum" and before is not None and op_of(before) == "exp") else None
     if out.dtype != torch.float16:
-        return wider(kind, out.dtype, op)
-    return with_fp32("subtract the maximum before the exponential (logsumexp, log_softmax)" if of_exp else smaller(op, node, out), out.dtype, values)
+        return cure or wider(kind, out.dtype, op)
+    return with_fp32(cure or smaller(op, node, out), out.dtype, values)
 
 
 def smaller(op, node, out):

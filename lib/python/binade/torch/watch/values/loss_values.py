@@ -18,7 +18,7 @@ LOSSES = {"mse_loss": {}, "l1_loss": {}, "smooth_l1_loss": {"beta": "beta"}, "hu
           "binary_cross_entropy": {"weight": "weight"}, "soft_margin_loss": {}}
 REDUCTIONS = ("none", "mean", "sum")
 PAIRS = {"mul": torch.mul, "div": torch.div, "mm": torch.mm, "bmm": torch.bmm}
-LIKE = frozenset("neg abs log log2 log10 log1p sqrt rsqrt exp".split())
+LIKE = frozenset("neg abs log log2 log10 log1p sqrt rsqrt exp exp2 expm1 sinh cosh".split())
 
 
 def saved_by(node):

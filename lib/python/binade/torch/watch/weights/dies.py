@@ -25,10 +25,12 @@ def dies(run, layers):
         first = len(windows)
         while first > 0 and shares[first - 1] >= DEAD:
             first -= 1
-        dead = windows[first:]
         lived = any(share <= ALIVE and (layer, "dW") in window.summaries for share, window in zip(shares[:first], windows))
-        alone = not others_learn(dead, layer)
-        if lived and sum(window.steps for window in dead) >= LEAST and (not alone or all_negative(dead, layer)):
+        alone = not others_learn(windows[first:], layer)
+        while alone and first < len(windows) and not all_negative(windows[first], layer):
+            first += 1  # a loss that is met asks for no gradient either, but has seldom outputs that are all negative
+        dead = windows[first:]
+        if lived and sum(window.steps for window in dead) >= LEAST and (not alone or all(all_negative(window, layer) for window in dead)):
             rows.append({"layer": layer, "since": dead[0].first, "steps": sum(window.steps for window in dead), "share": min(shares[first:]),
                          "alone": alone, "moved_log2": moved_log2(windows[first - 1].summaries, layer)})
     return rows
@@ -70,13 +72,14 @@ def dead_share(window, layer, units):
 
 def others_learn(windows, layer):
     """Whether gradients of other layers were not zero meanwhile."""
-    return all(any(x.nonzero for (name, role), x in window.summaries.items() if role == "dW" and name != layer) for window in windows)
+    return all(any(x.nonzero for (name, role), x in window.summaries.items() if role == "dW" and name not in (layer, f"{layer}.bias"))
+               for window in windows)
 
 
-def all_negative(windows, layer):
-    """Whether all outputs of the layer of a weight were negative. A loss that is met asks for no gradient either, but seldom so."""
-    outputs = [window.summaries[owner_of(layer, window.summaries), "act"] for window in windows]
-    return all(x.negative == x.values for x in outputs)
+def all_negative(window, layer):
+    """Whether all outputs of the layer of a weight were negative in a window."""
+    x = window.summaries[owner_of(layer, window.summaries), "act"]
+    return x.negative == x.values
 
 
 def moved_log2(summaries, layer):
