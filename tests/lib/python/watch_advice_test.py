@@ -365,6 +365,19 @@ class Untrained(CliCase):
             self.assertEqual("step 1 on outputs of '0' were negative" in " ".join(str(w.advise()).split()), ill, w.advise())
             self.assertEqual("nor did any other weight" in " ".join(str(w.advise()).split()), ill)
 
+    def test_a_model_that_dies_row_by_row_is_dead_from_the_step_in_which_the_last_row_is(self):
+        for steps, since in ((16, 12), (10, None)):
+            model = torch.nn.Sequential(torch.nn.Linear(16, 1, bias=False), torch.nn.ReLU())
+            model[0].weight.data = torch.linspace(0.05, 1.15, 16)[None]
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
+                for _ in range(steps):
+                    optimizer.zero_grad()
+                    model(torch.eye(16)).sum().backward()
+                    optimizer.step()
+            self.assertEqual([row["since"] for row in w.advise().to_dict()["dies"]], [since] if since else [])
+            self.assertEqual("If it is the ReLU of the model's output" in " ".join(str(w.advise()).split()), since is not None)
+
     def untrained(self, *args, **options):
         of, text = advised(*args, **options)
         rows = of["untrained"]

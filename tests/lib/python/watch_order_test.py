@@ -77,6 +77,16 @@ class Loop:
     def model_zero_grad(self):
         self.model.zero_grad()
 
+    def other_data(self):
+        self.x = torch.randn(3, 4)
+
+    def clip_by_hand(self, limit=1):
+        for p in self.optimizers:
+            gradients = [q.grad for q in p.param_groups[0]["params"]]
+            norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(x) for x in gradients]))
+            for x in gradients:
+                x.mul_((limit / (norm + 1e-6)).clamp(max=1.0))
+
     def clip(self, limit=1.0):
         clip_grad_norm_(self.model.parameters(), limit)
 
@@ -131,7 +141,7 @@ class Loop:
     def call(self, word):
         name, _, n = word.partition(":")
         if hasattr(self, name):
-            return getattr(self, name)(*map(int, n))
+            return getattr(self, name)(*([int(n)] if n else []))
         for optimizer in [self.optimizers[int(n)]] if n else self.optimizers:
             if name in ("step", "unscale_"):
                 getattr(self.scaler, name)(optimizer)
@@ -281,6 +291,14 @@ class OrderOfCalls(CliCase):
             if ill:
                 self.assertTrue(str(w.advise()).startswith("Order of calls, step 0: SGD (optimizer 1) gets gradients that are divided"), words)
                 self.assertIn("divided by the loss scale twice: these", " ".join(str(w.advise()).split()))
+
+    def test_scaled_gradients_that_are_clipped_by_hand_are_named(self):
+        for words, ill in (("backward clip_by_hand step", True), ("backward clip_by_hand unscale_ step", True), ("backward unscale_ clip_by_hand step", False),
+                           ("backward clip_by_hand:100 step", False), ("backward divide:4 step", False), ("plain_backward clip_by_hand plain_step", False)):
+            w = Loop(True, every=50).run(f"other_data zero_grad {words} update", steps=4)
+            found = [one.step for one in w.mistakes if one.mistake == "clip_before_unscale"]
+            self.assertEqual(found, [2, 2] if ill else [], words)
+            self.assertEqual("brings the norm of all to 1 each time" in " ".join(str(w.advise()).split()), ill, words)
 
     def test_gradients_that_are_cleared_between_backward_and_step_are_named_unless_they_were_ill(self):
         def guard(loop, clear):

@@ -172,8 +172,8 @@ class Order:
         if mistake in ("clip_before_unscale", "step_with_scaled_gradients") and self._is_written(number):
             return False  # perhaps divided by the scale
         if mistake == "clip_before_unscale":
-            scale, (least, share) = float(self._scalers[key].get_scale()), LEAST_SCALED_LIMIT
-            return scale != 1 and (limit is None or limit < max(least, share * scale))
+            scale = float(self._scalers[key].get_scale())
+            return scale != 1 and (limit is None or is_of_unscaled(limit, scale))
         return True
 
     def _has_gradient(self, number):
@@ -199,15 +199,20 @@ class Order:
         for number, one in enumerate(self._optimizers if self._scalers else (), 1):
             self._left.setdefault(number, []).append(Left(one))
 
-    def _leave_scaled(self, scaler, numbers):
+    def _leave_scaled(self, scaler, numbers, is_scaled):
         for number in numbers:
-            self._divided.leave(number, self._optimizers[number - 1], scaler.get_scale)
+            self._divided.leave(number, self._optimizers[number - 1], scaler.get_scale, is_scaled)
 
-    def _see_divided(self, number):
-        """Sees what was divided by hand before a scaler's unscale_ or step."""
+    def _see_divided(self, scaler, number):
+        """Sees what was divided, or clipped, by hand before a scaler's unscale_ or step."""
         if number is not None and self._divided.was_by_hand(number, self._optimizers[number - 1]):
             self._tell_once("divided_by_hand", number, "gets gradients that are divided by the loss scale twice, once by hand and once by the "
                             "scaler, whose unscale_ and step divide: they are too small by the scale; leave out the division by hand", False)
+        norm = None if number is None else self._divided.clipped_by_hand(number)
+        if norm is not None and is_of_unscaled(norm, float(scaler.get_scale())):
+            self._tell_once("clip_before_unscale", number, f"gets scaled gradients that the loop clips by hand: between backward and the scaler's unscale_ or "
+                            f"step it multiplies them by a factor that brings the norm of all to {norm:.3g} each time, and the scaler divides them after it: "
+                            "the effective threshold is threshold / scale; call unscale_ before", False)
 
     def may_have_reached(self, optimizer):
         """Returns False if backward passes were seen and left no gradient in an optimizer's parameters, and if no mistake tells why."""
@@ -295,7 +300,7 @@ class Order:
             self._left, self._are_cleared = {}, set()
             self._leave_gradients()
             for key in self._reached & self._scalers.keys():
-                self._leave_scaled(self._scalers[key], [number for number, state in self._summed.items()])
+                self._leave_scaled(self._scalers[key], list(self._summed), True)
             self._has_passes = True
             holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
             self._holds = holds if reached is None else holds & (self._holds | reached)  # zeros that no pass came to are nobody's
@@ -327,19 +332,19 @@ class Order:
         if not self._in_step:
             self._look_cleared(self._number(optimizer))
             self._see_cleared(self._number(optimizer))
-            self._see_divided(self._number(optimizer))
+            self._see_divided(scaler, self._number(optimizer))
             self._by_scaler(scaler, "unscale", optimizer)
             if self._number(optimizer) is not None:
                 self._unscaled[self._number(optimizer)] = scaler
 
     def has_unscaled(self, scaler, optimizer):
         if not self._in_step and self._number(optimizer) is not None:
-            self._leave_scaled(scaler, [self._number(optimizer)])
+            self._leave_scaled(scaler, [self._number(optimizer)], False)
 
     def step_begins(self, scaler, optimizer):
         self._look_cleared(self._number(optimizer))
         self._see_cleared(self._number(optimizer))
-        self._see_divided(self._number(optimizer))
+        self._see_divided(scaler, self._number(optimizer))
         self._by_scaler(scaler, "step", optimizer)
         self._look_at_leftovers(self._number(optimizer))
         self._in_step = True
@@ -435,7 +440,7 @@ class Order:
                 if number in self._after:
                     self._after[number] = self._clipped[number]
                 if self._scalers:
-                    self._leave_scaled(next(iter(self._scalers.values())), [number])
+                    self._leave_scaled(next(iter(self._scalers.values())), [number], False)
 
     def left_of_clipping(self, parameters, zeroed):
         """zeroed: what the clipping of these parameters' gradients did if it made zeros of all of them, as text; else ""."""
@@ -454,6 +459,12 @@ class Order:
         if id(scaler) in self._uses:
             self._uses[id(scaler)].updated = True
         self._used, self._others = set(), False
+
+
+def is_of_unscaled(limit, scale):
+    """Returns whether a limit for a norm is meant for gradients that are not multiplied by the loss scale."""
+    least, share = LEAST_SCALED_LIMIT
+    return limit < max(least, share * scale)
 
 
 def found_inf(scaler, optimizer):

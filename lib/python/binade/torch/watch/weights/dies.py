@@ -33,7 +33,8 @@ def dies(run, layers):
         if lived and sum(window.steps for window in dead) >= LEAST and (not alone or all(all_negative(window, layer) for window in dead)):
             rows.append({"layer": layer, "since": dead[0].first, "steps": sum(window.steps for window in dead), "share": min(shares[first:]),
                          "alone": alone, "moved_log2": moved_log2(windows[first - 1].summaries, layer)})
-    return rows
+    began = min((row["since"] for row in rows if row["alone"]), default=None)  # what dies later where nothing learns dies of that
+    return [row for row in rows if not row["alone"] or row["since"] == began]
 
 
 def parts_die(run):
@@ -100,7 +101,7 @@ def dies_text(rows, listed):
             f"Layers that died: from step {since} on outputs of {listed([row['layer'] for row in of])} were negative almost everywhere, of which a "
             f"ReLU makes zeros (and a GELU or SiLU next to it), and {share_text(min(row['share'] for row in of))} the weights there got no "
             f"gradient in the {of[0]['steps']} counted steps since{', nor did any other weight' if all(row['alone'] for row in of) else ''}. "
-            + remedy(of))
+            + remedy(of) + (" If it is the ReLU of the model's output, take none there, or a softplus." if all(row["alone"] for row in of) else ""))
     return lines
 
 
