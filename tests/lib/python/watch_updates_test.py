@@ -288,6 +288,20 @@ class LostUpdates(CliCase):
                     schedule.step() if each else None
             self.assertIn(f"the learning rate of SGD was 0 in all 3 steps. {told}", " ".join(str(w.advise()).split()))
 
+    def test_a_schedule_that_ends_before_the_training_does_is_named(self):
+        for ends, ill in ((3, True), (9, False), (10, False)):
+            model = torch.nn.Linear(4, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step, ends=ends: max(0.0, 1 - step / ends))
+            with binade.torch.watch(model, optimizer, every=50) as w:
+                for _ in range(10):
+                    optimizer.zero_grad()
+                    model(torch.ones(3, 4)).square().mean().backward()
+                    optimizer.step()
+                    scheduler.step()
+            self.assertEqual("Nothing was trained from step 3 on: the learning rate of SGD was 0 in its last 7 steps. Its scheduler, LambdaLR, has set it: "
+                             "it ends before the training does." in " ".join(str(w.advise()).split()), ill, ends)
+
     def by_hand(self, dtype, move, steps=6, micro=1):
         torch.manual_seed(0)
         model = torch.nn.Linear(16, 8).to(dtype)

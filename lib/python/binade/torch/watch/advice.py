@@ -104,8 +104,8 @@ class Advice(Document):
     running       lines about running statistics of BatchNorms that stand still in narrow buffers
     buffers       lines about running statistics of norms, and other buffers, that hold Inf or NaN at the end of a run that trains
     positions     lines about positions of which a narrow dtype makes one number of neighbours, before cosines or sines of them
-    idle          optimizers whose learning rate was 0 in all of their steps, two or more: optimizer, layers, steps, whole, whether these
-                  are all of them, and schedule, why, as text
+    idle          optimizers whose learning rate was 0 in all of their steps, two or more, or in many that come last: optimizer, layers, steps,
+                  whole, whether these are all of them, schedule, why, as text, and since, the first of those that come last, else None
     unbound       a dict for each layer and role of gradients that stay in FP32 under autocast (or would), as those of a loss do:
                   they bind no loss scale
     residues      a dict for each layer and role of gradients that are no more than rounding in their own format leaves of zero, as

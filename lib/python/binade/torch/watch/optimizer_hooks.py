@@ -16,7 +16,7 @@ from ..observe.attaching import copies_note, living_optimizers, optimizers_of_co
 from ..observe.tensors import FLOATING, in_one_piece, local, placement_of
 from ..observe.wrapping import wrap
 from .gaps import why_uncounted
-from .loop.settings import by_loop, is_idle, note_ill_settings, rate_of
+from .loop.settings import by_loop, is_idle, note_ill_settings, rate_of, setter_of
 from .loop.skips import optimizer_text
 from .run import SCALED, add_to
 from .values.nonfinite import LOSS
@@ -319,11 +319,16 @@ class OptimizerHooks:
         self._see_states(optimizer)
 
     def _see_idle(self, optimizer):
-        """Counts a step at learning rates of 0, and sees in the first who has set them."""
+        """Counts a step at learning rates of 0, and sees in the first, and in the first of those that come last, who has set them."""
         of = self._steps_of(optimizer)
-        if is_idle(optimizer):
-            of.schedule = of.schedule if of.idle else by_loop(optimizer)
-            of.idle += 1
+        if not is_idle(optimizer):
+            of.idle_last = 0
+            return
+        of.schedule = of.schedule if of.idle else by_loop(optimizer)
+        if not of.idle_last:
+            of.idle_since, of.idle_by = self.number, setter_of(optimizer)
+        of.idle += 1
+        of.idle_last += 1
 
     def _inputs_of_step(self, optimizer, parameter):
         """Returns the tensors from which an update is computed, by name."""

@@ -28,6 +28,7 @@ FACTORS = {
 USUAL = {"beta2": 0.999, "alpha": 0.99}
 ROUNDING = 1e-6  # of the first learning rate
 LEAST = 2  # steps: a warm-up may begin at 0
+LEAST_LAST, SHARE_LAST = 3, 0.2  # steps, and their share, from which on those at a learning rate of 0 at the end are told: a schedule may end at 0
 LOOP = "the loop has"
 BY_LOOP = "The loop has set it, and no scheduler: look for what sets lr in its param_groups."
 ASKED = "Is its scheduler stepped, by scheduler.step() after each step of the optimizer?"
@@ -171,18 +172,32 @@ def wrong_text(wrong):
 
 
 def idle(run, changed):
-    """Returns a dict for each optimizer whose learning rate was 0 in all of its steps: optimizer, layers, steps, whole: whether
-    it is all of them, and schedule: what is known of why, as text. changed: whether a weight of the run changed."""
+    """Returns a dict for each optimizer whose learning rate was 0 in all of its steps, or in many that come last: optimizer, layers, steps,
+    whole: whether it is all of them, schedule: what is known of why, as text, and since: the first of those that come last, or None.
+    changed: whether a weight of the run changed."""
     there = [one for one in run._skips.optimizers.values() if one.steps > one.skipped]
     rows = [one for one in there if one.idle == one.steps - one.skipped and one.idle >= LEAST]
     whole = len(rows) == len(there)
-    if whole and changed:
-        return []
-    return [{"optimizer": one.optimizer.partition(OVER)[0], "layers": one.layers, "steps": one.idle, "whole": whole,
-             "schedule": one.schedule or ASKED} for one in rows]
+    ended = [one for one in there if one.idle_last < one.steps - one.skipped and one.idle_last >= max(LEAST_LAST, SHARE_LAST * one.steps)]
+    return [row(one, one.idle, whole, one.schedule or ASKED, None) for one in rows if not (whole and changed)] + [
+        row(one, one.idle_last, len(ended) == len(there), ended_text(one), one.idle_since) for one in ended]
+
+
+def row(one, steps, whole, schedule, since):
+    return {"optimizer": one.optimizer.partition(OVER)[0], "layers": one.layers, "steps": steps, "whole": whole, "schedule": schedule, "since": since}
+
+
+def ended_text(one):
+    return (f"{one.idle_by[0].upper()}{one.idle_by[1:]} set it: it ends before the training does. Give it as many steps as the training has (T_max, "
+            "total_steps, num_training_steps count calls of scheduler.step()), or end the training there.")
 
 
 def idle_text(rows):
     """Returns lines about what idle() found."""
-    return [f"Nothing {'' if row['whole'] else 'of ' + row['layers'] + ' '}was trained: the learning rate of {row['optimizer']} was 0 "
-            f"in all {row['steps']} steps. {row['schedule']}" for row in rows]
+    lines = []
+    for one in rows:
+        whose = "" if one["whole"] else f"of {one['layers']} "
+        since, many = ("", "all") if one["since"] is None else (f" from step {one['since']} on", "its last")
+        lines.append(f"Nothing {whose}was trained{since}: the learning rate of {one['optimizer']} was 0 in {many} {one['steps']} steps. "
+                     f"{one['schedule']}")
+    return lines

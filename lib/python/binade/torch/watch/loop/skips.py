@@ -16,7 +16,8 @@ OVER = " over "  # in the text of an optimizer
 class Steps:
     """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
     last. scales: the loss scales at which they were. scalers: numbers of the scalers whose step() was called with it. scale: the loss scale
-    of the last such call; None if it is not known. idle: the steps at learning rates of 0. schedule: what is known of these, as text."""
+    of the last such call; None if it is not known. idle: the steps at learning rates of 0. schedule: what is known of these, as text. idle_last:
+    how many of these come last; idle_since: the number of the first of them; idle_by: what has set their learning rates, as text."""
 
     optimizer: str
     steps: int = 0
@@ -24,6 +25,9 @@ class Steps:
     in_a_row: int = 0
     idle: int = 0
     schedule: str = ""
+    idle_last: int = 0
+    idle_since: int = 0
+    idle_by: str = ""
     scales: set = dataclasses.field(default_factory=set)
     scalers: set = dataclasses.field(default_factory=set)
     scale: "float | None" = None

@@ -221,12 +221,12 @@ def decoupled_decay(old, share):
 
 
 def lost_rows(run):
-    """Returns a dict for each layer whose weights a step was to change, of all windows together in which no update of it was NaN."""
+    """Returns a dict for each layer whose weights a step was to change, of all windows together in which no gradient of it was NaN."""
     merged = {}
     for window in run.windows:
         for layer, counts in window.updates.items():
-            if (layer, "update") in window.summaries and window.summaries[layer, "update"].nan:
-                continue  # what is left beside NaN tells nothing of the others
+            if (layer, "dW") in window.summaries and window.summaries[layer, "dW"].nan:
+                continue  # the few updates beside NaN tell nothing of the others
             merged[layer] = merged[layer] + counts if layer in merged else counts
     out, left, over_time = [], run.left_by_rounding(), halves(run)
     for (layer, role), of in run.of_one_scale().items():
