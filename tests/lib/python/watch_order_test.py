@@ -974,6 +974,81 @@ class Scalers(CliCase):
             self.assertNotIn("far too high", text_of(CpuScaler(2.0**24), steps=steps))
             self.assertNotIn("too soon", text_of(CpuScaler(2.0**24), steps=steps))
 
+    def scaled(self, scaler, loss, steps, after=lambda step: None, every=1):
+        """Runs a loop with a scaler, around outputs that pass FP16. loss(outputs, step); after(step) is called behind update()."""
+        torch.manual_seed(0)
+        model = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=every) as w:
+            for step in range(steps):
+                optimizer.zero_grad()
+                scaler.scale(loss(model(torch.ones(3, 4)).half(), step)).backward()
+                scaler.step(optimizer)
+                scaler.update()
+                after(step)
+        return w, " ".join(str(w.advise()).split())
+
+    def test_a_floor_that_keeps_a_scaler_where_gradients_overflow_is_named(self):
+        def text_of(loss=lambda y, step: y.float().square().sum() * 2e3, steps=14, floor=2.0**10, every=1):
+            scaler = CpuScaler(2.0**13)
+            return self.scaled(scaler, loss, steps, lambda step: setattr(scaler, "_scale", max(scaler._scale, floor)), every)[1]
+
+        def turns(y, step):
+            return y.float().square().sum() * (2e3 if step % 3 else 1e-3)
+
+        for many, options in ((10, {}), (41, {"steps": 45}), (41, {"steps": 45, "every": 7}), (16, {"loss": turns, "steps": 30}),
+                              (40, {"loss": lambda y, step: y.float().square().sum() * (2e3 if step > 2 else 1e-3), "steps": 47})):
+            text = text_of(**options)
+            self.assertRegex(text, r"rom step \d on the loop set the loss scale back to 2\^10 after %d skipped steps, though gradients overflow at it; no "
+                             r"smaller one was tried\. GradScaler halves it by itself: lower that floor, or remove it" % many, options)
+            self.assertNotIn("does not cure", text)
+            self.assertNotIn("while it looks", text)
+        for text in (text_of(floor=1.0), text_of(lambda y, step: y.float().square().sum() * 1e-3), text_of(lambda y, step: (y.float() * 0).sqrt().sum(), 30),
+                     text_of(floor=2.0**4), text_of(lambda y, step: y.float().square().sum() * 1e12, 30, 1.0)):
+            self.assertNotIn("floor", text)
+        self.assertIn("A smaller loss scale does not cure that.", text)
+
+    def test_skipped_steps_are_counted_by_what_they_were_skipped_for(self):
+        def loss(y, step):
+            return (y * (math.nan if step in (2, 3, 6) else 1.0)).square().float().sum() * (2e3 if step == 0 else 1e-3)
+
+        text = self.scaled(CpuScaler(2.0**13), loss, 8)[1]
+        self.assertIn("The run was not finite: step 2: ", text)
+        self.assertIn("The scaler skipped 4 of 8 steps, whose gradients were not finite: steps 2 to 3 and 6 for what is told above, and step 0 as it "
+                      "does while it looks for its scale.", text)
+
+    def test_a_loss_that_is_inf_in_every_step_is_not_why_those_at_the_largest_scales_were_skipped(self):
+        def relative(y, step):
+            return ((y * 600).square().sum() / (y.detach() * 600).square().sum()).float() + y.float().square().sum() * 1e-3
+
+        w, text = self.scaled(CpuScaler(2.0**16), relative, 8)
+        self.assertTrue(text.startswith("The loss alone was not finite"), text)
+        self.assertIn("The scaler skipped 1 of 8 steps, whose gradients were not finite, as it does while it looks for its scale.", text)
+        self.assertNotIn("The run was not finite", text)
+        self.assertEqual(w.advise().loss_scale["recommended_log2"], 15)
+        self.assertIn("At 2^16 gradients of the run were not finite (step 0): none above half of that is recommended.", text)
+
+    def test_a_loss_scale_of_the_loops_own_that_became_inf_is_not_to_be_halved(self):
+        torch.manual_seed(0)
+        model, scale = nn.Linear(4, 2), torch.tensor(2.0**120)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, every=1) as w:
+            for _ in range(14):
+                optimizer.zero_grad()
+                ((model(torch.ones(3, 4)).square().mean() + 2) * scale).backward()
+                finite = all(bool(p.grad.isfinite().all()) for p in model.parameters())
+                if finite:
+                    for p in model.parameters():
+                        p.grad.div_(scale)
+                    optimizer.step()
+                scale = scale * (2 if finite else 0.5)
+        text = " ".join(str(w.advise()).split())
+        self.assertTrue(text.startswith("The loop's own loss scale is the cause: it is Inf from step 8 on, since it grew from 2^120 without a bound"), text)
+        self.assertIn("the loop left out all 6 steps from then on, which trained nothing; up to 2^127 they were finite. To halve it does not bring it "
+                      "back, since half of Inf is Inf: bound it, at 2^24 for instance", text)
+        for words in ("Halve it", "without lowering", "the run trains"):
+            self.assertNotIn(words, text + str(w.report()))
+
     def test_scales_that_stand_still_on_purpose_are_no_mistakes(self):
         plain = Loop(False)
         plain.options["loss_scale"] = 1024.0

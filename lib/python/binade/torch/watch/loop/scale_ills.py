@@ -101,6 +101,26 @@ def too_high(run, skipped):
     return None
 
 
+def floor_text(run, skipped):
+    """Returns words about a scale that a loop set back after skipped steps, so that gradients overflowed at it again; "" of others. skipped: the
+    NonFinites of these steps."""
+    floor = run._skips.floor
+    if floor is None or any(mistake.mistake == "missing_update" for mistake in run.mistakes):
+        return ""
+    there = [event for event in skipped if event.step >= floor.first]
+    if there and not overflows(lasting(there)):
+        return ""
+    scale = scale_text(floor.scale)
+    return (f"from step {floor.first} on the loop set the loss scale back to {scale} after {floor.times:,} skipped steps, though gradients overflow "
+            f"at it; no smaller one was tried. GradScaler halves it by itself: lower that floor, or remove it, so that the scale can fall below {scale}; or "
+            "make the loss smaller, as by a mean in place of a sum")
+
+
+def overflows(event):
+    """Returns whether it is an overflow of the backward pass, which a smaller scale may cure."""
+    return event.phase == "backward" and not event.cure and (not event.found or bool(event.found.get("inf")))
+
+
 def search_end_text(run, skipped):
     """Returns a sentence about a scaler that had to go below 1 in its first steps; "" of others, and where the order of calls gave it other
     gradients than the run's. skipped: the NonFinites of its skipped steps."""
@@ -132,6 +152,10 @@ def cause_text(run, skipped):
     high = too_high(run, skipped)
     if high is not None:
         return [f"The loss scale is the cause: {high[1]}."]
+    floor = floor_text(run, skipped)
+    if floor:
+        return [f"{floor[0].upper()}{floor[1:]}. {began_text(skipped)}"]
     first = lasting(skipped)
-    cure = " A smaller loss scale does not cure that." if first is skipped[0] and (first.cure or len(skipped) >= LATE) else ""
+    is_vain = first.cure or len(skipped) >= LATE and run._skips.floor is None
+    cure = " A smaller loss scale does not cure that." if first is skipped[0] and is_vain else ""
     return [f"{began_text(skipped)}{cure}" + (f" What to do: {first.cure}." if first.cure else "")]
