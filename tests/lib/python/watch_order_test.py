@@ -947,7 +947,7 @@ class Scalers(CliCase):
             return " ".join(str(w.advise()).split())
 
         high = text_of(CpuScaler(2.0**127))
-        self.assertIn("The loss scale is the cause: it began at 2^127, far too high: give it an init_scale of 2^16.", high)
+        self.assertIn("The loss scale is the cause: it began at 2^127, far too high: give it an init_scale of 2^16, or look at the state that it was loaded from.", high)
         self.assertIn("those up to ", text_of(CpuScaler(2.0**60), steps=60))
         self.assertIn("far too high", text_of(CpuScaler(2.0**60), steps=60))
         below = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * 2.0**44, 40, 1e-15)
@@ -1007,6 +1007,18 @@ class Scalers(CliCase):
                      text_of(floor=2.0**4), text_of(lambda y, step: y.float().square().sum() * 1e12, 30, 1.0)):
             self.assertNotIn("floor", text)
         self.assertIn("A smaller loss scale does not cure that.", text)
+        self.assertIn("The run was not finite: step 5: ", mixed := text_of(lambda y, step: y.float().square().sum() * (math.nan if step == 5 else 2e3)))
+        self.assertIn("From step 3 on the loop set the loss scale back to 2^10", mixed)
+
+    def test_a_loop_that_raises_the_scale_of_a_scaler_after_skipped_steps_is_named(self):
+        for start, change, words in ((20, lambda scale, step: scale * 4, "11 skipped steps the loop raised the loss scale, the first time after step 0 from 2^20 to 2^21"),
+                                     (40, lambda scale, step: 2.0**40 if step % 3 == 2 else scale,
+                                      "3 skipped steps the loop raised the loss scale, the first time after step 2 from 2^38 to 2^40")):
+            scaler = CpuScaler(2.0**start)
+            text = self.scaled(scaler, lambda y, step: y.float().square().sum(), 12, lambda step: setattr(scaler, "_scale", change(scaler._scale, step)))[1]
+            self.assertIn(f"After {words}, as by update(new_scale) or a state that it loads, though gradients overflow. GradScaler halves it by itself", text)
+            for words in ("no smaller scale", "does not cure", "it began at"):
+                self.assertNotIn(words, text)
 
     def test_skipped_steps_are_counted_by_what_they_were_skipped_for(self):
         def loss(y, step):

@@ -5,7 +5,7 @@ import copy
 from .alerts import GRADIENTS
 from .gaps import UNLOOKED
 from .loop.own_ills import OwnIll, own_ill
-from .loop.scale_ills import cause_text, own_scale_text, unusable_text
+from .loop.scale_ills import cause_text, floor_text, own_scale_text, unusable_text
 from .loop.skip_causes import is_stuck, skipped_for_scale, skips_text
 from .loop.stalled import passed_over_text
 from .spared import cure_text, spared, spared_text
@@ -88,7 +88,9 @@ def ill_of(run, merged):
     elif run._skips.text:
         lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
         dead = dead or run._skips.all or bool(run._skips.starved)
-        lines += cause_text(run, left_out) if left_out and (run._skips.all or run._skips.starved) and not (ill or unusable) else []
+        floored = left_out and left_out[-1].step == total - 1 and floor_text(run, left_out)
+        asks = left_out and (run._skips.all or run._skips.starved) and not unusable
+        lines += cause_text(run, left_out) if asks and (floored or not ill) else []
     elif skipped and not unusable:
         lines += skips_text(run, left_out, [event for event in ill if event.skipped and not event.by_loop], total)
     elif run._skips.split:

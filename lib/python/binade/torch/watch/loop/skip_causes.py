@@ -58,11 +58,11 @@ def skips_text(run, left_out, others, total):
     many = max(len({event.step for event in left_out + others}), 0 if whose else run._skips.skipped)
     head = f"The scaler skipped {many} of {total} steps, whose gradients were not finite{whose}"
     head += f": {others_text(others, others[0])}, and {steps_text(left_out)}" if others else ""
-    if high:
+    if high and not floor:
         return [f"{head}, those {high[0]} in a row: {high[1]}."]
     if is_stuck(skipped, total):
         of_some = " of " + " and ".join(one.layers for one in run._skips.stuck) if run._skips.stuck else ""
-        why = floor or ("" if run._skips.floor else "a smaller loss scale does not cure them")
+        why = floor or ("" if run._skips.floor or run._skips.raised else "a smaller loss scale does not cure them")
         ends = [event for event in left_out if event.step >= first]
         return [f"{head}, those from {first} to {last} in a row, which trained nothing{of_some}{': ' * bool(why)}{why}.",
                 *([began_text(ends)] if floor else cause_text(run, ends))]

@@ -27,8 +27,9 @@ class Floor:
 class Steps:
     """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
     last. scales: the loss scales at which they were. scalers: numbers of the scalers whose step() was called with it. scale: the loss scale
-    of the last such call; None if it is not known. last: the number of its scaler. floor: the Floor at which its scale stood longest; None. now: that at which it stands. skipped_at: the last step, if
-    that was skipped; None. idle: the steps at learning rates of 0. schedule: what is known of these, as text."""
+    of the last such call; None if it is not known. last: the number of its scaler. floor: the Floor at which its scale stood longest; None. now: that at which it stands. raises: skipped steps after
+    which it was higher; raised: the first of these, and the scales before and after; None. skipped_at: the last step, if that was skipped;
+    None. idle: the steps at learning rates of 0. schedule: what is known of these, as text."""
 
     optimizer: str
     steps: int = 0
@@ -42,11 +43,16 @@ class Steps:
     last: "int | None" = None
     floor: "Floor | None" = None
     now: "Floor | None" = None
+    raises: int = 0
+    raised: "tuple | None" = None
     skipped_at: "int | None" = None
 
     def steps_through(self, scaler, scale, is_its_own):
         """Takes the number of a scaler whose step() is called with the optimizer, its loss scale, and whether that is read off it."""
-        if not (is_its_own and scale and (scaler, scale) == (self.last, self.scale)):
+        is_known = is_its_own and scale and self.scale and scaler == self.last
+        if is_known and self.skipped_at is not None and scale > self.scale:
+            self.raises, self.raised = self.raises + 1, self.raised or (self.skipped_at, self.scale, scale)
+        if not is_known or scale != self.scale:
             self.now = None
         elif self.skipped_at is not None:
             self.now = self.now or Floor(scale, self.skipped_at)
@@ -146,6 +152,12 @@ class Skips:
         """The Steps of the optimizers whose last step was skipped, where that of another one was not; a list."""
         out = [one for one in self.optimizers.values() if one.in_a_row]
         return out if len(out) < len(self.optimizers) else []
+
+    @property
+    def raised(self):
+        """The Steps of the optimizer of which most were skipped before a scale that was higher; None where these are few."""
+        one = max(self.optimizers.values(), key=lambda steps: steps.raises, default=None)
+        return one if one is not None and one.raises >= FLOORED else None
 
     @property
     def floor(self):
