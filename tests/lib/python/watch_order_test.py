@@ -695,6 +695,7 @@ class Scalers(CliCase):
         read = text_of(2.0**16, False)
         self.assertTrue(read.startswith("The loop's own loss scale is the cause: in step 8, at inf, to which it had grown from 2^0, the scaled loss "
                                         "was more than its dtype holds, and the loop stepped with what came of that."), read)
+        self.assertIn("bound it, at 2^24 for instance, since half of Inf is Inf", read)
         fell = text_of(2.0**-16, False, start=2.0**16)
         self.assertTrue(fell.startswith("The loop's own loss scale is the cause: it fell from 2^16 to 0: no gradient is left under it"), fell)
         for text in (grows, falls, unseen, read, fell):
@@ -814,6 +815,13 @@ class Scalers(CliCase):
         self.assertTrue(text.startswith("The loop left out all of its 12 steps, whose gradients were not finite, while its loss scale fell from 2^20 "
                                         "to 2^18, its floor: nothing was trained: they overflow there, too, in the last 10 steps. The loss itself is "
                                         "too large: take a mean for a sum"), text)
+
+    def test_a_loss_scale_of_the_loops_own_that_is_still_far_too_high_is_not_said_to_be_no_cure(self):
+        text = self.own_scale_text(lambda scale, stepped: scale if stepped else scale / 2, start=2.0**80, steps=30)
+        self.assertTrue(text.startswith("The loop left out all of its 30 steps, whose gradients were not finite, while its loss scale fell from 2^80 to 2^51: "
+                                        "nothing was trained: it began far too high: begin with 2^16."), text)
+        nan = self.own_scale_text(lambda scale, stepped: scale if stepped else scale / 2, start=2.0**10, steps=12, ill=lambda step: step > 3)
+        self.assertIn("though its loss scale fell from 2^10 to 2^3: a smaller scale does not cure that", nan)
 
     def test_a_loop_that_lowers_its_own_loss_scale_is_healthy(self):
         def dynamic(scale, stepped):

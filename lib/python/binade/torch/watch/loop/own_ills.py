@@ -68,7 +68,7 @@ def stuck(run, turns, last):
         return OwnIll([f"The loop left out {many}, whose gradients were not finite, while {fall}, its floor{end}: they overflow there, too, in the "
                        f"last {last.stays + 1:,} steps. The loss itself is too large: take a mean for a sum, scale inputs and targets to the order of "
                        f"1, or let the scale fall below {floor}. {began_text(left)}"], True, True)
-    if fell and last.turns < LONG and last.ended >= DEEP:
+    if fell and is_of_scale(event, last.began) and last.ended >= DEEP and (last.turns < LONG or last.ended > SENSIBLE):
         return OwnIll([f"The loop left out {many}, whose gradients were not finite, while {fall}{end}: " + (
             "it began far too high: begin with 2^16." if last.began > SENSIBLE else f"it may still come down to one that fits.{began}")],
             dead=whole)
@@ -114,9 +114,11 @@ def stepped(run, turns):
     grew = f", to which it had grown from {scale_text(turns.first)}" if turns.first is not None and turns.first < one.began else ""
     what = "the scaled loss was more than its dtype holds" if event.layer == LOSS and event.phase == "forward" else (
         f"the scaled gradients overflowed{formats_of(event)}")
+    bound = f"; bound it, at {scale_text(min(SENSIBLE, one.began / 2))} for instance" if grew else ""
+    bound += ", since half of Inf is Inf" if bound and one.began == math.inf else ""
     return OwnIll([f"The loop's own loss scale is the cause: in step {one.first}, at {scale_text(one.began)}{grew}, {what}, and the loop "
                    "stepped with what came of that. Look, before each step, whether all gradients are finite; where they are not, leave the step out and halve the "
-                   f"scale, as GradScaler does{f'; bound it, at {scale_text(min(SENSIBLE, one.began / 2))} for instance' if grew else ''}. "
+                   f"scale, as GradScaler does{bound}. "
                    "No layer is the cause, and FP32 no remedy."], True)
 
 
