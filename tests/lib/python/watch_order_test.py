@@ -713,6 +713,7 @@ class Scalers(CliCase):
         read = text_of(2.0**16, False)
         self.assertTrue(read.startswith("The loop's own loss scale is the cause: in step 8, at inf, to which it had grown from 2^0, the scaled loss "
                                         "was more than its dtype holds, and the loop stepped with what came of that."), read)
+        self.assertIn("bound it, at 2^24 for instance, since half of Inf is Inf", read)
         fell = text_of(2.0**-16, False, start=2.0**16)
         self.assertTrue(fell.startswith("The loop's own loss scale is the cause: it fell from 2^16 to 0: no gradient is left under it"), fell)
         for text in (grows, falls, unseen, read, fell):
@@ -832,6 +833,13 @@ class Scalers(CliCase):
         self.assertTrue(text.startswith("The loop left out all of its 12 steps, whose gradients were not finite, while its loss scale fell from 2^20 "
                                         "to 2^18, its floor: nothing was trained: they overflow there, too, in the last 10 steps. The loss itself is "
                                         "too large: take a mean for a sum"), text)
+
+    def test_a_loss_scale_of_the_loops_own_that_is_still_far_too_high_is_not_said_to_be_no_cure(self):
+        text = self.own_scale_text(lambda scale, stepped: scale if stepped else scale / 2, start=2.0**80, steps=30)
+        self.assertTrue(text.startswith("The loop left out all of its 30 steps, whose gradients were not finite, while its loss scale fell from 2^80 to 2^51: "
+                                        "nothing was trained: it began far too high: begin with 2^16."), text)
+        nan = self.own_scale_text(lambda scale, stepped: scale if stepped else scale / 2, start=2.0**10, steps=12, ill=lambda step: step > 3)
+        self.assertIn("though its loss scale fell from 2^10 to 2^3: a smaller scale does not cure that", nan)
 
     def test_a_loop_that_lowers_its_own_loss_scale_is_healthy(self):
         def dynamic(scale, stepped):
@@ -977,7 +985,7 @@ class Scalers(CliCase):
             return " ".join(str(w.advise()).split())
 
         high = text_of(CpuScaler(2.0**127))
-        self.assertIn("The loss scale is the cause: it began at 2^127, far too high: give it an init_scale of 2^16.", high)
+        self.assertIn("The loss scale is the cause: it began at 2^127, far too high: give it an init_scale of 2^16, or look at the state that it was loaded from.", high)
         self.assertIn("those up to ", text_of(CpuScaler(2.0**60), steps=60))
         self.assertIn("far too high", text_of(CpuScaler(2.0**60), steps=60))
         below = text_of(CpuScaler(2.0**10), lambda y: y.square().sum() * 2.0**44, 40, 1e-15)
@@ -1003,6 +1011,93 @@ class Scalers(CliCase):
         for steps in (14, 40):
             self.assertNotIn("far too high", text_of(CpuScaler(2.0**24), steps=steps))
             self.assertNotIn("too soon", text_of(CpuScaler(2.0**24), steps=steps))
+
+    def scaled(self, scaler, loss, steps, after=lambda step: None, every=1):
+        """Runs a loop with a scaler, around outputs that pass FP16. loss(outputs, step); after(step) is called behind update()."""
+        torch.manual_seed(0)
+        model = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=every) as w:
+            for step in range(steps):
+                optimizer.zero_grad()
+                scaler.scale(loss(model(torch.ones(3, 4)).half(), step)).backward()
+                scaler.step(optimizer)
+                scaler.update()
+                after(step)
+        return w, " ".join(str(w.advise()).split())
+
+    def test_a_floor_that_keeps_a_scaler_where_gradients_overflow_is_named(self):
+        def text_of(loss=lambda y, step: y.float().square().sum() * 2e3, steps=14, floor=2.0**10, every=1):
+            scaler = CpuScaler(2.0**13)
+            return self.scaled(scaler, loss, steps, lambda step: setattr(scaler, "_scale", max(scaler._scale, floor)), every)[1]
+
+        def turns(y, step):
+            return y.float().square().sum() * (2e3 if step % 3 else 1e-3)
+
+        for many, options in ((10, {}), (41, {"steps": 45}), (41, {"steps": 45, "every": 7}), (16, {"loss": turns, "steps": 30}),
+                              (40, {"loss": lambda y, step: y.float().square().sum() * (2e3 if step > 2 else 1e-3), "steps": 47})):
+            text = text_of(**options)
+            self.assertRegex(text, r"rom step \d on the loop set the loss scale back to 2\^10 after %d skipped steps, though gradients overflow at it; no "
+                             r"smaller one was tried\. GradScaler halves it by itself: lower that floor, or remove it" % many, options)
+            self.assertNotIn("does not cure", text)
+            self.assertNotIn("while it looks", text)
+        for text in (text_of(floor=1.0), text_of(lambda y, step: y.float().square().sum() * 1e-3), text_of(lambda y, step: (y.float() * 0).sqrt().sum(), 30),
+                     text_of(floor=2.0**4), text_of(lambda y, step: y.float().square().sum() * 1e12, 30, 1.0)):
+            self.assertNotIn("floor", text)
+        self.assertIn("A smaller loss scale does not cure that.", text)
+        self.assertIn("The run was not finite: step 5: ", mixed := text_of(lambda y, step: y.float().square().sum() * (math.nan if step == 5 else 2e3)))
+        self.assertIn("From step 3 on the loop set the loss scale back to 2^10", mixed)
+
+    def test_a_loop_that_raises_the_scale_of_a_scaler_after_skipped_steps_is_named(self):
+        for start, change, words in ((20, lambda scale, step: scale * 4, "11 skipped steps the loop raised the loss scale, the first time after step 0 from 2^20 to 2^21"),
+                                     (40, lambda scale, step: 2.0**40 if step % 3 == 2 else scale,
+                                      "3 skipped steps the loop raised the loss scale, the first time after step 2 from 2^38 to 2^40")):
+            scaler = CpuScaler(2.0**start)
+            text = self.scaled(scaler, lambda y, step: y.float().square().sum(), 12, lambda step: setattr(scaler, "_scale", change(scaler._scale, step)))[1]
+            self.assertIn(f"After {words}, as by update(new_scale) or a state that it loads, though gradients overflow. GradScaler halves it by itself", text)
+            for words in ("no smaller scale", "does not cure", "it began at"):
+                self.assertNotIn(words, text)
+
+    def test_skipped_steps_are_counted_by_what_they_were_skipped_for(self):
+        def loss(y, step):
+            return (y * (math.nan if step in (2, 3, 6) else 1.0)).square().float().sum() * (2e3 if step == 0 else 1e-3)
+
+        text = self.scaled(CpuScaler(2.0**13), loss, 8)[1]
+        self.assertIn("The run was not finite: step 2: ", text)
+        self.assertIn("The scaler skipped 4 of 8 steps, whose gradients were not finite: steps 2 to 3 and 6 for what is told above, and step 0 as it "
+                      "does while it looks for its scale.", text)
+
+    def test_a_loss_that_is_inf_in_every_step_is_not_why_those_at_the_largest_scales_were_skipped(self):
+        def relative(y, step):
+            return ((y * 600).square().sum() / (y.detach() * 600).square().sum()).float() + y.float().square().sum() * 1e-3
+
+        w, text = self.scaled(CpuScaler(2.0**16), relative, 8)
+        self.assertTrue(text.startswith("The loss alone was not finite"), text)
+        self.assertIn("The scaler skipped 1 of 8 steps, whose gradients were not finite, as it does while it looks for its scale.", text)
+        self.assertNotIn("The run was not finite", text)
+        self.assertEqual(w.advise().loss_scale["recommended_log2"], 15)
+        self.assertIn("At 2^16 gradients of the run were not finite (step 0): none above half of that is recommended.", text)
+
+    def test_a_loss_scale_of_the_loops_own_that_became_inf_is_not_to_be_halved(self):
+        torch.manual_seed(0)
+        model, scale = nn.Linear(4, 2), torch.tensor(2.0**120)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, every=1) as w:
+            for _ in range(14):
+                optimizer.zero_grad()
+                ((model(torch.ones(3, 4)).square().mean() + 2) * scale).backward()
+                finite = all(bool(p.grad.isfinite().all()) for p in model.parameters())
+                if finite:
+                    for p in model.parameters():
+                        p.grad.div_(scale)
+                    optimizer.step()
+                scale = scale * (2 if finite else 0.5)
+        text = " ".join(str(w.advise()).split())
+        self.assertTrue(text.startswith("The loop's own loss scale is the cause: it is Inf from step 8 on, since it grew from 2^120 without a bound"), text)
+        self.assertIn("the loop left out all 6 steps from then on, which trained nothing; up to 2^127 they were finite. To halve it does not bring it "
+                      "back, since half of Inf is Inf: bound it, at 2^24 for instance", text)
+        for words in ("Halve it", "without lowering", "the run trains"):
+            self.assertNotIn(words, text + str(w.report()))
 
     def test_scales_that_stand_still_on_purpose_are_no_mistakes(self):
         plain = Loop(False)

@@ -155,6 +155,7 @@ class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, Sc
         step.read_flags()
         if step.event is not None:
             step.event.of_turns(step.passes, step.backward_passes)
+            step.event.loss_scale = step.event.loss_scale or step.loss_scale
             self._running.see_ill(step.number)
         if step.counted:
             step.window.loss_scale = self._loss_scale()

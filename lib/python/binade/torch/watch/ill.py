@@ -5,14 +5,13 @@ import copy
 from .alerts import GRADIENTS
 from .gaps import UNLOOKED
 from .loop.own_ills import OwnIll, own_ill
-from .loop.scale_ills import cause_text, is_too_soon, own_scale_text, runs_of, search_text, too_high, unusable_text
-from .loop.skips import too_soon_text
+from .loop.scale_ills import cause_text, floor_text, own_scale_text, unusable_text
+from .loop.skip_causes import is_stuck, skipped_for_scale, skips_text
 from .loop.stalled import passed_over_text
 from .spared import cure_text, spared, spared_text
 from .values.compiled import UNCOMPILED
 from .values.words import shown
 
-STREAK = 20  # steps that a scaler skips one after the other, more than it needs to come down from where it begins
 
 def runs_in_a_row(steps):
     """Returns the first of the steps at the end of an ascending list that follow one another."""
@@ -40,8 +39,9 @@ def ill_of(run, merged):
     """
     events = sorted(run.nonfinite(), key=lambda event: event.step)
     of_no_weight = spared(run)
-    ill = [event for event in events if not event.is_left_out and not event.is_spared]
-    left_out = [event for event in events if event.is_left_out]
+    for_scale = {id(event) for event in skipped_for_scale(run)}
+    left_out = [event for event in events if event.is_left_out or id(event) in for_scale]
+    ill = [event for event in events if not (event.is_left_out or event.is_spared or id(event) in for_scale)]
     skipped = sorted({event.step for event in left_out})
     scale = str(run._unusable_scale[0]) if run._unusable_scale else None
     unusable = unusable_text(run, min((event.step for event in events), default=None))
@@ -80,31 +80,24 @@ def ill_of(run, merged):
             lines.append(f"The run was not finite: {what} in {role} of {layer}"
                          + (f", and in {len(rows) - 1:,} others" if len(rows) > 1 else "") + ".")
     finite = not lines and not unusable
-    lines += spared_text(of_no_weight)
-    first = runs_in_a_row(skipped) if skipped else 0
+    at = len(lines)
     total = max(run._skips.steps, run.windows[-1].last + 1 if run.windows else 0)
-    stuck = bool(skipped) and skipped[-1] - first >= STREAK and skipped[-1] == total - 1
+    dead = dead or is_stuck(skipped, total)
     if own.lines:
         lines, dead = lines + ([] if ill else own.lines), dead or own.dead
     elif run._skips.text:
         lines.append(f"{run._skips.text[0].upper()}{run._skips.text[1:]}.")
         dead = dead or run._skips.all or bool(run._skips.starved)
-        lines += cause_text(run, left_out) if left_out and (run._skips.all or run._skips.starved) and not (ill or unusable) else []
+        floored = left_out and left_out[-1].step == total - 1 and floor_text(run, left_out)
+        asks = left_out and (run._skips.all or run._skips.starved) and not unusable
+        lines += cause_text(run, left_out) if asks and (floored or not ill) else []
     elif skipped and not unusable:
-        whose = f" ({run._skips.split})" if run._skips.split else ""
-        high = too_high(run, left_out)
-        lines.append(f"The scaler skipped {len(skipped)} of {total} steps, whose gradients were not finite{whose}, " + (
-            f"those from {first} to {skipped[-1]} in a row, which trained nothing{of_some}: a smaller loss scale does not cure them."
-            if stuck and not high else f"those {high[0]} in a row: {high[1]}." if high else
-            f"in {len(runs_of(skipped))} runs with others between them: {too_soon_text(run._skips)}" if is_too_soon(skipped, total) else
-            search_text(run, left_out)))
-        lines += cause_text(run, [event for event in left_out if event.step >= first]) if stuck and not high else []
+        lines += skips_text(run, left_out, [event for event in ill if event.skipped and not event.by_loop], total)
     elif run._skips.split:
         lines.append(f"The scaler skipped {run._skips.split}.")
-    dead = dead or stuck
     if scale is not None and not unusable:
         lines.append(f"The loss scale in use at the end is {scale}: nothing that it multiplies can be divided again.")
-    lines = unusable + lines
+    lines = [*unusable, *lines[:at], *spared_text([event for event in of_no_weight if not (own.is_cause and event.by_scale)], not dead), *lines[at:]]
     return {"finite": finite, "dead": dead, "spared": bool(of_no_weight), "skipped": len(skipped), "by_scale": own.is_cause, "scale": scale, "unlooked": unlooked,
             "lines": lines}
 

@@ -224,7 +224,7 @@ class OptimizerHooks:
         """Sees the scaler of Steps. scale: the loss scale in use, which may be another scaler's."""
         is_in_use = self._plan.loss_scale is not None or self._step.scaler in (scaler, None)
         self._plan.skips.growth_interval = getattr(scaler, "get_growth_interval", lambda: None)()
-        of.steps_through(number, scale if is_in_use else usable(scaler.get_scale()))
+        of.steps_through(number, scale if is_in_use else usable(scaler.get_scale()), self._plan.loss_scale is None)
 
     def _steps_of(self, optimizer):
         """Returns the Steps of an optimizer that is watched."""
@@ -388,7 +388,7 @@ class OptimizerHooks:
 
     def _done(self, optimizer, is_skipped):
         step = self._step
-        self._steps_of(optimizer).add(is_skipped)
+        self._steps_of(optimizer).add(is_skipped, step.number)
         step.is_empty = False
         again = id(optimizer) in step.ended
         step.ended.add(id(optimizer))

@@ -9,6 +9,7 @@ from ... import _binade
 from ..._documents import page, table, text
 from .advice import advice_of
 from .loop.own_scale import Turns
+from .loop.skip_causes import skipped_for_scale
 from .loop.skips import Skips
 from .spared import spared, spared_at, spared_text
 from .values.nonfinite import scale_text
@@ -241,7 +242,8 @@ class Run:
             for layer, counts in window.updates.items():
                 out.add_update(window.first, layer, counts)
         events = [event for event in self._nonfinite if not event.is_spared]
-        told = [event for event in events if not event.is_left_out] or [event for event in events if event.phase != "forward"]
+        for_scale = {id(event) for event in skipped_for_scale(self)}
+        told = [event for event in events if not event.is_left_out and id(event) not in for_scale] or [event for event in events if event.phase != "forward"]
         first = told[0] if told else None
-        out.set_about(self.every, [*self.notes, *spared_text(of_no_weight)], json.dumps(first.to_dict()) if first else None)
+        out.set_about(self.every, [*self.notes, *spared_text(of_no_weight, not (self._own_scale.text or self._skips.all))], json.dumps(first.to_dict()) if first else None)
         return out

@@ -6,6 +6,7 @@ import math
 from ..values.nonfinite import scale_text
 from .own_ills import event_of, is_of_scale
 from .own_scale import LARGE, LEAST, LEFT_OUT, STEPPED, STEPPED_ILL
+from .skip_causes import skipped_for_scale
 
 FIGURES = ("binding_max", "free_binades", "over_run", "lost_l2_at_recommended")  # of a scale that is not recommended
 
@@ -20,6 +21,7 @@ def not_finite_at(run):
             found.append((scale, f"step {one.first}" if one.turns == 1 or one.kind == STEPPED_ILL else f"steps {one.first} to {one.last}"))
     found += [(event.loss_scale, f"step {event.step}") for event in run.nonfinite()
               if event.is_left_out and not event.by_loop and event.phase == "backward" and not event.cure and event.loss_scale]
+    found += [(event.loss_scale, f"step {event.step}") for event in skipped_for_scale(run)]
     return min(found, default=None, key=lambda row: row[0])
 
 

@@ -46,6 +46,8 @@ def stuck(run, turns, last):
     end = ": nothing was trained" if whole else ", which trained nothing"
     began = f" It began with {event.text}." if event is not None else ""
     multiplied = last.began is not None and (turns.is_own and not turns.divided or last.began >= LARGE)
+    if multiplied and last.began == math.inf:
+        return OwnIll([infinite_text(turns, last, many, end)], True, True)
     if multiplied and is_of_scale(event, last.began) and last.ended is not None and last.ended >= last.began:
         how = f"while it raised the scale to {scale_text(last.ended)}" if last.ended > last.began else "without lowering it"
         fits = fitting(turns, last.began)
@@ -66,7 +68,7 @@ def stuck(run, turns, last):
         return OwnIll([f"The loop left out {many}, whose gradients were not finite, while {fall}, its floor{end}: they overflow there, too, in the "
                        f"last {last.stays + 1:,} steps. The loss itself is too large: take a mean for a sum, scale inputs and targets to the order of "
                        f"1, or let the scale fall below {floor}. {began_text(left)}"], True, True)
-    if fell and last.turns < LONG and last.ended >= DEEP:
+    if fell and is_of_scale(event, last.began) and last.ended >= DEEP and (last.turns < LONG or last.ended > SENSIBLE):
         return OwnIll([f"The loop left out {many}, whose gradients were not finite, while {fall}{end}: " + (
             "it began far too high: begin with 2^16." if last.began > SENSIBLE else f"it may still come down to one that fits.{began}")],
             dead=whole)
@@ -77,6 +79,17 @@ def stuck(run, turns, last):
     cure = f" What to do: {event.cure}." if event is not None and event.cure else ""
     return OwnIll([f"From step {last.first} on the loop left out {many}, since gradients were not finite{end}{why}.{floor}{began}{cure}"],
                   dead=True)
+
+
+def infinite_text(turns, last, many, end):
+    """Returns a line about a scale that became Inf, which halving leaves as it is. many, end: which steps were left out, and what that means."""
+    rose = turns.first is not None and turns.first < math.inf
+    how = f"it grew from {scale_text(turns.first)} without a bound" if rose else "it began so"
+    fits = fitting(turns, last.began)
+    return (f"The loop's own loss scale is the cause: it is Inf from step {last.first} on, since {how}; the scaled loss and its gradients are Inf or NaN "
+            f"then, whatever the model gives, and the loop left out {many}{end}{f'; up to {scale_text(fits)} they were finite' if fits else ''}. To halve it does "
+            f"not bring it back, since half of Inf is Inf: bound it, at {scale_text(SENSIBLE)} for instance, as GradScaler stays in the range of FP32, or set "
+            "it anew. BF16 and FP32 need none. No layer is the cause, and FP32 no remedy.")
 
 
 def overflows(event):
@@ -101,9 +114,11 @@ def stepped(run, turns):
     grew = f", to which it had grown from {scale_text(turns.first)}" if turns.first is not None and turns.first < one.began else ""
     what = "the scaled loss was more than its dtype holds" if event.layer == LOSS and event.phase == "forward" else (
         f"the scaled gradients overflowed{formats_of(event)}")
+    bound = f"; bound it, at {scale_text(min(SENSIBLE, one.began / 2))} for instance" if grew else ""
+    bound += ", since half of Inf is Inf" if bound and one.began == math.inf else ""
     return OwnIll([f"The loop's own loss scale is the cause: in step {one.first}, at {scale_text(one.began)}{grew}, {what}, and the loop "
                    "stepped with what came of that. Look, before each step, whether all gradients are finite; where they are not, leave the step out and halve the "
-                   f"scale, as GradScaler does{f'; bound it, at {scale_text(min(SENSIBLE, one.began / 2))} for instance' if grew else ''}. "
+                   f"scale, as GradScaler does{bound}. "
                    "No layer is the cause, and FP32 no remedy."], True)
 
 

@@ -95,10 +95,35 @@ def too_high(run, skipped):
         if last - first + 1 < LONG or scale <= SENSIBLE or any(event.cure for event in skipped):
             continue
         if not first:
-            return f"up to {last}", f"it began at {scale_text(scale)}, far too high: give it an init_scale of {scale_text(2.0**16)}"
+            return f"up to {last}", f"it began at {scale_text(scale)}, far too high: give it an init_scale of {scale_text(2.0**16)}, or look at the state that it was loaded from"
         return f"from {first} to {last}", (f"it was {scale_text(scale)} in step {first}, far too high: look for what set it so, as update(new_scale), a state "
                                            "that was loaded, or a growth without a bound")
     return None
+
+
+def floor_text(run, skipped):
+    """Returns words about a scale that a loop set back, or raised, after skipped steps, so that gradients overflowed at it again; "" of others.
+    skipped: the NonFinites of these steps."""
+    floor, up = run._skips.floor, run._skips.raised
+    if not (floor or up) or any(mistake.mistake == "missing_update" for mistake in run.mistakes):
+        return ""
+    there = [event for event in skipped if event.step >= (up.raised[0] if up else floor.first)]
+    if there and not overflows(lasting(there)):
+        return ""
+    if up:
+        step, before, after = up.raised
+        return (f"after {up.raises:,} skipped steps the loop raised the loss scale, the first time after step {step} from {scale_text(before)} to "
+                f"{scale_text(after)}, as by update(new_scale) or a state that it loads, though gradients overflow. GradScaler halves it by itself: leave "
+                "that out, so that it can fall")
+    scale = scale_text(floor.scale)
+    return (f"from step {floor.first} on the loop set the loss scale back to {scale} after {floor.times:,} skipped steps, though gradients overflow "
+            f"at it; no smaller one was tried. GradScaler halves it by itself: lower that floor, or remove it, so that the scale can fall below {scale}; or "
+            "make the loss smaller, as by a mean in place of a sum")
+
+
+def overflows(event):
+    """Returns whether it is an overflow of the backward pass, which a smaller scale may cure."""
+    return event.phase == "backward" and not event.cure and (not event.found or bool(event.found.get("inf")))
 
 
 def search_end_text(run, skipped):
@@ -116,6 +141,8 @@ def lasting(skipped):
     """Returns the first of NonFinites of what the last of them are of, as smaller scales did not cure it. skipped: in the order of steps, at
     falling scales."""
     ends = skipped[0].loss_scale, skipped[-1].loss_scale
+    if all(ends) and ends[0] < ends[1]:
+        return skipped[0]
     low = math.sqrt(ends[0]) * math.sqrt(ends[1]) if all(ends) else math.inf
     last = next((event for event in reversed(skipped) if event.op is not None and (event.loss_scale or 0) <= low), skipped[-1])
     return next(event for event in skipped if (event.phase, event.layer, event.op, event.site) == (last.phase, last.layer, last.op, last.site))
@@ -129,9 +156,12 @@ def began_text(skipped):
 
 def cause_text(run, skipped):
     """Returns lines about why a scaler skipped every step, or all that came last. skipped: the NonFinites of these, backward."""
-    high = too_high(run, skipped)
-    if high is not None:
+    high, floor = too_high(run, skipped), floor_text(run, skipped)
+    if high is not None and not floor:
         return [f"The loss scale is the cause: {high[1]}."]
+    if floor:
+        return [f"{floor[0].upper()}{floor[1:]}. {began_text(skipped)}"]
     first = lasting(skipped)
-    cure = " A smaller loss scale does not cure that." if first is skipped[0] and (first.cure or len(skipped) >= LATE) else ""
+    is_vain = first.cure or len(skipped) >= LATE and not (run._skips.floor or run._skips.raised)
+    cure = " A smaller loss scale does not cure that." if first is skipped[0] and is_vain else ""
     return [f"{began_text(skipped)}{cure}" + (f" What to do: {first.cure}." if first.cure else "")]

@@ -9,15 +9,29 @@ from ..values.nonfinite import scale_text
 TURNS = 3  # scalers, used one after the other, from which on a loop makes them anew; two may belong to two models
 BARE = 3  # steps without a loss scale at the end
 SENSIBLE_INTERVAL = 50  # steps after which a scale may grow
+FLOORED = 3  # skipped steps after which a scale is as before; those with a hysteresis of 2 or 3 fall after fewer
 OVER = " over "  # in the text of an optimizer
+
+
+@dataclasses.dataclass
+class Floor:
+    """A loss scale that stands though steps at it are skipped: the scale, the first of these steps, and how many were followed by another one at
+    the same scale."""
+
+    scale: float
+    first: int
+    times: int = 0
 
 
 @dataclasses.dataclass
 class Steps:
     """The steps of an optimizer, which is named by its text. skipped: those that a scaler left out. in_a_row: how many of these come
     last. scales: the loss scales at which they were. scalers: numbers of the scalers whose step() was called with it. scale: the loss scale
-    of the last such call; None if it is not known. idle: the steps at learning rates of 0. schedule: what is known of these, as text. idle_last:
-    how many of these come last; idle_since: the number of the first of them; idle_by: what has set their learning rates, as text."""
+    of the last such call; None if it is not known. last: the number of its scaler. floor: the Floor at which its scale stood longest; None.
+    now: that at which it stands. raises: skipped steps after which it was higher; raised: the first of these, and the scales before and
+    after; None. skipped_at: the last step, if that was skipped; None. idle: the steps at learning rates of 0. schedule: what is known of
+    these, as text. idle_last: how many of these come last; idle_since: the number of the first of them; idle_by: what has set their
+    learning rates, as text."""
 
     optimizer: str
     steps: int = 0
@@ -31,18 +45,40 @@ class Steps:
     scales: set = dataclasses.field(default_factory=set)
     scalers: set = dataclasses.field(default_factory=set)
     scale: "float | None" = None
+    last: "int | None" = None
+    floor: "Floor | None" = None
+    now: "Floor | None" = None
+    raises: int = 0
+    raised: "tuple | None" = None
+    skipped_at: "int | None" = None
 
-    def steps_through(self, scaler, scale):
-        """Takes the number of a scaler whose step() is called with the optimizer, and its loss scale."""
+    def steps_through(self, scaler, scale, is_its_own):
+        """Takes the number of a scaler whose step() is called with the optimizer, its loss scale, and whether that is read off it."""
+        is_known = is_its_own and scale and self.scale and scaler == self.last
+        if is_known and self.skipped_at is not None and scale > self.scale:
+            self.raises, self.raised = self.raises + 1, self.raised or (self.skipped_at, self.scale, scale)
+        if not is_known or scale != self.scale:
+            self.now = None
+        elif self.skipped_at is not None:
+            self.now = self.now or Floor(scale, self.skipped_at)
+            self.now.times += 1
+            self.floor = self.now if self.floor is None or self.now.times >= self.floor.times else self.floor
         self.scalers.add(scaler)
-        self.scale = scale
+        self.scale, self.last = scale, scaler
 
-    def add(self, is_skipped):
+    def add(self, is_skipped, step):
+        """Takes whether a step was skipped, and its number."""
         self.steps += 1
+        self.skipped_at = step if is_skipped else None
         self.skipped += is_skipped
         self.in_a_row = self.in_a_row + 1 if is_skipped else 0
         if is_skipped and self.scale is not None:
             self.scales.add(self.scale)
+
+    @property
+    def is_floored(self):
+        """Whether no step was skipped below a scale that stood though steps at it were skipped."""
+        return self.floor is not None and self.floor.times >= FLOORED and self.floor.scale > 1 and self.floor.scale <= min(self.scales)
 
     @property
     def layers(self):
@@ -121,6 +157,18 @@ class Skips:
         """The Steps of the optimizers whose last step was skipped, where that of another one was not; a list."""
         out = [one for one in self.optimizers.values() if one.in_a_row]
         return out if len(out) < len(self.optimizers) else []
+
+    @property
+    def raised(self):
+        """The Steps of the optimizer of which most were skipped before a scale that was higher; None where these are few."""
+        one = max(self.optimizers.values(), key=lambda steps: steps.raises, default=None)
+        return one if one is not None and one.raises >= FLOORED else None
+
+    @property
+    def floor(self):
+        """The Floor of the optimizer of which the most steps were skipped at one; None."""
+        found = [one.floor for one in self.optimizers.values() if one.is_floored]
+        return max(found, key=lambda floor: floor.times, default=None)
 
     @property
     def split(self):
