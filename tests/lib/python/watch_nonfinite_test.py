@@ -392,6 +392,32 @@ class OfTheLoss(CliCase):
         self.check(lambda model: torch.nn.functional.mse_loss(model(x), mask * torch.nan),
                    "the target of mse_loss in the loss holds NaN: the model did not give it, but the data")
 
+    def test_data_that_hold_nan_are_named_where_no_node_keeps_them(self):
+        x, target = torch.randn(16, 4), torch.zeros(16, 1)
+        target[3] = math.nan
+        mask = target.isfinite().float()
+        for op, loss_of in (
+                ("second operand of sub", lambda y: ((y - target) ** 2 * mask).sum() / mask.sum()),
+                ("second operand of sub", lambda y: ((y - target).abs() * mask).mean()),
+                ("second operand of sub", lambda y: ((torch.nn.functional.softplus(y).flatten() * 2 - target.flatten()) ** 2).mean()),
+                ("first operand of sub", lambda y: torch.maximum(0.9 * (target - y), -0.1 * (target - y)).mean()),
+                ("first operand of sub", lambda y: -torch.distributions.Normal(y, 1.0, validate_args=False).log_prob(target).mean()),
+                ("second operand of where", lambda y: torch.where(y > 1e9, y, target).square().mean()),
+                ("second operand of sub", lambda y: ((y - target * math.inf).square() * mask).mean())):
+            text = self.check(lambda model, f=loss_of: f(model(x)), f"the {op} in the loss, as a target, holds NaN, and the rest is finite: the model "
+                              "did not give it, but the data", "skip or mend such batches", "(index by the mask, as in pred[mask] - target[mask], ")
+            for wrong in ("FP64", "Not finite in FP32's own range", "bound its operands"):
+                self.assertNotIn(wrong, text)
+        text = self.check(lambda model: ((model(x) - target)[1:].square() * mask[1:]).mean(), "holds NaN, or Inf that came to", "look for NaN and Inf in the targets")
+        self.assertNotIn("FP64", text)
+        infinite = target.nan_to_num(math.inf)
+        self.check(lambda model: ((model(x) - infinite) ** 2 * mask).mean(), "second operand of sub in the loss, as a target, holds Inf, and the rest is finite",
+                   "skip or mend such batches; it became 1 Inf in sub")
+        # What the model made NaN, or Inf that is a mask's, is not laid to data.
+        for loss_of in (lambda y: ((y * 1e30 + 1e38).exp() - target.nan_to_num()).square().mean(),
+                        lambda y: -(y.expand(16, 4) + torch.full((16, 4), -math.inf)).softmax(-1).mean()):
+            self.assertNotIn("as a target", self.check(lambda model, f=loss_of: f(model(x))))
+
     def test_a_factor_of_a_loss_that_is_computed_as_0_by_0_is_no_ill_data(self):
         x, noise = torch.randn(16, 4), torch.arange(16.0)
         for loss_of, told in (

@@ -12,6 +12,7 @@ import torch
 
 from ...observe.tensors import described, local
 from . import cuts, limits, partly
+from .beside import beside_of, later
 from .compiled import UNCOMPILED
 from .exact import (ARCS, CTC, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, Exact, exact_of, exact_of_infinity,
                     labels_too_long, operand_at, slope_exact, slope_of, weightless, wider)
@@ -129,8 +130,11 @@ class LossGraph:
         masked, nodes = None, nodes_after_model(loss)
         with torch.no_grad():
             values = Values(nodes, output_of)
+            seen = later(values)
             for node in nodes:
-                found = self._origin(values, node, loss)
+                found = self._origin(values, node, loss, seen)
+                if masked is not None and found is not None and found[0].exact is not None and found[0].exact.cure == partly.LOOK:
+                    return masked  # what that got, and of which it is not known whence it is
                 if found is not None and (not found[1] or found[0].found["nan"] or found[0].exact.cure == OF_NUMBER[1]):
                     return found
                 masked = masked or found  # Inf that an op got may be a mask's
@@ -157,7 +161,7 @@ class LossGraph:
         if was_given:
             event.came, event.cause, event.arose, event.origin = origin.exact.why, "", None, None
 
-    def _origin(self, values, node, loss):
+    def _origin(self, values, node, loss, seen):
         op, saved = op_of(node), values.saved[id(node)]
         tensors = {name: x for name, x in saved.items() if isinstance(x, torch.Tensor) and local(x) is not None}
         got = {name: x for name, x in tensors.items() if name not in RESULTS}
@@ -165,6 +169,10 @@ class LossGraph:
         if ill is not None and values.came_from(node, ill) is None:
             found = self._found(got[ill])
             return Origin("given", op, LOSS, "", found, self._rows(got), exact=outside_exact(op, ill, got[ill], found)), True
+        beside = beside_of(values, node, seen) if ill is None else None
+        if beside is not None:
+            exact, out = beside
+            return Origin("given", op, LOSS, "", self._found(out), self._rows(with_inputs(got, values.got(node))), exact=exact), True
         nothing = mean_of_nothing(op, saved)
         if nothing is not None:
             found = self._found(saved["result0"]) if op in CTC else {"nan": 1, "inf": 0}
@@ -207,6 +215,8 @@ class LossGraph:
             exact = partly.of_rest(op, out, known)
             if exact is None:
                 return None  # what was added, or filled in, may be a mask's
+        if is_nan and exact is None:
+            exact = partly.of_nan(op, out, inputs)
         kind = "NaN" if is_nan else "overflow" if exact is None else "pole"
         return Origin(kind, op, LOSS, "", self._found(out), self._rows(with_inputs(got, inputs)), exact=exact, dtype=out.dtype,
                       help="" if exact is not None else overflow_cure(kind, node, out, values)), False
