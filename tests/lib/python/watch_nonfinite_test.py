@@ -286,6 +286,28 @@ class OfNoWeight(CliCase):
         self.assertIsNone(report["first_nonfinite"])
         self.assertIn("Inf or NaN reached no weight", " ".join(report["notes"]))
 
+    def test_what_reached_no_weight_in_few_steps_asks_for_no_format(self):
+        class Cast(torch.nn.Module):
+            factor = 1.0
+
+            def forward(self, x):
+                return torch.where(x == 0, x.half().float() * self.factor, x)
+
+        x = torch.randn(16, 4)
+        for ill, told in (((1,), False), ((1, 3), False), ((1, 3, 4), True)):
+            torch.manual_seed(0)
+            model, steps = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), Cast(), torch.nn.Linear(8, 1)), iter(range(6))
+
+            def loss_of(model=model, steps=steps, ill=ill):
+                model[2].factor = 1e9 if next(steps) in ill else 1.0
+                return model(x).square().mean()
+
+            w, text = trained(model, loss_of, steps=6)
+            self.assertTrue(text.startswith("Inf or NaN reached no weight: step 1: "), text)
+            self.assertEqual(w.advise().keep_fp32, ["2"] if told else [])
+            self.assertEqual("but is fragile" in text, told)
+            self.assertEqual("nothing to do unless it comes again in many steps" in text, not told)
+
     def test_the_same_nan_that_reaches_a_weight_is(self):
         model = torch.nn.Sequential(torch.nn.Linear(4, 8), Logarithm(), torch.nn.Linear(8, 1))
         torch.nn.init.zeros_(model[0].weight)
@@ -305,6 +327,34 @@ class OfNoWeight(CliCase):
             for wrong in ("The run was not finite", "no scale can be told"):
                 self.assertNotIn(wrong, text)
             self.assertEqual(w.advise().keep_fp32, ["MSELoss"] if dtype == torch.float16 else [])
+
+    def test_a_term_of_a_loss_whose_inf_has_no_slope_is_told_not_to_train(self):
+        class Heads(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
+
+            def forward(self, x):
+                return self.first(x), self.second(x)
+
+        x, infinite = torch.randn(16, 4), torch.full((), math.inf)
+        for term, op in ((lambda y: (y * 1e20).square().sum().log1p(), "log1p"), (lambda y: (y * 1e20).square().sum(1).sqrt().mean(), "sqrt"),
+                         (lambda y: (y * 1e20).square().sum() / infinite, "div"), (lambda y: ((y * 1e20).square().sum() / 4).log(), "log"),
+                         (lambda y: (y.abs() * 1e38).sum() * 1e-3, ""), (lambda y: (y.abs() * 1e38).sum() / 4, "")):
+            for every in (1, 2):
+                torch.manual_seed(0)
+                model = Heads()
+
+                def loss_of(model=model, term=term):
+                    first, second = model(x)
+                    return term(first) + second.square().mean()
+
+                _, text = trained(model, loss_of, lr=1e-3 if op else 1e-38, every=every)
+                self.assertIn("The loss alone was not finite", text)
+                self.assertEqual(f"its gradient is 0, by {op}, whose slope is 0 there: what comes before it in this term of the loss learns nothing "
+                                 "from it; it reached no weight" in text, bool(op), text)
+                self.assertEqual("of which nothing is learnt in such steps; nothing but zeros came then to first, first.bias." in text, bool(op), text)
+                self.assertEqual("the run trains" in text, not op, text)
 
     def test_an_inf_of_the_model_that_comes_to_the_loss_and_to_no_weight(self):
         class Scales(torch.nn.Module):

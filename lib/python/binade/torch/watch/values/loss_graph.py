@@ -22,6 +22,7 @@ from .nodes import op_of, values_of
 from .nonfinite import LOSS
 from .outside import OF_DATA, OF_NUMBER, outside_exact
 from .scaled_loss import OVERFLOW, scale_cause, scale_of, scaled_cause
+from .starved import Starved
 from .waiting_tensors import version_of
 from .whence import EPS_CURE, LEAST, whence, with_fp32
 
@@ -121,6 +122,7 @@ class LossGraph:
         self._counter, self._nodes = counter, []  # kept until the step is over
         self._scale_in_use = lambda: 1.0  # by which the loss, or its gradient, is multiplied
         self.cuts = {}  # as cuts.seer() fills it
+        self.starved = Starved()
         self.limit = None  # the Origin of an Inf of which a quotient of a finite loss made zeros
         self.is_all = False  # whether the loss is zero for it
         self.origin = None  # of the first Inf or NaN of a backward pass of these
@@ -136,6 +138,7 @@ class LossGraph:
                 if masked is not None and found is not None and found[0].exact is not None and found[0].exact.cure == partly.LOOK:
                     return masked  # what that got, and of which it is not known whence it is
                 if found is not None and (not found[1] or found[0].found["nan"] or found[0].exact.cure == OF_NUMBER[1]):
+                    self.starved.expect(nodes, node, values.of(node))
                     return found
                 masked = masked or found  # Inf that an op got may be a mask's
             return masked or (None, False)
@@ -160,6 +163,10 @@ class LossGraph:
         event.come_from(origin)
         if was_given:
             event.came, event.cause, event.arose, event.origin = origin.exact.why, "", None, None
+
+    def follow(self, loss):
+        """Sees where a backward pass begins of a loss that was explained."""
+        self.starved.follow(nodes_after_model, loss)
 
     def _origin(self, values, node, loss, seen):
         op, saved = op_of(node), values.saved[id(node)]
