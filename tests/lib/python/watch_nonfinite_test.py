@@ -573,6 +573,9 @@ class OfTheLoss(CliCase):
             self.assertNotIn(wrong, text)
         text = self.check(lambda model: model(x).square().mean() / target.float().square().sum().half() + model(x).square().mean(), "divisor of div")
         self.assertNotIn("nothing was trained", text)
+        for op in ("rsqrt", "reciprocal"):
+            self.check(lambda model, op=op: getattr(((model(x) + 1) * 1e20).bfloat16().square().sum(), op)().float() + model(x).square().float().mean(),
+                       f"Inf in the operand of {op} inside of the loss, forward; {op} then gave finite numbers", "x/Inf is 0, and so is its gradient")
         for loss_of in (lambda y: (y / torch.inf).sum() + y.sum(), lambda y: y.square().sum() / target.float().square().mean().half(),
                         lambda y: (y / torch.where(x > 0, 1.0, torch.inf).half()).sum()):
             self.assertNotIn("divisor of div", self.check(lambda model, f=loss_of: f(model(x))))
