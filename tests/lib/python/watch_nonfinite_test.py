@@ -337,10 +337,10 @@ class OfNoWeight(CliCase):
             def forward(self, x):
                 return self.first(x), self.second(x)
 
-        x, infinite = torch.randn(16, 4), torch.full((), math.inf)
+        x, infinite = torch.linspace(-1, 2, 64).reshape(16, 4), torch.full((), math.inf)
         for term, op in ((lambda y: (y * 1e20).square().sum().log1p(), "log1p"), (lambda y: (y * 1e20).square().sum(1).sqrt().mean(), "sqrt"),
                          (lambda y: (y * 1e20).square().sum() / infinite, "div"), (lambda y: ((y * 1e20).square().sum() / 4).log(), "log"),
-                         (lambda y: (y.abs() * 1e38).sum() * 1e-3, ""), (lambda y: (y.abs() * 1e38).sum() / 4, "")):
+                         (lambda y: (y + 3e38).sum() * 1e-3, ""), (lambda y: (y + 3e38).sum() / 4, "")):
             for every in (1, 2):
                 torch.manual_seed(0)
                 model = Heads()
@@ -349,12 +349,24 @@ class OfNoWeight(CliCase):
                     first, second = model(x)
                     return term(first) + second.square().mean()
 
-                _, text = trained(model, loss_of, lr=1e-3 if op else 1e-38, every=every)
+                _, text = trained(model, loss_of, every=every)
                 self.assertIn("The loss alone was not finite", text)
                 self.assertEqual(f"its gradient is 0, by {op}, whose slope is 0 there: what comes before it in this term of the loss learns nothing "
                                  "from it; it reached no weight" in text, bool(op), text)
                 self.assertEqual("of which nothing is learnt in such steps; nothing but zeros came then to first, first.bias." in text, bool(op), text)
                 self.assertEqual("the run trains" in text, not op, text)
+
+    def test_a_step_that_is_ill_anyway_is_not_told_to_lack_a_gradient(self):
+        x = torch.randn(16, 4)
+
+        def loss_of(y):
+            y = y.abs() * 1e38 + 1e38
+            return y.sum() / (y.sum() + 1)
+
+        model = torch.nn.Linear(4, 8)
+        w, text = trained(model, lambda: loss_of(model(x)))
+        self.assertIn("The run was not finite", text)
+        self.assertNotIn("its gradient is 0", text)
 
     def test_an_inf_of_the_model_that_comes_to_the_loss_and_to_no_weight(self):
         class Scales(torch.nn.Module):
@@ -463,6 +475,10 @@ class OfTheLoss(CliCase):
         infinite = target.nan_to_num(math.inf)
         self.check(lambda model: ((model(x) - infinite) ** 2 * mask).mean(), "second operand of sub in the loss, as a target, holds Inf, and the rest is finite",
                    "skip or mend such batches; it became 1 Inf in sub")
+        for target_of in (lambda: infinite, lambda: torch.cat((infinite, -infinite), 1)):
+            self.check(lambda model, f=target_of: ((model(x) - f()).float().double().float() ** 2).mean(), "holds Inf, and the rest is finite", "the data of this step")
+            self.check(lambda model, f=target_of: ((model(x) - f()) ** 2).mean(), "of sub in the loss, as a target, holds Inf")
+            self.check(lambda model, f=target_of: ((model(x).bfloat16() - f().bfloat16()).float() ** 2).mean(), "holds Inf, and the rest is finite")
         # What the model made NaN, or Inf that is a mask's, is not laid to data.
         for loss_of in (lambda y: ((y * 1e30 + 1e38).exp() - target.nan_to_num()).square().mean(),
                         lambda y: -(y.expand(16, 4) + torch.full((16, 4), -math.inf)).softmax(-1).mean()):

@@ -6,7 +6,7 @@ import torch
 from .exact import Exact
 from .nodes import op_of
 from .outside import OF_DATA, OF_TERM, cure_of_data
-from .partly import MOVES, SUMS, before_views, is_large
+from .partly import MOVES, NEAR, SUMS, before_views
 
 # Ops that give no NaN of finite numbers, nor larger ones than these.
 TAME = MOVES | frozenset(
@@ -48,15 +48,23 @@ def is_known_finite(values, node, x):
     return node is not None and not values.is_own(node) if x is None else bool(x.isfinite().all())
 
 
+def is_small(values, node, x):
+    """Whether what an op got of a node, x if that is known, lies so far below the largest number of its dtype that a sum of it and of its like
+    does not overflow."""
+    x = values.of(before_views(values, node)) if x is None else x
+    return x is not None and x.dtype != torch.float16 and bool((x.abs() < torch.finfo(x.dtype).max / NEAR).all())
+
+
 def later(values):
-    """Returns {id of a node: what an op made of it of which NaN are NaN of the node itself, in the same places}."""
+    """Returns {id of a node: what an op made of it of which NaN, or Inf of FP32 through views and casts, are the node's own, in the same places}."""
     out = {}
     for node in reversed(values.nodes):
         x = values.of(node)
         x = out.get(id(node)) if x is None else x
         one, factor = other_factor(values, node)
         one = one if is_scaled(factor) else node.next_functions[0][0] if op_of(node) in KEEPS_NAN else None
-        if x is not None and one is not None and values.of(one) is None and x.is_floating_point() and bool(x.isnan().any()):
+        if x is not None and one is not None and values.of(one) is None and x.is_floating_point() and (
+                bool(x.isnan().any()) or x.dtype == torch.float32 and factor is None):
             out.setdefault(id(one), x)
     return out
 
@@ -80,9 +88,11 @@ def beside_of(values, node, seen):
     if len(free) != 1 or not own or not all(is_known_finite(values, one, x) for one, x in own):
         return None
     what = "NaN" if bool(out.isnan().any()) else "Inf"
-    if what == "Inf" and (op not in SUMS or out.dtype == torch.float16 or bool((out == torch.inf).any()) or any(
-            x is None or is_large(x, out.isinf()) for _, x in own)):
-        return None  # it may have overflowed; of +Inf, which is no mask's, partly.of_rest() tells
+    if what == "Inf" and (op not in SUMS or out.dtype == torch.float16 or not all(
+            is_small(values, one, x) for one, x in own)):
+        return None  # it may have overflowed
+    if what == "Inf" and values.of(node) is not None and not bool((out == -torch.inf).any()):
+        return None  # +Inf is no mask's: partly.of_rest() tells of it
     return exact_of_operand(op, free[0], out, what), out
 
 
