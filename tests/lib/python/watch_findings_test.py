@@ -326,6 +326,24 @@ class Documents(CliCase):
         self.assertEqual(w.layers["0", "act"].dtype, "BF16")
         self.assertIn("Autocast ran 2 layers in BF16: '0', '1'", str(w.advise()))
 
+    def test_casts_of_a_models_own_are_not_laid_to_autocast(self):
+        class Cast(torch.nn.Linear):
+            def forward(self, x):
+                return torch.nn.functional.linear(x.bfloat16(), self.weight.bfloat16(), self.bias.bfloat16())
+
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Cast(8, 2))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        for autocast in (False, True):
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+                    loss = model(torch.ones(3, 4)).float().square().sum()
+                loss.backward()
+                optimizer.step()
+            text = " ".join(str(w.advise()).split())
+            self.assertEqual("1 layer ran in BF16 by casts of the model's own: '1'." in text, not autocast)
+            self.assertEqual("Autocast ran 2 layers in BF16: '0', '1'." in text, autocast)
+            self.assertEqual({row["by_autocast"] for row in w.advise().to_dict()["autocast"]}, {autocast})
+
     def test_autocast_is_told_of_frozen_layers(self):
         model = torch.nn.Sequential(torch.nn.Linear(4, 8).requires_grad_(False), torch.nn.Linear(8, 2))
         optimizer = torch.optim.SGD(model[1].parameters(), lr=0.0)

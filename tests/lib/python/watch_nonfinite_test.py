@@ -286,6 +286,28 @@ class OfNoWeight(CliCase):
         self.assertIsNone(report["first_nonfinite"])
         self.assertIn("Inf or NaN reached no weight", " ".join(report["notes"]))
 
+    def test_what_reached_no_weight_in_few_steps_asks_for_no_format(self):
+        class Cast(torch.nn.Module):
+            factor = 1.0
+
+            def forward(self, x):
+                return torch.where(x == 0, x.half().float() * self.factor, x)
+
+        x = torch.randn(16, 4)
+        for ill, told in (((1,), False), ((1, 3), False), ((1, 3, 4), True)):
+            torch.manual_seed(0)
+            model, steps = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), Cast(), torch.nn.Linear(8, 1)), iter(range(6))
+
+            def loss_of(model=model, steps=steps, ill=ill):
+                model[2].factor = 1e9 if next(steps) in ill else 1.0
+                return model(x).square().mean()
+
+            w, text = trained(model, loss_of, steps=6)
+            self.assertTrue(text.startswith("Inf or NaN reached no weight: step 1: "), text)
+            self.assertEqual(w.advise().keep_fp32, ["2"] if told else [])
+            self.assertEqual("but is fragile" in text, told)
+            self.assertEqual("nothing to do unless it comes again in many steps" in text, not told)
+
     def test_the_same_nan_that_reaches_a_weight_is(self):
         model = torch.nn.Sequential(torch.nn.Linear(4, 8), Logarithm(), torch.nn.Linear(8, 1))
         torch.nn.init.zeros_(model[0].weight)
@@ -305,6 +327,46 @@ class OfNoWeight(CliCase):
             for wrong in ("The run was not finite", "no scale can be told"):
                 self.assertNotIn(wrong, text)
             self.assertEqual(w.advise().keep_fp32, ["MSELoss"] if dtype == torch.float16 else [])
+
+    def test_a_term_of_a_loss_whose_inf_has_no_slope_is_told_not_to_train(self):
+        class Heads(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
+
+            def forward(self, x):
+                return self.first(x), self.second(x)
+
+        x, infinite = torch.linspace(-1, 2, 64).reshape(16, 4), torch.full((), math.inf)
+        for term, op in ((lambda y: (y * 1e20).square().sum().log1p(), "log1p"), (lambda y: (y * 1e20).square().sum(1).sqrt().mean(), "sqrt"),
+                         (lambda y: (y * 1e20).square().sum() / infinite, "div"), (lambda y: ((y * 1e20).square().sum() / 4).log(), "log"),
+                         (lambda y: (y + 3e38).sum() * 1e-3, ""), (lambda y: (y + 3e38).sum() / 4, "")):
+            for every in (1, 2):
+                torch.manual_seed(0)
+                model = Heads()
+
+                def loss_of(model=model, term=term):
+                    first, second = model(x)
+                    return term(first) + second.square().mean()
+
+                _, text = trained(model, loss_of, every=every)
+                self.assertIn("The loss alone was not finite", text)
+                self.assertEqual(f"its gradient is 0, by {op}, whose slope is 0 there: what comes before it in this term of the loss learns nothing "
+                                 "from it; it reached no weight" in text, bool(op), text)
+                self.assertEqual("of which nothing is learnt in such steps; nothing but zeros came then to first, first.bias." in text, bool(op), text)
+                self.assertEqual("the run trains" in text, not op, text)
+
+    def test_a_step_that_is_ill_anyway_is_not_told_to_lack_a_gradient(self):
+        x = torch.randn(16, 4)
+
+        def loss_of(y):
+            y = y.abs() * 1e38 + 1e38
+            return y.sum() / (y.sum() + 1)
+
+        model = torch.nn.Linear(4, 8)
+        w, text = trained(model, lambda: loss_of(model(x)))
+        self.assertIn("The run was not finite", text)
+        self.assertNotIn("its gradient is 0", text)
 
     def test_an_inf_of_the_model_that_comes_to_the_loss_and_to_no_weight(self):
         class Scales(torch.nn.Module):
@@ -423,6 +485,36 @@ class OfTheLoss(CliCase):
         self.check(lambda model: (model(x).half() * 0 + 10).exp().sum().log().float(), "in sum inside of the loss", softmax, half)
         self.check(lambda model: (model(x).half() * 0 + 10).exp().sum().float(), "take a mean in place of a sum")
 
+    def test_data_that_hold_nan_are_named_where_no_node_keeps_them(self):
+        x, target = torch.randn(16, 4), torch.zeros(16, 1)
+        target[3] = math.nan
+        mask = target.isfinite().float()
+        for op, loss_of in (
+                ("second operand of sub", lambda y: ((y - target) ** 2 * mask).sum() / mask.sum()),
+                ("second operand of sub", lambda y: ((y - target).abs() * mask).mean()),
+                ("second operand of sub", lambda y: ((torch.nn.functional.softplus(y).flatten() * 2 - target.flatten()) ** 2).mean()),
+                ("first operand of sub", lambda y: torch.maximum(0.9 * (target - y), -0.1 * (target - y)).mean()),
+                ("first operand of sub", lambda y: -torch.distributions.Normal(y, 1.0, validate_args=False).log_prob(target).mean()),
+                ("second operand of where", lambda y: torch.where(y > 1e9, y, target).square().mean()),
+                ("second operand of sub", lambda y: ((y - target * math.inf).square() * mask).mean())):
+            text = self.check(lambda model, f=loss_of: f(model(x)), f"the {op} in the loss, as a target, holds NaN, and the rest is finite: the model "
+                              "did not give it, but the data", "skip or mend such batches", "(index by the mask, as in pred[mask] - target[mask], ")
+            for wrong in ("FP64", "Not finite in FP32's own range", "bound its operands"):
+                self.assertNotIn(wrong, text)
+        text = self.check(lambda model: ((model(x) - target)[1:].square() * mask[1:]).mean(), "holds NaN, or Inf that came to", "look for NaN and Inf in the targets")
+        self.assertNotIn("FP64", text)
+        infinite = target.nan_to_num(math.inf)
+        self.check(lambda model: ((model(x) - infinite) ** 2 * mask).mean(), "second operand of sub in the loss, as a target, holds Inf, and the rest is finite",
+                   "skip or mend such batches; it became 1 Inf in sub")
+        for target_of in (lambda: infinite, lambda: torch.cat((infinite, -infinite), 1)):
+            self.check(lambda model, f=target_of: ((model(x) - f()).float().double().float() ** 2).mean(), "holds Inf, and the rest is finite", "the data of this step")
+            self.check(lambda model, f=target_of: ((model(x) - f()) ** 2).mean(), "of sub in the loss, as a target, holds Inf")
+            self.check(lambda model, f=target_of: ((model(x).bfloat16() - f().bfloat16()).float() ** 2).mean(), "holds Inf, and the rest is finite")
+        # What the model made NaN, or Inf that is a mask's, is not laid to data.
+        for loss_of in (lambda y: ((y * 1e30 + 1e38).exp() - target.nan_to_num()).square().mean(),
+                        lambda y: -(y.expand(16, 4) + torch.full((16, 4), -math.inf)).softmax(-1).mean()):
+            self.assertNotIn("as a target", self.check(lambda model, f=loss_of: f(model(x))))
+
     def test_a_factor_of_a_loss_that_is_computed_as_0_by_0_is_no_ill_data(self):
         x, noise = torch.randn(16, 4), torch.arange(16.0)
         for loss_of, told in (
@@ -528,6 +620,9 @@ class OfTheLoss(CliCase):
             self.assertNotIn(wrong, text)
         text = self.check(lambda model: model(x).square().mean() / target.float().square().sum().half() + model(x).square().mean(), "divisor of div")
         self.assertNotIn("nothing was trained", text)
+        for op in ("rsqrt", "reciprocal"):
+            self.check(lambda model, op=op: getattr(((model(x) + 1) * 1e20).bfloat16().square().sum(), op)().float() + model(x).square().float().mean(),
+                       f"Inf in the operand of {op} inside of the loss, forward; {op} then gave finite numbers", "x/Inf is 0, and so is its gradient")
         for loss_of in (lambda y: (y / torch.inf).sum() + y.sum(), lambda y: y.square().sum() / target.float().square().mean().half(),
                         lambda y: (y / torch.where(x > 0, 1.0, torch.inf).half()).sum()):
             self.assertNotIn("divisor of div", self.check(lambda model, f=loss_of: f(model(x))))

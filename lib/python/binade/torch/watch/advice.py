@@ -111,7 +111,7 @@ class Advice(Document):
     residues      a dict for each layer and role of gradients that are no more than rounding in their own format leaves of zero, as
                   of a bias before a BatchNorm: they bind no loss scale either
     autocast      the layers whose output has another dtype than their weight: dtype, and what casting the weight to it loses, None where
-                  the weight is frozen
+                  the weight is frozen; by_autocast, whether autocast to it was seen on in the run
     compiled      the parts of the model that run compiled, as text, of which nothing inside was seen
     states        what binary16 would lose of each state of the optimizer, unscaled
     lost_updates  of each layer the updates that its weights lost in the dtype that they have, as in a report's JSON; later: "stays" if
@@ -268,7 +268,7 @@ def kept(merged, scale_log2, target, sums):
 def casts(layers, merged):
     """Returns what the weights of each layer lose when they are cast, for layers whose output has 16 bits and whose weights have
     more; None of those that were not counted, as frozen ones."""
-    out = []
+    out, by_autocast = [], {of.dtype for of in layers.values() if of.autocast}
     for (layer, role), of in layers.items():
         if role != "act" or of.dtype not in HALVES:
             continue
@@ -281,7 +281,7 @@ def casts(layers, merged):
             first, *others = (merged[key] for key in weights)
             fate = sum(others, copy.copy(first)).becomes(format)
         share = {key: fate[key]["of_nonzero"] if fate else None for key in ("to_zero", "subnormal", "overflow")}
-        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": wide, "format": format, **share})
+        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": wide, "format": format, **share, "by_autocast": of.dtype in by_autocast})
     return out
 
 
@@ -381,12 +381,12 @@ def kept_text(rows):
 
 
 def autocast_text(rows, tells_losses, compiled, has_weights):
-    """Returns lines about what autocast ran in 16 bits. tells_losses: whether the weights were finite enough to tell what they lose.
+    """Returns lines about what autocast, or casts of layers' own, ran in 16 bits. tells_losses: whether the weights were finite enough to tell what they lose.
     compiled: the parts of the model that run compiled, as text; "" if none does. has_weights: whether some weight was counted."""
     out, by_format = [], {}
     for row in rows:
-        by_format.setdefault(row["format"], []).append(row)
-    for format, of in by_format.items():
+        by_format.setdefault((row["format"], row["by_autocast"]), []).append(row)
+    for (format, by_autocast), of in sorted(by_format.items(), key=lambda item: item[0][1]):
         counted = [row for row in of if row["to_zero"] is not None]
         worst = max(counted, key=lambda row: (row["to_zero"], row["subnormal"]), default=None)
         lost = "" if worst is None else " None of the weights becomes zero or subnormal in it." if not (
@@ -398,8 +398,10 @@ def autocast_text(rows, tells_losses, compiled, has_weights):
         if others:
             why = "no optimizer holds them" if has_weights else "no optimizer stepped"
             lost += f" Not counted, since {why}: the weights of {listed(others)}."
-        out.append(f"Autocast ran {len(of)} layer{'s' * (len(of) > 1)} in {NAMES[format]}: {listed([row['layer'] for row in of])}.{lost}")
-    if out and compiled:
+        many = f"{len(of)} layer{'s' * (len(of) > 1)}"
+        out.append((f"Autocast ran {many} in {NAMES[format]}: " if by_autocast else f"{many} ran in {NAMES[format]} by casts of the model's own: ")
+                   + f"{listed([row['layer'] for row in of])}.{lost}")
+    if any(row["by_autocast"] for row in rows) and compiled:
         out[-1] += f" What it ran inside of {compiled}, compiled, was not seen."
     return out
 

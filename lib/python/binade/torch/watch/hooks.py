@@ -26,7 +26,7 @@ from .received import name_received
 from .scaler_hooks import ScalerHooks
 from .step import Seen, Step, gradient_by_name, inputs_of
 from .values.arguments import call_of, come_with_data, ill_among
-from .values.compiled import CompiledHooks
+from .values.compiled import CompiledHooks, autocast_dtypes
 from .values.loss_graph import mark
 from .weights.bound import NARROW, origin_of
 from .weights.by_hand import ByHand
@@ -278,6 +278,7 @@ class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, Sc
                 of = self._layers[layer, "act"]
                 of.weights = self._names.weights_of(module)
                 of.weight_dtype = next((FLOATING.get(x.dtype, "") for x in module.parameters() if x.dim() > 1), "") if of.weights else ""
+                of.autocast = of.autocast or values.dtype in NARROW and values.dtype in autocast_dtypes()
             if summary is not None:
                 self._see_zeros(module, layer, args, values, summary)
             if summary is not None and step.inside is not None:

@@ -138,6 +138,7 @@ class InsideHooks:
             return
         if self._step.scaler is None:
             self._see_loss(LOSS, loss)
+        self._step.loss_graph.follow(loss)
         if self._step.inside is not None:
             self._step.loss_graph.watch_backward(loss, self._loss_scale)
 
@@ -192,7 +193,9 @@ class InsideHooks:
                 gone = None
         if event is not None and event.origin is not None and event.arose and not self._is_hidden(step, event) and (
                 event.cure or not (event.skipped and event.phase == "backward")):
-            tell(self._plan.inside, event.layer, *event.origin.told)
+            cause, told = event.origin.told
+            told.passing = event.is_spared and event.phase == "backward"
+            tell(self._plan.inside, event.layer, cause, told)
         unknown = event is not None and event.op is None and event.role != "weight" and self._more > 0
         unknown = unknown or (harmless and step.inside is None and self._more > 0)
         self._more -= unknown

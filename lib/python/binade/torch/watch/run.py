@@ -90,7 +90,7 @@ class Layer:
     dtype: safetensors' name, of several dtypes that of the widest. shape: None if it is not always the same. placement: "sharded" or
     "replicated" for DTensors. binds: of gradients, whether they bind a loss scale, as what stays in FP32 under autocast does not;
     None if that is not known. weights: of outputs, the names of the layers whose weights the module takes. weight_dtype: that of these,
-    which are not counted where no optimizer holds them.
+    which are not counted where no optimizer holds them. autocast: of outputs of 16 bits, whether autocast to these was on.
     """
 
     dtype: str
@@ -99,6 +99,7 @@ class Layer:
     binds: "bool | None" = None
     weights: tuple = ()
     weight_dtype: str = ""
+    autocast: bool = False
 
     def bind(self, binds):
         """Says of some of the tensors whether they bind a loss scale; one that does is enough."""

@@ -158,6 +158,10 @@ class Step:
             self._take_backward_for_loss()
             self.event.left_none = self.reached is False and not self.has_gradient
             self.event.reached = None if self.event.left_none else self.reached
+            self.event.starves = self.loss_graph.starved.op if self.event.is_loss and self.reached is False else ""
+            if self.event.starves and self.counted:
+                self.event.untaught = frozenset(layer for (layer, role), x in self.window.summaries.items()
+                                                if role == "dW" and not (x.nonzero or x.nan or x.inf))
             if (self.event.phase == "backward" or self.event.reaches_loss) and self.nodes is not None:
                 self.event.ended = self.nodes.end
 

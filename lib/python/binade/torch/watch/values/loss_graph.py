@@ -12,6 +12,7 @@ import torch
 
 from ...observe.tensors import described, local
 from . import cuts, limits, partly
+from .beside import beside_of, later
 from .compiled import UNCOMPILED
 from .exact import (ARCS, CTC, EXPONENTIALS, LOGARITHMS, MASKED, NARROW, SECOND, SINGULAR, Exact, exact_of, exact_of_infinity,
                     labels_too_long, operand_at, slope_exact, slope_of, weightless, wider)
@@ -22,6 +23,7 @@ from .nodes import op_of, values_of
 from .nonfinite import LOSS
 from .outside import OF_DATA, OF_NUMBER, outside_exact
 from .scaled_loss import OVERFLOW, scale_cause, scale_of, scaled_cause
+from .starved import Starved
 from .waiting_tensors import version_of
 from .whence import EPS_CURE, LEAST, whence, with_fp32
 
@@ -121,6 +123,7 @@ class LossGraph:
         self._counter, self._nodes = counter, []  # kept until the step is over
         self._scale_in_use = lambda: 1.0  # by which the loss, or its gradient, is multiplied
         self.cuts = {}  # as cuts.seer() fills it
+        self.starved = Starved()
         self.limit = None  # the Origin of an Inf of which a quotient of a finite loss made zeros
         self.is_all = False  # whether the loss is zero for it
         self.origin = None  # of the first Inf or NaN of a backward pass of these
@@ -130,9 +133,13 @@ class LossGraph:
         masked, nodes = None, nodes_after_model(loss)
         with torch.no_grad():
             values = Values(nodes, output_of)
+            seen = later(values)
             for node in nodes:
-                found = self._origin(values, node, loss)
+                found = self._origin(values, node, loss, seen)
+                if masked is not None and found is not None and found[0].exact is not None and found[0].exact.cure == partly.LOOK:
+                    return masked  # what that got, and of which it is not known whence it is
                 if found is not None and (not found[1] or found[0].found["nan"] or found[0].exact.cure == OF_NUMBER[1]):
+                    self.starved.expect(nodes, node, values.of(node))
                     return found
                 masked = masked or found  # Inf that an op got may be a mask's
             return masked or (None, False)
@@ -158,7 +165,11 @@ class LossGraph:
         if was_given:
             event.came, event.cause, event.arose, event.origin = origin.exact.why, "", None, None
 
-    def _origin(self, values, node, loss):
+    def follow(self, loss):
+        """Sees where a backward pass begins of a loss that was explained."""
+        self.starved.follow(nodes_after_model, loss)
+
+    def _origin(self, values, node, loss, seen):
         op, saved = op_of(node), values.saved[id(node)]
         tensors = {name: x for name, x in saved.items() if isinstance(x, torch.Tensor) and local(x) is not None}
         got = {name: x for name, x in tensors.items() if name not in RESULTS}
@@ -166,6 +177,10 @@ class LossGraph:
         if ill is not None and values.came_from(node, ill) is None:
             found = self._found(got[ill])
             return Origin("given", op, LOSS, "", found, self._rows(got), exact=outside_exact(op, ill, got[ill], found)), True
+        beside = beside_of(values, node, seen) if ill is None else None
+        if beside is not None:
+            exact, out = beside
+            return Origin("given", op, LOSS, "", self._found(out), self._rows(with_inputs(got, values.got(node))), exact=exact), True
         nothing = mean_of_nothing(op, saved)
         if nothing is not None:
             found = self._found(saved["result0"]) if op in CTC else {"nan": 1, "inf": 0}
@@ -208,6 +223,8 @@ class LossGraph:
             exact = partly.of_rest(op, out, known)
             if exact is None:
                 return None  # what was added, or filled in, may be a mask's
+        if is_nan and exact is None:
+            exact = partly.of_nan(op, out, inputs)
         kind = "NaN" if is_nan else "overflow" if exact is None else "pole"
         return Origin(kind, op, LOSS, "", self._found(out), self._rows(with_inputs(got, inputs)), exact=exact, dtype=out.dtype,
                       help="" if exact is not None else overflow_cure(kind, node, out, values)), False

@@ -96,6 +96,8 @@ class NonFinite:
     was_there: bool = False  # whether it is a weight's that held them before the optimizer's step
     left_none: bool = False  # whether all gradients that optimizers got in the step were zero
     dtype: str = ""
+    starves: str = ""  # the op after an Inf of a loss whose slope of 0 left that no gradient
+    untaught: "frozenset | None" = None  # layers whose weights got nothing but zeros in such a step; None of one that was not counted
     origin: "object | None" = dataclasses.field(default=None, repr=False, compare=False)  # the Origin that it comes from
 
     def come_from(self, origin):
@@ -173,6 +175,8 @@ class NonFinite:
         if self.left_none:
             why = ", as the slope of what follows an Inf may be" if self.found.get("inf") or self.after else ""
             line += f"; all gradients of weights were zero{why}: nothing was trained in this step"
+        elif self.starves:
+            line += f"; its gradient is 0, by {self.starves}: what comes before it in this term of the loss learns nothing from it"
         if self.is_spared:
             line += (f"; it ended in the backward of {self.ended}" if self.ended else "") + "; it reached no weight"
         if self.skipped:

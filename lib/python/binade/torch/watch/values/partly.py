@@ -13,6 +13,8 @@ NEAR = 4  # numbers within this factor of the largest one overflow in a sum with
 CAME = "came to 0·Inf or Inf − Inf"
 LOOK = "look for an overflow before it (the loss in FP32, of outputs.float(), helps if FP16 overflowed), or for Inf in the data"
 
+LOOK_FOR_NAN = "look for NaN and Inf in the targets, weights or masks that enter it, and for an overflow before it"
+
 
 def is_large(x, at):
     """Whether what a tensor holds at some places, as a mask of a shape that it is expanded to, is near the largest number of its dtype."""
@@ -51,6 +53,14 @@ def of_rest(op, out, known):
     what = f"what it got beside that holds Inf, or numbers near the largest of {name}" if op in SUMS and known else (
         f"not all that it got is known: it overflowed in {name}, or got Inf")
     return Exact(what, LOOK, True)
+
+
+def of_nan(op, out, inputs):
+    """Returns the Exact of NaN that an op gave, out, of which not all that it got is known; None where that is, or where FP16 may have
+    overflowed. inputs: what it got, None of what is not known."""
+    if out.dtype == torch.float16 or all(x is not None for x in inputs) or op not in ARITHMETIC | MOVES | {"where", "minimum", "maximum"}:
+        return None
+    return Exact(f"what it got beside what is known holds NaN, or Inf that {CAME}", LOOK_FOR_NAN)
 
 
 def of_infinity(values, before):

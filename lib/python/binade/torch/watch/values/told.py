@@ -5,6 +5,7 @@ import dataclasses
 from .exact import ONLY_WHERE
 
 SHOWN = 12  # layers of a list
+FEW = 3  # steps from which on what reached no weight is a reason to take another format
 HEADS = {"": "No format helps these, which are infinite or undefined by their mathematics:",
          "may": "Infinite or undefined at what they got, which rounding to FP16 or BF16 may have made (only then FP32 helps):",
          "wide": "Not finite in FP32's own range, so that keeping them in FP32 does not help:"}
@@ -20,7 +21,13 @@ class Told:
     steps: int = 1
     cure: str = ""
     is_wide: bool = False  # whether it is for want of range or bits, of which FP32 has no more
+    passing: bool = False  # whether what it gave in a backward pass reached no weight
     may: bool = False  # whether a narrow format may have made what it is singular at
+
+    @property
+    def is_rare(self):
+        """Whether it is no reason for another format: what reached no weight, and came in few steps."""
+        return self.passing and self.steps < FEW
 
     @property
     def words(self):
@@ -28,6 +35,7 @@ class Told:
 
     def add(self, other):
         self.steps += other.steps
+        self.passing &= other.passing
         if other.most > self.most:
             self.text, self.most, self.cure, self.is_wide, self.may = other.text, other.most, other.cure, other.is_wide, other.may
 
@@ -43,7 +51,8 @@ def tell(inside, layer, cause, told):
 
 def ill_ranges(run):
     """Returns the layers inside of which was seen what a format with more range or bits would help."""
-    return {layer for layer, causes in run._inside.items() if not all(told.cure and not told.is_wide for told in causes.values())}
+    return {layer for layer, causes in run._inside.items() if not all(
+        told.is_rare or told.cure and not told.is_wide for told in causes.values())}
 
 
 def with_inside(kept, run):
@@ -51,7 +60,7 @@ def with_inside(kept, run):
     rows = {row["layer"]: {**row, "reasons": list(row["reasons"])} for row in kept}
     for layer, causes in run._inside.items():
         own = [{"role": "act", "what": "inside", "text": f"inside: {told.words}", "values": told.most, "cause": cause}
-               for cause, told in causes.items() if not told.cure and not any(
+               for cause, told in causes.items() if not told.cure and not told.is_rare and not any(
                    told.text in other.text for other in causes.values() if other is not told)]
         if own:
             rows.setdefault(layer, {"layer": layer, "reasons": []})["reasons"] += own
