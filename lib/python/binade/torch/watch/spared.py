@@ -36,7 +36,7 @@ def trains_text(losses):
     layers = sorted(frozenset.intersection(*known)) if known else []
     named = f"; nothing but zeros came then to {', '.join(map(shown, layers[:SHOWN]))}" + (
         f" and {len(layers) - SHOWN} more" if len(layers) > SHOWN else "") if layers else ""
-    return f"the run goes on, but without that term of its loss, of which nothing is learnt in such steps{named}"
+    return f"the run goes on, but what comes before that Inf learns nothing from it in such steps{named}"
 
 
 def spared_text(events, trains=True):

@@ -12,8 +12,10 @@ from .partly import MOVES, NEAR, SUMS, before_views
 TAME = MOVES | frozenset(
     "relu leaky_relu elu gelu silu softplus sigmoid tanh softmax log_softmax log_sigmoid hardtanh clamp clamp_min clamp_max neg abs mean "
     "max_pool2d_with_indices avg_pool2d adaptive_avg_pool2d upsample_bilinear2d upsample_nearest2d upsample_bicubic2d native_dropout".split())
-KEEPS_NAN = frozenset("view reshape_alias unsafe_view unsqueeze squeeze t transpose permute alias clone to_copy neg abs".split())
-KEEPERS = SUMS | frozenset("mul where minimum maximum fmin fmax lerp".split())
+KEEPS = frozenset("view reshape_alias unsafe_view unsqueeze squeeze t transpose permute alias clone to_copy neg abs".split())
+KEEPS_NAN = KEEPS | frozenset("relu leaky_relu elu softplus sigmoid tanh log_sigmoid hardtanh clamp clamp_min clamp_max exp".split())
+KEEPERS = SUMS | frozenset("mul where minimum maximum lerp addcmul cat stack".split())
+PLACES = ("first", "second", "third")
 
 
 def other_factor(values, node):
@@ -45,6 +47,7 @@ def is_known_finite(values, node, x):
     if x is None:
         node = before_tame(values, node)
         x = values.of(node)
+    x = getattr(node, "variable", None) if x is None else x  # of a parameter
     return node is not None and not values.is_own(node) if x is None else bool(x.isfinite().all())
 
 
@@ -64,7 +67,7 @@ def later(values):
         one, factor = other_factor(values, node)
         one = one if is_scaled(factor) else node.next_functions[0][0] if op_of(node) in KEEPS_NAN else None
         if x is not None and one is not None and values.of(one) is None and x.is_floating_point() and (
-                bool(x.isnan().any()) or x.dtype == torch.float32 and factor is None):
+                bool(x.isnan().any()) or x.dtype == torch.float32 and op_of(node) in KEEPS):
             out.setdefault(id(one), x)
     return out
 
@@ -83,9 +86,9 @@ def beside_of(values, node, seen):
     if op not in KEEPERS or out is None or not out.is_floating_point() or bool(out.isfinite().all()) or id(node) in masked(values):
         return None
     got, given = values.got(node), [one for one, _ in node.next_functions]
-    free = [at for at, one in enumerate(given) if one is None]
+    free = [at for at, (one, x) in enumerate(zip(given, got)) if one is None and (x is None or not bool(x.isfinite().all()))]
     own = [(one, x) for one, x in zip(given, got) if one is not None]
-    if len(free) != 1 or not own or not all(is_known_finite(values, one, x) for one, x in own):
+    if not free or not own or not all(is_known_finite(values, one, x) for one, x in own):
         return None
     what = "NaN" if bool(out.isnan().any()) else "Inf"
     if what == "Inf" and (op not in SUMS or out.dtype == torch.float16 or not all(
@@ -93,12 +96,13 @@ def beside_of(values, node, seen):
         return None  # it may have overflowed
     if what == "Inf" and values.of(node) is not None and not bool((out == -torch.inf).any()):
         return None  # +Inf is no mask's: partly.of_rest() tells of it
-    return exact_of_operand(op, free[0], out, what), out
+    return exact_of_operand(op, free, out, what), out
 
 
-def exact_of_operand(op, at, out, what):
-    """Returns the Exact of such an operand, by its place among those of an op and what the op gave, out."""
+def exact_of_operand(op, free, out, what):
+    """Returns the Exact of such an operand, by the places among those of an op at which it may be and what the op gave, out."""
+    which = f"the {PLACES[free[0]]} operand" if len(free) == 1 and free[0] < len(PLACES) else "an operand"
     where, cure = OF_TERM if out.dim() == 0 else OF_DATA
     cure = cure_of_data(cure, what, out)
-    return Exact(f"the {('first', 'second', 'third')[at]} operand of {op} in the loss, as a target, holds {what}, and the rest is finite: "
+    return Exact(f"{which} of {op} in the loss, as a target, holds {what}, and the rest is finite: "
                  f"{where}: {cure}", cure)

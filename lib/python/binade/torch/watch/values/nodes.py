@@ -24,7 +24,7 @@ OWN = Exact("its backward is code of the loop's own", "look in it for a division
 def op_of(node):
     """Returns the name of the op of a node of autograd's graph."""
     op = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower().replace("log1_p", "log1p")
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower().replace("log1_p", "log1p").replace("l1loss", "l1_loss")
 
 
 @dataclasses.dataclass

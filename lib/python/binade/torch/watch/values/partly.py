@@ -2,7 +2,7 @@
 """Inf that an op of a loss gave of which not all that it got is known: whether it overflowed, what it got held Inf, or neither is known."""
 import torch
 
-from .exact import CONSTANT, NARROW, Exact
+from .exact import CONSTANT, NARROW, SINGULAR, Exact
 from .nodes import op_of
 from .whence import FILLS, VIEWS
 
@@ -56,9 +56,9 @@ def of_rest(op, out, known):
 
 
 def of_nan(op, out, inputs):
-    """Returns the Exact of NaN that an op gave, out, of which not all that it got is known; None where that is, or where FP16 may have
-    overflowed. inputs: what it got, None of what is not known."""
-    if out.dtype == torch.float16 or all(x is not None for x in inputs) or op not in ARITHMETIC | MOVES | {"where", "minimum", "maximum"}:
+    """Returns the Exact of NaN that an op gave, out, of which not all that it got is known; None where that is, where FP16 may have
+    overflowed, and of an op that has no result for some numbers. inputs: what it got, None of what is not known."""
+    if out.dtype == torch.float16 or all(x is not None for x in inputs) or op in SINGULAR:
         return None
     return Exact(f"what it got beside what is known holds NaN, or Inf that {CAME}", LOOK_FOR_NAN)
 
