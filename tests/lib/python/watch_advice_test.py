@@ -639,6 +639,10 @@ class Untrained(CliCase):
         self.assertIn("No gradient reached b in any step, though an optimizer holds their weights and their outputs were seen: these are "
                       "detached, or the loss does not use them.", text)
         self.assertIn("No gradient reached c in any step, though an optimizer holds their weights: no output of theirs was seen", text)
+        with_c = Calls(lambda self, x: self.a(x) + torch.no_grad()(self.c)(x), **layers)
+        _, of, text, _ = self.run_with(with_c, torch.optim.SGD(with_c.parameters(), lr=0.1), lambda model: model(torch.ones(3, 4)).sum())
+        self.assertEqual((of["detached"], of["unused"], of["under_no_grad"]), ([], ["b"], ["c"]))
+        self.assertIn("No gradient reached c in any step, though an optimizer holds their weights: they ran under no_grad alone.", text)
         model.b.requires_grad_(False)
         model.c.requires_grad_(False)
         _, of, _, _ = self.run_with(model, torch.optim.SGD(model.parameters(), lr=0.1), lambda model: model(torch.ones(3, 4)).sum())

@@ -349,7 +349,7 @@ class OrderOfCalls(CliCase):
 
     def gan_calls(self, words, steps=3, own="D"):
         """Runs a loop whose passes are: D, a loss of D alone; G, one of both; G!, the same while D is frozen; D-, G- and GG, squares of both
-        with another sign. own: of whom D is behind."""
+        with another sign; T, one of neither, as of a temperature. own: of whom D is behind."""
         torch.manual_seed(0)
         g, d = nn.Linear(3, 4), nn.Linear(4, 1)
         optimizers = {"G": torch.optim.SGD((g if own == "D" else d).parameters(), lr=0.01),
@@ -359,6 +359,9 @@ class OrderOfCalls(CliCase):
         def backward(word):
             x = torch.ones(2, 3)
             sign = -1 if word.endswith("-") else 1
+            if word == "T":
+                torch.ones(1, requires_grad=True).exp().backward()
+                return
             if word[0] == "D":
                 made.append(g(x))
                 (sign * (d(made[-1].detach()) if own == "D" else made[-1]).square().sum()).backward()
@@ -403,9 +406,9 @@ class OrderOfCalls(CliCase):
         healthy = ("zero_grad:D D step:D zero_grad:G G step:G", "D step:D zero_grad:D zero_grad:G G! step:G", "D step:D none:D zero_grad:G G step:G none:D",
                    "D step:D zero_grad:D zero_grad:G G step:G data:D", "zero_grad:D zero_grad:G D GG step:G step:D",
                    "zero_grad:D zero_grad:G G step:G zero_grad:G G step:G step:D", "zero_grad:D D D step:D zero_grad:G G! step:G zero_grad:G G! step:G",
-                   "zero_grad:D zero_grad:G G step:G step:D")
+                   "zero_grad:D zero_grad:G G step:G step:D", "zero_grad:D D step:D zero_grad:G G step:G T")
         for words in healthy:
-            self.assertEqual(self.gan_calls(words).mistakes, [], words)
+            self.assertEqual(self.gan_calls(words, steps=5).mistakes, [], words)
         # the generator's pass comes after that of D and before its step
         for words, step in (("zero_grad:D D zero_grad:G G step:D step:G", 0), ("zero_grad:D D zero_grad:G G step:G step:D", 0),
                             ("zero_grad:D zero_grad:G D G step:G step:D", 2)):
@@ -771,6 +774,8 @@ class Scalers(CliCase):
         fixed = self.own_scale_text(lambda scale, _: scale, start=2.0**30)
         self.assertTrue(fixed.startswith("The loop's own loss scale is the cause: from step 0 on, at 2^30, the scaled gradients overflowed"), fixed)
         self.assertIn("left out all of its 14 steps without lowering it: nothing was trained.", fixed)
+        early = self.own_scale_text(grow, start=2.0**30, by_hand=False)
+        self.assertRegex(early, r"^The loop's own loss scale is the cause: from step 0 on, at 2\^30, .*while it raised the scale to 2\^\d\d: nothing was trained")
         inside = self.own_scale_text(grow, inside=True)
         self.assertTrue(inside.startswith("The loop's own loss scale seems to be the cause: gradients were divided by 2^12, and later by 2^1"), inside)
         self.assertIn("Loss scale for FP16: not known. The loop divides gradients before its steps (from 2^12 to 2^1", inside)

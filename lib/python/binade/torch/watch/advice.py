@@ -30,7 +30,7 @@ from .values.sums import drowns_in_sums
 from .values.told import ill_ranges, no_format, no_format_text, together, with_inside
 from .values.words import in_words, shown
 from .weights.bound import unbound_text
-from .weights.dead import untrained, untrained_text
+from .weights.dead import untrained, untrained_text, zeroed_text
 from .weights.dies import dies, dies_text, parts_die, parts_die_text
 from .weights.factors import zero_weights, zero_weights_text
 from .weights.frozen import moved_text
@@ -77,7 +77,7 @@ class Advice(Document):
                   `layers` whose outputs were all negative, as before a dead ReLU; underflow: layers of which FP16 may have made
                   the zeros; silent: compiled parts among `zeros` that got others; opaque: those of `layers` inside of compiled parts that
                   gradients reached, inside_of, these parts, of_fp16: whether FP16 was seen; hidden: the overflow of which an op made them, as text, or ""; unheld, unheld_share: layers with parameters that no optimizer holds, and their share of all; orphans:
-                  {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused: layers that no
+                  {optimizer: parameters that it holds, no model has and no gradient reached}; detached, unused, under_no_grad: layers that no
                   gradient reached in any step, by whether they gave outputs; gradless: lines about optimizers that no
                   gradient reached in any step; stays: lines about models beside whose narrow weights are written to and hardly change; saturated: {layer: text} of activations all of whose outputs have a slope of zero;
                   flat: the same of smooth ones, as GELU, in the last steps, where that is next to zero; empty: layers that got no rows in any step;
@@ -176,7 +176,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
     keep = [] if grows or ill["by_scale"] else keep
     of = {
         "verdict": report["verdict"],
-        "loss_scale": withheld(scale, spoils, hidden_text(run)),
+        "loss_scale": withheld(scale, spoils, hidden_text(run) or zeroed_text(learning, layers)),
         "spoiled": spoils,
         "may_diverge_by_order": may_diverge_by(run),
         "formats": formats_of(merged, options, run, dead, spoils),

@@ -3,6 +3,7 @@
 import dataclasses
 
 from .loop.order import order_text
+from .loop.own_ills import own_ill
 from .spared import cure_text
 from .values.told import no_format
 
@@ -35,7 +36,8 @@ def seen_before(run, format):
 
 def early_text(run, of):
     """Returns the lines of such an Advice. of: its dict."""
-    out = [*order_text(of["mistakes"]), *of["not_finite"]["lines"]]
+    own = own_ill(run)
+    out = [*order_text(of["mistakes"]), *(own.lines if own.is_cause else of["not_finite"]["lines"])]
     out += [f"{note[0].upper()}{note[1:]}." for note in run.notes if not note.startswith("order of calls")]
     end = "what was seen so far is told above; formats" if out else "nothing was seen to be wrong so far; formats"
     return [*out, f"No watched step is over (steps 0, {run.every:,}, {2 * run.every:,} … are watched): {end} and a loss scale do not follow from it. {OVER}."]

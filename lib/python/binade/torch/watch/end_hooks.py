@@ -33,7 +33,7 @@ class EndHooks:
         """Looks for parameters that no optimizer holds; for optimizers that are not watched only where the watched ones leave some."""
         names, learning = self._names, self._plan.learning
         learning.unheld.clear()
-        learning.ungraded = ungraded(names, self._optimizers, self._grades, self.gaps.was_called)
+        learning.ungraded = ungraded(names, self._optimizers, self._grades, self.gaps.how_called)
         if self._optimizers and unheld(names, self._optimizers, self.gaps.was_called, self._grades):
             there = [*self._optimizers, *living_optimizers(names.parts)]
             learning.unheld.update(unheld(names, there, self.gaps.was_called, self._grades))

@@ -31,13 +31,21 @@ class Gaps:
     def __init__(self, names, notes, shares):
         self._names, self._notes, self._shares = names, notes, shares
         self._found, self._lines = {}, {}  # (kind, why): {id: (name, elements)}, and the note that tells of it
-        self._called = set()  # ids of modules that gave something with gradients
+        self._called, self._ran = set(), set()  # ids of modules that gave something with gradients, and without
 
     def called(self, module):
         self._called.add(id(module))
 
     def was_called(self, module):
         return id(module) in self._called
+
+    def ran(self, module):
+        """A module gave something without gradients, as under no_grad."""
+        self._ran.add(id(module))
+
+    def how_called(self, module):
+        """Returns whether a module was called with gradients; None of one that was called, and never so."""
+        return self.was_called(module) or (None if id(module) in self._ran else False)
 
     def parameter(self, parameter, kind, why):
         """Enters that what belongs to a parameter is not counted: its values, gradients or states."""

@@ -231,8 +231,8 @@ class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, Sc
                 self._order.gave(id(module), *([x for _, x in tensors_in(some) if type(x) is torch.Tensor] for some in (args, out)))
             if any(x.is_leaf and x.requires_grad for _, x in tensors_in(args)):
                 self._order.inputs_want_gradients()
+        (self.gaps.called if with_grad else self.gaps.ran)(module)
         if with_grad:
-            self.gaps.called(module)
             if self._order.has_several:
                 self._order.called(module)
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):

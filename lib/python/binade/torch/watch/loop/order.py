@@ -301,7 +301,7 @@ class Order:
             self._leave_gradients()
             for key in self._reached & self._scalers.keys():
                 self._leave_scaled(self._scalers[key], list(self._summed), True)
-            self._has_passes = True
+            self._has_passes = self._has_passes or reached is None or bool(reached)  # one that came to others, as a temperature's, is none
             holds = {number for number, one in enumerate(self._optimizers, 1) if holds_gradient(one)}
             self._holds = holds if reached is None else holds & (self._holds | reached)  # zeros that no pass came to are nobody's
             self._ever_held |= holds

@@ -172,7 +172,7 @@ class OwnScale:
     def __init__(self, names, counter, turns):
         self._counter, self._turns, self._turn, self._sample = counter, turns, None, None
         self._passed = []  # NonFinites of forward passes whose gradients the loop took away, till it steps again
-        self._at = []  # (NonFinite, factor of its loss) till it is known that these are scales
+        self._at = {}  # id of a NonFinite: itself, and the factor of its loss, till it is known that these are scales
         self._scales = set()  # of the step that runs
         self._before = []  # the state of each parameter's gradient before the pass that runs
         self._undivided = collections.deque(maxlen=WAITING)  # (window of a step, factor) till it is known that these are scales
@@ -281,15 +281,15 @@ class OwnScale:
         elif turn.event is not None:
             turn.event.skipped = turn.event.by_loop = kind == LEFT_OUT
             if turn.event.loss_scale is None and turn.event.layer != LOSS and turn.scale not in (None, 0, 1, math.inf):
-                self._at.append((turn.event, turn.scale))
+                self._at.setdefault(id(turn.event), (turn.event, turn.scale))
             self._tell_scales()
 
     def _tell_scales(self):
         """Enters into events the factors of their losses, once it is known that these are scales."""
         if self._turns.is_own:
-            for event, scale in self._at:
+            for event, scale in self._at.values():
                 event.loss_scale = scale
-            self._at = []
+            self._at = {}
 
     def step_ends(self, step, divides):
         """A step is over. divides: whether the counted gradients of outputs may be divided by the loop's scale."""

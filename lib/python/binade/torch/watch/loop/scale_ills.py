@@ -84,6 +84,8 @@ def search_text(run, skipped):
     spike = next((event for event in skipped if first is not None and event.loss_scale == first), None)
     if spike is None:
         return f"as it does while it looks for its scale.{search_end_text(run, skipped)}"
+    if any(not mistake.warning and mistake.step <= spike.step for mistake in run.mistakes):
+        return f"as may come of the steps before, whose order of calls was wrong: mend that first: {spike.text}."
     return f"though steps before were taken at the same scale: the gradients of that step alone are so large: {spike.text}."
 
 

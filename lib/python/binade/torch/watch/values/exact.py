@@ -26,7 +26,7 @@ DOMAINS = {
     **dict.fromkeys(("log1p", "special_xlog1py"), (-1, math.inf)), **dict.fromkeys(("logit", "special_ndtri"), (0, 1))}
 CURES = {
     **dict.fromkeys(LOGARITHMS, "add an eps inside of the logarithm or bound its operand, or take an op that computes both in one "
-                    "(log_softmax, logsigmoid, binary_cross_entropy_with_logits)"),
+                    "(log_softmax, logsumexp, logsigmoid, binary_cross_entropy_with_logits)"),
     **dict.fromkeys(DIVISIONS, "add an eps to the divisor or bound it below"),
     **dict.fromkeys(ARCS, "bound its operand within -1 and 1, and off these where it has a gradient"),
     **dict.fromkeys(GAMMAS, "add an eps to its operand or bound it above 0"),

@@ -6,7 +6,7 @@ from .exact import ONLY_WHERE
 
 SHOWN = 12  # layers of a list
 FEW = 3  # steps from which on what reached no weight is a reason to take another format
-HEADS = {"": "No format helps these, which are infinite or undefined by their mathematics:",
+HEADS = {"": "No format helps these, which are infinite or undefined at what they got:",
          "may": "Infinite or undefined at what they got, which rounding to FP16 or BF16 may have made (only then FP32 helps):",
          "wide": "Not finite in FP32's own range, so that keeping them in FP32 does not help:"}
 

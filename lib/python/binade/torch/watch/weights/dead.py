@@ -33,7 +33,7 @@ class Learning:
     unheld: dict = dataclasses.field(default_factory=dict)
     share: float = 0.0  # of the parameters' elements, in unheld
     orphans: dict = dataclasses.field(default_factory=dict)  # {optimizer: how many tensors no model has that never had a gradient}
-    ungraded: dict = dataclasses.field(default_factory=dict)  # {module that got no gradient: whether it gave outputs that want some}
+    ungraded: dict = dataclasses.field(default_factory=dict)  # {module that got no gradient: whether it gave outputs that want some; None: others}
     gradless: dict = dataclasses.field(default_factory=dict)  # {optimizer that never had a gradient: what is said of it}
     stays: dict = dataclasses.field(default_factory=dict)  # {model that is not trained: what is ill about its weights}
     refreshed: dict = dataclasses.field(default_factory=dict)  # {id of an optimizer: what became of its wide weights between steps}
@@ -112,8 +112,9 @@ def orphans(names, optimizers, grades):
 
 
 def ungraded(names, optimizers, grades, called):
-    """Returns {module: whether it was called} of the parameters that want gradients, that an optimizer holds, and that had none in any
-    step in which others of it had some. A parameter beside modules that learn, as a mask's embedding, may be meant for other data."""
+    """Returns {module: whether it was called, None if without gradients alone} of the parameters that want gradients, that an optimizer
+    holds, and that had none in any step in which others of it had some. A parameter beside modules that learn, as a mask's embedding, may
+    be meant for other data."""
     out = {}
     for optimizer in optimizers:
         held = [p for group in optimizer.param_groups for p in group["params"]]
@@ -166,7 +167,7 @@ def untrained(run, layers, merged):
     said of smooth activations that are flat; empty, layers that got no rows; underflow, if there are no
     such, those whose outputs, or the gradients of these, or of their weights, were all zero in FP16, in which they may have become so;
     unheld, the modules of whose parameters no optimizer holds some, unheld_share, of all parameters' elements, and orphans, how many
-    parameters optimizers hold that no model has and that had no gradient; detached and unused, the modules of which an optimizer holds
+    parameters optimizers hold that no model has and that had no gradient; detached, unused and under_no_grad, the modules of which an optimizer holds
     weights that had no gradient in any step, by whether they gave outputs; and stays, what is said of narrow weights of models that are
     not trained and that hardly change, and gradless, of optimizers that never had a gradient. But for these all are empty where the first is.
 
@@ -188,7 +189,8 @@ def untrained(run, layers, merged):
             owners[layer] = owner
     out = {"unheld": list(seen.unheld), "unheld_share": seen.share, "orphans": seen.orphans,
            "detached": [name for name, called in seen.ungraded.items() if called],
-           "unused": [name for name, called in seen.ungraded.items() if not called], "stays": list(seen.stays.values()),
+           "unused": [name for name, called in seen.ungraded.items() if called is False],
+           "under_no_grad": [name for name, called in seen.ungraded.items() if called is None], "stays": list(seen.stays.values()),
            "gradless": list(seen.gradless.values()), "saturated": seen.saturations.texts,
            "flat": seen.saturations.flat, "empty": empty(run, layers, merged), "cuts": seen.cut_by.texts}
     if not found:
@@ -248,6 +250,14 @@ def recurrent_of(layer, merged):
     not, of one step alone the hidden weight has none."""
     name = RECURRENT.sub("", layer)
     return name if name != layer and (name, "dAct") in merged and all_zero(merged[name, "dAct"]) else None
+
+
+def zeroed_text(of, layers):
+    """Returns why no loss scale follows where an Inf made zeros of most gradients; "" if none did. of: what untrained() gives."""
+    weights = [layer for (layer, role), one in layers.items() if role == "dW" and len(one.shape or ()) > 1]
+    if not of["hidden"] or 2 * len(of["layers"]) < len(weights):
+        return ""
+    return f"Most gradients are nothing but zeros, which is what comes of {of['hidden']}: no scale follows from what is left of them. Mend that, and watch again."
 
 
 def all_zero(summary):
@@ -314,7 +324,10 @@ def untrained_text(of, listed, died=""):
                      + cuts.text_of(of["cuts"]))
     if of["unused"]:
         lines.append(f"No gradient reached {listed(of['unused'])} in any step, though an optimizer holds their weights: no output of "
-                     "theirs was seen; they were not used, as experts that a router never chooses, or ran under no_grad.")
+                     "theirs was seen; they were not used, as experts that a router never chooses.")
+    if of["under_no_grad"]:
+        lines.append(f"No gradient reached {listed(of['under_no_grad'])} in any step, though an optimizer holds their weights: they ran under no_grad "
+                     "alone. Call them outside of the no_grad block; where that is meant, requires_grad_(False) says so.")
     if of["unheld"]:
         lines.append(f"Trained by no optimizer that was seen: {listed(of['unheld'])}, {100 * of['unheld_share']:.3g} % of the parameters. "
                      + (orphans_text(of["unheld"], of["orphans"], listed) + "." if of["orphans"] else
