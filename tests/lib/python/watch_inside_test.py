@@ -124,6 +124,7 @@ class InsideOfModules(CliCase):
             model[1].factor = factor
             text = " ".join(str(watched(model=model, x=random_batch(4, 8), every=1).advise()).split())
             self.assertEqual("Zero is what comes of the Inf in mul inside of 2, of which rsqrt made finite numbers" in text, ill)
+            self.assertEqual("no scale follows from what is left of them" in text, ill)
             self.assertNotIn("larger loss scale, tells", text)
 
     def ill_attention(self, watching, every=50):
