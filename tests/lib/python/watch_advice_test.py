@@ -20,6 +20,7 @@ from binade.torch.watch.values import saturation
 from binade.torch.watch.advice import asked_to_be_held
 from binade.torch.watch.weights.bound import Bound as StepBound
 from binade.torch.watch.weights.bound import origin_of, parameters_as_is
+from binade.torch.watch.underflow import died_text
 from binade.torch.watch.conclusions import but_for, concluded, excluded
 from binade.torch.watch.values.nonfinite import NonFinite
 from binade.torch.watch.values.residues import residues
@@ -982,6 +983,11 @@ class Underflow(CliCase):
         of, text = self.gradients([x / 2**10 for x in low], scale=2.0**10)
         self.assertIn("Gradients underflow in FP16, at the loss scale 2^10: ", text)
         self.assertIn("or one with a larger loss scale than 2^10, such as 2^22.", text)
+        # No larger one is told of where gradients overflowed at such a one.
+        scale = {"format": "binary16", "recommended_log2": None, "used_log2": 10, "at_floor": True}
+        for overflowed, more in ((None, True), (12.0, True), (11.0, False), (9.0, False)):
+            (line,) = died_text([], 0.5, scale, ", ".join, overflowed)
+            self.assertEqual(line.endswith("watch a run in FP32" + ", or one with a larger loss scale than 2^10" * more + "."), True, line)
         # Where no larger one fits, the layer is to be kept in FP32.
         for used in (19, 22):
             of, text = self.gradients([x / 2**used for x in low], scale=2.0**used)

@@ -14,7 +14,7 @@ from .conclusions import but_for, concluded, excluded
 from .early import early_text, seen_before
 from .gaps import uncounted_text
 from .ill import eps_text, ill_of, none_kept, of_training
-from .loop.disproved import bounded
+from .loop.disproved import bounded, overflowed_log2
 from .loop.diverging import diverging, diverging_text
 from .loop.order import order_text
 from .loop.own_ills import hidden_text
@@ -118,6 +118,7 @@ class Advice(Document):
                   its later steps lost as much as the earlier ones, "few" of fewer than 8, "moves" if not, None of one or two; rates: the least, the largest and
                   the last learning rate
     mistakes      what is wrong with the order of the loop's calls: step, optimizer, mistake, text, and warning: it may be meant
+    overflowed_log2  log2 of the lowest known loss scale at which gradients were not finite, rounded down; None
     already_zero  the share of zeros in gradients that the run had in FP16, since what had become zero before is not seen
     """
 
@@ -208,6 +209,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="margin", format="binary
         "compiled": compiled_in(run.notes),
         "states": states(run, layers),
         "already_zero": None if is_of_inf else already_zero(layers, merged),
+        "overflowed_log2": overflowed_log2(run),
         "lost_updates": lost_rows(run),
         "mistakes": [dataclasses.asdict(mistake) for mistake in run.mistakes],
     }
@@ -331,8 +333,8 @@ def ails(of):
     out += mistakes[True] + of["by_hand"] + of["ranks"] + of["moved"] + of["running"] + of["positions"]
     out += untrained_text(of["untrained"], listed, formats_in(of["died"])) + dies_text(of["dies"], listed) + parts_die_text(of["parts_die"], listed)
     out += zero_weights_text(of["zero_weights"], listed)
-    out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed) + idle_text(of["idle"])
-    lost = [row for row in of["lost_updates"] if row["dtype"] in HALVES or not of["untrained"]["flat"]]
+    out += died_text(of["died"], of["already_zero"], of["loss_scale"], listed, of["overflowed_log2"]) + idle_text(of["idle"])
+    lost = [] if of["spoiled"] else [row for row in of["lost_updates"] if row["dtype"] in HALVES or not of["untrained"]["flat"]]
     out += lost_text(lost, listed, bool(of["idle"])) + stuck_text(of["stuck_states"], listed)
     return out + ([] if is_ill else ill["lines"])
 

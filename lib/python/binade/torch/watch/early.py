@@ -26,7 +26,7 @@ def seen_before(run, format):
     """Returns the dict of the Advice of a run without windows, with its keys, of which the ones that tell of counted steps are empty."""
     return {
         **{key: [] for key in LISTS},
-        "verdict": {"roles": {}, "text": []}, "excluded": {}, "diverges": None, "may_diverge_by_order": False, "already_zero": None, "compiled": "",
+        "verdict": {"roles": {}, "text": []}, "excluded": {}, "diverges": None, "may_diverge_by_order": False, "already_zero": None, "overflowed_log2": None, "compiled": "",
         "loss_scale": {"format": format, "status": NOT_YET, "recommended_log2": None, "s_min_log2": None, "s_max_log2": None, "used_log2": None,
                        "reason": f"{NOT_YET}."},
         "untrained": {"layers": [], "underflow": [], "flat": {}},

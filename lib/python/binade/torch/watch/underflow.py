@@ -99,13 +99,16 @@ def formats_in(rows):
     return " and ".join(dict.fromkeys(NAMES[row["format"]] for row in rows))
 
 
-def died_text(rows, already_zero, scale, listed):
+def died_text(rows, already_zero, scale, listed, overflowed_log2):
     """Returns lines about gradients that died: those that died() names, or the share of zeros among all in FP16 where some step's
-    lie at the floor of what they were held in, or nothing is left. listed(names): some names in words."""
+    lie at the floor of what they were held in, or nothing is left. listed(names): some names in words. overflowed_log2: log2 of the lowest
+    scale at which gradients were not finite; None."""
     used, larger = scale["used_log2"], larger_scale(scale)
     at = "without a loss scale that is known here" if used is None else f"at the loss scale 2^{used}"
-    watch = "one with a loss scale" if used is None else f"one with a larger loss scale than 2^{used}"
+    watch = ", or one with a loss scale" if used is None else f", or one with a larger loss scale than 2^{used}"
     watch += "" if larger is None else f", such as 2^{larger}"
+    if larger is None and overflowed_log2 is not None and (used is None or overflowed_log2 <= used + 1):
+        watch = ""
     if rows:
         names = listed([f"{row['layer']} {row['role']}" for row in rows])
         zeros = sorted(row["zeros"] for row in rows)
@@ -115,8 +118,8 @@ def died_text(rows, already_zero, scale, listed):
                   "Use a larger loss scale, or keep these layers in FP32.")
         return [f"Gradients underflow in {formats_in(rows)}, {at}: {many} of their values are zero, and more than half of the norm of what is left "
                 f"lies within 16 of the smallest subnormals, of {names}. {remedy} From which scale on too little is lost is not known "
-                f"of this run: watch one in FP32, or {watch}."]
+                f"of this run: watch one in FP32{watch}."]
     if already_zero is not None and (scale["at_floor"] or already_zero == 1):
         return [f"The run had gradients in FP16: {_binade._percent(already_zero)} of their values are zero. Which scale "
-                f"those need that became zero cannot be told from what is left: watch a run in FP32, or {watch}."]
+                f"those need that became zero cannot be told from what is left: watch a run in FP32{watch}."]
     return []

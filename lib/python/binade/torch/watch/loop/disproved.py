@@ -25,6 +25,12 @@ def not_finite_at(run):
     return min(found, default=None, key=lambda row: row[0])
 
 
+def overflowed_log2(run):
+    """Returns log2, rounded down, of the lowest known scale at which gradients were not finite; None."""
+    over = not_finite_at(run)
+    return None if over is None else math.floor(math.log2(over[0]))
+
+
 def finite_at(run):
     """Returns the largest known scale at which gradients of weights were finite; None."""
     turns, out = run._own_scale, {event.step for event in run.nonfinite()}
