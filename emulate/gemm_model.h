@@ -74,8 +74,10 @@ struct Split {
   TileShares shares = TileShares::full;  ///< for a split into one run each
   /// Parts are counted from this one on, going round: p0 is part number `first` (rings).
   int first = 0;
-  /// For an interleaved split: the k that remain are summed by themselves from +0; the sum of the
-  /// parts begins with them, or, if the parts are reduced as a tree, they are added to it.
+  /// For an interleaved split: the k that remain after the last whole round over the parts, and
+  /// over those of interleaved splits inside, are summed by themselves in one chain from +0. The
+  /// sum of the parts begins with them, or, if the parts are reduced as a tree, they are added to
+  /// it.
   bool tail_first = false;
   /// For two runs: K is divided only if it is longer than this, and so is each part in the same
   /// way, as long as that makes it shorter (NumPy's sum: 128, in tiles of 8 with TileShares::rest).

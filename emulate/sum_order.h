@@ -130,6 +130,18 @@ struct SumWalk {
     part(places, level, number);
     visit.convert(g.sum.partial, Role::reduce);
   }
+  /// Returns how many products a round over the parts has, of which none remains.
+  constexpr int round(int level) const {
+    std::int64_t out = 1;
+    for (int at = level; at < 3; ++at) {
+      const Split& split = g.sum.splits[at];
+      if (at > level && (!g.sum.splits[level].tail_first || split.parts <= 1)) break;
+      if (split.interleave == 0) break;
+      out *= std::int64_t{split.parts} * split.interleave;
+      if (out > 1 << 30) return 1 << 30;
+    }
+    return static_cast<int>(out);
+  }
   /// Sums the products that remain by themselves, as what a sum of parts begins with.
   constexpr void tail_part(const Places& places) const {
     chain(places, false);
@@ -208,9 +220,8 @@ struct SumWalk {
     if (level == 3 || g.sum.splits[level].parts <= 1) return chain(places, with_c);
     const Split& split = g.sum.splits[level];
     if (split.until != 0 && places.count <= split.until) return sum(places, level + 1, with_c);
-    const int round = split.parts * (split.interleave == 0 ? 1 : split.interleave);
     const bool has_tail = (split.tail_after || split.tail_first) && split.interleave != 0;
-    const int whole = has_tail ? places.count / round * round : places.count;
+    const int whole = has_tail ? places.count / round(level) * round(level) : places.count;
     const Places shared = places.run(0, whole);
     const Places tail = places.run(whole, places.count - whole);
     const bool tail_first = split.tail_first && tail.count != 0;

@@ -106,7 +106,7 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
     rounded = identify_rounded(plain, epilogue, options, progress, searched);
   }
   if (rounded && !rounded->result.explaining.empty()) return std::move(*rounded);
-  if (search_rare(plain, epilogue, options, progress)) return plain;
+  if (!options.rare || search_rare(plain, epilogue, options, progress)) return plain;
   if (rounded && search_rare(*rounded, epilogue, options, progress)) return std::move(*rounded);
   return plain;
 }

@@ -45,11 +45,11 @@ class RareOrders {
  public:
   RareOrders(const GemmModel& plain, int k, const Format& out)
       : plain_(plain), k_(k), out_(out), chain_(plain.k == 1) {
-    for (const Split& split : turns()) turning(split);
     for (int parts = 2; parts <= most_turning_parts; ++parts) runs(parts);
+    for (const Split& split : turns()) turning(split);
+    if (chain_) loops_of_vectors();
     for (int parts = 3; parts <= most_rotated_parts; ++parts) rotated(parts);
     for (int parts = 3; parts <= most_permuted_parts; ++parts) permuted(parts);
-    if (chain_) loops_of_vectors();
   }
 
   std::vector<Order> take() { return std::move(orders_); }
@@ -77,7 +77,6 @@ class RareOrders {
     std::vector<PartFormats> out{{d, {}}};
     if (d != binary32 && fits_in(d, binary32)) out.push_back({binary32, {}});
     if (out_ != d && out_ != binary32 && fits_in(out_, d)) out.push_back({out_, {}});
-    if (out_ == binary32 && d == binary64) out.push_back({out_, {}});
     return out;
   }
   /// Returns the others: parts narrower than their accumulators, which are added in the format of
@@ -105,7 +104,7 @@ class RareOrders {
     for (const int length : turn_lengths) {
       for (int parts = 2; parts <= most_turning_parts; ++parts) {
         const int run = length * plain_.k;
-        if (parts * run > k_) break;
+        if (parts * run > k_ || (chain_ && length > 1 && parts > most_run_parts)) break;
         out.push_back({.parts = parts, .interleave = run});
       }
     }
@@ -229,18 +228,17 @@ class RareOrders {
     }
   }
 
-  /// Returns the divisions whose parts are added in other orders, with the formats that parts have
-  /// when several devices or blocks add them to an output.
+  /// Returns the divisions whose parts are added in other orders: whole ones, as several devices or
+  /// blocks have them.
   std::vector<Split> whole_divisions(int parts) const {
     std::vector<Split> out;
     for (const Split& x : divisions(parts)) {
-      const bool cut = x.tile == 0 || x.tile >= 32;
-      const bool fair =
-          x.shares == TileShares::full || (x.shares == TileShares::balanced && x.tile == 0);
-      if (cut && fair) out.push_back(x);
+      const bool usual = x.tile == 0 || x.tile == 64 || x.tile == 128;
+      if (usual && x.shares == TileShares::full) out.push_back(x);
     }
     return out;
   }
+  /// Returns the formats in which they add them to an output.
   std::vector<PartFormats> output_formats() const {
     const Format& d = plain_.types.d;
     std::vector<PartFormats> out{{d, {}}};
@@ -296,27 +294,27 @@ class RareOrders {
          {.parts = 8, .interleave = 1, .reduction = Reduction::pairs, .tail_after = true}, 0);
     for (const int lanes : vector_lanes) {
       for (const int vectors : {2, 4, 8}) {
-        if (lanes * vectors > k_) continue;
+        const int round = lanes * vectors;
+        if (round > k_) continue;
+        const bool has_tail = k_ % round != 0;
         for (const Reduction lane_order :
              {Reduction::ascending, Reduction::pairs, Reduction::halves}) {
           for (const Reduction vector_order : {Reduction::ascending, Reduction::pairs}) {
-            for (const bool tail : {false, true}) {
-              if (tail && k_ % lanes == 0) continue;
-              const Split outer{
-                  .parts = lanes, .interleave = 1, .reduction = lane_order, .tail_first = tail};
-              const Split inner{.parts = vectors, .interleave = 1, .reduction = vector_order};
-              for (const int every : {0, 16, 32, 64}) {
-                if ((every == 0 && !tail) || every * lanes * vectors >= k_) continue;
-                both(outer, inner, every);
-              }
+            const Split of_lanes{.parts = lanes, .interleave = 1, .reduction = lane_order};
+            const Split of_vectors{.parts = vectors, .interleave = 1, .reduction = vector_order};
+            for (const int every : {0, 16, 32, 64}) {
+              if (every * round >= k_) break;
+              if (every != 0) both(of_lanes, of_vectors, every);
+              Split first = of_lanes;
+              first.tail_first = true;
+              if (has_tail) both(first, of_vectors, every);
             }
+            const Split outer{.parts = vectors,
+                              .interleave = lanes,
+                              .reduction = vector_order,
+                              .tail_first = true};
+            if (has_tail) both(outer, of_lanes, 0);
           }
-        }
-        const int round = lanes * vectors;
-        if (k_ % round == 0) continue;
-        for (const Reduction order : {Reduction::ascending, Reduction::pairs, Reduction::halves}) {
-          both({.parts = lanes, .interleave = vectors, .reduction = order, .tail_first = true},
-               {.parts = vectors, .interleave = 1}, 0);
         }
       }
     }
@@ -332,7 +330,9 @@ class RareOrders {
 }  // namespace
 
 std::vector<Order> rare_orders(const GemmModel& plain, int k, const Format& out) {
-  if (is_integer(plain.types.d)) return {};
+  // A sum in binary64 that is rounded to a narrower result is the same in nearly all orders.
+  const Format& sum = plain.types.d;
+  if (is_integer(sum) || (sum == binary64 && out != binary64)) return {};
   return RareOrders(plain, k, out).take();
 }
 

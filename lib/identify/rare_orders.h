@@ -19,7 +19,8 @@ struct Order {
 };
 
 /// Returns the rare orders of a core, given in plain order, for sums of k products whose results
-/// have the format `out`; none if the sums are of integers.
+/// have the format `out`; none if the sums are of integers, or in
+/// binary64 for narrower results.
 std::vector<Order> rare_orders(const GemmModel& plain, int k, const Format& out);
 
 }  // namespace binade

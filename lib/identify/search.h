@@ -45,6 +45,7 @@ struct SearchResult {
 struct SearchOptions {
   std::size_t nearest = 5;    ///< how many rejected candidates get their first contradiction
   bool all_rejected = false;  ///< whether all rejected candidates get it
+  bool rare = true;  ///< whether identify searches rare orders where the usual ones explain nothing
   /// So many of the candidates, the first ones, were searched before: of the others only those are
   /// compared that compute something else, and fewer of the rejected are followed.
   std::size_t known = 0;

@@ -143,9 +143,9 @@ bool has_whole_rows(const KernelRun& run, const std::vector<Mask>& masks) {
     share = std::max(share, static_cast<double>(std::ranges::count(mask, true)) /
                                 static_cast<double>(mask.size()));
   }
-  const double by_chance = static_cast<double>(run.n) * -std::log(share) -
-                           std::log(static_cast<double>(run.m * masks.size()));
-  if (by_chance < least_uncovered) return false;
+  const double of_row =
+      static_cast<double>(run.n) * -std::log(share) - std::log(static_cast<double>(masks.size()));
+  if (of_row <= 0 || of_row * static_cast<double>(run.m) < least_uncovered) return false;
   for (std::size_t row = 0; row < run.m; ++row) {
     const bool whole = std::ranges::any_of(masks, [&](const Mask& mask) {
       const auto first = mask.begin() + static_cast<std::ptrdiff_t>(row * run.n);

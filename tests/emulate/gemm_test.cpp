@@ -230,6 +230,9 @@ TEST_CASE("what remains of K can be what the sum of the parts begins with") {
   g.sum.splits[0] = {.parts = 2, .interleave = 1, .tail_first = true};
   CHECK(written(g, 5) == "0 [4] 0 [0] [2] + 0 [1] [3] +");
   CHECK(written(g, 4) == "0 [0] [2] 0 [1] [3] +");
+  g.sum.splits[1] = {.parts = 2, .interleave = 1};
+  CHECK(written(g, 6) == "0 [4] [5] 0 [0] 0 [2] + + 0 [1] 0 [3] + +");
+  g.sum.splits[1] = {};
   g.sum.c_first = true;
   CHECK(written(g, 5) == "c 0 [4] + 0 [0] [2] + 0 [1] [3] +");
   g.sum.splits[0].reduction = Reduction::pairs;

@@ -121,7 +121,7 @@ TEST_CASE("orders that there are not are refused") {
           "0 to 1073741824");
   refused(
       [](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .reduction = static_cast<Reduction>(9)}; },
-      "GemmModel: the reduction of a split is 9; give an integer from 0 to 3");
+      "GemmModel: the reduction of a split is 9; give an integer from 0 to 7");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .interleave = 4, .tile = 8}; },
           "GemmModel: a split has an interleave, beside which its tile has no effect; set one");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .tail_after = true}; },
