@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t most_parts = 4;
 constexpr std::size_t most_searched = 512;
-/// Of so many of the nearest models the rotations are tried.
-constexpr std::size_t most_rings = 24;
+/// Rings are tried of the cores of so many of the nearest models, on so many elements of a row.
+constexpr std::size_t most_near = 4, least_of_row = 8, most_of_row = 64;
 /// If models that are independently right now and then would leave this many elements uncovered on
 /// average, then the probability that they leave none is at most e^-20.
 constexpr double least_uncovered = 20;
@@ -83,54 +83,55 @@ Cover cover(const Identification& x) {
   return {};
 }
 
-/// Returns the candidates that differ from one in nothing but the part with which its sum begins.
-std::vector<std::size_t> rotations_of(const Identification& x, const Candidate& of) {
-  std::vector<std::size_t> out;
-  GemmModel wanted = of.model;
-  wanted.sum.splits[0].first = 0;
-  for (std::size_t i = 0; i < x.candidates.size(); ++i) {
-    const Split& split = x.candidates[i].model.sum.splits[0];
-    if (x.candidates[i].core != of.core || split.parts != wanted.sum.splits[0].parts) continue;
-    GemmModel other = x.candidates[i].model;
-    other.sum.splits[0].first = 0;
-    if (other == wanted) out.push_back(i);
-  }
+bool gives_element(const GemmModel& g, const KernelRun& run, std::size_t at) {
+  const std::uint64_t d = gemm_element(g, run.element(at));
+  return is_same_result(d, run.d[at], g.epilogue.out, any_nan_fits(g));
+}
+
+/// Returns the models that differ from one in nothing but the part with which its sum begins.
+std::vector<GemmModel> rotations_of(const GemmModel& g) {
+  std::vector<GemmModel> out(static_cast<std::size_t>(g.sum.splits[0].parts), g);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].sum.splits[0].first = static_cast<int>(i);
   return out;
 }
 
-/// Returns whether each of some elements, spread over D, is right in one of the candidates.
-bool cover_some(const Identification& x, const std::vector<std::size_t>& candidates) {
-  const KernelRun& run = x.runs[0];
-  const std::size_t step = run.size() / most_searched + 1;
-  for (std::size_t at = 0; at < run.size(); at += step) {
-    const GemmElement<std::uint64_t> element = run.element(at);
-    const bool right = std::ranges::any_of(candidates, [&](std::size_t i) {
-      const GemmModel& g = x.candidates[i].model;
-      return is_same_result(gemm_element(g, element), run.d[at], g.epilogue.out, any_nan_fits(g));
-    });
-    if (!right) return false;
-  }
-  return true;
+/// Returns whether the first elements of a row are right in one of the models.
+bool has_row(const std::vector<GemmModel>& models, const KernelRun& run, std::size_t row) {
+  return std::ranges::any_of(models, [&](const GemmModel& g) {
+    for (std::size_t column = 0; column < std::min(run.n, most_of_row); ++column) {
+      if (!gives_element(g, run, row * run.n + column)) return false;
+    }
+    return true;
+  });
 }
 
-/// Returns the rotations of one of the nearest models between which every element is right, or
-/// nothing.
+/// Returns the rotations of one model of the cores that are nearest, if some rows are right in one
+/// of them each.
 Cover ring(const Identification& x) {
-  for (std::size_t i = 0; i < std::min(most_rings, x.result.rejected.size()); ++i) {
-    const Candidate& near = x.candidate(x.result.rejected[i]);
-    const Split& split = near.model.sum.splits[0];
-    if (split.parts < 3 || !in_turn(split.reduction)) continue;
-    const std::vector<std::size_t> rotations = rotations_of(x, near);
-    if (rotations.size() < 3 || !cover_some(x, rotations)) continue;
-    Cover out{rotations, {}};
-    Mask covered(x.runs[0].size());
-    for (const std::size_t rotation : rotations) {
-      out.masks.push_back(mask_of(x, rotation));
-      for (std::size_t at = 0; at < covered.size(); ++at) {
-        covered[at] = covered[at] || out.masks.back()[at];
-      }
+  const KernelRun& run = x.runs[0];
+  if (run.n < least_of_row) return {};
+  std::vector<std::size_t> cores;
+  for (std::size_t i = 0; i < std::min(most_near, x.result.rejected.size()); ++i) {
+    cores.push_back(x.candidate(x.result.rejected[i]).core);
+  }
+  for (std::size_t i = x.usual; i < x.candidates.size(); ++i) {
+    const Candidate& candidate = x.candidates[i];
+    // One candidate stands for its rotations.
+    if (candidate.model.sum.splits[0].first != 1) continue;
+    if (std::ranges::find(cores, candidate.core) == cores.end()) continue;
+    const std::vector<GemmModel> models = rotations_of(candidate.model);
+    const auto has = [&](std::size_t row) { return has_row(models, run, row); };
+    if (!has(0) || !has(run.m / 2) || !has(run.m - 1)) continue;
+    Cover out;
+    for (const GemmModel& g : models) {
+      const auto same = std::ranges::find_if(x.candidates, [&](const Candidate& other) {
+        return other.core == candidate.core && other.model == g;
+      });
+      if (same == x.candidates.end()) continue;
+      out.candidates.push_back(static_cast<std::size_t>(same - x.candidates.begin()));
+      out.masks.push_back(mask_of(x, out.candidates.back()));
     }
-    if (std::ranges::count(covered, false) == 0) return out;
+    return out;
   }
   return {};
 }
