@@ -164,6 +164,11 @@ class RareOrders {
     return std::ranges::find(usual_reductions, x) != usual_reductions.end();
   }
 
+  /// Promotes the accumulators of a sum to the register that promotion usually has.
+  void promote(Accumulation& sum, int every) const {
+    sum.promote_every = every;
+    if (every != 0 && plain_.types.d == binary64) sum.promotion = binary64;
+  }
   /// Adds a split whose parts are promoted to a register.
   void promoted(const Split& split, int departures) {
     const auto every = chain_ ? std::span<const int>(promotions_of_chains)
@@ -172,7 +177,7 @@ class RareOrders {
     for (const int n : every) {
       if (n * plain_.k * split.parts >= k_) break;
       add(split, {plain_.types.d, {}}, departures);
-      orders_.back().sum.promote_every = n;
+      promote(orders_.back().sum, n);
     }
   }
 
@@ -287,7 +292,7 @@ class RareOrders {
       Accumulation sum = plain_.sum;
       sum.splits[0] = outer;
       sum.splits[1] = inner;
-      sum.promote_every = promote_every;
+      promote(sum, promote_every);
       orders_.push_back({sum, 5 + (promote_every == 0 ? 0 : 1)});
     };
     both({.parts = 2, .tile = 8, .shares = TileShares::rest, .until = 128},
