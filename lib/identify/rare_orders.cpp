@@ -157,7 +157,9 @@ class RareOrders {
     for (const Reduction reduction : {Reduction::ascending, Reduction::pairwise}) {
       if (usual && !chain_ && reduction == Reduction::ascending) continue;
       split.reduction = reduction;
-      if (reduction == Reduction::ascending || split.parts > 2) promoted(split, 4);
+      if (reduction == Reduction::ascending || split.parts > 2) {
+        promoted(split, std::span(formats).first(1), 4);
+      }
     }
   }
   static bool in_usual(Reduction x) {
@@ -170,14 +172,15 @@ class RareOrders {
     if (every != 0 && plain_.types.d == binary64) sum.promotion = binary64;
   }
   /// Adds a split whose parts are promoted to a register.
-  void promoted(const Split& split, int departures) {
+  void promoted(const Split& split, std::span<const PartFormats> formats, int departures) {
     const auto every = chain_ ? std::span<const int>(promotions_of_chains)
                               : std::span<const int>(promotions_of_instructions);
     if (chain_ && !is_power_of_two(split.parts)) return;
     for (const int n : every) {
       if (n * plain_.k * split.parts >= k_) break;
-      add(split, {plain_.types.d, {}}, departures);
-      promote(orders_.back().sum, n);
+      const std::size_t first = orders_.size();
+      add_all(split, formats, departures);
+      for (std::size_t i = first; i < orders_.size(); ++i) promote(orders_[i].sum, n);
     }
   }
 
@@ -229,7 +232,11 @@ class RareOrders {
         if (is_plain(split)) add_all(split, rare, departures + 1);
       }
       split.reduction = Reduction::ascending;
-      if (chain_ || !is_plain(split)) promoted(split, departures + 1);
+      if (chain_ || !is_plain(split)) promoted(split, std::span(usual).first(1), departures + 1);
+      const bool in_tiles = is_plain(split) || split.tile == 64 || split.tile == 128;
+      if (chain_ || !in_tiles || split.shares != TileShares::full) continue;
+      promoted(split, std::span(usual).subspan(1), departures + 1);
+      promoted(split, rare, departures + 1);
     }
   }
 
