@@ -94,7 +94,7 @@ std::string together_text(const Identification& x) {
   const std::vector<TogetherPart> parts = together(x);
   if (parts.empty()) return {};
   std::string out =
-      "\nEvery bit between them, as kernels do that treat edges otherwise, or rings chunks\n";
+      "\nEvery bit between them, as kernels do that treat edges or chunks of a ring otherwise\n";
   for (const TogetherPart& part : parts) {
     out += fmt::format(
         "  {} of {}, {} by this alone, in rows {} to {} and columns {} to {}\n     {}\n",
