@@ -64,7 +64,7 @@ struct Evaluation {
   const GemmModel& g;
   const GemmElement<Code>& x;
   const Trace& trace;
-  Typed stack[48]{};
+  Typed stack[most_accumulators]{};
   int depth = 0;
 
   constexpr void push_zero(const Format& f) {

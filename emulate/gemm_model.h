@@ -12,22 +12,50 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "emulate/fused_sum.h"
 
 namespace binade {
 
-/// The order in which parts of K are added. p0 to p3 are the sums of four parts.
+/// The order in which parts of K are added. p0 to p3 are the sums of four parts, p0 to p5 of six.
 enum class Reduction : std::uint8_t {
   ascending,   ///< ((p0 + p1) + p2) + p3
   descending,  ///< ((p3 + p2) + p1) + p0
   pairs,       ///< (p0 + p1) + (p2 + p3): neighbours first
   halves,      ///< (p0 + p2) + (p1 + p3): parts that lie half of all apart, as by warp shuffles
+  /// (p0 + (p1 + p2)) + (p3 + (p4 + p5)): the first half of the parts, rounded down, and the others
+  bisect,
+  /// ((p0 + p3) + (p2 + p5)) + (p1 + p4): the first half, rounded up, to which the others are added
+  /// one by one, and again, until one is left
+  fold,
+  /// ((p5 + (p0 + p3)) + (p1 + p4)) + p2: to the last part the others in pairs that lie half of all
+  /// apart, rounded up; those without a partner by themselves (cuBLASLt's custom option 1, sm_89)
+  pairwise,
+  listed,  ///< one after the other, as Split::order lists them
 };
-inline constexpr std::array<std::string_view, 4> reduction_names{"ascending", "descending", "pairs",
-                                                                 "halves"};
+inline constexpr std::array<std::string_view, 8> reduction_names{
+    "ascending", "descending", "pairs", "halves", "bisect", "fold", "pairwise", "listed"};
+
+/// Returns whether parts are added to one sum one after the other.
+constexpr bool in_turn(Reduction x) {
+  return x == Reduction::ascending || x == Reduction::descending || x == Reduction::listed;
+}
+
+/// How whole tiles or instructions are shared among parts that are runs: 14 among six.
+enum class TileShares : std::uint8_t {
+  full,      ///< 3 3 3 3 2 0: as many as the first has, as long as there are any
+  balanced,  ///< 3 3 2 2 2 2: at most one apart, the first ones longer
+  rest,      ///< 2 2 2 2 2 4: rounded down, and the last part has what remains
+  spread,    ///< 2 2 3 2 2 3: part i begins at i·14 / 6, rounded down
+};
+inline constexpr std::array<std::string_view, 4> shares_names{"full", "balanced", "rest", "spread"};
+
+/// Most parts that Split::order lists.
+inline constexpr int most_listed_parts = 8;
 
 /// A division of K into parts, each of which is summed from +0 and then added to the others
 /// (split-K, sliced-K, lanes of a vector).
@@ -43,9 +71,32 @@ struct Split {
   /// For a split into one run each: the runs are multiples of this many k, as cuBLAS splits tiles.
   /// If 0, they are multiples of the instruction's k.
   int tile = 0;
+  TileShares shares = TileShares::full;  ///< for a split into one run each
+  /// Parts are counted from this one on, going round: p0 is part number `first` (rings).
+  int first = 0;
+  /// For an interleaved split: the k that remain after the last whole round over the parts, and
+  /// over those of interleaved splits inside, are summed by themselves in one chain from +0. The
+  /// sum of the parts begins with them, or, if the parts are reduced as a tree, they are added to
+  /// it.
+  bool tail_first = false;
+  /// For two runs: K is divided only if it is longer than this, and so is each part in the same
+  /// way, as long as that makes it shorter (NumPy's sum: 128, in tiles of 8 with TileShares::rest).
+  int until = 0;
+  /// For Reduction::listed: the numbers of the parts in the order in which they are added.
+  std::array<std::uint8_t, most_listed_parts> order{};
 
   friend constexpr bool operator==(const Split&, const Split&) = default;
 };
+
+/// Returns whether a split's order names each of its parts once, and it counts them from 0.
+constexpr bool lists_all_parts(const Split& split) {
+  if (split.parts > most_listed_parts || split.first != 0) return false;
+  unsigned named = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(split.parts); ++i) {
+    named |= 1U << (split.order[i] % 32);
+  }
+  return named == (1U << split.parts) - 1;
+}
 
 /// Which products the instructions of one chain take. In each group of `group` instructions, each
 /// takes `width` consecutive k in turn. A group of 1 is the plain order, in which every instruction
@@ -68,9 +119,15 @@ struct Accumulation {
   Format promotion = binary32;  ///< format of that register
   Split splits[3]{};            ///< nested divisions of K, outermost first; 1 part: none
   Format partial = binary32;    ///< format of finished parts, and of their sums
+  /// Format of the sums of parts, if it is another one. Where parts are added one after the other,
+  /// the first one is rounded to it, too.
+  std::optional<Format> reduced{};
   /// The sum begins with C, or, if its parts are reduced by pairs or halves, C is added to the
   /// finished tree; else the epilogue adds C.
   bool c_first = false;
+
+  /// Returns the format in which parts are added.
+  constexpr Format format_of_sums() const { return reduced ? *reduced : partial; }
 
   friend constexpr bool operator==(const Accumulation&, const Accumulation&) = default;
 };

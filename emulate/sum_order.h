@@ -16,9 +16,13 @@
 #include <cstdint>
 
 #include "emulate/gemm_model.h"
+#include "emulate/places.h"
 #include "emulate/trace.h"
 
 namespace binade {
+
+/// The most accumulators that a walk of K up to 2^30 has on the stack at once.
+inline constexpr int most_accumulators = 64;
 
 /// The operations on the stack, which walk_sum defines.
 enum class StepKind : std::uint8_t { push_zero, push_c, products, add, convert };
@@ -31,64 +35,6 @@ struct SumStep {
   Role role;          ///< for add, convert
   std::size_t first;  ///< for products: number of the first one in the walk, padding counted
   int instructions;   ///< for products: instructions in a row on one accumulator
-};
-
-/// The positions in k of the products of a part: the i-th product is that of position places(i).
-/// Nested parts are a sequence of maps ("levels"), of which the last one is applied first. A level
-/// maps i to i / width · stride + offset + i % width; interleaved(2, 2, 1) of all k:
-///
-///     i          0 1 2 3 4 5             width 2, stride 4, offset 2
-///     position   2 3 6 7 10 11
-struct Places {
-  struct Level {
-    int width = 1, stride = 1, offset = 0;
-  };
-  int count = 0;
-  int depth = 0;
-  Level levels[7]{};
-
-  constexpr int operator()(int i) const {
-    for (int at = depth - 1; at >= 0; --at) {
-      const Level& x = levels[at];
-      i = i / x.width * x.stride + x.offset + i % x.width;
-    }
-    return i;
-  }
-  /// Returns `size` of these positions, beginning with number `first`.
-  constexpr Places run(int first, int size) const { return narrowed({1 << 30, 0, first}, size); }
-  /// Divides these positions into runs of `width` and returns every `parts`-th run, beginning with
-  /// run number `part`.
-  constexpr Places interleaved(int width, int parts, int part) const {
-    const int round = width * parts;
-    const int rest = count % round - part * width;
-    const int size = count / round * width + (rest < 0 ? 0 : rest < width ? rest : width);
-    return narrowed({width, round, part * width}, size);
-  }
-
- private:
-  constexpr Places narrowed(const Level& level, int size) const {
-    Places out = *this;
-    out.levels[out.depth++] = level;
-    out.count = size;
-    return out;
-  }
-};
-
-/// The positions in k of one instruction's products, in the order of a KOrder
-/// (emulate/gemm_model.h): its i-th product is that of position place(i), or padding with +0 if
-/// that is -1.
-struct InstructionPlaces {
-  const Places* places = nullptr;
-  KOrder order{};
-  int k = 0;       ///< products of one instruction
-  int number = 0;  ///< of the instruction in its chain, in ascending order of k
-
-  constexpr int operator()(int i) const {
-    const int width = order.group == 1 ? k : order.width;
-    const int within = i / width * width * order.group + number % order.group * width + i % width;
-    const int at = number / order.group * order.group * k + within;
-    return at < places->count ? (*places)(at) : -1;
-  }
 };
 
 namespace detail {
@@ -136,67 +82,168 @@ struct SumWalk {
     go_on(places);
   }
 
-  /// Sums part number `number` of a division of K.
+  /// Returns the number of the tile or instruction with which a run begins, of `units` in all.
+  static constexpr int begin_of(const Split& split, int units, int number) {
+    switch (split.shares) {
+      case TileShares::full: {
+        const int share = (units + split.parts - 1) / split.parts;
+        return share != 0 && number > units / share ? units : share * number;
+      }
+      case TileShares::balanced: {
+        const int longer = units % split.parts;
+        return units / split.parts * number + (number < longer ? number : longer);
+      }
+      case TileShares::rest: return number == split.parts ? units : units / split.parts * number;
+      case TileShares::spread:
+        return static_cast<int>(static_cast<std::int64_t>(units) * number / split.parts);
+    }
+    return 0;
+  }
+  /// Returns the positions of a part that is one run.
+  constexpr Places run_of(const Places& places, const Split& split, int number) const {
+    const int unit = split.tile == 0 ? g.k : split.tile;
+    const int whole = places.count / unit;
+    const int padded =
+        split.tile == 0 ? instruction_count(places.count) : (places.count + unit - 1) / unit;
+    const int units = split.shares == TileShares::rest ? whole : padded;
+    const auto place = [&](int at) {
+      const int begin = begin_of(split, units, at);
+      const bool is_end = begin > whole || (at == split.parts && split.shares == TileShares::rest);
+      return is_end ? places.count : begin * unit;
+    };
+    const int first = place(number);
+    return places.run(first, place(number + 1) - first);
+  }
+  /// Sums p0, p1, … of a division of K: part number `number`, counted from Split::first on.
   constexpr void part(const Places& places, int level, int number) const {
     const Split& split = g.sum.splits[level];
+    number = (number + split.first) % split.parts;
     if (split.interleave != 0) {
       return sum(places.interleaved(split.interleave, split.parts, number), level + 1, false);
     }
-    const int unit = split.tile == 0 ? g.k : split.tile;
-    const int units =
-        split.tile == 0 ? instruction_count(places.count) : (places.count + unit - 1) / unit;
-    const int share = (units + split.parts - 1) / split.parts * unit;
-    const int first = share * number < places.count ? share * number : places.count;
-    const int rest = places.count - first;
-    sum(places.run(first, rest < share ? rest : share), level + 1, false);
+    const Places run = run_of(places, split, number);
+    const bool again = split.until != 0 && run.count < places.count;
+    sum(run, again ? level : level + 1, false);
   }
-  /// Sums n parts, number first, first + stride, …, as a tree (Reduction::pairs and halves).
-  constexpr void tree(const Places& places, int level, int first, int stride, int n) const {
-    if (n == 1) {
-      part(places, level, first);
-      return visit.convert(g.sum.partial, Role::reduce);
+  /// Sums a part as one that is added to others.
+  constexpr void leaf(const Places& places, int level, int number) const {
+    part(places, level, number);
+    visit.convert(g.sum.partial, Role::reduce);
+  }
+  /// Returns how many products a round over the parts has, of which none remains.
+  constexpr int round(int level) const {
+    std::int64_t out = 1;
+    for (int at = level; at < 3; ++at) {
+      const Split& split = g.sum.splits[at];
+      if (at > level && (!g.sum.splits[level].tail_first || split.parts <= 1)) break;
+      if (split.interleave == 0) break;
+      out *= std::int64_t{split.parts} * split.interleave;
+      if (out > 1 << 30) return 1 << 30;
     }
-    int left = 1;
-    if (g.sum.splits[level].reduction == Reduction::halves) {
+    return static_cast<int>(out);
+  }
+  /// Sums the products that remain by themselves, as what a sum of parts begins with.
+  constexpr void tail_part(const Places& places) const {
+    chain(places, false);
+    visit.convert(g.sum.partial, Role::reduce);
+    if (g.sum.reduced) visit.convert(*g.sum.reduced, Role::reduce);
+  }
+  constexpr void add() const { visit.add(g.sum.format_of_sums(), Role::reduce); }
+  /// Sums n parts, number first, first + stride, …, as a tree (pairs, halves, bisect).
+  constexpr void tree(const Places& places, int level, int first, int stride, int n) const {
+    if (n == 1) return leaf(places, level, first);
+    const Reduction reduction = g.sum.splits[level].reduction;
+    if (reduction == Reduction::halves) {
       tree(places, level, first, 2 * stride, (n + 1) / 2);
       tree(places, level, first + stride, 2 * stride, n / 2);
     } else {
-      while (2 * left < n) left *= 2;
+      int left = reduction == Reduction::bisect ? n / 2 : 1;
+      while (reduction == Reduction::pairs && 2 * left < n) left *= 2;
       tree(places, level, first, stride, left);
       tree(places, level, first + left * stride, stride, n - left);
     }
-    visit.add(g.sum.partial, Role::reduce);
+    add();
   }
-  /// Sums all parts one after the other (Reduction::ascending and descending).
-  constexpr void one_after_the_other(const Places& places, int level, bool with_c) const {
+  /// Sums what part `number` holds after `rounds` rounds of Reduction::fold.
+  constexpr void fold(const Places& places, int level, int number, int rounds) const {
+    if (rounds == 0) return leaf(places, level, number);
+    int before = g.sum.splits[level].parts;
+    for (int i = 1; i < rounds; ++i) before = (before + 1) / 2;
+    const int left = (before + 1) / 2;
+    fold(places, level, number, rounds - 1);
+    if (number + left >= before) return;
+    fold(places, level, number + left, rounds - 1);
+    add();
+  }
+  /// Sums all parts by Reduction::pairwise.
+  constexpr void pairwise(const Places& places, int level) const {
+    const int last = g.sum.splits[level].parts - 1;
+    const int left = (last + 2) / 2;
+    leaf(places, level, last);
+    for (int i = 0; i < left && i < last; ++i) {
+      leaf(places, level, i);
+      if (i + left < last) {
+        leaf(places, level, i + left);
+        add();
+      }
+      add();
+    }
+  }
+  /// Sums all parts in a tree.
+  constexpr void as_tree(const Places& places, int level) const {
     const Split& split = g.sum.splits[level];
-    if (with_c) visit.push_c(g.sum.partial);
+    if (split.reduction == Reduction::pairwise) return pairwise(places, level);
+    if (split.reduction != Reduction::fold) return tree(places, level, 0, 1, split.parts);
+    int rounds = 0;
+    for (int n = split.parts; n > 1; n = (n + 1) / 2) ++rounds;
+    fold(places, level, 0, rounds);
+  }
+  /// Sums all parts one after the other, beginning with the accumulator on top of the stack if
+  /// there is one.
+  constexpr void one_after_the_other(const Places& places, int level, bool begun) const {
+    const Split& split = g.sum.splits[level];
     for (int i = 0; i < split.parts; ++i) {
-      part(places, level, split.reduction == Reduction::descending ? split.parts - 1 - i : i);
-      visit.convert(g.sum.partial, Role::reduce);
-      if (i > 0 || with_c) visit.add(g.sum.partial, Role::reduce);
+      const bool descends = split.reduction == Reduction::descending;
+      leaf(places, level,
+           descends                               ? split.parts - 1 - i
+           : split.reduction == Reduction::listed ? split.order[static_cast<std::size_t>(i)]
+                                                  : i);
+      if (i > 0 || begun) {
+        add();
+      } else if (g.sum.reduced) {
+        visit.convert(*g.sum.reduced, Role::reduce);
+      }
     }
   }
   /// Sums the products at `places`, divided into parts from a level of Accumulation::splits on.
   constexpr void sum(const Places& places, int level, bool with_c) const {
     if (level == 3 || g.sum.splits[level].parts <= 1) return chain(places, with_c);
     const Split& split = g.sum.splits[level];
-    const int round = split.parts * (split.interleave == 0 ? 1 : split.interleave);
-    const bool has_tail = split.tail_after && split.interleave != 0;
-    const int whole = has_tail ? places.count / round * round : places.count;
+    if (split.until != 0 && places.count <= split.until) return sum(places, level + 1, with_c);
+    const bool has_tail = (split.tail_after || split.tail_first) && split.interleave != 0;
+    const int whole = has_tail ? places.count / round(level) * round(level) : places.count;
     const Places shared = places.run(0, whole);
-    const bool in_turn =
-        split.reduction == Reduction::ascending || split.reduction == Reduction::descending;
-    if (in_turn) {
-      one_after_the_other(shared, level, with_c);
+    const Places tail = places.run(whole, places.count - whole);
+    const bool tail_first = split.tail_first && tail.count != 0;
+    if (in_turn(split.reduction)) {
+      if (with_c) visit.push_c(g.sum.format_of_sums());
+      if (tail_first) {
+        tail_part(tail);
+        if (with_c) add();
+      }
+      one_after_the_other(shared, level, with_c || tail_first);
     } else {
-      tree(shared, level, 0, 1, split.parts);
+      as_tree(shared, level);
+      if (tail_first) {
+        tail_part(tail);
+        add();
+      }
       if (with_c) {
-        visit.push_c(g.sum.partial);
-        visit.add(g.sum.partial, Role::reduce);
+        visit.push_c(g.sum.format_of_sums());
+        add();
       }
     }
-    if (whole < places.count) go_on(places.run(whole, places.count - whole));
+    if (!tail_first && tail.count != 0) go_on(tail);
   }
 };
 

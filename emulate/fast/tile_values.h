@@ -25,7 +25,8 @@ constexpr bool is_in_values(const Format& f) {
 }
 /// Returns whether all formats between a model's instructions can: promotion, partial sums and C.
 constexpr bool keeps_values(const GemmModel& g) {
-  return is_in_values(g.sum.promotion) && is_in_values(g.sum.partial) && is_in_values(g.c);
+  return is_in_values(g.sum.promotion) && is_in_values(g.sum.partial) &&
+         is_in_values(g.sum.format_of_sums()) && is_in_values(g.c);
 }
 
 inline constexpr std::size_t tile_elements = std::size_t{tile_rows} * tile_columns;
@@ -65,7 +66,7 @@ inline void nans_stay(const TileValues& before, TileValues& after) {
 template <class Products>
 void sum_steps(const GemmModel& g, std::span<const SumStep> steps, const TileValues& c,
                TileValues* stack, const Products& products) {
-  std::array<Format, 48> held;
+  std::array<Format, most_accumulators> held;
   std::size_t depth = 0;
   bool from_zero = false;
   for (const SumStep& step : steps) {

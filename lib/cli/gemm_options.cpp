@@ -55,18 +55,28 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(order);
   app.add_option(
          "--split", o.splits,
-         "PARTS[:RUN|:tileN][:REDUCTION][:tail], such as 4, 2:16, 3:tile64 or 8:1:pairs:tail: K is "
-         "divided into PARTS that are summed one by one and then added. Each part is a run of "
-         "whole instructions, or of whole tiles of N positions; with RUN, runs of so many "
-         "positions go to the parts in turn. REDUCTION is the order in which parts are added: "
-         "ascending (the default), descending, pairs or halves. tail: positions left over by the "
-         "runs are added to the finished sum. Given up to three times, splits lie in each other, "
-         "the outermost first (default: K is not divided)")
+         "PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN][:tail|:tail-first], such as 4, "
+         "2:16, 3:tile64 or 8:1:pairs:tail: K is divided into PARTS that are summed one by one and "
+         "then added. Each part is a run of whole instructions, or of whole tiles of N positions; "
+         "with RUN, runs of so many positions go to the parts in turn. SHARES says how 14 tiles "
+         "are shared among 6 parts: full (the default) gives 3 3 3 3 2 0, balanced 3 3 2 2 2 2, "
+         "rest 2 2 2 2 2 4, spread 2 2 3 2 2 3. untilN: 2 parts are divided again while they are "
+         "longer than N. REDUCTION is the order in which parts are added: ascending (the default), "
+         "descending, the parts in their order, such as 2-0-1, or a tree: pairs, halves, bisect, "
+         "fold or pairwise (emulate/gemm_model.h). fromN: parts are counted from part N on, going "
+         "round. tail: positions left over by the runs are added to the finished sum; tail-first: "
+         "they are summed by themselves, and the sum of the parts begins with them. Given up to "
+         "three times, splits lie in each other, the outermost first (default: K is not divided)")
       .allow_extra_args(false)
       .group(order);
   app.add_option(
          "--partial", o.partial,
          "format in which the parts of --split are kept and added (default: the accumulator's)")
+      .suggest(type_and_format_words)
+      .group(order);
+  app.add_option("--reduce-in", o.reduce_in,
+                 "format in which the parts of --split are added, if they are kept in another one, "
+                 "as a workspace in bf16 that is summed in f32 (default: that of --partial)")
       .suggest(type_and_format_words)
       .group(order);
   app.add_flag("--c-first", o.c_first,

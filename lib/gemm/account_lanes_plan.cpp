@@ -19,9 +19,9 @@ bool is_ieee(const Format& f) { return f.specials == Specials::ieee && f.has_sig
 bool has_known_rounding(const GemmModel& g) {
   const Rounding rounding = g.model.rounding;
   return (rounding == Rounding::toward_zero || rounding == Rounding::ties_to_even) &&
-         std::ranges::all_of(
-             std::array{g.types.c, g.types.d, g.model.grid, g.sum.promotion, g.sum.partial},
-             is_ieee);
+         std::ranges::all_of(std::array{g.types.c, g.types.d, g.model.grid, g.sum.promotion,
+                                        g.sum.partial, g.sum.format_of_sums()},
+                             is_ieee);
 }
 
 /// Computes the places and the blocks of the plan's instructions. Returns false if the products of

@@ -61,12 +61,17 @@ void set_order(GemmModel& g, const std::string& text) {
 /// exact in any order and whose accumulator is the result.
 void check_integer(const GemmOptions& o) {
   const bool plain = o.promote_every.empty() && o.partial.empty() && o.splits.empty() &&
-                     o.bias.empty() && o.epilogue_format.empty() && o.out_format.empty() &&
-                     o.alpha == 1 && o.beta == 1 && o.fused == "alpha" && !o.saturate;
+                     o.reduce_in.empty() && o.bias.empty() && o.epilogue_format.empty() &&
+                     o.out_format.empty() && o.alpha == 1 && o.beta == 1 && o.fused == "alpha" &&
+                     !o.saturate;
   if (plain) return;
   throw Error(
       "an integer product has no promotion, split, epilogue or other output than s32; leave those "
       "options out");
+}
+
+void set_sums_of_parts(GemmModel& g, const Format& f) {
+  if (f != g.sum.partial) g.sum.reduced = f;
 }
 
 bool is_divided(const GemmModel& g) { return g.sum.splits[0].parts > 1; }
@@ -103,6 +108,7 @@ NamedGemm model_of(const GemmOptions& o) {
   if (!o.promote_every.empty()) set_promotion(g, o.promote_every);
   set_splits(g, o.splits);
   if (!o.partial.empty()) g.sum.partial = format_of(o.partial);
+  if (!o.reduce_in.empty()) set_sums_of_parts(g, format_of(o.reduce_in));
   g.sum.c_first = o.c_first;
   if (!std::isfinite(o.alpha) || !std::isfinite(o.beta)) {
     throw Error("--alpha and --beta must be finite");
@@ -119,6 +125,7 @@ NamedGemm model_of(const GemmOptions& o) {
       IdleOption{"--round", o.files.round && g.types.a == binary64 && g.types.b == binary64,
                  "on operands of binary64, which holds every number of a file"},
       IdleOption{"--partial", !is_divided(g) && g.sum.partial != g.types.d, "without --split"},
+      IdleOption{"--reduce-in", !is_divided(g) && g.sum.reduced, "without --split"},
       IdleOption{"--beta", o.c_first && o.beta != 1,
                  "with --c-first, which begins with C as it is"},
   });

@@ -22,6 +22,7 @@ struct GemmOptions {
   std::string c, bias;  ///< files of C and of the bias
   std::string k_order = "ascending", promote_every, partial;
   std::vector<std::string> splits;
+  std::string reduce_in;
   bool c_first = false;
   double alpha = 1, beta = 1;
   std::string fused = "alpha", epilogue_format, out_format;

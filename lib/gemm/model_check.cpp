@@ -89,6 +89,28 @@ void check_instruction(const GemmModel& g) {
   }
 }
 
+/// The shortest K that a split with an until divides; with shorter ones, a sum would need more
+/// accumulators than most_accumulators.
+constexpr int least_until = 16;
+
+void check_runs_and_order(const Split& split) {
+  if (split.tail_first && (split.tail_after || split.interleave == 0)) {
+    throw Error("GemmModel: tail_first of a split goes with an interleave and without tail_after");
+  }
+  if (split.interleave != 0 && (split.shares != TileShares::full || split.until != 0)) {
+    throw Error("GemmModel: shares and until of a split are for runs; leave its interleave 0");
+  }
+  if (split.until != 0 && (split.parts != 2 || split.until < least_until)) {
+    throw Error("GemmModel: until of a split is for 2 parts, and at least " +
+                std::to_string(least_until));
+  }
+  if (split.reduction == Reduction::listed && !lists_all_parts(split)) {
+    throw Error("GemmModel: the order of a listed split has to name each of its parts once, from " +
+                std::string("0 on, of at most ") + std::to_string(most_listed_parts) +
+                ", and its first part is 0");
+  }
+}
+
 void check_splits(const Accumulation& sum) {
   std::int64_t together = 1;
   bool ended = false;
@@ -97,6 +119,9 @@ void check_splits(const Accumulation& sum) {
     require_in_range({"the interleave of a split", split.interleave, 0, most_split_run});
     require_in_range({"the tile of a split", split.tile, 0, most_split_run});
     require_known("the reduction of a split", split.reduction, reduction_names);
+    require_known("the shares of a split", split.shares, shares_names);
+    require_in_range({"the first part of a split", split.first, 0, std::max(split.parts, 1) - 1});
+    require_in_range({"the until of a split", split.until, 0, most_split_run});
     require_in_range({"a split's parts times interleave or tile",
                       std::int64_t{split.parts} * std::max(split.interleave, split.tile), 0,
                       most_split_round});
@@ -107,6 +132,7 @@ void check_splits(const Accumulation& sum) {
     if (split.parts > 1 && split.tail_after && split.interleave == 0) {
       throw Error("GemmModel: tail_after of a split has no effect without an interleave; set both");
     }
+    if (split.parts > 1) check_runs_and_order(split);
     if (split.parts > 1 && ended) {
       throw Error(
           "GemmModel: a split lies in one of 1 part; give the splits from the outermost on");
@@ -134,7 +160,10 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   check_splits(g.sum);
   if (g.model.recipe == Recipe::exact_integer) return;
   if (g.sum.promote_every != 0) require_format("sum.promotion", g.sum.promotion, false);
-  if (g.sum.splits[0].parts > 1) require_format("sum.partial", g.sum.partial, false);
+  if (g.sum.splits[0].parts > 1) {
+    require_format("sum.partial", g.sum.partial, false);
+    require_format("sum.reduced", g.sum.format_of_sums(), false);
+  }
   require_format("epilogue.compute", g.epilogue.compute, false);
   require_format("epilogue.out", g.epilogue.out, false);
   if (added.c || g.sum.c_first) require_format("c", g.c, false);

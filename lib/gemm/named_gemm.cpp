@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <vector>
@@ -83,15 +84,101 @@ std::string counted(int n, const char* noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
-std::string words_of(const Split& split, const Format& partial) {
+/// Returns the numbers of the parts as a listed split adds them: "2-0-1".
+std::string listed_order(const Split& split) {
+  std::string out;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(split.parts); ++i) {
+    out += (i == 0 ? "" : "-") + std::to_string(split.order[i]);
+  }
+  return out;
+}
+
+std::string reduction_word(const Split& split) {
+  return split.reduction == Reduction::listed
+             ? listed_order(split)
+             : std::string(reduction_names[static_cast<std::size_t>(split.reduction)]);
+}
+
+std::string_view shares_word(const Split& split) {
+  return shares_names[static_cast<std::size_t>(split.shares)];
+}
+
+std::string words_of(const Split& split, const Accumulation& sum) {
   std::string out = fmt::format("K in {} parts, ", split.parts);
   out += split.interleave != 0 ? fmt::format("by turns of {}", split.interleave)
          : split.tile != 0     ? fmt::format("each a run of tiles of {}", split.tile)
                                : "each a run";
-  return out + fmt::format(", added in {}, {}{}", format_word(partial),
-                           reduction_names[static_cast<std::size_t>(split.reduction)],
-                           split.tail_after ? ", the tail after them" : "");
+  if (split.shares != TileShares::full) out += fmt::format(" ({})", shares_word(split));
+  if (split.until != 0) out += fmt::format(", again until {}", split.until);
+  if (sum.format_of_sums() != sum.partial) out += ", kept in " + format_word(sum.partial);
+  out += fmt::format(", added in {}, {}", format_word(sum.format_of_sums()), reduction_word(split));
+  if (split.first != 0) out += fmt::format(" from part {} on", split.first);
+  return out + (split.tail_after   ? ", the tail after them"
+                : split.tail_first ? ", the tail before them"
+                                   : "");
 }
+
+/// Reads the numbers of parts as listed_order writes them into a split of so many parts. Returns
+/// whether they are that.
+bool read_order(std::string_view text, Split& out) {
+  const auto words = split(text, '-');
+  if (words.size() != static_cast<std::size_t>(out.parts) || out.parts > most_listed_parts) {
+    return false;
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto part = number(words[i], 0, out.parts - 1);
+    if (!part) return false;
+    out.order[i] = static_cast<std::uint8_t>(*part);
+  }
+  out.reduction = Reduction::listed;
+  return lists_all_parts(out);
+}
+
+/// Reads words that are in the order of the grammar, each of which may be left out.
+class Words {
+ public:
+  explicit Words(std::string_view text) : words_(split(text, ':')) {}
+
+  bool at_end() const { return at_ == words_.size(); }
+  std::string_view here() const { return at_end() ? std::string_view() : words_[at_]; }
+  /// Takes the word, if read(word) says so.
+  template <class Read>
+  bool take(const Read& read) {
+    const bool taken = !at_end() && read(here());
+    at_ += taken ? 1 : 0;
+    return taken;
+  }
+  /// Takes a number behind a prefix; the word is the wrong one if it has the prefix alone.
+  void take_number(std::string_view prefix, int least, int most, int& to) {
+    take([&](std::string_view word) {
+      if (!word.starts_with(prefix)) return false;
+      const auto found = number(word.substr(prefix.size()), least, most);
+      to = found.value_or(to);
+      return found.has_value();
+    });
+  }
+
+ private:
+  std::vector<std::string_view> words_;
+  std::size_t at_ = 0;
+};
+
+/// Takes the name of a row, which sets an enumeration.
+template <class Enum, class Names>
+void take_name(Words& words, const Names& names, Enum& to) {
+  words.take([&](std::string_view word) {
+    const auto name = std::ranges::find(names, word);
+    if (name != names.end()) to = static_cast<Enum>(name - names.begin());
+    return name != names.end();
+  });
+}
+
+/// The reductions that have a word; Reduction::listed is spelled by its parts.
+constexpr auto spelled_reductions = [] {
+  std::array<std::string_view, reduction_names.size() - 1> out;
+  std::ranges::copy_n(reduction_names.begin(), out.size(), out.begin());
+  return out;
+}();
 
 }  // namespace
 
@@ -125,48 +212,53 @@ NamedGemm parse_gemm(std::string_view instruction, int sm) {
 
 Split parse_split(std::string_view text) {
   const auto fail = [&] {
-    return Error("split '" + printable(text) +
-                 "' is not PARTS[:RUN|:tileN][:REDUCTION][:tail], as 4, 2:16, 3:tile64, " +
-                 "32:1:halves or 8:1:pairs:tail; parts are 2 to " + std::to_string(most_parts) +
-                 ", parts times RUN or N at most 2^30" + ", reductions " + listed(reduction_names));
+    return Error(
+        "split '" + printable(text) +
+        "' is not PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN][:tail|:tail-first], as "
+        "4, 2:16, 3:tile64, 32:1:halves or 8:1:pairs:tail; parts are 2 to " +
+        std::to_string(most_parts) + ", parts times RUN or N at most 2^30, shares " +
+        listed(shares_names) + ", reductions " + listed(spelled_reductions) +
+        " or the parts in their order, as 2-0-1");
   };
-  const auto words = split(text, ':');
+  Words words(text);
   Split out;
-  std::size_t at = 0;
-  const auto parts = number(words[at++], 2, most_parts);
-  if (!parts) throw fail();
-  out.parts = *parts;
-  if (const auto run = at < words.size() ? number(words[at], 1, 1 << 20) : std::nullopt) {
-    out.interleave = *run;
-    ++at;
-  } else if (at < words.size() && words[at].starts_with("tile")) {
-    const auto tile = number(words[at++].substr(4), 1, 1 << 20);
-    if (!tile) throw fail();
-    out.tile = *tile;
+  words.take_number("", 2, most_parts, out.parts);
+  words.take_number("", 1, 1 << 20, out.interleave);
+  const bool runs = out.interleave == 0;
+  if (runs) {
+    words.take_number("tile", 1, 1 << 20, out.tile);
+    take_name(words, shares_names, out.shares);
+    if (out.parts == 2) words.take_number("until", 16, 1 << 20, out.until);
   }
-  const auto name =
-      at < words.size() ? std::ranges::find(reduction_names, words[at]) : reduction_names.end();
-  if (name != reduction_names.end()) {
-    out.reduction = static_cast<Reduction>(name - reduction_names.begin());
-    ++at;
+  take_name(words, spelled_reductions, out.reduction);
+  if (out.reduction == Reduction::ascending) {
+    words.take([&](std::string_view word) { return read_order(word, out); });
   }
-  if (at < words.size() && words[at] == "tail" && out.interleave != 0) {
-    out.tail_after = true;
-    ++at;
+  if (out.reduction != Reduction::listed) words.take_number("from", 0, out.parts - 1, out.first);
+  if (!runs) {
+    words.take([&](std::string_view word) {
+      out.tail_after = word == "tail";
+      out.tail_first = word == "tail-first";
+      return out.tail_after || out.tail_first;
+    });
   }
   const std::int64_t round = std::int64_t{out.parts} * std::max(out.interleave, out.tile);
-  if (at != words.size() || round > 1 << 30) throw fail();
+  if (out.parts < 2 || !words.at_end() || round > 1 << 30) throw fail();
   return out;
 }
 
 std::string spelled(const Split& split) {
   std::string out = std::to_string(split.parts);
-  if (split.interleave != 0) out += ":" + std::to_string(split.interleave);
-  if (split.tile != 0) out += ":tile" + std::to_string(split.tile);
-  if (split.reduction != Reduction::ascending) {
-    out += ":" + std::string(reduction_names[static_cast<std::size_t>(split.reduction)]);
-  }
-  return out + (split.tail_after ? ":tail" : "");
+  const auto word = [&out](std::string_view text) { (out += ":") += text; };
+  if (split.interleave != 0) word(std::to_string(split.interleave));
+  if (split.tile != 0) word("tile" + std::to_string(split.tile));
+  if (split.shares != TileShares::full) word(shares_word(split));
+  if (split.until != 0) word("until" + std::to_string(split.until));
+  if (split.reduction != Reduction::ascending) word(reduction_word(split));
+  if (split.first != 0) word("from" + std::to_string(split.first));
+  if (split.tail_after) word("tail");
+  if (split.tail_first) word("tail-first");
+  return out;
 }
 
 KOrder parse_k_order(std::string_view text) {
@@ -209,6 +301,9 @@ std::string options_of(const GemmModel& g) {
   const bool divided = g.sum.splits[0].parts > 1;
   if (divided && g.sum.partial != usual.sum.partial)
     option("--partial", format_word(g.sum.partial));
+  if (divided && g.sum.format_of_sums() != g.sum.partial) {
+    option("--reduce-in", format_word(g.sum.format_of_sums()));
+  }
   if (g.sum.c_first != usual.sum.c_first) option("--c-first", "");
   const Epilogue& e = g.epilogue;
   if (e.alpha != usual.epilogue.alpha) option("--alpha", fmt::format("{}", e.alpha));
@@ -223,7 +318,7 @@ std::string options_of(const GemmModel& g) {
 std::string order_text(const GemmModel& g) {
   std::vector<std::string> out;
   for (const Split& split : g.sum.splits) {
-    if (split.parts > 1) out.push_back(words_of(split, g.sum.partial));
+    if (split.parts > 1) out.push_back(words_of(split, g.sum));
   }
   if (g.sum.order.group != 1) {
     out.push_back(fmt::format("{} share {} k, {} in turn",

@@ -8,7 +8,8 @@
 //     fma.rn.f32.f16.f16.f32           d = fma(a[k], b[k], d), types in the order d a b c
 //     mul_add.rn.f32.f32.f32.f32       d = d + a[k]·b[k], the product rounded as well
 //
-// A split is spelled PARTS[:RUN|:tileN][:REDUCTION][:tail]: "4", "2:16", "3:tile64", "32:1:halves",
+// A split is spelled PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN][:tail|:tail-first]:
+// "4", "2:16", "3:tile64", "6:tile64:balanced", "32:1:halves", "3:2-0-1", "8:from3",
 // "8:1:pairs:tail".
 #pragma once
 

@@ -161,7 +161,7 @@ void PreparedProduct::run_encodings(const Tile& tile, TileSums* stack, TileMask&
   const std::size_t rows = tile.rows(), columns = tile.columns();
   const GemmModel& g = epilogue_.model;
   const DotTypes& types = g.types;
-  std::array<Format, 48> held;
+  std::array<Format, most_accumulators> held;
   std::size_t depth = 0;
   for (const SumStep& step : program_.steps) {
     switch (step.kind) {

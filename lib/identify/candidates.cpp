@@ -10,16 +10,11 @@
 #include <array>
 #include <span>
 
+#include "lib/identify/rare_orders.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
 namespace {
-
-/// An order and the number of its differences from the plain one.
-struct Order {
-  Accumulation sum{};
-  int departures = 0;
-};
 
 constexpr std::array reductions{Reduction::ascending, Reduction::descending, Reduction::pairs,
                                 Reduction::halves};
@@ -283,16 +278,17 @@ std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
   return out;
 }
 
-}  // namespace
-
-std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts) {
+/// Returns the candidates of each core in each of the orders that orders_of(core) returns.
+template <class OrdersOf>
+std::vector<Candidate> in_orders(const std::vector<Core>& cores, const KernelFacts& facts,
+                                 const OrdersOf& orders_of) {
   std::vector<Candidate> out;
   for (std::size_t i = 0; i < cores.size(); ++i) {
     const bool integer_out = is_integer(facts.types.d);
     if (is_integer(cores[i].plain.types.d) != integer_out) continue;
     const std::vector<Candidate> ends = endings(cores[i], facts);
     poll();
-    for (const Order& order : Orders(cores[i], facts).take()) {
+    for (const Order& order : orders_of(cores[i])) {
       for (const Candidate& end : ends) {
         Candidate x = end;
         const bool c_first = end.model.sum.c_first;
@@ -306,6 +302,19 @@ std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const Kern
   }
   std::ranges::stable_sort(out, {}, &Candidate::departures);
   return out;
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts) {
+  return in_orders(cores, facts, [&](const Core& core) { return Orders(core, facts).take(); });
+}
+
+std::vector<Candidate> rare_candidates_for(const std::vector<Core>& cores,
+                                           const KernelFacts& facts) {
+  return in_orders(cores, facts, [&](const Core& core) {
+    return rare_orders(core.plain, static_cast<int>(facts.k), facts.types.d);
+  });
 }
 
 }  // namespace binade

@@ -32,4 +32,8 @@ struct KernelFacts {
 /// out; the search recognises the others (meaning.h).
 std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts);
 
+/// Returns the models of rare orders (rare_orders.h), to try where the others explain nothing.
+std::vector<Candidate> rare_candidates_for(const std::vector<Core>& cores,
+                                           const KernelFacts& facts);
+
 }  // namespace binade

@@ -17,6 +17,7 @@ struct Identification {
   Searched searched;  ///< as requested; `gpu` is set also if the bits look like a GPU's
   std::vector<Core> cores;
   std::vector<Candidate> candidates;
+  std::size_t usual = 0;  ///< so many of the candidates, the first, are not of rare orders
   SearchResult result;
 
   const Candidate& candidate(const Verdict& x) const { return candidates[x.candidate]; }
@@ -26,8 +27,9 @@ struct Identification {
 /// Searches for the models that explain every bit of the runs. If no model does, a, b and d are
 /// binary32, and `searched` allows instructions and tf32, then a and b are rounded to tf32 and
 /// searched again; if that explains every bit, types and runs are the rounded ones and
-/// searched.rounded is set. Throws Error if no model takes these types, if there is nothing to
-/// compare, or if an array of a run has another size than m, n and k say (kernel_run.h).
+/// searched.rounded is set. Where nothing is found, rare orders (rare_orders.h) are searched too,
+/// first for the operands as they are. Throws Error if no model takes these types, if there is
+/// nothing to compare, or if an array of a run has another size than m, n and k say (kernel_run.h).
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});

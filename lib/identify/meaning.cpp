@@ -135,7 +135,7 @@ class Expression {
 
   const GemmModel& g_;
   std::uint64_t core_;
-  std::array<Node, 48> stack_{};
+  std::array<Node, most_accumulators> stack_{};
   std::size_t depth_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
@@ -22,6 +23,8 @@ namespace {
 
 constexpr std::size_t first_sample = 2;
 constexpr std::size_t sample_growth = 4;
+/// The part of the rejected candidates that is followed, of those that follow others a smaller one.
+constexpr std::size_t followed = 4, followed_of_more = 16;
 /// Rejected candidates are compared with at most this many elements.
 constexpr std::size_t most_for_rejected = 1 << 12;
 /// This many of the simplest models that were found are compared with the definition too, each on
@@ -48,6 +51,12 @@ constexpr std::size_t whole_per_single = 8;
 struct Place {
   std::size_t run, element;
 };
+
+/// Returns whether a rejected candidate is nearer: one that was followed longer, of equals the one
+/// with more equal elements.
+bool is_nearer(const Verdict& x, const Verdict& y) {
+  return x.compared != y.compared ? x.compared > y.compared : x.equal > y.equal;
+}
 
 std::vector<Place> places_of(std::span<const KernelRun> runs) {
   std::vector<Place> out;
@@ -113,7 +122,10 @@ class Search {
   }
 
   SearchResult run(const SearchOptions& options) {
-    gather_distinct();
+    followed_ = options.known == 0 ? followed : followed_of_more;
+    gather_distinct(options.known);
+    if (distinct_.empty())
+      return {.elements = natural_.size(), .tried = 0, .explaining = {}, .rejected = {}};
     sort_by_difference();
     std::vector<std::size_t> field(distinct_.size());
     std::iota(field.begin(), field.end(), std::size_t{0});
@@ -134,7 +146,8 @@ class Search {
   std::span<const KernelRun> runs() const { return evaluator_.runs(); }
 
   /// Makes one verdict for all candidates that compute the same; the first of them is the simplest.
-  void gather_distinct() {
+  /// The first `past` candidates get none, nor does what computes the same as one of them.
+  void gather_distinct(std::size_t past) {
     std::vector<std::uint64_t> meanings(candidates_.size());
     each(candidates_.size(), "orders", [&](std::size_t i) {
       const GemmModel& g = candidates_[i].model;
@@ -150,8 +163,11 @@ class Search {
       meanings[i] = meaning;
     });
     std::unordered_map<std::uint64_t, std::size_t> known;
+    constexpr std::size_t before = ~std::size_t{0};
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const auto [at, is_first] = known.try_emplace(meanings[i], distinct_.size());
+      const auto [at, is_first] =
+          known.try_emplace(meanings[i], i < past ? before : distinct_.size());
+      if (at->second == before) continue;
       if (is_first) {
         distinct_.push_back({.candidate = i});
       } else {
@@ -268,8 +284,8 @@ class Search {
     }
   }
 
-  /// Keeps the candidates that agree, and of the others the better quarter, but at least four times
-  /// as many as are printed; none if none is printed, or once most_for_rejected elements are
+  /// Keeps the candidates that agree, and of the others the better part, but at least four times as
+  /// many as are printed; none if none is printed, or once most_for_rejected elements are
   /// compared.
   void thin(std::vector<std::size_t>& field, std::size_t nearest, std::size_t done) {
     std::ranges::stable_sort(field, std::greater<>{},
@@ -278,7 +294,7 @@ class Search {
         std::ranges::find_if(field, [&](std::size_t i) { return !agrees(distinct_[i]); });
     const auto rest = static_cast<std::size_t>(field.end() - wrong);
     const std::size_t wanted = done >= most_for_rejected ? 0 : nearest == 0 ? 0 : 4 * nearest;
-    const std::size_t stay = std::min(rest, std::max(wanted, wanted == 0 ? 0 : rest / 4));
+    const std::size_t stay = std::min(rest, std::max(wanted, wanted == 0 ? 0 : rest / followed_));
     field.erase(wrong + static_cast<std::ptrdiff_t>(stay), field.end());
   }
 
@@ -293,10 +309,7 @@ class Search {
     for (std::size_t i = 0; i < std::min(most_confirmed, out.explaining.size()); ++i) {
       confirm(out.explaining[i]);
     }
-    // A candidate that was followed longer is nearer; of equals the one with more equal elements.
-    std::ranges::stable_sort(out.rejected, [](const Verdict& x, const Verdict& y) {
-      return x.compared != y.compared ? x.compared > y.compared : x.equal > y.equal;
-    });
+    std::ranges::stable_sort(out.rejected, is_nearer);
     const std::size_t told =
         options.all_rejected ? out.rejected.size() : std::min(options.nearest, out.rejected.size());
     each(told, "nearest", [&](std::size_t i) { find_first(out.rejected[i]); });
@@ -361,6 +374,7 @@ class Search {
   const SearchProgress& progress_;
   std::vector<Place> natural_, sampled_;
   std::vector<Verdict> distinct_;
+  std::size_t followed_ = followed;
 };
 
 }  // namespace
@@ -369,6 +383,18 @@ SearchResult search(const std::vector<Core>& cores, const std::vector<Candidate>
                     std::span<const KernelRun> runs, const SearchOptions& options,
                     const SearchProgress& progress) {
   return Search(cores, candidates, runs, progress).run(options);
+}
+
+void add_result(SearchResult& to, SearchResult more, const SearchOptions& options) {
+  to.tried += more.tried;
+  to.explaining = std::move(more.explaining);
+  std::vector<Verdict> all;
+  std::ranges::merge(std::move(to.rejected), std::move(more.rejected), std::back_inserter(all),
+                     is_nearer);
+  to.rejected = std::move(all);
+  for (std::size_t i = options.nearest; i < to.rejected.size() && !options.all_rejected; ++i) {
+    to.rejected[i].first.reset();
+  }
 }
 
 }  // namespace binade

@@ -45,6 +45,10 @@ struct SearchResult {
 struct SearchOptions {
   std::size_t nearest = 5;    ///< how many rejected candidates get their first contradiction
   bool all_rejected = false;  ///< whether all rejected candidates get it
+  bool rare = true;  ///< whether identify searches rare orders where the usual ones explain nothing
+  /// So many of the candidates, the first ones, were searched before: of the others only those are
+  /// compared that compute something else, and fewer of the rejected are followed.
+  std::size_t known = 0;
 };
 
 /// Called now and then with the name of a stage and the part of it that is done, above 0 and at
@@ -56,6 +60,10 @@ using SearchProgress = std::function<void(const char* stage, double fraction)>;
 SearchResult search(const std::vector<Core>& cores, const std::vector<Candidate>& candidates,
                     std::span<const KernelRun> runs, const SearchOptions& options,
                     const SearchProgress& progress = {});
+
+/// Adds what was found out about further candidates of the same list (SearchOptions::known) to the
+/// result of a search that found nothing.
+void add_result(SearchResult& to, SearchResult more, const SearchOptions& options);
 
 /// Returns whether the bits of a model's NaNs are not defined, as in chains of rounded operations.
 constexpr bool any_nan_fits(const GemmModel& g) { return is_chain(g.model); }

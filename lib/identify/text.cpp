@@ -93,7 +93,8 @@ std::string rejected_text(const Identification& x, const Verdict& verdict) {
 std::string together_text(const Identification& x) {
   const std::vector<TogetherPart> parts = together(x);
   if (parts.empty()) return {};
-  std::string out = "\nEvery bit between them, as kernels do that treat edges otherwise\n";
+  std::string out =
+      "\nEvery bit between them, as kernels do that treat edges or chunks of a ring otherwise\n";
   for (const TogetherPart& part : parts) {
     out += fmt::format(
         "  {} of {}, {} by this alone, in rows {} to {} and columns {} to {}\n     {}\n",

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Searches again on what the nearest model leaves unexplained.
+// Searches again on what the nearest model leaves unexplained; or tries the sums of a ring, which
+// begin with another part in each chunk of D.
 #include "lib/identify/together.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "lib/gemm/gemm.h"
 #include "lib/identify/evaluator.h"
@@ -13,6 +16,8 @@ namespace {
 
 constexpr std::size_t most_parts = 4;
 constexpr std::size_t most_searched = 512;
+/// Rings are tried of the cores of so many of the nearest models, on so many elements of a row.
+constexpr std::size_t most_near = 4, least_of_row = 8, most_of_row = 64;
 /// If models that are independently right now and then would leave this many elements uncovered on
 /// average, then the probability that they leave none is at most e^-20.
 constexpr double least_uncovered = 20;
@@ -57,6 +62,8 @@ struct Cover {
 /// nothing if most_parts models do not cover every element.
 Cover cover(const Identification& x) {
   const KernelRun& run = x.runs[0];
+  const std::vector<Candidate> usual(x.candidates.begin(),
+                                     x.candidates.begin() + static_cast<std::ptrdiff_t>(x.usual));
   Cover out;
   Mask covered(run.size());
   std::size_t next = x.result.rejected[0].candidate;
@@ -70,10 +77,84 @@ Cover cover(const Identification& x) {
     if (std::ranges::count(covered, false) == 0) return out;
     if (std::ranges::count(covered, true) == before) break;
     const std::vector<KernelRun> rest{rest_of(run, covered)};
-    const SearchResult found = search(x.cores, x.candidates, rest, {.nearest = 1});
+    const SearchResult found = search(x.cores, usual, rest, {.nearest = 1});
     next = (found.explaining.empty() ? found.rejected : found.explaining)[0].candidate;
   }
   return {};
+}
+
+bool gives_element(const GemmModel& g, const KernelRun& run, std::size_t at) {
+  const std::uint64_t d = gemm_element(g, run.element(at));
+  return is_same_result(d, run.d[at], g.epilogue.out, any_nan_fits(g));
+}
+
+/// Returns the models that differ from one in nothing but the part with which its sum begins.
+std::vector<GemmModel> rotations_of(const GemmModel& g) {
+  std::vector<GemmModel> out(static_cast<std::size_t>(g.sum.splits[0].parts), g);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].sum.splits[0].first = static_cast<int>(i);
+  return out;
+}
+
+/// Returns whether the first elements of a row are right in one of the models.
+bool has_row(const std::vector<GemmModel>& models, const KernelRun& run, std::size_t row) {
+  return std::ranges::any_of(models, [&](const GemmModel& g) {
+    for (std::size_t column = 0; column < std::min(run.n, most_of_row); ++column) {
+      if (!gives_element(g, run, row * run.n + column)) return false;
+    }
+    return true;
+  });
+}
+
+/// Returns the rotations of one model of the cores that are nearest, if some rows are right in one
+/// of them each.
+Cover ring(const Identification& x) {
+  const KernelRun& run = x.runs[0];
+  if (run.n < least_of_row) return {};
+  std::vector<std::size_t> cores;
+  for (std::size_t i = 0; i < std::min(most_near, x.result.rejected.size()); ++i) {
+    cores.push_back(x.candidate(x.result.rejected[i]).core);
+  }
+  for (std::size_t i = x.usual; i < x.candidates.size(); ++i) {
+    const Candidate& candidate = x.candidates[i];
+    // One candidate stands for its rotations.
+    if (candidate.model.sum.splits[0].first != 1) continue;
+    if (std::ranges::find(cores, candidate.core) == cores.end()) continue;
+    const std::vector<GemmModel> models = rotations_of(candidate.model);
+    const auto has = [&](std::size_t row) { return has_row(models, run, row); };
+    if (!has(0) || !has(run.m / 2) || !has(run.m - 1)) continue;
+    Cover out;
+    for (const GemmModel& g : models) {
+      const auto same = std::ranges::find_if(x.candidates, [&](const Candidate& other) {
+        return other.core == candidate.core && other.model == g;
+      });
+      if (same == x.candidates.end()) continue;
+      out.candidates.push_back(static_cast<std::size_t>(same - x.candidates.begin()));
+      out.masks.push_back(mask_of(x, out.candidates.back()));
+    }
+    return out;
+  }
+  return {};
+}
+
+/// Returns whether each row is right in one of the models as a whole, where by chance none would
+/// be.
+bool has_whole_rows(const KernelRun& run, const std::vector<Mask>& masks) {
+  double share = 0;
+  for (const Mask& mask : masks) {
+    share = std::max(share, static_cast<double>(std::ranges::count(mask, true)) /
+                                static_cast<double>(mask.size()));
+  }
+  const double of_row =
+      static_cast<double>(run.n) * -std::log(share) - std::log(static_cast<double>(masks.size()));
+  if (of_row <= 0 || of_row * static_cast<double>(run.m) < least_uncovered) return false;
+  for (std::size_t row = 0; row < run.m; ++row) {
+    const bool whole = std::ranges::any_of(masks, [&](const Mask& mask) {
+      const auto first = mask.begin() + static_cast<std::ptrdiff_t>(row * run.n);
+      return std::all_of(first, first + static_cast<std::ptrdiff_t>(run.n), std::identity());
+    });
+    if (!whole) return false;
+  }
+  return true;
 }
 
 /// Returns how many elements models that are right as often as these would leave uncovered by
@@ -109,13 +190,18 @@ std::vector<TogetherPart> together(const Identification& x) {
   const SearchResult& r = x.result;
   if (x.runs.size() != 1 || x.runs[0].dots || !r.explaining.empty() || r.rejected.empty())
     return {};
-  const Cover found = cover(x);
-  if (found.masks.empty() || uncovered_by_chance(found.masks) < least_uncovered) return {};
+  Cover found = ring(x);
+  const bool is_ring = !found.masks.empty() && has_whole_rows(x.runs[0], found.masks);
+  if (!is_ring) {
+    found = cover(x);
+    if (found.masks.empty() || uncovered_by_chance(found.masks) < least_uncovered) return {};
+  }
   std::vector<TogetherPart> out;
   for (std::size_t i = 0; i < found.masks.size(); ++i) {
     const TogetherPart part = measured(x.runs[0], found, i);
     if (part.alone > 0) out.push_back(part);
   }
+  if (is_ring) std::ranges::stable_sort(out, {}, &TogetherPart::first_row);
   return out;
 }
 

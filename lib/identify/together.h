@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that treat their edges in another way: finds few models that explain every element
+// Kernels that treat their edges, or the chunks of a ring, in another way: finds few models that explain every element
 // between them. This claims nothing about any one of the models, but it shows where a library's
 // tiles end.
 #pragma once
@@ -21,8 +21,10 @@ struct TogetherPart {
 };
 
 /// Returns at most four models, the nearest first, without those that explain no element by
-/// themselves. Returns nothing unless there is one run and it is a product; if one model explains
-/// every element, if four models do not, or if models could do so by chance.
+/// themselves; or, in the order of their rows, the sums of a ring that begin with another part in
+/// each chunk of rows. Returns nothing unless there is one run and it is a product; if one model
+/// explains every element, if neither a ring nor four models do, or if models could do so by
+/// chance.
 std::vector<TogetherPart> together(const Identification& x);
 
 }  // namespace binade

@@ -28,12 +28,13 @@ using namespace nanobind::literals;
 /// A keyword of a model, and where it goes.
 using OptionPlace =
     std::variant<std::string GemmOptions::*, bool GemmOptions::*, double GemmOptions::*>;
-constexpr std::array<std::pair<std::string_view, OptionPlace>, 11> option_places{{
+constexpr std::array<std::pair<std::string_view, OptionPlace>, 12> option_places{{
     {"instruction", &GemmOptions::instruction},
     {"arch", &GemmOptions::architecture},
     {"k_order", &GemmOptions::k_order},
     {"promote_every", &GemmOptions::promote_every},
     {"partial", &GemmOptions::partial},
+    {"reduce_in", &GemmOptions::reduce_in},
     {"c_first", &GemmOptions::c_first},
     {"alpha", &GemmOptions::alpha},
     {"beta", &GemmOptions::beta},
@@ -214,7 +215,8 @@ std::string rule_parameters() {
 
 std::string order_parameters() {
   return "k_order: str = 'ascending', promote_every: int | str | None = None, "
-         "partial: str | Format | None = None, split: str | int | list | tuple | None = None, "
+         "partial: str | Format | None = None, reduce_in: str | Format | None = None, split: str | "
+         "int | list | tuple | None = None, "
          "c_first: bool = False, alpha: float = 1, beta: float = 1, fused: str = 'alpha', "
          "epilogue_format: str | Format | None = None, out_format: str | Format | None = None, "
          "saturate: bool = False, " +
@@ -261,8 +263,9 @@ void add_gemm_model(nb::module_& m) {
         chain of operations that round each time, such as "fma.rn.f32.f16.f16.f32", which has no arch.
     k_order: "ascending" or "descending"; with ":GROUPxWIDTH" behind it, GROUP instructions take WIDTH positions of K in turn.
     promote_every: N or "N:FORMAT": after N instructions the accumulator is added to a register and begins again at 0.
-    split: "PARTS[:RUN|:tileN][:REDUCTION][:tail]": K is summed in parts, which are then added; or up to three, outermost first.
-    partial: format of the parts. c_first: sums begin with C.
+    split: "PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN][:tail|:tail-first]": K is summed in parts, which are then
+        added; or up to three, outermost first.
+    partial: format of the parts. reduce_in: format in which they are added. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.
     zero_raises, floor, cut_to_zero: rules of fused sums in the place of the table's. round: operands are rounded first.
 

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,37 @@ struct Written {
   void convert(const Format&, Role) {}
 };
 
+/// How many products each accumulator has, in the order in which they begin.
+struct SumSizes {
+  std::vector<int> sizes;
+  int depth = 0;
+
+  void push_zero(const Format&) {
+    sizes.push_back(0);
+    ++depth;
+  }
+  void push_c(const Format&) { ++depth; }
+  void products(const InstructionPlaces& place) {
+    for (int i = 0; i < place.k; ++i) sizes.back() += place(i) >= 0 ? 1 : 0;
+  }
+  void add(const Format&, Role) { --depth; }
+  void convert(const Format&, Role) {}
+};
+
+/// The formats of a walk: of what is pushed, of conversions, and, behind +, of sums.
+struct WrittenFormats {
+  std::string text;
+
+  void word(const std::string& before, const Format& f) {
+    text += (text.empty() ? "" : " ") + before + (f == binary32 ? "f32" : "bf16");
+  }
+  void push_zero(const Format& f) { word("", f); }
+  void push_c(const Format& f) { word("c:", f); }
+  void products(const InstructionPlaces&) {}
+  void add(const Format& f, Role) { word("+", f); }
+  void convert(const Format& f, Role) { word("", f); }
+};
+
 GemmModel chain(int k_of_instruction) {
   GemmModel out;
   out.types = {binary16, binary16, binary32, binary32};
@@ -46,6 +78,12 @@ GemmModel chain(int k_of_instruction) {
 
 std::string written(const GemmModel& g, int k) {
   Written out;
+  walk_sum(g, k, out);
+  return out.text;
+}
+
+std::string formats(const GemmModel& g, int k) {
+  WrittenFormats out;
   walk_sum(g, k, out);
   return out.text;
 }
@@ -113,6 +151,111 @@ TEST_CASE("parts are added in the order that the reduction says") {
         "0 [0] 0 [4] + 0 [2] 0 [6] + + 0 [1] 0 [5] + 0 [3] 0 [7] + + +");
 }
 
+TEST_CASE("trees over numbers of parts that are no powers of two differ") {
+  GemmModel g = chain(1);
+  const auto with = [&g](int parts, Reduction reduction) {
+    g.sum.splits[0] = {.parts = parts, .interleave = 1, .reduction = reduction};
+    return written(g, parts);
+  };
+  CHECK(with(6, Reduction::pairs) == "0 [0] 0 [1] + 0 [2] 0 [3] + + 0 [4] 0 [5] + +");
+  CHECK(with(6, Reduction::bisect) == "0 [0] 0 [1] 0 [2] + + 0 [3] 0 [4] 0 [5] + + +");
+  CHECK(with(6, Reduction::fold) == "0 [0] 0 [3] + 0 [2] 0 [5] + + 0 [1] 0 [4] + +");
+  CHECK(with(6, Reduction::pairwise) == "0 [5] 0 [0] 0 [3] + + 0 [1] 0 [4] + + 0 [2] +");
+  CHECK(with(5, Reduction::pairwise) == "0 [4] 0 [0] 0 [3] + + 0 [1] + 0 [2] +");
+  CHECK(with(3, Reduction::pairwise) == "0 [2] 0 [0] + 0 [1] +");
+  CHECK(with(2, Reduction::pairwise) == "0 [1] 0 [0] +");
+}
+
+TEST_CASE("a sum goes round from any part, or takes them as they are listed") {
+  GemmModel g = chain(1);
+  Split& split = g.sum.splits[0];
+  split = {.parts = 4, .interleave = 1, .first = 3};
+  CHECK(written(g, 4) == "0 [3] 0 [0] + 0 [1] + 0 [2] +");
+  split.reduction = Reduction::descending;
+  CHECK(written(g, 4) == "0 [2] 0 [1] + 0 [0] + 0 [3] +");
+  split.reduction = Reduction::pairs;
+  CHECK(written(g, 4) == "0 [3] 0 [0] + 0 [1] 0 [2] + +");
+  split = {.parts = 4, .interleave = 1, .reduction = Reduction::listed, .order = {2, 0, 3, 1}};
+  CHECK(written(g, 4) == "0 [2] 0 [0] + 0 [3] + 0 [1] +");
+}
+
+TEST_CASE("tiles are shared among runs in four ways") {
+  const auto parts = [](TileShares shares, int k) {
+    GemmModel g = chain(1);
+    g.sum.splits[0] = {.parts = 6, .tile = 2, .shares = shares};
+    SumSizes out;
+    walk_sum(g, k, out);
+    return out.sizes;
+  };
+  using Sizes = std::vector<int>;
+  CHECK(parts(TileShares::full, 28) == Sizes{6, 6, 6, 6, 4, 0});
+  CHECK(parts(TileShares::balanced, 28) == Sizes{6, 6, 4, 4, 4, 4});
+  CHECK(parts(TileShares::rest, 28) == Sizes{4, 4, 4, 4, 4, 8});
+  CHECK(parts(TileShares::spread, 28) == Sizes{4, 4, 6, 4, 4, 6});
+  CHECK(parts(TileShares::full, 27) == Sizes{6, 6, 6, 6, 3, 0});
+  CHECK(parts(TileShares::balanced, 27) == Sizes{6, 6, 4, 4, 4, 3});
+  CHECK(parts(TileShares::rest, 27) == Sizes{4, 4, 4, 4, 4, 7});
+  CHECK(parts(TileShares::spread, 27) == Sizes{4, 4, 6, 4, 4, 5});
+  CHECK(parts(TileShares::balanced, 5) == Sizes{2, 2, 1, 0, 0, 0});
+  CHECK(parts(TileShares::rest, 5) == Sizes{0, 0, 0, 0, 0, 5});
+}
+
+TEST_CASE("two runs are divided again until they are short, as NumPy's sum is") {
+  // NumPy cuts n > 128 at n / 2, less what that is above a multiple of 8.
+  struct Numpy {
+    std::vector<int> sizes;
+    void sum(int n) {
+      if (n <= 128) return sizes.push_back(n);
+      const int half = n / 2 - n / 2 % 8;
+      sum(half);
+      sum(n - half);
+    }
+  };
+  GemmModel g = chain(1);
+  g.sum.splits[0] = {.parts = 2, .tile = 8, .shares = TileShares::rest, .until = 128};
+  for (int k = 0; k < 3000; k += 7) {
+    Numpy numpy;
+    numpy.sum(k);
+    SumSizes out;
+    walk_sum(g, k, out);
+    REQUIRE(out.sizes == numpy.sizes);
+    REQUIRE(out.depth == 1);
+  }
+  g.sum.splits[0] = {.parts = 2, .until = 2};
+  CHECK(written(g, 5) == "0 [0] [1] 0 [2] + 0 [3] [4] +");
+}
+
+TEST_CASE("what remains of K can be what the sum of the parts begins with") {
+  GemmModel g = chain(1);
+  g.sum.splits[0] = {.parts = 2, .interleave = 1, .tail_first = true};
+  CHECK(written(g, 5) == "0 [4] 0 [0] [2] + 0 [1] [3] +");
+  CHECK(written(g, 4) == "0 [0] [2] 0 [1] [3] +");
+  g.sum.splits[1] = {.parts = 2, .interleave = 1};
+  CHECK(written(g, 6) == "0 [4] [5] 0 [0] 0 [2] + + 0 [1] 0 [3] + +");
+  g.sum.splits[1] = {};
+  g.sum.c_first = true;
+  CHECK(written(g, 5) == "c 0 [4] + 0 [0] [2] + 0 [1] [3] +");
+  g.sum.splits[0].reduction = Reduction::pairs;
+  CHECK(written(g, 5) == "0 [0] [2] 0 [1] [3] + 0 [4] + c +");
+}
+
+TEST_CASE("parts are kept in one format and added in another") {
+  GemmModel g = chain(1);
+  g.sum.splits[0] = {.parts = 3};
+  g.sum.partial = bfloat16;
+  CHECK(formats(g, 3) == "f32 bf16 f32 bf16 +bf16 f32 bf16 +bf16");
+  g.sum.reduced = binary32;
+  CHECK(formats(g, 3) == "f32 bf16 f32 f32 bf16 +f32 f32 bf16 +f32");
+  g.sum.partial = binary32;
+  g.sum.reduced = bfloat16;
+  CHECK(formats(g, 3) == "f32 f32 bf16 f32 f32 +bf16 f32 f32 +bf16");
+  g.sum.splits[0].reduction = Reduction::pairs;
+  CHECK(formats(g, 3) == "f32 f32 f32 f32 +bf16 f32 f32 +bf16");
+  g.sum.splits[0].reduction = Reduction::ascending;
+  g.sum.c_first = true;
+  CHECK(formats(g, 2) == "c:bf16 f32 f32 +bf16 f32 f32 +bf16 f32 f32 +bf16");
+}
+
 TEST_CASE("splits lie in each other, the outermost first") {
   GemmModel g = chain(1);
   g.sum.splits[0] = {.parts = 2};
@@ -133,9 +276,19 @@ TEST_CASE("every product takes part once, in any order") {
     for (Split& split : g.sum.splits) {
       split.parts = test::between(random, 1, 5);
       split.interleave = test::between(random, 0, 3);
-      split.reduction = static_cast<Reduction>(random() % 4);
+      split.reduction = static_cast<Reduction>(random() % 8);
       split.tail_after = random() % 2 == 0;
+      split.tail_first = random() % 4 == 0;
+      split.shares = static_cast<TileShares>(random() % 4);
       if (random() % 4 == 0) split.tile = test::between(random, 1, 40);
+      if (split.parts == 2 && random() % 2 == 0) split.until = test::between(random, 16, 40);
+      for (std::size_t at = 0; at < split.order.size(); ++at) {
+        split.order[at] = static_cast<std::uint8_t>(at);
+      }
+      std::ranges::shuffle(std::span(split.order).first(static_cast<std::size_t>(split.parts)),
+                           random);
+      split.first =
+          split.reduction == Reduction::listed ? 0 : test::between(random, 0, split.parts - 1);
     }
     struct Counted {
       std::vector<int> seen;

@@ -139,6 +139,7 @@ class Gemm(Case):
         nothing_added = "where the epilogue adds neither C nor a bias"
         for words, option, because in (
                 ((*plain, *HOPPER, "--partial", "f16"), "--partial", "without --split"),
+                ((*plain, *HOPPER, "--reduce-in", "f16"), "--reduce-in", "without --split"),
                 ((*plain, *HOPPER, "--beta", "2"), "--beta", "without C"),
                 ((*plain, "c.npy", *HOPPER, "--beta", "2", "--c-first"), "--beta", "with --c-first"),
                 ((*plain, *HOPPER, "--c-first"), "--c-first", "without C"),

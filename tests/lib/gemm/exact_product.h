@@ -127,7 +127,7 @@ inline constexpr std::array product_cases{
     NamedCase{"fma.rn.f64.f64.f64.f64", 0},
 };
 
-inline constexpr int orders = 8;
+inline constexpr int orders = 9;
 
 /// Returns whether a model can have the order of this number (set_order). In orders 3 and 5, parts
 /// of K take turns shorter than a sparse group of 4, so that a group would not have neighbouring
@@ -167,7 +167,15 @@ inline void set_order(GemmModel& g, int number) {
       g.epilogue.out = bfloat16;
       g.sum.promotion = g.sum.partial = binary16;
       g.sum.promote_every = 1;
-      g.sum.splits[0] = parse_split("4:pairs");
+      g.sum.splits[0] = parse_split("5:balanced:pairwise:from2");
+      g.sum.reduced = bfloat16;
+      break;
+    case 8:
+      g.sum.splits[0] = parse_split("2:tile8:rest:until16");
+      g.sum.splits[1] = parse_split("3:2-0-1");
+      g.sum.partial = bfloat16;
+      g.sum.reduced = binary32;
+      g.sum.c_first = true;
       break;
     default: break;
   }

@@ -121,11 +121,30 @@ TEST_CASE("orders that there are not are refused") {
           "0 to 1073741824");
   refused(
       [](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .reduction = static_cast<Reduction>(9)}; },
-      "GemmModel: the reduction of a split is 9; give an integer from 0 to 3");
+      "GemmModel: the reduction of a split is 9; give an integer from 0 to 7");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .interleave = 4, .tile = 8}; },
           "GemmModel: a split has an interleave, beside which its tile has no effect; set one");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .tail_after = true}; },
           "GemmModel: tail_after of a split has no effect without an interleave; set both");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .first = 2}; },
+          "GemmModel: the first part of a split is 2; give an integer from 0 to 1");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .tail_first = true}; },
+          "GemmModel: tail_first of a split goes with an interleave and without tail_after");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .interleave = 4, .until = 128}; },
+          "GemmModel: shares and until of a split are for runs; leave its interleave 0");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 3, .until = 128}; },
+          "GemmModel: until of a split is for 2 parts, and at least 16");
+  refused(
+      [](GemmModel& g) { g.sum.splits[0] = {.parts = 3, .reduction = Reduction::listed}; },
+      "GemmModel: the order of a listed split has to name each of its parts once, from 0 on, of "
+      "at most 8, and its first part is 0");
+  refused(
+      [](GemmModel& g) {
+        g.sum.splits[0].parts = 2;
+        g.sum.reduced = s32;
+      },
+      "GemmModel: sum.reduced is no format of floating-point numbers that is computed with; give a "
+      "named one");
   refused([](GemmModel& g) { g.sum.splits[1].parts = 2; },
           "GemmModel: a split lies in one of 1 part; give the splits from the outermost on");
   refused(

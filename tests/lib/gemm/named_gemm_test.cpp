@@ -59,16 +59,66 @@ TEST_CASE("splits are spelled as they are read") {
         Split{.parts = 32, .interleave = 1, .reduction = Reduction::halves});
   CHECK(parse_split("8:2:pairs:tail") ==
         Split{.parts = 8, .interleave = 2, .reduction = Reduction::pairs, .tail_after = true});
-  for (const char* text : {"2", "4096", "2:16", "3:descending", "32:1:halves", "8:2:pairs:tail",
-                           "5:7:tail", "3:tile64", "6:tile128:descending"}) {
+  for (const char* text : {"2",
+                           "4096",
+                           "2:16",
+                           "3:descending",
+                           "32:1:halves",
+                           "8:2:pairs:tail",
+                           "5:7:tail",
+                           "3:tile64",
+                           "6:tile128:descending",
+                           "6:tile64:balanced",
+                           "6:rest:pairs",
+                           "2:tile8:rest:until128",
+                           "2:until16:descending",
+                           "7:bisect",
+                           "7:32:fold:tail-first",
+                           "5:64:pairwise:tail",
+                           "4:from3",
+                           "4:tile32:spread:descending:from1",
+                           "3:2-0-1",
+                           "8:1:7-6-5-4-3-2-1-0"}) {
     CHECK(spelled(parse_split(text)) == text);
   }
-  for (const char* text : {"", "1", "4097", "x", "2:", "2:0", "2:tail", "2:1:tail:pairs", "2:1:2",
-                           "2:halves:1", "-2", "2 ", "2:tile", "2:tile0", "2:tile64:tail",
-                           "2:4:tile64", "2:tilex", "4096:tile1048576", "4096:1048576"}) {
+  for (const char* text : {"",
+                           "1",
+                           "4097",
+                           "x",
+                           "2:",
+                           "2:0",
+                           "2:tail",
+                           "2:1:tail:pairs",
+                           "2:1:2",
+                           "2:halves:1",
+                           "-2",
+                           "2 ",
+                           "2:tile",
+                           "2:tile0",
+                           "2:tile64:tail",
+                           "2:4:tile64",
+                           "2:tilex",
+                           "4096:tile1048576",
+                           "4096:1048576",
+                           "4:listed",
+                           "3:2-0",
+                           "3:2-0-0",
+                           "3:2-0-3",
+                           "3:2-0-1:from1",
+                           "9:8-7-6-5-4-3-2-1-0",
+                           "4:from4",
+                           "4:from",
+                           "2:4:balanced",
+                           "3:until128",
+                           "2:until15",
+                           "2:1:until16",
+                           "2:tail-first",
+                           "2:1:tail:tail-first",
+                           "4:balanced:rest",
+                           "4:from1:pairs"}) {
     CAPTURE(text);
     CHECK(contains(test::error_of([&] { parse_split(text); }),
-                   "is not PARTS[:RUN|:tileN][:REDUCTION][:tail]"));
+                   "is not PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN]"));
   }
 }
 
@@ -108,6 +158,22 @@ TEST_CASE("options say all that is not usual, and words do too") {
       "K in 2 parts, each a run, added in bf16, ascending; K in 4 parts, by turns of 16, added in "
       "bf16, pairs, the tail after them; 2 instructions share 64 k, 8 in turn; k descending; into "
       "f16 every 4 instructions; begins with C");
+  g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
+  g.sum.splits[0] = parse_split("2:tile8:rest:until128");
+  g.sum.splits[1] = parse_split("4:1:3-0-2-1:tail-first");
+  g.sum.splits[2] = parse_split("5:from2");
+  g.sum.partial = bfloat16;
+  g.sum.reduced = binary32;
+  CHECK(options_of(g) ==
+        "--split 2:tile8:rest:until128 --split 4:1:3-0-2-1:tail-first --split 5:from2 --partial "
+        "bf16 --reduce-in f32");
+  CHECK(order_text(g) ==
+        "K in 2 parts, each a run of tiles of 8 (rest), again until 128, kept in bf16, added in "
+        "f32, ascending; K in 4 parts, by turns of 1, kept in bf16, added in f32, 3-0-2-1, the "
+        "tail before them; K in 5 parts, each a run, kept in bf16, added in f32, ascending from "
+        "part 2 on; k ascending");
+  g.sum.reduced = bfloat16;
+  CHECK(options_of(g).ends_with("--partial bf16"));
   GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   chain.sum.promote_every = 384;
   CHECK(order_text(chain) == "k ascending; into f32 every 384 products");

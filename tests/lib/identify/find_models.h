@@ -50,7 +50,7 @@ inline const Setup setups[]{
 };
 
 inline Identification identified(const Setup& setup, const KernelRun& run) {
-  return identify(setup.types, {run}, {}, {.nearest = 3});
+  return identify(setup.types, {run}, {}, {.nearest = 3, .rare = false});
 }
 
 inline std::vector<Candidate> all_of(const Setup& setup, std::size_t k) {

@@ -88,6 +88,7 @@ def torch_products():
         x = matrices("torch", dtype, m, n, k, f"torch {torch.__version__} a @ b")
         yield x.finish(raw(tensor(x, "a") @ tensor(x, "b")))
     for word, k, function in (("dot", 100, torch.dot), ("sum", 64, lambda a, b: (a * b).sum()),
+                              ("sum", 100, lambda a, b: (a * b).sum()),
                               ("sum", 256, lambda a, b: (a * b).sum())):
         how = {"dot": "torch.dot(a, b)", "sum": "(a * b).sum()"}[word]
         x = dots("torch", word, "F32", max(6, 1200 // k), k, f"{how} of each row, torch {torch.__version__}")

@@ -75,7 +75,7 @@ TEST_CASE("several runs of different K are one body of evidence") {
   CHECK(both.result.elements == 50);
   // Only the second run is wrong, so the model does not explain both.
   test::compute(all[0].model, runs[1]);
-  const Identification mixed = identify(setup.types, runs, {}, {.nearest = 1});
+  const Identification mixed = identify(setup.types, runs, {}, {.nearest = 1, .rare = false});
   CHECK(!test::claims(mixed.result, static_cast<std::size_t>(split - all.begin())));
   REQUIRE(!mixed.result.rejected.empty());
   CHECK(mixed.result.rejected[0].first.has_value());
@@ -94,7 +94,7 @@ TEST_CASE("the scalars of the epilogue are told and its forms are found") {
   test::compute(fused->model, run);
   const Identification found = identify(setup.types, {run}, scalars, {});
   CHECK(test::claims(found.result, static_cast<std::size_t>(fused - all.begin())));
-  CHECK(identify(setup.types, {run}, {}, {}).result.explaining.empty());
+  CHECK(identify(setup.types, {run}, {}, {.rare = false}).result.explaining.empty());
 }
 
 TEST_CASE("any NaN is any other in chains of rounded operations only") {

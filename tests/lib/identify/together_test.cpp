@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+
 #include "tests/lib/identify/kernel_draw.h"
 
 namespace binade::together_test {
@@ -25,7 +27,7 @@ Identification edges(const KernelTypes& types, std::size_t size, bool noise) {
   for (std::size_t at = (size - 4) * size; at < run.size(); ++at) {
     run.d[at] = gemm_element(other, run.element(at)) ^ (noise && at % 2 == 0 ? 1 : 0);
   }
-  return identify(types, {run}, {}, {});
+  return identify(types, {run}, {}, {.rare = false});
 }
 
 TEST_CASE("rows of another order are told, and where they lie") {
@@ -40,6 +42,39 @@ TEST_CASE("rows of another order are told, and where they lie") {
   CHECK(parts[1].last_row == 15);
   CHECK(parts[0].alone + parts[1].alone <= found.result.elements);
   CHECK(found.candidates[parts[1].candidate].model.sum.splits[0].parts == 2);
+}
+
+TEST_CASE("a ring's chunks of rows are told with the part that each begins with") {
+  Random random(2);
+  const std::size_t rows = 8, columns = 64, k = 8;
+  KernelRun run = test::draw_run(random, f32_all, {rows, columns, k}, false, false);
+  const auto f32 = [](std::uint64_t code) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(code));
+  };
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    const GemmElement<std::uint64_t> x = run.element(at);
+    // Each of 4 devices has two products, each product and sum is rounded.
+    const auto part = [&](std::size_t i) {
+      const volatile float first = f32(x.a[2 * i]) * f32(x.b[2 * i]);
+      const volatile float second = f32(x.a[2 * i + 1]) * f32(x.b[2 * i + 1]);
+      return first + second;
+    };
+    const std::size_t begin = 1 + run.row(at) / 2;  // each device finishes two rows
+    volatile float sum = part(begin % 4);
+    for (std::size_t i = begin + 1; i < begin + 4; ++i) sum = sum + part(i % 4);
+    run.d[at] = std::bit_cast<std::uint32_t>(float{sum});
+  }
+  const Identification found = identify(f32_all, {run}, {}, {});
+  CHECK(found.result.explaining.empty());
+  const std::vector<TogetherPart> parts = together(found);
+  REQUIRE(parts.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(parts[i].first_row == 2 * i);
+    CHECK(parts[i].last_row == 2 * i + 1);
+    const Split& split = found.candidates[parts[i].candidate].model.sum.splits[0];
+    CHECK(split.parts == 4);
+    CHECK(split.first == static_cast<int>(i + 1) % 4);
+  }
 }
 
 TEST_CASE("what only chance could cover is not told") {

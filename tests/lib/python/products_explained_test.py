@@ -210,6 +210,46 @@ class Identifications(Products):
         with self.assertRaisesRegex(TypeError, "in the same process"):
             binade.propose(again)
 
+    def test_how_parts_come_together(self):
+        # Kernels by hand: products of binary16 are exact in binary32, so each sum is NumPy's of float32.
+        def part(ks):
+            out = np.zeros((9, 8), np.float32)
+            for k in ks:
+                out = out + np.outer(a[:, k].astype(np.float32), b[k].astype(np.float32))
+            return out
+
+        def bf16(x):  # to nearest, ties to even, by the bits
+            bits = x.view(np.uint32)
+            return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32)
+
+        def f16(x):
+            return x.astype(np.float16).astype(np.float32)
+
+        def in_turn(parts, rounded=np.float32):
+            out = rounded(parts[0])
+            for x in parts[1:]:
+                out = rounded(out + x)
+            return out
+
+        a, b = halves(59, 9, 56), halves(60, 56, 8)
+        runs = lambda *sizes: [part(range(end - size, end)) for size, end in zip(sizes, np.cumsum(sizes))]
+        even = runs(14, 14, 14, 14)
+        fifths = [part([k for k in range(56) if k // 2 % 5 == i]) for i in range(5)]
+        lanes = [part(range(i, 45, 15)) for i in range(15)]
+        for expected, d in {
+            "--split 4 --partial bf16 --reduce-in f32": in_turn([bf16(x) for x in even]),
+            "--split 4:2-0-3-1 --reduce-in f16 --out-format f16": in_turn([even[i] for i in (2, 0, 3, 1)], f16).astype(np.float16),
+            "--split 4:from2": in_turn([even[i] for i in (2, 3, 0, 1)]),
+            "--split 5:tile8:balanced": in_turn(runs(16, 16, 8, 8, 8)),
+            "--split 5:2:pairwise": ((fifths[4] + (fifths[0] + fifths[3])) + fifths[1]) + fifths[2],
+            "--split 15:1:tail-first": in_turn([part(range(45, 56)), *lanes]),
+        }.items():
+            with self.subTest(expected):
+                x = binade.identify(a, b, d, cpu=True)
+                self.assertIn(expected, [found.options for found in x.models])
+                for found in x.models:
+                    self.same_bits(binade.gemm(a, b, model=found), d)
+
     def test_none_and_errors(self):
         a, b = halves(56, 2, 3, dtype=np.float32), halves(57, 3, 2, dtype=np.float32)
         x = binade.identify(a, b, np.full((2, 2), 100, np.float32), cpu=True)

@@ -43,6 +43,7 @@ class Gemm(Products):
             {"promote_every": "1:f16"},
             {"split": 2},
             {"split": ["2:16:pairs", "2"], "partial": "f16"},
+            {"split": "3:1-2-0", "partial": "bf16", "reduce_in": "f32"},
             {"alpha": 0.5, "beta": -1.25},
             {"alpha": 0.1, "fused": "beta", "epilogue_format": "f32"},
             {"c_first": True},
