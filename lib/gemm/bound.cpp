@@ -20,9 +20,24 @@ std::optional<Upper> gamma(int k) {
   return Upper(((static_cast<uint128>(n) << bits) + rest - 1) / rest, -bits);
 }
 
+/// Of a model with relu: the bounds are those without it, since it brings no two numbers further
+/// apart.
+ElementBound bound_with_relu(GemmModel model, const GemmElement<std::uint64_t>& element) {
+  const std::uint64_t result = gemm_element(model, element);
+  model.epilogue.relu = false;
+  ElementBound out = bound_of(model, element);
+  out.result = result;
+  if (out.special) return out;
+  if (out.negative) out.exact = {};
+  out.negative = false;
+  out.error = error_of(model, out, result);
+  return out;
+}
+
 }  // namespace
 
 ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
+  if (model.epilogue.relu) return bound_with_relu(model, element);
   require_whole_sums(model, static_cast<std::size_t>(element.k));
   ElementLosses losses;
   ElementBound out;

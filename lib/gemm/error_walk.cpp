@@ -128,11 +128,11 @@ void ErrorWalk::push_c(const Format& f) {
   convert(f, Role::narrow);
 }
 
-void ErrorWalk::convert(const Format& f, Role) {
+void ErrorWalk::convert(const Format& f, Role, Rounding rounding) {
   if (is_integer(f) || fits_in(top().format, f)) {
     top().format = f;
   } else {
-    rounds(f, Rounding::ties_to_even);
+    rounds(f, rounding);
   }
 }
 
@@ -308,6 +308,7 @@ void ErrorWalk::finish() {
     increase(value);
     rounds(f, nearest);
   };
+  if (e.sum) convert(*e.sum, Role::narrow);
   const bool scales = e.alpha != 1 || with_c || x_.has_bias;
   if (scales) {
     convert(f, Role::narrow);
@@ -331,12 +332,17 @@ void ErrorWalk::finish() {
     }
     if (with_c) operation(source);
   }
-  if (!e.saturate) return convert(e.out, Role::output);
+  // What is below +0 and becomes +0 comes no further from the exact value, of which the same holds.
+  if (e.through) convert(*e.through, Role::output);
+  // Beyond the range, toward zero and other directions give the largest finite number, too.
+  const bool is_exact = is_integer(e.out) || fits_in(top().format, e.out);
+  const bool may_saturate = e.saturate || (!is_exact && !rule_of(e.rounding).is_to_nearest());
+  if (!may_saturate) return convert(e.out, Role::output, e.rounding);
   // A sum that saturates becomes the largest finite number, which may be far from it.
   Accumulator& accumulator = top();
   const auto saturated = [&](const Upper& magnitude) {
     const bool may = !magnitude.is_zero() && magnitude.log2() >= e.out.emax();
-    return may ? magnitude : rounding_error(magnitude, e.out, nearest);
+    return may ? magnitude : rounding_error(magnitude, e.out, e.rounding);
   };
   accumulator.error += saturated(accumulator.exact.upper() + accumulator.error);
   accumulator.any_order += saturated(magnitude_ + accumulator.any_order);

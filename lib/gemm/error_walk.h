@@ -34,7 +34,7 @@ class ErrorWalk {
   void push_c(const Format& f);
   void products(const InstructionPlaces& place);
   void add(const Format& f, Role);
-  void convert(const Format& f, Role);
+  void convert(const Format& f, Role, Rounding rounding = Rounding::ties_to_even);
 
  private:
   /// An accumulator: the exact sum of all that it has received, and bounds on its distance from

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "lib/identify/cores.h"
@@ -25,11 +26,21 @@ struct KernelFacts {
   std::size_t k = 0;  ///< the longest K of the runs
   bool has_c = false, has_bias = false;
   KnownEpilogue epilogue{};
+  bool is_negative = true;  ///< whether a number of D is below 0
 };
+
+/// Which orders are tried.
+enum class Orders : std::uint8_t { all, plain };
 
 /// Returns the models to try; none if D is an integer format and no core's sum is, or the other way
 /// round. Some orders that compute what a simpler one does at the longest K of the runs are left
 /// out; the search recognises the others (meaning.h).
-std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts);
+/// Each takes the `detour` of its epilogue, and cores on which that changes nothing are left out.
+std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts,
+                                      const Epilogue& detour = {}, Orders which = Orders::all);
+
+/// Returns the detours to try where no model without one explains D. They have the members
+/// `rounding`, `sum`, `through` and `relu` of an Epilogue.
+std::vector<Epilogue> detours_for(const KernelFacts& facts);
 
 }  // namespace binade

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/identify/detours.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
 
@@ -22,6 +23,7 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
     facts.has_c = facts.has_c || !run.c.empty();
     facts.has_bias = facts.has_bias || !run.bias.empty();
   }
+  facts.is_negative = has_negative(types.d, runs);
   Identification out{types, std::move(runs), searched, {}, {}, {}};
   out.searched.gpu = searched.gpu || (searched.instructions && looks_like_gpu(types, out.runs));
   poll();
@@ -35,6 +37,7 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
                      : " among those that the search was restricted to; restrict it less"));
   }
   out.result = search(out.cores, out.candidates, out.runs, options, progress);
+  if (out.result.explaining.empty()) search_detours(out, facts, options, progress);
   return out;
 }
 

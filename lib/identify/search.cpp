@@ -293,10 +293,7 @@ class Search {
     for (std::size_t i = 0; i < std::min(most_confirmed, out.explaining.size()); ++i) {
       confirm(out.explaining[i]);
     }
-    // A candidate that was followed longer is nearer; of equals the one with more equal elements.
-    std::ranges::stable_sort(out.rejected, [](const Verdict& x, const Verdict& y) {
-      return x.compared != y.compared ? x.compared > y.compared : x.equal > y.equal;
-    });
+    std::ranges::stable_sort(out.rejected, is_nearer);
     const std::size_t told =
         options.all_rejected ? out.rejected.size() : std::min(options.nearest, out.rejected.size());
     each(told, "nearest", [&](std::size_t i) { find_first(out.rejected[i]); });

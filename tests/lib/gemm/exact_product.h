@@ -149,12 +149,16 @@ inline void set_order(GemmModel& g, int number) {
     case 4:
       g.sum.c_first = true;
       g.sum.order.descending = true;
+      g.epilogue.through = bfloat16;
+      g.epilogue.out = e5m2;
+      g.epilogue.rounding = Rounding::to_odd;
       break;
     case 5:
       g.sum.promote_every = 3;
       g.sum.c_first = true;
       g.sum.splits[0] = parse_split("5:1:descending");
       g.epilogue.alpha = -0.375;
+      g.epilogue.sum = bfloat16;
       break;
     case 6:
       g.epilogue.compute = binary32;

@@ -108,6 +108,18 @@ TEST_CASE("options say all that is not usual, and words do too") {
       "K in 2 parts, each a run, added in bf16, ascending; K in 4 parts, by turns of 16, added in "
       "bf16, pairs, the tail after them; 2 instructions share 64 k, 8 in turn; k descending; into "
       "f16 every 4 instructions; begins with C");
+  g.sum = Accumulation{};
+  g.sum.partial = binary32;
+  g.epilogue = {.out = e4m3,
+                .rounding = Rounding::toward_zero,
+                .sum = bfloat16,
+                .through = binary16,
+                .relu = true};
+  CHECK(options_of(g) ==
+        "--out-format e4m3 --sum-format bf16 --relu --out-through f16 --out-rounding toward_zero");
+  CHECK(order_text(g) ==
+        "k ascending; the sum rounded to bf16; below 0 becomes 0; D by way of f16; D rounded "
+        "toward_zero");
   GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   chain.sum.promote_every = 384;
   CHECK(order_text(chain) == "k ascending; into f32 every 384 products");
