@@ -77,7 +77,6 @@ class Gemm(Case):
         self.write("a", matrix("<f2", [[1.0], [-1.0]]))
         self.write("b", matrix("<f2", [[1 + 2 ** -4 + 2 ** -10, 1 + 3 * 2 ** -9]]))
         self.write("bias", npy("<f4", (2,), [2 ** -9, 2 ** -9]))
-        read = {"<f4": lambda: self.values("d"), "|u1": lambda: self.values("d", "|u1")}
         for words, wanted in ((("--out-format", "e4m3"), [0x39, 0x38, 0xB9, 0xB8]),
                               (("--out-format", "e4m3", "--out-through", "bf16"), [0x38, 0x38, 0xB8, 0xB8]),
                               (("--out-format", "e4m3", "--out-rounding", "rz"), [0x38, 0x38, 0xB8, 0xB8]),
@@ -86,7 +85,8 @@ class Gemm(Case):
                               (("--sum-format", "bf16", "--bias", "bias.npy"),
                                [1 + 2 ** -4 + 2 ** -9, 1 + 2 ** -7 + 2 ** -9, -1 - 2 ** -4 + 2 ** -9, -1 - 2 ** -7 + 2 ** -9])):
             self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, *words)
-            self.assertEqual(read["|u1" if "e4m3" in words else "<f4"](), wanted, words)
+            found = list(self.read("d")[-4:]) if "e4m3" in words else self.values("d")
+            self.assertEqual(found, wanted, words)
 
     def test_transposed_and_named_matrices(self):
         turned = [list(column) for column in zip(*self.b)]
