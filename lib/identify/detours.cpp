@@ -77,13 +77,20 @@ struct ScoredDetour {
   std::size_t score = 0;
 };
 
+/// Whether a score of `all` beats that of the plain models by more than the next order would.
+bool is_more_than_chance(std::size_t plain, std::size_t score, std::size_t all) {
+  if (score <= plain) return false;
+  const std::size_t gained = score - plain;
+  return score == all || gained * gained >= 2 * (all - plain);
+}
+
 int parts_of(const Epilogue& detour) {
   const int rounding = detour.rounding == Rounding::ties_to_even ? 0 : 1;
   return rounding + (detour.sum ? 1 : 0) + (detour.through ? 1 : 0) + (detour.relu ? 1 : 0);
 }
 
 /// Returns the detours whose models, in plain order, come nearest to the samples of D: nearer than
-/// every model without a detour. The simplest come first.
+/// every model without a detour, by more than chance. The simplest come first.
 std::vector<Epilogue> promising(const Identification& x, const KernelFacts& facts) {
   std::vector<Epilogue> detours{{}};
   std::ranges::copy(detours_for(facts), std::back_inserter(detours));
@@ -108,7 +115,7 @@ std::vector<Epilogue> promising(const Identification& x, const KernelFacts& fact
   for (const ScoredDetour& one : scored) best = std::max(best, one.score);
   const std::size_t plain = scored[0].score;
   std::erase_if(scored, [&](const ScoredDetour& one) {
-    return one.score <= plain || one.score + all / near_share < best;
+    return !is_more_than_chance(plain, one.score, all) || one.score + all / near_share < best;
   });
   std::ranges::stable_sort(scored, [](const ScoredDetour& one, const ScoredDetour& other) {
     const int parts = parts_of(one.detour), of_other = parts_of(other.detour);
