@@ -77,9 +77,10 @@ struct ScoredDetour {
   std::size_t score = 0;
 };
 
-/// Whether a score of `all` beats that of the plain models by more than the next order would.
+/// Whether a score of `all` beats that of the plain models by more than another order would, and is
+/// that of a detour that hides orders.
 bool is_more_than_chance(std::size_t plain, std::size_t score, std::size_t all) {
-  if (score <= plain) return false;
+  if (score <= plain || 2 * score <= all) return false;
   const std::size_t gained = score - plain;
   return score == all || gained * gained >= 2 * (all - plain);
 }
