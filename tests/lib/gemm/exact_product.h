@@ -140,7 +140,11 @@ inline bool can_have(const GemmModel& g, int order) {
 inline void set_order(GemmModel& g, int number) {
   switch (number) {
     case 1: g.sum.promote_every = 2; break;
-    case 2: g.sum.splits[0] = parse_split("3:halves"); break;
+    case 2:
+      g.sum.splits[0] = parse_split("3:halves");
+      g.epilogue.out = bfloat16;
+      g.epilogue.rounding = Rounding::toward_zero;
+      break;
     case 3:
       g.sum.splits[0] = parse_split("2");
       g.sum.splits[1] = parse_split("4:2:pairs:tail");
