@@ -51,9 +51,11 @@ ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& 
   for (const TermLoss& x : losses.terms) {
     if (!x.addend) out.products.add(x.significand, x.exponent);
   }
-  const Bounds bounds = bounds_of(model, element);
+  const ElementBounds bounds = bounds_of(model, element);
   out.bound = bounds.bound;
   out.any_order = bounds.any_order;
+  out.bound_any_direction = bounds.any_direction.bound;
+  out.any_order_any_direction = bounds.any_direction.any_order;
   if (const std::optional<Upper> factor = gamma(element.k)) {
     out.classical = *factor * Upper(out.products);
   }
@@ -74,8 +76,9 @@ Agreement agreement_of(const GemmModel& model, const ElementBound& element, std:
   const Kind kind = number_of(given, model.epilogue.out).kind;
   if (element.special || kind == Kind::nan || kind == Kind::infinite) return Agreement::special;
   const ExactSum error = error_of(model, element, given);
-  if (element.bound.holds(error)) return Agreement::within_bound;
-  return element.any_order.holds(error) ? Agreement::within_any_order : Agreement::beyond_bound;
+  if (element.bound_any_direction.holds(error)) return Agreement::within_bound;
+  return element.any_order_any_direction.holds(error) ? Agreement::within_any_order
+                                                      : Agreement::beyond_bound;
 }
 
 }  // namespace binade

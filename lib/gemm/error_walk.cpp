@@ -336,23 +336,31 @@ void ErrorWalk::finish() {
   if (e.through) convert(*e.through, Role::output);
   // Beyond the range, toward zero and other directions give the largest finite number, too.
   const bool is_exact = is_integer(e.out) || fits_in(top().format, e.out);
-  const bool may_saturate = e.saturate || (!is_exact && !rule_of(e.rounding).is_to_nearest());
-  if (!may_saturate) return convert(e.out, Role::output, e.rounding);
-  // A sum that saturates becomes the largest finite number, which may be far from it.
-  Accumulator& accumulator = top();
-  const auto saturated = [&](const Upper& magnitude) {
-    const bool may = !magnitude.is_zero() && magnitude.log2() >= e.out.emax();
-    return may ? magnitude : rounding_error(magnitude, e.out, e.rounding);
+  Accumulator& x = top();
+  const auto ended = [&](Rounding rounding, bool saturates) {
+    const auto lost = [&](const Upper& magnitude) {
+      // What saturates becomes the largest finite number, which may be far from it.
+      const bool far = saturates && !magnitude.is_zero() && magnitude.log2() >= e.out.emax();
+      return far ? magnitude : rounding_error(magnitude, e.out, rounding);
+    };
+    return Bounds{x.error + lost(x.exact.upper() + x.error),
+                  x.any_order + lost(magnitude_ + x.any_order)};
   };
-  accumulator.error += saturated(accumulator.exact.upper() + accumulator.error);
-  accumulator.any_order += saturated(magnitude_ + accumulator.any_order);
+  Bounds own{x.error, x.any_order};
+  if (!is_exact || e.saturate) {
+    own = ended(e.rounding, e.saturate || !rule_of(e.rounding).is_to_nearest());
+  }
+  any_direction_ = is_exact ? own : ended(Rounding::toward_positive, true);
+  x.error = own.bound;
+  x.any_order = own.any_order;
+  x.format = e.out;
 }
 
-Bounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
+ElementBounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
   ErrorWalk walk(model, element);
   walk_sum(model, element.k, walk);
   walk.finish();
-  return {walk.bound(), walk.any_order()};
+  return {{walk.bound(), walk.any_order()}, walk.any_direction()};
 }
 
 }  // namespace binade

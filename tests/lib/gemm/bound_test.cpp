@@ -280,6 +280,18 @@ TEST_CASE("beyond the range, toward zero gives the largest number, within the bo
   CHECK(got.bound.holds(got.error));
 }
 
+TEST_CASE("a D that is cut off is rounded otherwise, and not wrong, one that is 2 ulp off is") {
+  GemmModel g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
+  g.epilogue.out = bfloat16;
+  const GemmOperands x{1, 1, 1, {0x3F80'F000}, {0x3F80'0000}, {}, {}};  // 1 + 15/8 · 2^-8
+  const ElementBound got = bound_of(g, x.element(0, 0));
+  CHECK(got.result == 0x3F81);
+  CHECK_FALSE(got.bound.holds(error_of(g, got, 0x3F80)));
+  CHECK(agreement_of(g, got, 0x3F80) == Agreement::within_bound);
+  CHECK(agreement_of(g, got, 0x3F83) == Agreement::beyond_bound);
+  CHECK(agreement_of(g, got, 0x3F7F) == Agreement::beyond_bound);
+}
+
 TEST_CASE("what relu sets to zero has the error of zero, and the bound stays") {
   GemmModel g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   g.epilogue.out = bfloat16;
