@@ -34,13 +34,13 @@ enum class Orders : std::uint8_t { all, plain };
 
 /// Returns the models to try; none if D is an integer format and no core's sum is, or the other way
 /// round. Some orders that compute what a simpler one does at the longest K of the runs are left
-/// out; the search recognises the others (meaning.h).
-/// Each takes the `detour` of its epilogue, and cores on which that changes nothing are left out.
+/// out; the search recognises the others (meaning.h). A `detour` is what the epilogue of each model
+/// does beside computing and rounding once to nearest: the members `rounding`, `sum`, `through` and
+/// `relu`. Endings that it does not change are left out.
 std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts,
                                       const Epilogue& detour = {}, Orders which = Orders::all);
 
-/// Returns the detours to try where no model without one explains D. They have the members
-/// `rounding`, `sum`, `through` and `relu` of an Epilogue.
+/// Returns the detours to try where no model without one explains D.
 std::vector<Epilogue> detours_for(const KernelFacts& facts);
 
 }  // namespace binade
