@@ -84,6 +84,7 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Oper
       return is_nan ? double_nan(bits, from) : out;
     }
     case Action::convert: return convert(bits[0], from[0], to, attributes).bits;
+    case Action::maximum: return compute(Operation::maximum, bits, from, to, attributes).bits;
   }
   return 0;
 }

@@ -6,7 +6,8 @@
 //
 //     k of a, b          0 1 2 3 | 4 5 . .              . is padding with +0
 //     accumulator   +0 -> dot    -> dot    -> sum       each `dot` of emulate/dot.h
-//     epilogue      D = alpha·sum + beta·C + bias       each operation rounded, then to D's format
+//     finished      alpha·sum + beta·C + bias           each operation rounded
+//     epilogue      D                                   the finished value, rounded to D's format
 #pragma once
 
 #include <bit>
@@ -104,10 +105,11 @@ constexpr std::uint64_t scalar_bits(double x, const Format& f) {
   return convert(std::bit_cast<std::uint64_t>(x), binary64, f).bits;
 }
 
-/// Returns D's element, as an encoding of g.epilogue.out, from the finished sum.
+/// Returns what the epilogue makes of a finished sum before the last rounding, which is to D's
+/// format with the attributes of `output_attributes`.
 template <class Code, class Trace = NoTrace>
-constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x, Typed sum,
-                                 const Trace& trace = {}) {
+constexpr Typed finished(const GemmModel& g, const GemmElement<Code>& x, Typed sum,
+                         const Trace& trace = {}) {
   const Epilogue& e = g.epilogue;
   const Format& f = e.compute;
   const auto alpha = [&e, &f] { return scalar_bits(e.alpha, f); };
@@ -117,10 +119,15 @@ constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x,
                         const OperandFormats& from) {
     sum = {compute_step(trace, role, action, 0, bits, from, f, detail::to_nearest), f};
   };
+  const auto to = [&](Role role, const Format& next) {
+    if (sum.format == next) return;
+    sum = {compute_step(trace, role, Action::convert, 0, {sum.bits}, {sum.format}, next,
+                        detail::to_nearest),
+           next};
+  };
+  if (e.sum) to(Role::narrow, *e.sum);
   const bool scales = e.alpha != 1 || with_c || x.has_bias;
-  if (scales && sum.format != f) {
-    step(Role::narrow, Action::convert, {sum.bits}, {sum.format});
-  }
+  if (scales) to(Role::narrow, f);
   if (e.sum_last) {
     if (with_c) {
       const std::uint64_t source = compute_step(trace, Role::beta, Action::multiply, 0,
@@ -138,11 +145,32 @@ constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x,
     }
     if (with_c) step(Role::beta, Action::multiply_add, {beta(), x.c, sum.bits}, {f, g.c, f});
   }
-  if (sum.format == e.out && !e.saturate) return sum.bits;
-  Attributes output = detail::to_nearest;
-  output.saturation = e.saturate ? Saturation::finite : Saturation::none;
-  return compute_step(trace, Role::output, Action::convert, 0, {sum.bits}, {sum.format}, e.out,
-                      output);
+  if (e.relu) {
+    sum.bits = compute_step(trace, Role::relu, Action::maximum, 0,
+                            {sum.bits, zero_bits(sum.format, false)}, {sum.format, sum.format},
+                            sum.format, detail::to_nearest);
+  }
+  if (e.through) to(Role::output, *e.through);
+  return sum;
+}
+
+/// Returns how the finished value is rounded to D's format.
+constexpr Attributes output_attributes(const Epilogue& e) {
+  Attributes out = detail::to_nearest;
+  out.rounding = e.rounding;
+  out.saturation = e.saturate ? Saturation::finite : Saturation::none;
+  return out;
+}
+
+/// Returns D's element, as an encoding of g.epilogue.out, from the finished sum.
+template <class Code, class Trace = NoTrace>
+constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x, const Typed& sum,
+                                 const Trace& trace = {}) {
+  const Epilogue& e = g.epilogue;
+  const Typed value = finished(g, x, sum, trace);
+  if (value.format == e.out && !e.saturate) return value.bits;
+  return compute_step(trace, Role::output, Action::convert, 0, {value.bits}, {value.format}, e.out,
+                      output_attributes(e));
 }
 
 /// Returns the finished sum of an element, before the epilogue.

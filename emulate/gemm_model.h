@@ -17,6 +17,7 @@
 #include <optional>
 #include <string_view>
 
+#include "emulate/attributes.h"
 #include "emulate/fused_sum.h"
 
 namespace binade {
@@ -134,7 +135,9 @@ struct Accumulation {
 
 /// How D follows from the sum: D = alpha·sum + beta·C + bias, each operation rounded to nearest in
 /// the format `compute`, and the result to `out`. If alpha is 1 and there is neither C nor a bias
-/// to add, the sum is rounded to `out` alone.
+/// to add, the sum is rounded to `out` alone. With every step that a model can have:
+///
+///     sum -> `sum` -> alpha·sum + beta·C + bias in `compute` -> max(+0, ·) -> `through` -> `out`
 struct Epilogue {
   Format compute = binary32;
   double alpha = 1;
@@ -146,6 +149,17 @@ struct Epilogue {
   Format out = binary32;
   /// An overflow and an infinity give the largest finite number (PTX .satfinite).
   bool saturate = false;
+  /// The direction of the last rounding, to `out`; not stochastic.
+  Rounding rounding = Rounding::ties_to_even;
+  /// The finished sum is rounded to this format, to nearest, before the epilogue computes with it:
+  /// a kernel that stores it so, and adds a bias of a wider one afterwards.
+  std::optional<Format> sum = {};
+  /// What was computed is rounded to this format, to nearest, before it is rounded to `out`.
+  std::optional<Format> through = {};
+  bool relu = false;  ///< what is below +0 becomes +0
+
+  /// Returns whether the epilogue only computes D in `compute` and rounds it to `out`.
+  constexpr bool is_direct() const { return !sum && !through && !relu; }
 
   friend constexpr bool operator==(const Epilogue&, const Epilogue&) = default;
 };

@@ -63,11 +63,12 @@ enum class Role : std::uint8_t {
   alpha,    ///< alpha times the sum, with an addition if fused
   beta,     ///< beta times C, with an addition if fused
   bias,     ///< the bias is added
+  relu,     ///< what is below +0 becomes +0
   output,   ///< the result is converted to D's format
 };
 
-/// What a rounded operation computes.
-enum class Action : std::uint8_t { add, multiply, multiply_add, convert };
+/// What a rounded operation computes; `maximum` is exact.
+enum class Action : std::uint8_t { add, multiply, multiply_add, convert, maximum };
 
 /// A rounded operation on encodings. multiply_add has three operands, convert has one, the others
 /// two.

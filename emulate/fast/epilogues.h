@@ -14,6 +14,7 @@
 //     product rounded, then the sum: 0; fma, the exact difference: -0x1p-27
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -35,19 +36,24 @@ struct SumsOf {
   Format format{};
 };
 
-/// A model's epilogue, made ready for rows of sums; its numbers as floats where `is_float`.
+/// A model's epilogue, made ready for rows of sums; its numbers as floats where `is_float` or
+/// `by_steps`. Where neither is set, the definition does all elements.
 struct EpiloguePlan {
   GemmModel model{};
   Format sum{};  ///< format of the finished sums
   bool has_c = false, has_bias = false;
   int scale_log2 = 0;       ///< sums are multiplied by 2^scale_log2 first (`rescaled`)
   bool is_nothing = false;  ///< D is the sum, as it is
-  bool is_float = false;    ///< false: the definition does all elements
+  bool is_float = false;    ///< the epilogue is direct, and in float
+  bool by_steps = false;    ///< the epilogue is not direct, but each of its steps is in float
   bool with_c = false;      ///< beta·C is added here
   float scale = 1;          ///< 2^scale_log2
   float alpha = 1, beta = 1;
   fast::TileQuantizer<float> to{Quantizer{.format = binary32}};
   fast::CodePlan<float> codes{binary32};
+  /// Roundings of the sum, and on the way to D; to binary32 where there is none.
+  fast::TileQuantizer<float> to_sum{Quantizer{.format = binary32}};
+  fast::TileQuantizer<float> through{Quantizer{.format = binary32}};
 };
 
 /// A row of finished sums as floats, and of C and bias where the plan, which `is_float`, has them:
@@ -74,7 +80,7 @@ inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool ha
       .model = g, .sum = sum, .has_c = has_c, .has_bias = has_bias, .scale_log2 = scale_log2};
   out.with_c = has_c && !g.sum.c_first && e.beta != 0;
   const bool scales = e.alpha != 1 || scale_log2 != 0 || out.with_c || has_bias;
-  out.is_nothing = !scales && sum == e.out && !e.saturate;
+  out.is_nothing = !scales && e.is_direct() && sum == e.out && !e.saturate;
   const auto is_in_float = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
   // The scale must be a normal float, so that multiplying by it rounds once.
   if (out.is_nothing || e.compute != binary32 || std::abs(scale_log2) > binary32.emax() - 1 ||
@@ -86,12 +92,18 @@ inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool ha
   out.scale = std::ldexp(1.0F, scale_log2);
   out.alpha = number(e.alpha);
   out.beta = number(e.beta);
-  const Saturation saturation = e.saturate ? Saturation::finite : Saturation::none;
-  Attributes output = detail::to_nearest;
-  output.saturation = saturation;
-  out.to = fast::TileQuantizer<float>({.format = e.out, .attributes = output});
+  out.to = fast::TileQuantizer<float>({.format = e.out, .attributes = output_attributes(e)});
   out.codes = fast::CodePlan<float>(e.out);
-  out.is_float = e.out == binary32 || (out.to.known() && out.codes.known);
+  const bool in_float = e.out == binary32 || (out.to.known() && out.codes.known);
+  out.is_float = in_float && e.is_direct();
+  const auto step = [&](fast::TileQuantizer<float>& to, const std::optional<Format>& f) {
+    if (!f || *f == binary32) return true;
+    if (!is_in_float(*f)) return false;
+    to = fast::TileQuantizer<float>({.format = *f, .attributes = detail::to_nearest});
+    return to.known();
+  };
+  out.by_steps = in_float && !e.is_direct() && scale_log2 == 0 && step(out.to_sum, e.sum) &&
+                 step(out.through, e.through);
   return out;
 }
 
@@ -158,7 +170,16 @@ void add_on_host(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint
   }
 }
 
-/// Returns D before its last rounding, under a plan that `is_float`.
+/// Rounds a tile of numbers, in place, some of which may become infinities.
+inline void round_step(const TileQuantizer<float>& to, std::uint32_t* values, std::size_t n) {
+  if (to.to.format == binary32) return;
+  std::array<std::uint32_t, tile_columns> rounded;
+  EventCounts unread;
+  to(values, rounded.data(), n, 0, unread);
+  std::copy_n(rounded.data(), n, values);
+}
+
+/// Returns the computed D before roundings on its way, under a plan that `is_float` or `by_steps`.
 inline float in_float(const EpiloguePlan& plan, float sum, float c, float bias) {
   if (plan.scale != 1) sum *= plan.scale;
   const bool scales = plan.model.epilogue.alpha != 1;
@@ -184,15 +205,28 @@ inline float in_float(const EpiloguePlan& plan, float sum, float c, float bias) 
 inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   const EpiloguePlan& plan = *x.plan;
   if (plan.is_nothing) return;
-  if (!plan.is_float) return binade::epilogue_row(x, sums);
+  if (!plan.is_float && !plan.by_steps) return binade::epilogue_row(x, sums);
   std::array<std::uint32_t, tile_columns> d;  // bits of floats, then of D
   std::uint32_t special = 0;                  // bit i: element i is a NaN or an infinity
-  for (std::size_t i = 0; i < x.n; ++i) {
-    const float c = plan.with_c ? detail::float_of(x.c[i], plan.model.c) : 0;
-    const float bias = plan.has_bias ? detail::float_of(x.bias[i], plan.model.bias) : 0;
-    const float value = detail::in_float(plan, detail::float_of(sums[i], plan.sum), c, bias);
+  const auto set = [&](std::size_t i, float value) {
     if (!std::isfinite(value)) special |= std::uint32_t{1} << i;
     d[i] = std::isfinite(value) ? static_cast<std::uint32_t>(bits_of(value)) : 0;
+  };
+  if (plan.by_steps) {
+    for (std::size_t i = 0; i < x.n; ++i) set(i, detail::float_of(sums[i], plan.sum));
+    detail::round_step(plan.to_sum, d.data(), x.n);
+  }
+  for (std::size_t i = 0; i < x.n; ++i) {
+    const float sum =
+        plan.by_steps ? std::bit_cast<float>(d[i]) : detail::float_of(sums[i], plan.sum);
+    const float c = plan.with_c ? detail::float_of(x.c[i], plan.model.c) : 0;
+    const float bias = plan.has_bias ? detail::float_of(x.bias[i], plan.model.bias) : 0;
+    const float value = detail::in_float(plan, sum, c, bias);
+    set(i, plan.model.epilogue.relu && value <= 0 ? 0.0F : value);
+  }
+  if (plan.by_steps) {
+    detail::round_step(plan.through, d.data(), x.n);
+    for (std::size_t i = 0; i < x.n; ++i) set(i, std::bit_cast<float>(d[i]));
   }
   if (plan.model.epilogue.out != binary32) {
     std::array<std::uint32_t, tile_columns> values;

@@ -117,7 +117,9 @@ void define_explain_dots(App app) {
 }
 
 void explain_one(const OneElement& options) {
-  check_effects(options.product, model_of(options.product).model);
+  GemmModel model = model_of(options.product).model;
+  if (!options.d.empty()) adopt_output(options.product, options.d, model);
+  check_effects(options.product, model);
   check_output(options.output);
   std::vector<InputPath> read = inputs_of(options.product);
   read.push_back({"--d", file_of(options.d)});

@@ -3,10 +3,14 @@
 // Declares the options of a matrix product.
 #include "lib/cli/gemm_options.h"
 
+#include <span>
+
+#include "emulate/attributes.h"
 #include "lib/cli/rule_options.h"
 #include "lib/cli/suggestions.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/file_format.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 
@@ -107,6 +111,25 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_flag("--saturate", o.saturate,
                "what overflows in D becomes the largest finite number, as with PTX's .satfinite "
                "(default: infinity)")
+      .group(epilogue);
+  app.add_option("--sum-format", o.sum_format,
+                 "format that the sum is rounded to before the epilogue computes, as where a bias "
+                 "of f32 is added to a product of bf16 (default: the sum is not rounded)")
+      .suggest(type_and_format_words)
+      .group(epilogue);
+  app.add_flag("--relu", o.relu, "what is below 0 becomes 0, after the bias (default: it stays)")
+      .group(epilogue);
+  app.add_option("--out-through", o.out_through,
+                 "format that the result is rounded to before it is rounded to D's, as from f32 "
+                 "by way of bf16 to e4m3 (default: it is rounded once)")
+      .suggest(type_and_format_words)
+      .group(epilogue);
+  app.add_option("--out-rounding", o.out_rounding,
+                 "how the result is rounded to D's format: ties_to_even, ties_to_away, "
+                 "toward_zero, toward_positive, toward_negative or to_odd, or as PTX and TestFloat "
+                 "name them")
+      .suggest([] { return words_of_table(std::span(roundings).first(roundings.size() - 1)); })
+      .capture_default_str()
       .group(epilogue);
   add_rule_options(app, o.rules);
 }

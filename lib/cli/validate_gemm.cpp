@@ -41,7 +41,9 @@ void define_validate_gemm(App app, int& status) {
       "  binade validate gemm a.npy b.npy --d d.npy --arch sm_90 --instruction "
       "wgmma.m64n8k32.f32.e4m3.e4m3 \\\n      --promote-every 4");
   gemm.callback([&status, options] {
-    check_effects(options->product, model_of(options->product).model);
+    GemmModel model = model_of(options->product).model;
+    adopt_output(options->product, options->d, model);
+    check_effects(options->product, model);
     const GemmValidation x = [&] {
       ProgressLine line("GMAC");
       return validated(*options,

@@ -169,7 +169,8 @@ struct Recorder {
   }
 
   static bool is_epilogue(Role role) {
-    return role == Role::alpha || role == Role::beta || role == Role::bias || role == Role::output;
+    return role == Role::alpha || role == Role::beta || role == Role::bias || role == Role::relu ||
+           role == Role::output;
   }
   static ExactNumber exactly(const ExplainedOperation& x) {
     const auto value = [&x](std::size_t i) { return value_of(x.operands[i]); };
@@ -178,6 +179,7 @@ struct Recorder {
       case Action::multiply: return value(0) * value(1);
       case Action::multiply_add: return value(0) * value(1) + value(2);
       case Action::convert: return value(0);
+      case Action::maximum: return std::max(value(0), value(1));
     }
     return {};
   }
@@ -207,8 +209,8 @@ void finish(Explanation& out, const Record& record) {
   if (record.finite) out.exact_sum = record.products;
 }
 
-/// Returns alpha·sum + beta·C + bias for the exact sum, with alpha and beta rounded as the epilogue
-/// uses them; nothing if an operand is not finite.
+/// Returns alpha·sum + beta·C + bias for the exact sum, or 0 if relu makes it that, with alpha and
+/// beta rounded as the epilogue uses them; nothing if an operand is not finite.
 std::optional<ExactNumber> with_epilogue(const GemmModel& g, const Explanation& x, bool c_in_sum) {
   const Epilogue& e = g.epilogue;
   const Typed alpha{scalar_bits(e.alpha, e.compute), e.compute};
@@ -221,7 +223,7 @@ std::optional<ExactNumber> with_epilogue(const GemmModel& g, const Explanation& 
   ExactNumber out = value_of(alpha) * *x.exact_sum;
   if (with_c) out += value_of(beta) * value_of(*x.c);
   if (x.bias) out += value_of(*x.bias);
-  return out;
+  return e.relu ? std::max(out, ExactNumber{}) : out;
 }
 
 }  // namespace

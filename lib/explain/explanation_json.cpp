@@ -88,7 +88,7 @@ Json step_json(const ExplainedBlock& block) {
 }
 
 Json step_json(const ExplainedOperation& x) {
-  constexpr std::string_view actions[]{"add", "multiply", "multiply_add", "convert"};
+  constexpr std::string_view actions[]{"add", "multiply", "multiply_add", "convert", "maximum"};
   Json out{{"step", "operation"},
            {"role", operand_role_name(x.role)},
            {"operation", actions[static_cast<std::size_t>(x.action)]}};

@@ -17,8 +17,8 @@
 namespace binade {
 namespace {
 
-constexpr std::array<std::string_view, 9> role_names{
-    "chain", "c last", "narrow", "promote", "reduce", "alpha", "beta", "bias", "output"};
+constexpr std::array<std::string_view, 10> role_names{
+    "chain", "c last", "narrow", "promote", "reduce", "alpha", "beta", "bias", "relu", "output"};
 
 std::string infinity_text(bool negative) { return negative ? "-inf" : "+inf"; }
 
@@ -189,6 +189,7 @@ std::string formula_text(const ExplainedOperation& x, std::size_t longest) {
     case Action::multiply: return fmt::format("{} * {}", text(0), text(1));
     case Action::multiply_add: return fmt::format("{} * {} + {}", text(0), text(1), text(2));
     case Action::convert: return text(0);
+    case Action::maximum: return fmt::format("max({}, {})", text(0), text(1));
   }
   return {};
 }

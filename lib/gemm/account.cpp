@@ -12,6 +12,7 @@
 #include "lib/gemm/error_walk.h"
 #include "lib/gemm/model_check.h"
 #include "lib/parallel/parallel.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {
@@ -271,6 +272,9 @@ GemmAccount account(const GemmModel& model, const GemmOperands& operands,
   check(model, {!operands.c.empty(), !operands.bias.empty()});
   check(sizes_of(operands));
   require_whole_sums(model, operands.k);
+  if (model.epilogue.relu) {
+    throw Error("an account tells what roundings lost, not what --relu sets to 0: leave it out");
+  }
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());
   for (Share& share : shares) share.account = out;

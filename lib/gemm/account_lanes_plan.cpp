@@ -60,16 +60,15 @@ AccountLanesPlan account_lanes_plan(const GemmModel& model, const GemmOperands& 
   AccountLanesPlan out{.model = model};
   const DotTypes& types = model.types;
   const Epilogue& e = model.epilogue;
-  out.plain_epilogue =
-      x.c.empty() && x.bias.empty() && e.alpha == 1 && !e.saturate && is_ieee(e.out);
+  out.plain_epilogue = x.c.empty() && x.bias.empty() && e.alpha == 1 && !e.saturate &&
+                       is_ieee(e.out) && e.is_direct() && e.rounding == Rounding::ties_to_even;
   if (x.k == 0 || !fast::is_predecodable(model.model, types) || !has_known_rounding(model)) {
     return out;
   }
   out.product_bits = fast::block_operand(model.model, types.a).fraction_bits() +
                      fast::block_operand(model.model, types.b).fraction_bits();
   walk_sum(model, static_cast<int>(x.k), out.program);
-  const SumStep& last = out.program.steps.back();
-  out.sum_format = last.kind == StepKind::products ? types.d : last.format;
+  out.sum_format = final_format(out.program, model);
   const bool with_c = std::ranges::any_of(
       out.program.steps, [](const SumStep& step) { return step.kind == StepKind::push_c; });
   out.known = out.product_bits <= 20 && !with_c && out.program.depth() + 1 <= most_depth &&

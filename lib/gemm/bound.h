@@ -44,6 +44,8 @@ struct ElementBound {
   ExactSum error;            ///< |D - exact|
   Upper bound;               ///< of |D - exact|, in the model's order
   Upper any_order;           ///< of |D - exact|, in any order of the products
+  /// The same two, if D's last rounding may go in any direction.
+  Upper bound_any_direction, any_order_any_direction;
   /// γ_K·Σ|a·b|, the bound of K operations in binary32 rounded to nearest, with u = 2^-24 (Higham,
   /// Accuracy and Stability of Numerical Algorithms, 3.1). It is empty if K >= 2^24.
   std::optional<Upper> classical;
@@ -56,8 +58,9 @@ ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& 
 /// How the bits that a user gives for an element relate to the model's.
 enum class Agreement : std::uint8_t {
   equal,             ///< the bits are the model's
-  within_bound,      ///< other bits, no further from the exact value than the model may be
-  within_any_order,  ///< no further than the model may be with the products in another order
+  within_bound,      ///< other bits, no further from the exact value than the model may be, with
+                     ///< any direction of D's last rounding
+  within_any_order,  ///< no further than the model may be with the products in another order, too
   beyond_bound,      ///< further than any order of the products allows: the bits are wrong
   special,  ///< other bits, and the given or the model's element involves a NaN or an infinity
 };

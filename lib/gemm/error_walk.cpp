@@ -128,11 +128,11 @@ void ErrorWalk::push_c(const Format& f) {
   convert(f, Role::narrow);
 }
 
-void ErrorWalk::convert(const Format& f, Role) {
+void ErrorWalk::convert(const Format& f, Role, Rounding rounding) {
   if (is_integer(f) || fits_in(top().format, f)) {
     top().format = f;
   } else {
-    rounds(f, Rounding::ties_to_even);
+    rounds(f, rounding);
   }
 }
 
@@ -308,6 +308,7 @@ void ErrorWalk::finish() {
     increase(value);
     rounds(f, nearest);
   };
+  if (e.sum) convert(*e.sum, Role::narrow);
   const bool scales = e.alpha != 1 || with_c || x_.has_bias;
   if (scales) {
     convert(f, Role::narrow);
@@ -331,22 +332,35 @@ void ErrorWalk::finish() {
     }
     if (with_c) operation(source);
   }
-  if (!e.saturate) return convert(e.out, Role::output);
-  // A sum that saturates becomes the largest finite number, which may be far from it.
-  Accumulator& accumulator = top();
-  const auto saturated = [&](const Upper& magnitude) {
-    const bool may = !magnitude.is_zero() && magnitude.log2() >= e.out.emax();
-    return may ? magnitude : rounding_error(magnitude, e.out, nearest);
+  // What is below +0 and becomes +0 comes no further from the exact value, of which the same holds.
+  if (e.through) convert(*e.through, Role::output);
+  // Beyond the range, toward zero and other directions give the largest finite number, too.
+  const bool is_exact = is_integer(e.out) || fits_in(top().format, e.out);
+  Accumulator& x = top();
+  const auto ended = [&](Rounding rounding, bool saturates) {
+    const auto lost = [&](const Upper& magnitude) {
+      // What saturates becomes the largest finite number, which may be far from it.
+      const bool far = saturates && !magnitude.is_zero() && magnitude.log2() >= e.out.emax();
+      return far ? magnitude : rounding_error(magnitude, e.out, rounding);
+    };
+    return Bounds{x.error + lost(x.exact.upper() + x.error),
+                  x.any_order + lost(magnitude_ + x.any_order)};
   };
-  accumulator.error += saturated(accumulator.exact.upper() + accumulator.error);
-  accumulator.any_order += saturated(magnitude_ + accumulator.any_order);
+  Bounds own{x.error, x.any_order};
+  if (!is_exact || e.saturate) {
+    own = ended(e.rounding, e.saturate || !rule_of(e.rounding).is_to_nearest());
+  }
+  any_direction_ = is_exact ? own : ended(Rounding::toward_positive, true);
+  x.error = own.bound;
+  x.any_order = own.any_order;
+  x.format = e.out;
 }
 
-Bounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
+ElementBounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
   ErrorWalk walk(model, element);
   walk_sum(model, element.k, walk);
   walk.finish();
-  return {walk.bound(), walk.any_order()};
+  return {{walk.bound(), walk.any_order()}, walk.any_direction()};
 }
 
 }  // namespace binade

@@ -16,6 +16,11 @@
 
 namespace binade {
 
+/// Bounds of an error: in the model's order, and in any order of the products.
+struct Bounds {
+  Upper bound, any_order;
+};
+
 /// The visitor of the walk. After walk_sum and `finish`, bound() and any_order() are bounds of D's
 /// error.
 class ErrorWalk {
@@ -28,13 +33,15 @@ class ErrorWalk {
 
   Upper bound() const { return stack_.front().error; }
   Upper any_order() const { return stack_.front().any_order; }
+  /// The bounds of D's error if its last rounding may go in any direction.
+  const Bounds& any_direction() const { return any_direction_; }
   void finish();  ///< adds the errors of the epilogue
 
   void push_zero(const Format& f);
   void push_c(const Format& f);
   void products(const InstructionPlaces& place);
   void add(const Format& f, Role);
-  void convert(const Format& f, Role);
+  void convert(const Format& f, Role, Rounding rounding = Rounding::ties_to_even);
 
  private:
   /// An accumulator: the exact sum of all that it has received, and bounds on its distance from
@@ -70,13 +77,14 @@ class ErrorWalk {
   /// Largest exponent with which a product of zero takes part in the alignment, in models in which
   /// it does; it is taken as if it were in every block.
   int zero_exponent_ = std::numeric_limits<int>::min();
+  Bounds any_direction_;
   std::vector<Accumulator> stack_;
 };
 
 /// The bounds of ErrorWalk after a whole walk and the epilogue.
-struct Bounds {
-  Upper bound, any_order;
+struct ElementBounds : Bounds {
+  Bounds any_direction;
 };
-Bounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element);
+ElementBounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element);
 
 }  // namespace binade

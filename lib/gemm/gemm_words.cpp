@@ -10,12 +10,16 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "lib/format/format_spec.h"
+#include "lib/gemm/sum_program.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/text/error.h"
 #include "lib/text/idle_option.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
@@ -63,7 +67,8 @@ void check_integer(const GemmOptions& o) {
   const bool plain = o.promote_every.empty() && o.partial.empty() && o.splits.empty() &&
                      o.reduce_in.empty() && o.bias.empty() && o.epilogue_format.empty() &&
                      o.out_format.empty() && o.alpha == 1 && o.beta == 1 && o.fused == "alpha" &&
-                     !o.saturate;
+                     !o.saturate && o.sum_format.empty() && o.out_through.empty() && !o.relu &&
+                     o.out_rounding == GemmOptions{}.out_rounding;
   if (plain) return;
   throw Error(
       "an integer product has no promotion, split, epilogue or other output than s32; leave those "
@@ -72,6 +77,16 @@ void check_integer(const GemmOptions& o) {
 
 void set_sums_of_parts(GemmModel& g, const Format& f) {
   if (f != g.sum.partial) g.sum.reduced = f;
+}
+
+Rounding output_rounding(const std::string& word) {
+  const std::optional<Rounding> rounding = find_rounding(word);
+  if (rounding && *rounding != Rounding::stochastic) return *rounding;
+  const auto known = names_of(std::span(roundings).first(roundings.size() - 1));
+  throw Error("--out-rounding " + printable(word) + ": " +
+              (rounding ? "which random numbers a kernel draws is not known"
+                        : "no such choice" + did_you_mean(word, known)) +
+              "; there are " + listed(known));
 }
 
 bool is_divided(const GemmModel& g) { return g.sum.splits[0].parts > 1; }
@@ -119,6 +134,10 @@ NamedGemm model_of(const GemmOptions& o) {
   if (!o.epilogue_format.empty()) g.epilogue.compute = format_of(o.epilogue_format);
   if (!o.out_format.empty()) g.epilogue.out = format_of(o.out_format);
   g.epilogue.saturate = o.saturate;
+  g.epilogue.rounding = output_rounding(o.out_rounding);
+  if (!o.sum_format.empty()) g.epilogue.sum = format_of(o.sum_format);
+  if (!o.out_through.empty()) g.epilogue.through = format_of(o.out_through);
+  g.epilogue.relu = o.relu;
   refuse_idle(std::array{
       IdleOption{"--arch", chain && !o.architecture.empty(),
                  "on a chain of rounded operations, which is the same on all"},
@@ -138,6 +157,13 @@ bool computes_epilogue(const GemmOptions& o, const GemmModel& g) {
 
 void check_effects(const GemmOptions& o, const GemmModel& g) {
   if (is_integer(g.types.d)) return;
+  SumProgram program;
+  walk_sum(g, g.k, program);
+  const Format sum = final_format(program, g);
+  const Epilogue& e = g.epilogue;
+  const Format computed = computes_epilogue(o, g) ? e.compute : e.sum.value_or(sum);
+  const Format last = e.through.value_or(computed);
+  const bool rounds = e.rounding != Rounding::ties_to_even;
   const std::string nothing_added = "where the epilogue adds neither C nor a bias";
   refuse_idle(std::array{
       IdleOption{"--beta", o.c.empty() && o.beta != 1, "without C"},
@@ -145,6 +171,12 @@ void check_effects(const GemmOptions& o, const GemmModel& g) {
       IdleOption{"--fused", !adds_in_epilogue(o, g) && !g.epilogue.sum_last, nothing_added},
       IdleOption{"--epilogue-format", !computes_epilogue(o, g) && g.epilogue.compute != g.types.d,
                  nothing_added + " and alpha is 1"},
+      IdleOption{"--sum-format", e.sum && fits_in(sum, *e.sum), "which holds every sum"},
+      IdleOption{"--out-through",
+                 e.through && (fits_in(computed, *e.through) || (e.through == e.out && !rounds)),
+                 "through which nothing is rounded otherwise"},
+      IdleOption{"--out-rounding", rounds && fits_in(last, e.out),
+                 "where D holds every number that is rounded to it"},
   });
 }
 

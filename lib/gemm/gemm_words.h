@@ -27,6 +27,8 @@ struct GemmOptions {
   double alpha = 1, beta = 1;
   std::string fused = "alpha", epilogue_format, out_format;
   bool saturate = false;
+  std::string sum_format, out_through, out_rounding = "ties_to_even";
+  bool relu = false;
   RuleChoice rules;
 };
 
@@ -34,7 +36,8 @@ struct GemmOptions {
 /// together, or if one can have no effect on any product of this model.
 NamedGemm model_of(const GemmOptions& options);
 /// Throws Error if an option can have no effect on the product of these files, such as --beta
-/// without C. Not for models that are used for many products.
+/// without C, and with the model's output format, after adopt_output. Not for models that are used
+/// for many products.
 void check_effects(const GemmOptions& options, const GemmModel& model);
 /// Whether the epilogue does more with these files than round the sum, so that --epilogue-format
 /// has an effect.

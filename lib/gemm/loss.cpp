@@ -94,6 +94,7 @@ LossRule rule_of(Role role) {
     case Role::alpha: return LossRule::alpha;
     case Role::beta: return LossRule::beta;
     case Role::bias: return LossRule::bias;
+    case Role::relu:
     case Role::output: return LossRule::output;
   }
   return LossRule::output;

@@ -166,6 +166,12 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   }
   require_format("epilogue.compute", g.epilogue.compute, false);
   require_format("epilogue.out", g.epilogue.out, false);
+  require_known("epilogue.rounding", g.epilogue.rounding, roundings);
+  if (g.epilogue.rounding == Rounding::stochastic) {
+    throw Error("GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
+  }
+  if (g.epilogue.sum) require_format("epilogue.sum", *g.epilogue.sum, false);
+  if (g.epilogue.through) require_format("epilogue.through", *g.epilogue.through, false);
   if (added.c || g.sum.c_first) require_format("c", g.c, false);
   if (added.bias) require_format("bias", g.bias, false);
 }

@@ -312,6 +312,12 @@ std::string options_of(const GemmModel& g) {
   if (e.compute != usual.epilogue.compute) option("--epilogue-format", format_word(e.compute));
   if (e.out != usual.epilogue.out) option("--out-format", format_word(e.out));
   if (e.saturate) option("--saturate", "");
+  if (e.sum) option("--sum-format", format_word(*e.sum));
+  if (e.relu) option("--relu", "");
+  if (e.through) option("--out-through", format_word(*e.through));
+  if (e.rounding != usual.epilogue.rounding) {
+    option("--out-rounding", std::string(rounding_name(e.rounding)));
+  }
   return fmt::format("{}", fmt::join(out, " "));
 }
 
@@ -332,6 +338,13 @@ std::string order_text(const GemmModel& g) {
                                        : counted(g.sum.promote_every, "instruction")));
   }
   if (g.sum.c_first) out.emplace_back("begins with C");
+  const Epilogue& e = g.epilogue;
+  if (e.sum) out.push_back(fmt::format("the sum rounded to {}", format_word(*e.sum)));
+  if (e.relu) out.emplace_back("below 0 becomes 0");
+  if (e.through) out.push_back(fmt::format("D by way of {}", format_word(*e.through)));
+  if (e.rounding != Rounding::ties_to_even) {
+    out.push_back(fmt::format("D rounded {}", rounding_name(e.rounding)));
+  }
   return fmt::format("{}", fmt::join(out, "; "));
 }
 

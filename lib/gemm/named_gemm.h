@@ -59,7 +59,8 @@ std::string spelled(const KOrder& order);
 std::string options_of(const GemmModel& model);
 
 /// Returns the order in words: "K in 2 parts, each a run, added in f32, ascending; k ascending;
-/// into f32 every 4 instructions".
+/// into f32 every 4 instructions", and behind it what else the epilogue does than to compute and to
+/// round once: "the sum rounded to bf16".
 std::string order_text(const GemmModel& model);
 
 }  // namespace binade

@@ -18,12 +18,6 @@
 namespace binade {
 namespace {
 
-/// Returns the format of a finished sum, which is that of the last step's result.
-Format final_format(const SumProgram& program, const GemmModel& g) {
-  const SumStep& last = program.steps.back();
-  return last.kind == StepKind::products ? g.types.d : last.format;
-}
-
 /// Writes a line of numbers, which lie on the grid of f, as encodings.
 void words_of_line(const ValueLines& lines, std::size_t line, const Format& f, std::uint64_t* out) {
   std::vector<float> values(lines.offsets.size());
@@ -103,9 +97,7 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   walk_sum(model, static_cast<int>(shape.k), program_);
   depth_ = program_.depth();
   nan_ = nan_of(program_, model);
-  const Epilogue& e = model.epilogue;
-  output_ = {.format = e.out, .attributes = detail::to_nearest};
-  if (e.saturate) output_.attributes.saturation = Saturation::finite;
+  output_ = {.format = model.epilogue.out, .attributes = output_attributes(model.epilogue)};
   epilogue_ = epilogue_plan(model, final_format(program_, model), shape.has_c, shape.has_bias,
                             shape.scale_log2);
   const auto k = static_cast<std::size_t>(model.k);

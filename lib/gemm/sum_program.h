@@ -42,4 +42,10 @@ struct SumProgram {
   }
 };
 
+/// Returns the format of a finished sum, which is that of the last step's result.
+inline Format final_format(const SumProgram& program, const GemmModel& g) {
+  const SumStep& last = program.steps.back();
+  return last.kind == StepKind::products ? g.types.d : last.format;
+}
+
 }  // namespace binade

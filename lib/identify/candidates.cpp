@@ -35,12 +35,13 @@ constexpr int cache_block_step = 8;
 constexpr int most_cache_block = 1024;
 
 /// Makes the orders of one core.
-class Orders {
+class OrdersOfCore {
  public:
-  Orders(const Core& core, const KernelFacts& facts)
+  OrdersOfCore(const Core& core, const KernelFacts& facts, Orders which)
       : plain_(core.plain), k_(static_cast<int>(facts.k)), out_(facts.types.d) {
     add(plain_.sum, 0);
-    if (is_integer(plain_.types.d)) return;  // sums are exact, so every order gives the same
+    // Sums of integers are exact, so every order gives the same.
+    if (which == Orders::plain || is_integer(plain_.types.d)) return;
     permuted();
     promoted(plain_.sum, 0);
     const std::vector<Split> outer = plain_.k == 1 ? turns_of_products() : turns_of_instructions();
@@ -259,6 +260,8 @@ std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
     x.departures += departures;
     out.push_back(x);
     if (!facts.has_bias && (!scales || !facts.has_c)) return;
+    // fma(1, sum, bias) is sum + bias, except that NaNs of binary64 keep their bits.
+    if (!facts.has_c && facts.epilogue.alpha == 1 && f != binary64) return;
     x.model.epilogue.sum_last = false;
     out.push_back(x);
   };
@@ -278,16 +281,45 @@ std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
   return out;
 }
 
-/// Returns the candidates of each core in each of the orders that orders_of(core) returns.
+/// Gives an ending a detour. Returns false if it would change nothing: if a format holds every
+/// number that comes to it, or the epilogue computes nothing with a rounded sum, where rounding D
+/// on the way is the same.
+bool take_detour(Epilogue& e, const Epilogue& detour, const Format& sum, bool computes) {
+  const Format& computed = computes ? e.compute : sum;
+  e.sum = detour.sum;
+  e.through = detour.through;
+  e.relu = detour.relu;
+  e.rounding = detour.rounding;
+  if (e.sum && (!computes || fits_in(sum, *e.sum))) return false;
+  if (e.through && (fits_in(computed, *e.through) || e.through == e.out)) return false;
+  return e.rounding == Rounding::ties_to_even || !fits_in(e.through.value_or(computed), e.out);
+}
+
+/// Returns the endings of a core that take a detour.
+std::vector<Candidate> endings(const Core& core, const KernelFacts& facts, const Epilogue& detour) {
+  std::vector<Candidate> out = endings(core, facts);
+  if (detour == Epilogue{}) return out;
+  std::erase_if(out, [&](Candidate& x) {
+    x.departures += 1;
+    const bool with_c = facts.has_c && !x.model.sum.c_first && x.model.epilogue.beta != 0;
+    const bool computes = x.model.epilogue.alpha != 1 || with_c || facts.has_bias;
+    return !take_detour(x.model.epilogue, detour, core.plain.types.d, computes);
+  });
+  return out;
+}
+
+/// Returns the candidates of each core in each of the orders that orders_of(core) returns, with the
+/// endings that take a detour.
 template <class OrdersOf>
 std::vector<Candidate> in_orders(const std::vector<Core>& cores, const KernelFacts& facts,
-                                 const OrdersOf& orders_of) {
+                                 const Epilogue& detour, const OrdersOf& orders_of) {
   std::vector<Candidate> out;
   for (std::size_t i = 0; i < cores.size(); ++i) {
     const bool integer_out = is_integer(facts.types.d);
     if (is_integer(cores[i].plain.types.d) != integer_out) continue;
-    const std::vector<Candidate> ends = endings(cores[i], facts);
+    const std::vector<Candidate> ends = endings(cores[i], facts, detour);
     poll();
+    if (ends.empty()) continue;
     for (const Order& order : orders_of(cores[i])) {
       for (const Candidate& end : ends) {
         Candidate x = end;
@@ -306,13 +338,40 @@ std::vector<Candidate> in_orders(const std::vector<Core>& cores, const KernelFac
 
 }  // namespace
 
-std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts) {
-  return in_orders(cores, facts, [&](const Core& core) { return Orders(core, facts).take(); });
+std::vector<Epilogue> detours_for(const KernelFacts& facts) {
+  const Format& d = facts.types.d;
+  std::vector<Epilogue> out;
+  for (const Rounding rounding : {Rounding::toward_zero, Rounding::ties_to_away, Rounding::to_odd,
+                                  Rounding::toward_positive, Rounding::toward_negative}) {
+    out.push_back({.rounding = rounding});
+  }
+  const bool adds = facts.has_c || facts.has_bias;
+  if (adds) out.push_back({.sum = d});
+  for (const Format& f : {bfloat16, binary16, binary32, e4m3, e5m2}) {
+    if (f == d) continue;
+    if (adds) out.push_back({.sum = f});
+    out.push_back({.through = f});
+  }
+  if (facts.is_negative) return out;
+  const std::size_t n = out.size();
+  out.push_back({.relu = true});
+  for (std::size_t i = 0; i < n; ++i) {
+    if (out[i].rounding == Rounding::toward_negative) continue;  // then it is toward zero
+    out.push_back(out[i]);
+    out.back().relu = true;
+  }
+  return out;
+}
+
+std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts,
+                                      const Epilogue& detour, Orders which) {
+  return in_orders(cores, facts, detour,
+                   [&](const Core& core) { return OrdersOfCore(core, facts, which).take(); });
 }
 
 std::vector<Candidate> rare_candidates_for(const std::vector<Core>& cores,
                                            const KernelFacts& facts) {
-  return in_orders(cores, facts, [&](const Core& core) {
+  return in_orders(cores, facts, {}, [&](const Core& core) {
     return rare_orders(core.plain, static_cast<int>(facts.k), facts.types.d);
   });
 }

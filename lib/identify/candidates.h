@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "lib/identify/cores.h"
@@ -25,12 +26,22 @@ struct KernelFacts {
   std::size_t k = 0;  ///< the longest K of the runs
   bool has_c = false, has_bias = false;
   KnownEpilogue epilogue{};
+  bool is_negative = true;  ///< whether a number of D is below 0
 };
+
+/// Which orders are tried.
+enum class Orders : std::uint8_t { all, plain };
 
 /// Returns the models to try; none if D is an integer format and no core's sum is, or the other way
 /// round. Some orders that compute what a simpler one does at the longest K of the runs are left
-/// out; the search recognises the others (meaning.h).
-std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts);
+/// out; the search recognises the others (meaning.h). A `detour` is what the epilogue of each model
+/// does beside computing and rounding once to nearest: the members `rounding`, `sum`, `through` and
+/// `relu`. Endings that it does not change are left out.
+std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts,
+                                      const Epilogue& detour = {}, Orders which = Orders::all);
+
+/// Returns the detours to try where no model without one explains D.
+std::vector<Epilogue> detours_for(const KernelFacts& facts);
 
 /// Returns the models of rare orders (rare_orders.h), to try where the others explain nothing.
 std::vector<Candidate> rare_candidates_for(const std::vector<Core>& cores,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "lib/identify/detours.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
 
@@ -22,6 +23,7 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
     facts.has_c = facts.has_c || !run.c.empty();
     facts.has_bias = facts.has_bias || !run.bias.empty();
   }
+  facts.is_negative = has_negative(types.d, runs);
   return facts;
 }
 
@@ -34,7 +36,6 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   poll();
   out.cores = cores_for(types, out.searched);
   out.candidates = candidates_for(out.cores, facts);
-  out.usual = out.candidates.size();
   if (out.candidates.empty()) {
     throw Error("no instruction or chain multiplies " + std::string(type_name(types.a)) + " by " +
                 std::string(type_name(types.b)) + " into " + std::string(type_name(types.d)) +
@@ -43,6 +44,8 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
                      : " among those that the search was restricted to; restrict it less"));
   }
   out.result = search(out.cores, out.candidates, out.runs, options, progress);
+  if (out.result.explaining.empty()) search_detours(out, facts, options, progress);
+  out.usual = out.candidates.size();
   return out;
 }
 

@@ -24,7 +24,8 @@ struct Identification {
   const Core& core(const Candidate& x) const { return cores[x.core]; }
 };
 
-/// Searches for the models that explain every bit of the runs. If no model does, a, b and d are
+/// Searches for the models that explain every bit of the runs; if no model does, also with the
+/// detours of epilogues that come nearer (detours.h). If still no model does, a, b and d are
 /// binary32, and `searched` allows instructions and tf32, then a and b are rounded to tf32 and
 /// searched again; if that explains every bit, types and runs are the rounded ones and
 /// searched.rounded is set. Where nothing is found, rare orders (rare_orders.h) are searched too,

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <initializer_list>
+#include <optional>
+#include <utility>
 
 #include "emulate/dot.h"
 
@@ -55,6 +57,7 @@ class Expression {
     for (const SumStep& step : program.steps) take(step, program);
   }
   std::uint64_t value() const { return stack_[0].hash; }
+  const Format& format() const { return stack_[0].format; }
 
  private:
   struct Node {
@@ -139,6 +142,26 @@ class Expression {
   std::size_t depth_ = 0;
 };
 
+/// Hashes what the epilogue does beside computing and rounding once to nearest; 0 if nothing.
+/// `computes` says whether it computes at all, with sums of format `sum`.
+std::uint64_t detours_of(const Epilogue& e, const Format& sum, bool computes) {
+  Format value = sum;
+  const auto step = [&value](const std::optional<Format>& to) {
+    if (!to || *to == value) return std::uint64_t{0};
+    value = *to;
+    return hash_of(*to);
+  };
+  std::uint64_t first = step(e.sum);
+  if (computes) value = e.compute;
+  std::uint64_t last = step(e.through);
+  // Without anything in between, and a step the one or the other way, D is the same.
+  if (!computes && last == 0) std::swap(first, last);
+  const bool rounds = value != e.out && e.rounding != Rounding::ties_to_even;
+  const std::uint64_t rounding = rounds ? static_cast<std::uint64_t>(e.rounding) : 0;
+  if (first == 0 && last == 0 && rounding == 0 && !e.relu) return 0;
+  return hash_of({first, last, rounding, number(e.relu)});
+}
+
 }  // namespace
 
 std::uint64_t meaning_of(const GemmModel& g, const SumProgram& program, bool has_c, bool has_bias) {
@@ -147,8 +170,9 @@ std::uint64_t meaning_of(const GemmModel& g, const SumProgram& program, bool has
   const bool scales = e.alpha != 1 || with_c || has_bias;
   const std::uint64_t ending =
       scales ? hash_of({hash_of(e.compute), number(e.sum_last), number(with_c)}) : 0;
-  return hash_of({Expression(g, program).value(), hash_of(g.types.d), ending, hash_of(e.out),
-                  number(e.saturate)});
+  const Expression sum(g, program);
+  return hash_of({sum.value(), hash_of(g.types.d), ending, hash_of(e.out), number(e.saturate),
+                  detours_of(e, sum.format(), scales)});
 }
 
 }  // namespace binade

@@ -35,6 +35,12 @@ struct Verdict {
   std::optional<Contradiction> first = {};
 };
 
+/// Returns whether x comes nearer than y: whether it was followed longer or, if as long, has more
+/// equal elements.
+constexpr bool is_nearer(const Verdict& x, const Verdict& y) {
+  return x.compared != y.compared ? x.compared > y.compared : x.equal > y.equal;
+}
+
 struct SearchResult {
   std::size_t elements = 0;         ///< number of elements of all runs
   std::size_t tried = 0;            ///< number of candidates that differ in what they compute

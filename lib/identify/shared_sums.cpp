@@ -173,11 +173,14 @@ std::optional<int> SharedSums::finished(int sum, const GemmModel& g) {
   // fma(1, sum, 1·c) is sum + c, except that NaNs of binary64 keep their bits.
   const bool is_sum = e.beta == 1 && !is_integer(f) && fits_in(g.c, f) && e.out != binary64;
   const bool scales = e.alpha != 1 || !run_.bias.empty() || (with_c && !is_sum);
-  if (by_definition() || scales || e.saturate) return std::nullopt;
+  const bool nearest = e.rounding == Rounding::ties_to_even;
+  if (by_definition() || scales || e.saturate || e.relu || !nearest) return std::nullopt;
+  if (e.sum) sum = converted(sum, *e.sum);
   if (with_c) {
     const int c = node({.kind = SumNode::Kind::c, .format = g.c});
     sum = added(converted(sum, f), converted(c, f), f);
   }
+  if (e.through) sum = converted(sum, *e.through);
   return converted(sum, e.out);
 }
 

@@ -28,7 +28,7 @@ using namespace nanobind::literals;
 /// A keyword of a model, and where it goes.
 using OptionPlace =
     std::variant<std::string GemmOptions::*, bool GemmOptions::*, double GemmOptions::*>;
-constexpr std::array<std::pair<std::string_view, OptionPlace>, 12> option_places{{
+constexpr std::array<std::pair<std::string_view, OptionPlace>, 16> option_places{{
     {"instruction", &GemmOptions::instruction},
     {"arch", &GemmOptions::architecture},
     {"k_order", &GemmOptions::k_order},
@@ -41,6 +41,10 @@ constexpr std::array<std::pair<std::string_view, OptionPlace>, 12> option_places
     {"fused", &GemmOptions::fused},
     {"epilogue_format", &GemmOptions::epilogue_format},
     {"out_format", &GemmOptions::out_format},
+    {"sum_format", &GemmOptions::sum_format},
+    {"relu", &GemmOptions::relu},
+    {"out_through", &GemmOptions::out_through},
+    {"out_rounding", &GemmOptions::out_rounding},
 }};
 constexpr std::array<std::pair<std::string_view, std::string RuleChoice::*>, 3> rule_places{
     {{"zero_raises", &RuleChoice::zero_raises},
@@ -219,7 +223,8 @@ std::string order_parameters() {
          "int | list | tuple | None = None, "
          "c_first: bool = False, alpha: float = 1, beta: float = 1, fused: str = 'alpha', "
          "epilogue_format: str | Format | None = None, out_format: str | Format | None = None, "
-         "saturate: bool = False, " +
+         "saturate: bool = False, sum_format: str | Format | None = None, relu: bool = False, "
+         "out_through: str | Format | None = None, out_rounding: str = 'ties_to_even', " +
          rule_parameters() + ", round: bool = False";
 }
 
@@ -267,6 +272,8 @@ void add_gemm_model(nb::module_& m) {
         added; or up to three, outermost first.
     partial: format of the parts. reduce_in: format in which they are added. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.
+    sum_format: format that the sum is rounded to before that. relu: below 0 becomes 0. out_through, out_rounding: a format on the
+        way to D's, and how D is rounded, by the names of `binade quantize -r`.
     zero_raises, floor, cut_to_zero: rules of fused sums in the place of the table's. round: operands are rounded first.
 
     `binade gemm --help` explains each in full. Two models are equal if they mean the same, however they are spelled; a model

@@ -81,11 +81,14 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
 }
 
 /// Sets the operands' names, and checks that each option that was given for this product alone has
-/// an effect on it.
+/// an effect on it. `d` is the name of the given D, or empty.
 void set_operands(Operands& operands, GemmOptions& o, nb::handle a, nb::handle b, nb::handle c,
-                  nb::handle bias, nb::handle model) {
+                  nb::handle bias, nb::handle model, const std::string& d = "") {
   operands.set(o, a, b, c, bias);
-  if (model.is_none()) check_effects(o, model_of(o).model);
+  if (!model.is_none()) return;
+  GemmModel of = model_of(o).model;
+  if (!d.empty()) on(operands, [&] { return adopt_output(o, d, of); });
+  check_effects(o, of);
 }
 
 nb::object multiply(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, nb::handle model,
@@ -173,8 +176,8 @@ ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::han
     o.product.files.transposed_b = transpose_b;
     o.show = show;
     Operands operands;
-    set_operands(operands, o.product, a, b, c, bias, model);
     o.d = operands.add(d, "d");
+    set_operands(operands, o.product, a, b, c, bias, model, o.d);
     const auto [text, json] = on(operands, [&] {
       const GemmValidation x = validated(o);
       return std::pair(gemm_validation_text(x, o), json_text(gemm_validation_json(x, o), 2) + "\n");
@@ -248,8 +251,8 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
     if (!terms.is_none() || !addend.is_none() || !recording.is_none()) {
       throw Error("terms, addend, recording: of dots; give them, or an element of a whole product");
     }
-    set_operands(operands, o.product, a, b, c, bias, model);
     o.d = operands.add(d, "d");
+    set_operands(operands, o.product, a, b, c, bias, model, o.d);
     return explanation_document(on(operands, [&] { return told(explained(o), all, block); }));
   }
   if (transpose_a || transpose_b || !bias.is_none()) {

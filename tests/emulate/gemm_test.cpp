@@ -415,6 +415,56 @@ TEST_CASE("the epilogue: alpha, beta, bias, output, in both orders") {
   CHECK(gemm_element(g, x) == 0x7BFF);
 }
 
+TEST_CASE("the last rounding has a direction, and D the format's largest number toward zero") {
+  GemmModel g = chain(16);
+  g.epilogue.out = bfloat16;
+  const std::uint64_t one[]{0x3C00}, minus_one[]{0xBC00};
+  const std::uint64_t tie[]{0x3C04}, above[]{0x3C06};  // 1 + 1/2 and 3/4 of bfloat16's 2^-7
+  const auto d = [&](Rounding rounding, const std::uint64_t* a, const std::uint64_t* b) {
+    g.epilogue.rounding = rounding;
+    return gemm_element(g, GemmElement<std::uint64_t>{a, b, 1, 0, 0, false, false});
+  };
+  CHECK(d(Rounding::ties_to_even, one, tie) == 0x3F80);
+  CHECK(d(Rounding::ties_to_away, one, tie) == 0x3F81);
+  CHECK(d(Rounding::to_odd, one, tie) == 0x3F81);
+  CHECK(d(Rounding::ties_to_even, one, above) == 0x3F81);
+  CHECK(d(Rounding::toward_zero, one, above) == 0x3F80);
+  CHECK(d(Rounding::toward_positive, one, tie) == 0x3F81);
+  CHECK(d(Rounding::toward_positive, minus_one, above) == 0xBF80);
+  CHECK(d(Rounding::toward_negative, minus_one, tie) == 0xBF81);
+  g.epilogue.out = e4m3;
+  const std::uint64_t large[]{0x6400};  // 1024; the largest number of e4m3 is 448
+  CHECK(d(Rounding::ties_to_even, one, large) == 0x7F);
+  CHECK(d(Rounding::toward_zero, one, large) == 0x7E);
+}
+
+TEST_CASE("a sum is rounded before the bias, a result on the way to D, and below zero to zero") {
+  GemmModel g = chain(16);
+  const std::uint64_t one[]{0x3C00}, above[]{0x3C06};  // 1 + 3/4 · 2^-7
+  GemmElement<std::uint64_t> x{one, above, 1, 0, 0x3B000000, false, true};  // bias 2^-9
+  CHECK(gemm_element(g, x) == 0x3F810000);                                  // 1 + 2^-7
+  g.epilogue.sum = bfloat16;
+  CHECK(gemm_element(g, x) == 0x3F814000);  // 1 + 2^-7 + 2^-9
+  CHECK(finished(g, x, element_sum(g, x)).bits == 0x3F814000);
+  g.epilogue = {.out = e4m3};
+  x.has_bias = false;
+  const std::uint64_t near_tie[]{0x3C41};  // 1 + 2^-4 + 2^-10
+  x.b = near_tie;
+  CHECK(gemm_element(g, x) == 0x39);  // 1.125
+  g.epilogue.through = bfloat16;
+  CHECK(gemm_element(g, x) == 0x38);  // 1 + 2^-4 became a tie
+  CHECK((finished(g, x, element_sum(g, x)).format == bfloat16));
+  g.epilogue = {.relu = true};
+  CHECK(gemm_element(g, x) == 0x3F882000);
+  const std::uint64_t minus_one[]{0xBC00}, minus_zero[]{0x8000}, nan[]{0x7E00};
+  for (const std::uint64_t* b : {minus_one, minus_zero}) {
+    x.b = b;
+    CHECK(gemm_element(g, x) == 0);
+  }
+  x.b = nan;
+  CHECK(gemm_element(g, x) == 0x7FFFFFFF);
+}
+
 TEST_CASE("which product of the epilogue is fused shows in the last bit") {
   GemmModel g = chain(1);
   g.model = {Recipe::fma_chain, 1, 0, 0, binary32, Rounding::ties_to_even};

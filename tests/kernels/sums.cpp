@@ -104,6 +104,13 @@ GemmModel draw_epilogue(Random& random) {
   e.beta = std::array{1.0, 2.0, -3.0, 0.0, 1e-30, 0.3}[random() % 6];
   e.sum_last = random() % 2 == 0;
   e.saturate = random() % 3 == 0;
+  if (random() % 2 == 0) e.rounding = roundings[random() % (roundings.size() - 1)].rounding;
+  switch (random() % 16) {
+    case 0: e.sum = bfloat16; break;
+    case 1: e.through = binary16; break;
+    case 2: e.relu = true; break;
+    default: break;
+  }
   g.sum.c_first = random() % 4 == 0;
   return g;
 }

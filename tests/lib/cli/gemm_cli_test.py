@@ -73,6 +73,21 @@ class Gemm(Case):
         self.gemm("a.npy", "b.npy", "c.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16", "--c-first")
         self.assertEqual(self.values("d", "<f2"), self.flat(lambda x, i, j: x + (0.5, 1, 2)[j]))
 
+    def test_what_rounds_on_the_way_to_d(self):
+        self.write("a", matrix("<f2", [[1.0], [-1.0]]))
+        self.write("b", matrix("<f2", [[1 + 2 ** -4 + 2 ** -10, 1 + 3 * 2 ** -9]]))
+        self.write("bias", npy("<f4", (2,), [2 ** -9, 2 ** -9]))
+        for words, wanted in ((("--out-format", "e4m3"), [0x39, 0x38, 0xB9, 0xB8]),
+                              (("--out-format", "e4m3", "--out-through", "bf16"), [0x38, 0x38, 0xB8, 0xB8]),
+                              (("--out-format", "e4m3", "--out-rounding", "rz"), [0x38, 0x38, 0xB8, 0xB8]),
+                              (("--out-format", "e4m3", "--out-rounding", "toward_positive"), [0x39, 0x39, 0xB8, 0xB8]),
+                              (("--out-format", "e4m3", "--relu"), [0x39, 0x38, 0, 0]),
+                              (("--sum-format", "bf16", "--bias", "bias.npy"),
+                               [1 + 2 ** -4 + 2 ** -9, 1 + 2 ** -7 + 2 ** -9, -1 - 2 ** -4 + 2 ** -9, -1 - 2 ** -7 + 2 ** -9])):
+            self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, *words)
+            found = list(self.read("d")[-4:]) if "e4m3" in words else self.values("d")
+            self.assertEqual(found, wanted, words)
+
     def test_transposed_and_named_matrices(self):
         turned = [list(column) for column in zip(*self.b)]
         self.write("two.safetensors", safetensors(*(
@@ -146,6 +161,9 @@ class Gemm(Case):
                 ((*plain, *HOPPER, "--alpha", "2", "--fused", "beta"), "--fused", nothing_added),
                 ((*plain, "c.npy", *HOPPER, "--beta", "0", "--fused", "beta"), "--fused", nothing_added),
                 ((*plain, *HOPPER, "--epilogue-format", "f16"), "--epilogue-format", nothing_added + " and alpha is 1"),
+                ((*plain, *HOPPER, "--sum-format", "f32"), "--sum-format", "which holds every sum"),
+                ((*plain, *HOPPER, "--out-format", "bf16", "--out-through", "bf16"), "--out-through", "through which nothing"),
+                ((*plain, *HOPPER, "--out-rounding", "rz"), "--out-rounding", "where D holds every number"),
                 ((*plain, "--arch", "sm_90", *chain), "--arch", "on a chain of rounded operations"),
                 ((*plain, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32", "--k-order", "descending"),
                  "--k-order", "on a product of integers"),
@@ -174,6 +192,9 @@ class Gemm(Case):
                 ((*plain, *HOPPER, "--k-order", "ascending:2x3"), "must divide the instruction's k, 16"),
                 ((*plain, *HOPPER, "--alpha", "inf"), "must be finite"),
                 ((*plain, *HOPPER, "--fused", "gamma"), "--fused"),
+                ((*plain, *HOPPER, "--out-rounding", "stochastic"), "which random numbers a kernel draws is not known"),
+                ((*plain, *HOPPER, "--out-rounding", "toward_zer"), "did you mean toward_zero"),
+                (("gemm", "a.npy", "b.npy", "--account", "no.json", *HOPPER, "--relu"), "--relu sets to 0: leave it out"),
                 (("gemm", "a.npy", "a.npy", "-o", "no.npy", *HOPPER), "K is 5; A's is 19"),
                 (("gemm", "a.npy", "none.npy", "-o", "no.npy", *HOPPER), "none.npy"),
                 (("gemm", "a.npy", "b.npy", "-o", "no.txt", *HOPPER), "name it .npy or .safetensors"),

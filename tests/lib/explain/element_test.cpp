@@ -62,6 +62,10 @@ void draw_epilogue(Random& random, GemmModel& g) {
   const Format outs[]{binary32, binary16, bfloat16, e4m3};
   g.epilogue.out = outs[random() % 4];
   g.epilogue.saturate = random() % 4 == 0;
+  g.epilogue.relu = random() % 4 == 0;
+  if (random() % 4 == 0) g.epilogue.sum = bfloat16;
+  if (random() % 4 == 0) g.epilogue.through = e5m2;
+  if (random() % 4 == 0) g.epilogue.rounding = Rounding::toward_zero;
   g.c = random() % 2 == 0 ? binary16 : binary32;
   g.bias = binary16;
 }
@@ -88,7 +92,7 @@ Rational exactly(const GemmModel& g, const GemmElement<std::uint64_t>& x,
   Rational out = scale(g.epilogue.alpha) * sum;
   if (x.has_c && !g.sum.c_first) out += scale(g.epilogue.beta) * rational(x.c, g.c);
   if (x.has_bias) out += rational(x.bias, g.bias);
-  return out;
+  return g.epilogue.relu ? std::max(out, Rational(0)) : out;
 }
 
 TEST_CASE("every step of elements of whole products is what fractions say") {

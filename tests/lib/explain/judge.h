@@ -170,7 +170,7 @@ class ExplanationJudge {
     accumulator_.reset();
     const bool multiplies = x.action == Action::multiply || x.action == Action::multiply_add;
     const bool epilogue = x.role == Role::alpha || x.role == Role::beta || x.role == Role::bias ||
-                          x.role == Role::output;
+                          x.role == Role::relu || x.role == Role::output;
     if (x.role == Role::chain && multiplies && x.place >= 0) take(x.place);
     bool all_finite = true;
     std::vector<Rational> values;
@@ -184,6 +184,7 @@ class ExplanationJudge {
     if (multiplies) exact *= values[1];
     if (x.action == Action::multiply_add) exact += values[2];
     if (x.action == Action::add) exact += values[1];
+    if (x.action == Action::maximum) exact = std::max(values[0], values[1]);
     REQUIRE(rational(*x.exact) == exact);
     const bool numbers = is_finite(x.result.bits, x.result.format);
     REQUIRE(x.error.has_value() == numbers);

@@ -132,6 +132,14 @@ TEST_CASE("whole products add up: counts and magnitudes are the sums of the elem
   }
 }
 
+TEST_CASE("a product whose results below zero become zero has no account") {
+  GemmModel g = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 90).model;
+  g.epilogue.relu = true;
+  CHECK_THROWS_WITH_AS(
+      account(g, {1, 1, 1, {0}, {0}, {}, {}}),
+      "an account tells what roundings lost, not what --relu sets to 0: leave it out", Error);
+}
+
 TEST_CASE("the worst elements are where the account says") {
   Random random(26);
   const GemmModel g = parse_gemm("wgmma.m64n8k32.f32.e4m3.e4m3", 90).model;

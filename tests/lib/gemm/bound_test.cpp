@@ -270,6 +270,45 @@ TEST_CASE("saturation at the end is within the bound") {
   CHECK(got.bound.holds(got.error));
 }
 
+TEST_CASE("beyond the range, toward zero gives the largest number, within the bound") {
+  GemmModel g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
+  g.epilogue.out = e4m3;
+  g.epilogue.rounding = Rounding::toward_zero;
+  const GemmOperands x{1, 1, 1, {0x4680'0000}, {0x4680'0000}, {}, {}};  // 2^14 · 2^14
+  const ElementBound got = bound_of(g, x.element(0, 0));
+  CHECK(got.result == 0x7E);
+  CHECK(got.bound.holds(got.error));
+}
+
+TEST_CASE("a D that is cut off is rounded otherwise, and not wrong, one that is 2 ulp off is") {
+  GemmModel g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
+  g.epilogue.out = bfloat16;
+  const GemmOperands x{1, 1, 1, {0x3F80'F000}, {0x3F80'0000}, {}, {}};  // 1 + 15/8 · 2^-8
+  const ElementBound got = bound_of(g, x.element(0, 0));
+  CHECK(got.result == 0x3F81);
+  CHECK_FALSE(got.bound.holds(error_of(g, got, 0x3F80)));
+  CHECK(agreement_of(g, got, 0x3F80) == Agreement::within_bound);
+  CHECK(agreement_of(g, got, 0x3F83) == Agreement::beyond_bound);
+  CHECK(agreement_of(g, got, 0x3F7F) == Agreement::beyond_bound);
+}
+
+TEST_CASE("what relu sets to zero has the error of zero, and the bound stays") {
+  GemmModel g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
+  g.epilogue.out = bfloat16;
+  g.epilogue.relu = true;
+  GemmOperands x{1, 1, 1, {0x3F80'4000}, {0xBF80'0000}, {}, {}};  // -(1 + 2^-9)
+  const ElementBound below = bound_of(g, x.element(0, 0));
+  CHECK(below.result == 0);
+  CHECK_FALSE(below.negative);
+  CHECK(below.exact.is_zero());
+  CHECK(below.error.is_zero());
+  CHECK(agreement_of(g, below, 0xBF80) == Agreement::beyond_bound);
+  x.b = {0x3F80'0000};
+  const ElementBound above = bound_of(g, x.element(0, 0));
+  CHECK(rational_of(above.error) == Rational(1, 512));
+  CHECK(above.bound.holds(above.error));
+}
+
 TEST_CASE("elements with a NaN or an infinity have no error") {
   const GemmModel g = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 90).model;
   const GemmOperands x{1, 1, 1, {0x7C00}, {0x3C00}, {}, {}};

@@ -140,7 +140,11 @@ inline bool can_have(const GemmModel& g, int order) {
 inline void set_order(GemmModel& g, int number) {
   switch (number) {
     case 1: g.sum.promote_every = 2; break;
-    case 2: g.sum.splits[0] = parse_split("3:halves"); break;
+    case 2:
+      g.sum.splits[0] = parse_split("3:halves");
+      g.epilogue.out = bfloat16;
+      g.epilogue.rounding = Rounding::toward_zero;
+      break;
     case 3:
       g.sum.splits[0] = parse_split("2");
       g.sum.splits[1] = parse_split("4:2:pairs:tail");
@@ -149,12 +153,16 @@ inline void set_order(GemmModel& g, int number) {
     case 4:
       g.sum.c_first = true;
       g.sum.order.descending = true;
+      g.epilogue.through = bfloat16;
+      g.epilogue.out = e5m2;
+      g.epilogue.rounding = Rounding::to_odd;
       break;
     case 5:
       g.sum.promote_every = 3;
       g.sum.c_first = true;
       g.sum.splits[0] = parse_split("5:1:descending");
       g.epilogue.alpha = -0.375;
+      g.epilogue.sum = bfloat16;
       break;
     case 6:
       g.epilogue.compute = binary32;

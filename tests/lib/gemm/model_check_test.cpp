@@ -103,6 +103,19 @@ TEST_CASE("the formats of a C and a bias that are not there are not looked at") 
   CHECK_THROWS_WITH_AS(gemm(g, x), (std::string("GemmModel: c") + message).c_str(), Error);
 }
 
+TEST_CASE("epilogues that there are not are refused") {
+  refused([](GemmModel& g) { g.epilogue.rounding = Rounding::stochastic; },
+          "GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
+  refused([](GemmModel& g) { g.epilogue.rounding = static_cast<Rounding>(7); },
+          "GemmModel: epilogue.rounding is 7; give an integer from 0 to 6");
+  refused([](GemmModel& g) { g.epilogue.through = Format{}; },
+          "GemmModel: epilogue.through is no format of floating-point numbers that is computed "
+          "with; give a named one");
+  refused([](GemmModel& g) { g.epilogue.sum = s32; },
+          "GemmModel: epilogue.sum is no format of floating-point numbers that is computed with; "
+          "give a named one");
+}
+
 TEST_CASE("orders that there are not are refused") {
   refused([](GemmModel& g) { g.sum.order.group = 0; },
           "GemmModel: sum.order.group is 0; give an integer from 1 to 64");

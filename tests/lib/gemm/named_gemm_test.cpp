@@ -174,6 +174,18 @@ TEST_CASE("options say all that is not usual, and words do too") {
         "part 2 on; k ascending");
   g.sum.reduced = bfloat16;
   CHECK(options_of(g).ends_with("--partial bf16"));
+  g.sum = Accumulation{};
+  g.sum.partial = binary32;
+  g.epilogue = {.out = e4m3,
+                .rounding = Rounding::toward_zero,
+                .sum = bfloat16,
+                .through = binary16,
+                .relu = true};
+  CHECK(options_of(g) ==
+        "--out-format e4m3 --sum-format bf16 --relu --out-through f16 --out-rounding toward_zero");
+  CHECK(order_text(g) ==
+        "k ascending; the sum rounded to bf16; below 0 becomes 0; D by way of f16; D rounded "
+        "toward_zero");
   GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   chain.sum.promote_every = 384;
   CHECK(order_text(chain) == "k ascending; into f32 every 384 products");

@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -112,6 +114,84 @@ TEST_CASE("any NaN is any other in chains of rounded operations only") {
     const auto place = static_cast<std::size_t>(truth - all.begin());
     CHECK(test::claims(identified(setup, run).result, place) == chain);
   }
+}
+
+/// A kernel of floats as it is written by hand: a chain of fma, and roundings by masks on the bits.
+struct HandMade {
+  KernelTypes types{binary32, binary32, binary32, bfloat16, binary32};
+  KernelRun run;
+
+  explicit HandMade(unsigned seed, bool with_bias) {
+    Random random(seed);
+    run = test::draw_run(random, types, {12, 12, 24}, false, false, with_bias);
+  }
+  static float number(std::uint64_t bits) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  }
+  static std::uint64_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+  static std::uint64_t to_bf16(float x) { return (bits(x) + 0x7FFF + (bits(x) >> 16 & 1)) >> 16; }
+  static float of_bf16(std::uint64_t x) { return number(x << 16); }
+  float bias(std::size_t at) const { return number(run.bias[run.column(at)]); }
+
+  /// Sets D to ending(sum, at).
+  template <class Ending>
+  void fill(const Ending& ending) {
+    for (std::size_t at = 0; at < run.size(); ++at) {
+      const GemmElement<std::uint64_t> x = run.element(at);
+      float sum = 0;
+      for (int k = 0; k < x.k; ++k) sum = std::fma(number(x.a[k]), number(x.b[k]), sum);
+      run.d[at] = ending(sum, at);
+    }
+  }
+  Identification searched() const {
+    return identify(types, {run}, {}, {.nearest = 2}, {}, {.instructions = false, .tf32 = false});
+  }
+  /// Checks that a chain of fma in plain order with this ending is found, and only with it.
+  void check(const std::string& ending) const {
+    const Identification found = searched();
+    REQUIRE(!found.result.explaining.empty());
+    CHECK(options_of(found.candidate(found.result.explaining[0]).model) == ending);
+    for (const Verdict& x : found.result.explaining) {
+      const std::string options = options_of(found.candidate(x).model);
+      CHECK_MESSAGE(options.ends_with(ending), options);
+    }
+    for (const Verdict& x : found.result.rejected) CHECK(x.equal < x.compared);
+  }
+};
+
+TEST_CASE("outputs that are cut off, rounded on the way or after relu are found") {
+  const auto quiet = [](float x) { return x > 0 ? x : 0.0F; };
+  HandMade x(8, false);
+  x.fill([](float sum, std::size_t) { return HandMade::bits(sum) >> 16; });
+  x.check("--out-format bf16 --out-rounding toward_zero");
+  x.fill([&](float sum, std::size_t) { return HandMade::bits(quiet(sum)) >> 16; });
+  x.check("--out-format bf16 --relu --out-rounding toward_zero");
+  x.types.d = binary32;
+  x.fill([](float sum, std::size_t) { return HandMade::to_bf16(sum) << 16; });
+  x.check("--out-through bf16");
+}
+
+TEST_CASE("a sum that is rounded before the bias is found, and relu after it") {
+  HandMade x(9, true);
+  x.types.d = binary32;
+  x.fill([&](float sum, std::size_t at) {
+    return HandMade::bits(HandMade::of_bf16(HandMade::to_bf16(sum)) + x.bias(at));
+  });
+  x.check("--sum-format bf16");
+  x.fill(
+      [&](float sum, std::size_t at) { return HandMade::bits(std::max(sum + x.bias(at), 0.0F)); });
+  x.check("--relu");
+}
+
+TEST_CASE("where no ending comes nearer, none is searched for") {
+  HandMade x(10, false);
+  x.types.d = binary32;
+  x.fill([](float sum, std::size_t) { return HandMade::bits(sum); });
+  x.run.d[7] ^= 1;
+  const Identification found = x.searched();
+  CHECK(found.result.explaining.empty());
+  CHECK(found.result.rejected[0].equal == x.run.size() - 1);
+  for (const Candidate& one : found.candidates) CHECK(one.model.epilogue.is_direct());
 }
 
 TEST_CASE("nothing is claimed of nothing") {

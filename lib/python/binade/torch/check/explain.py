@@ -18,7 +18,8 @@ FEWEST = 16  # at least so many of them, filled up with elements that do not dif
 LONGEST = 1 << 14  # products of longer sums are not looked into: an identification's time grows with the length of K
 TRIED = 8  # models that are held against all elements
 # Arguments of a GemmModel that are not about its sums.
-NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first")
+NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first", "sum_format", "relu", "out_through",
+          "out_rounding")
 
 
 def arguments(model):

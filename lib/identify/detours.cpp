@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses detours by a sample, searches all orders with these, and merges what came out.
+#include "lib/identify/detours.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "lib/identify/evaluator.h"
+#include "lib/parallel/parallel.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t most_of_run = 256;  // elements of a run that choose detours
+/// Detours that are tried in all orders: at most so many, equal to at most one in so many elements
+/// less than the nearest one.
+constexpr std::size_t most_detours = 3, near_share = 16;
+
+/// Returns some elements of a run, spread over D, as dot products.
+KernelRun sample_of(const KernelRun& run) {
+  KernelRun out{0, 0, run.k, true, {}, {}, {}, {}, {}};
+  const std::size_t n = std::min(most_of_run, run.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    // Multiples of the golden ratio lie evenly in rows and in columns.
+    const std::uint64_t part = i * 0x9E3779B97F4A7C15;
+    const auto place = static_cast<std::size_t>((uint128{part} * run.size()) >> 64);
+    const std::size_t at = n == run.size() ? i : place;
+    const GemmElement<std::uint64_t> x = run.element(at);
+    out.a.insert(out.a.end(), x.a, x.a + run.k);
+    out.b.insert(out.b.end(), x.b, x.b + run.k);
+    if (x.has_c) out.c.push_back(x.c);
+    if (x.has_bias) out.bias.push_back(x.bias);
+    out.d.push_back(run.d[at]);
+  }
+  out.m = out.n = n;
+  return out;
+}
+
+/// Returns to how many elements of the samples each candidate is equal.
+std::vector<std::size_t> scores_of(const std::vector<Core>& cores,
+                                   const std::vector<Candidate>& tried,
+                                   std::span<const KernelRun> samples) {
+  const Evaluator evaluator(cores, samples);
+  std::vector<std::vector<std::size_t>> of_cores(cores.size());
+  for (std::size_t i = 0; i < tried.size(); ++i) of_cores[tried[i].core].push_back(i);
+  std::vector<std::size_t> scores(tried.size());
+  parallel_for(cores.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t core = begin; core < end; ++core) {
+      std::vector<const Candidate*> models;
+      for (const std::size_t i : of_cores[core]) models.push_back(&tried[i]);
+      for (std::size_t run = 0; run < samples.size() && !models.empty(); ++run) {
+        std::vector<std::size_t> elements(samples[run].size());
+        std::iota(elements.begin(), elements.end(), std::size_t{0});
+        const auto count = [&](std::size_t i, std::size_t first, std::span<const std::uint64_t> d) {
+          const GemmModel& g = models[i]->model;
+          for (std::size_t n = 0; n < d.size(); ++n) {
+            const bool equal =
+                is_same_result(d[n], samples[run].d[first + n], g.epilogue.out, any_nan_fits(g));
+            scores[of_cores[core][i]] += equal ? 1 : 0;
+          }
+        };
+        evaluator.evaluate(models, run, elements, count);
+      }
+    }
+  });
+  return scores;
+}
+
+/// A detour, and the elements of the samples to which the nearest of its models is equal.
+struct ScoredDetour {
+  Epilogue detour{};
+  std::size_t score = 0;
+};
+
+/// Whether a score of `all` beats that of the plain models by more than another order would, and is
+/// that of a detour that hides orders.
+bool is_more_than_chance(std::size_t plain, std::size_t score, std::size_t all) {
+  if (score <= plain || 2 * score <= all) return false;
+  const std::size_t gained = score - plain;
+  return score == all || gained * gained >= 2 * (all - plain);
+}
+
+int parts_of(const Epilogue& detour) {
+  const int rounding = detour.rounding == Rounding::ties_to_even ? 0 : 1;
+  return rounding + (detour.sum ? 1 : 0) + (detour.through ? 1 : 0) + (detour.relu ? 1 : 0);
+}
+
+/// Returns the detours whose models, in plain order, come nearest to the samples of D: nearer than
+/// every model without a detour, by more than chance. The simplest come first.
+std::vector<Epilogue> promising(const Identification& x, const KernelFacts& facts) {
+  std::vector<Epilogue> detours{{}};
+  std::ranges::copy(detours_for(facts), std::back_inserter(detours));
+  std::vector<Candidate> tried;
+  std::vector<std::size_t> detour_of;
+  for (std::size_t i = 0; i < detours.size(); ++i) {
+    const auto more = candidates_for(x.cores, facts, detours[i], Orders::plain);
+    tried.insert(tried.end(), more.begin(), more.end());
+    detour_of.resize(tried.size(), i);
+  }
+  std::vector<KernelRun> samples;
+  for (const KernelRun& run : x.runs) samples.push_back(sample_of(run));
+  const std::vector<std::size_t> scores = scores_of(x.cores, tried, samples);
+  std::vector<ScoredDetour> scored;
+  for (const Epilogue& detour : detours) scored.push_back({detour});
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    std::size_t& score = scored[detour_of[i]].score;
+    score = std::max(score, scores[i]);
+  }
+  std::size_t all = 0, best = 0;
+  for (const KernelRun& run : samples) all += run.size();
+  for (const ScoredDetour& one : scored) best = std::max(best, one.score);
+  const std::size_t plain = scored[0].score;
+  std::erase_if(scored, [&](const ScoredDetour& one) {
+    return !is_more_than_chance(plain, one.score, all) || one.score + all / near_share < best;
+  });
+  std::ranges::stable_sort(scored, [](const ScoredDetour& one, const ScoredDetour& other) {
+    const int parts = parts_of(one.detour), of_other = parts_of(other.detour);
+    return parts != of_other ? parts < of_other : one.score > other.score;
+  });
+  std::vector<Epilogue> out;
+  for (std::size_t i = 0; i < std::min(most_detours, scored.size()); ++i) {
+    out.push_back(scored[i].detour);
+  }
+  return out;
+}
+
+/// Adds what a search of the candidates from number `first` on has found.
+void merge(SearchResult& to, SearchResult found, std::size_t first, const SearchOptions& options) {
+  for (auto* const list : {&found.explaining, &found.rejected}) {
+    for (Verdict& x : *list) {
+      x.candidate += first;
+      for (std::size_t& same : x.same) same += first;
+    }
+  }
+  to.tried += found.tried;
+  to.explaining = std::move(found.explaining);
+  std::ranges::move(found.rejected, std::back_inserter(to.rejected));
+  std::ranges::stable_sort(to.rejected, is_nearer);
+  if (options.all_rejected) return;
+  for (std::size_t i = options.nearest; i < to.rejected.size(); ++i) to.rejected[i].first.reset();
+}
+
+}  // namespace
+
+bool has_negative(const Format& d, std::span<const KernelRun> runs) {
+  if (is_integer(d)) return true;
+  return std::ranges::any_of(runs, [&](const KernelRun& run) {
+    return std::ranges::any_of(run.d, [&](std::uint64_t code) {
+      const Exact x = decode(code, d);
+      return x.negative && (x.kind == Kind::finite || x.kind == Kind::infinite);
+    });
+  });
+}
+
+void search_detours(Identification& x, const KernelFacts& facts, const SearchOptions& options,
+                    const SearchProgress& progress) {
+  if (is_integer(x.types.d)) return;
+  std::vector<Candidate> tried;
+  for (const Epilogue& detour : promising(x, facts)) {
+    const std::vector<Candidate> more = candidates_for(x.cores, facts, detour);
+    tried.insert(tried.end(), more.begin(), more.end());
+  }
+  if (tried.empty()) return;
+  std::ranges::stable_sort(tried, {}, &Candidate::departures);
+  SearchResult found = search(x.cores, tried, x.runs, options, progress);
+  merge(x.result, std::move(found), x.candidates.size(), options);
+  x.candidates.insert(x.candidates.end(), tried.begin(), tried.end());
+}
+
+}  // namespace binade

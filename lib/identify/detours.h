@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The second stage of an identification, where no model of the first explains every bit: epilogues
+// with a detour on the way to D, such as another rounding than to nearest or a format in between.
+#pragma once
+
+#include <span>
+
+#include "lib/identify/identification.h"
+
+namespace binade {
+
+/// Returns whether a number of a run's D is below 0.
+bool has_negative(const Format& d, std::span<const KernelRun> runs);
+
+/// Searches again, with the detours that come nearer than none, and adds the models that were tried
+/// and their verdicts to `x`, which no model explained. What a detour rounds to is narrow and hides
+/// most of what orders differ in, so that the plain orders, on a sample of D, tell which detours
+/// are worth all orders.
+void search_detours(Identification& x, const KernelFacts& facts, const SearchOptions& options,
+                    const SearchProgress& progress);
+
+}  // namespace binade
