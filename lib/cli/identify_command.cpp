@@ -130,7 +130,7 @@ void define_identify(App app, int& status) {
   app.add_flag("--json", options->json, "print JSON instead of text");
   app.footer(
       "\nEvery element of D is compared bit for bit. Operands of binary32 are also tried as tf32, "
-      "and, if then nothing\nexplains D, rounded to tf32 as cuBLAS does. Among models that are "
+      "and, if then nothing\nexplains D, rounded to tf32 as cuBLAS does (ties to even) and as CUTLASS does (ties away). Among models that are "
       "equally simple, chains come first, unless --arch\nor the bits of D show that a Tensor Core "
       "was at work.\n\n"
       "Exit status: 0 a model explains every bit, 1 none does, 2 an argument or a file cannot be "

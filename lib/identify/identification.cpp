@@ -38,17 +38,20 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   return out;
 }
 
-/// Rounds binary32 encodings to tf32, to nearest. Returns false if all were numbers of tf32
-/// already.
-bool round_to_tf32(std::vector<std::uint64_t>& codes) {
+/// Rounds binary32 encodings to tf32. Returns false if all were numbers of tf32 already.
+bool round_to_tf32(std::vector<std::uint64_t>& codes, Rounding rounding) {
   bool changed = false;
   for (std::uint64_t& code : codes) {
-    const Projected rounded = convert(code, binary32, tf32);
+    const Projected rounded = convert(code, binary32, tf32, {.rounding = rounding});
     changed = changed || (rounded.flags & Flag::inexact) != 0;
     code = rounded.bits;
   }
   return changed;
 }
+
+/// How kernels round operands to tf32: cuBLAS, and CUTLASS by cvt.rna. Hardware alone cuts them
+/// off, which cores of tf32 do.
+constexpr Rounding tf32_roundings[]{Rounding::ties_to_even, Rounding::ties_to_away};
 
 }  // namespace
 
@@ -60,19 +63,28 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
   const bool explained = !plain.result.explaining.empty();
   const bool single = types.a == binary32 && types.b == binary32 && types.d == binary32;
   if (explained || !single || !searched.tf32 || !searched.instructions) return plain;
-  std::vector<KernelRun> rounded = plain.runs;
-  bool changed = false;
-  for (KernelRun& run : rounded) {
-    changed = round_to_tf32(run.a) || changed;
-    changed = round_to_tf32(run.b) || changed;
+  for (const Rounding rounding : tf32_roundings) {
+    std::vector<KernelRun> rounded = plain.runs;
+    bool changed = false;
+    for (KernelRun& run : rounded) {
+      changed = round_to_tf32(run.a, rounding) || changed;
+      changed = round_to_tf32(run.b, rounding) || changed;
+    }
+    const bool known = std::ranges::any_of(plain.others, [&](const Identification& other) {
+      return std::ranges::equal(other.runs, rounded, [](const KernelRun& x, const KernelRun& y) {
+        return x.a == y.a && x.b == y.b;
+      });
+    });
+    if (!changed || known) continue;
+    KernelTypes narrow = types;
+    narrow.a = narrow.b = tf32;
+    Searched how = searched;
+    how.rounded = rounding;
+    Identification out = identify_as(narrow, std::move(rounded), epilogue, options, progress, how);
+    if (!out.result.explaining.empty()) return out;
+    plain.others.push_back(std::move(out));
   }
-  if (!changed) return plain;
-  KernelTypes narrow = types;
-  narrow.a = narrow.b = tf32;
-  Searched how = searched;
-  how.rounded = true;
-  Identification out = identify_as(narrow, std::move(rounded), epilogue, options, progress, how);
-  return out.result.explaining.empty() ? std::move(plain) : std::move(out);
+  return plain;
 }
 
 }  // namespace binade

@@ -18,16 +18,19 @@ struct Identification {
   std::vector<Core> cores;
   std::vector<Candidate> candidates;
   SearchResult result;
+  /// What was searched besides if no model explains every bit: operands rounded to tf32.
+  std::vector<Identification> others = {};
 
   const Candidate& candidate(const Verdict& x) const { return candidates[x.candidate]; }
   const Core& core(const Candidate& x) const { return cores[x.core]; }
 };
 
 /// Searches for the models that explain every bit of the runs. If no model does, a, b and d are
-/// binary32, and `searched` allows instructions and tf32, then a and b are rounded to tf32 and
-/// searched again; if that explains every bit, types and runs are the rounded ones and
-/// searched.rounded is set. Throws Error if no model takes these types, if there is nothing to
-/// compare, or if an array of a run has another size than m, n and k say (kernel_run.h).
+/// binary32, and `searched` allows instructions and tf32, then a and b are rounded to tf32, with
+/// ties to even as cuBLAS does or away from zero as CUTLASS does, and searched again; if that
+/// explains every bit, types and runs are the rounded ones and searched.rounded is set. Throws
+/// Error if no model takes these types, if there is nothing to compare, or if an array of a run has
+/// another size than m, n and k say (kernel_run.h).
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});

@@ -60,7 +60,8 @@ Json searched_json(const Searched& x) {
           {"tensor_cores", x.instructions},
           {"tf32", x.tf32},
           {"gpu", x.gpu},
-          {"rounded", x.rounded}};
+          {"rounded", x.rounded.has_value()},
+          {"rounding", x.rounded ? Json(rounding_name(*x.rounded)) : Json(nullptr)}};
 }
 
 Json json_of_run(const KernelRun& run) {
@@ -99,12 +100,12 @@ Json identification_json(const Identification& x, std::size_t show) {
     }
     out["explain"].push_back(row);
   }
-  for (const Verdict& verdict : r.rejected) {
-    if (!verdict.first) break;
-    Json row = candidate_json(x, x.candidate(verdict));
+  for (const NearModel& near : nearest_of(x)) {
+    const Verdict& verdict = *near.verdict;
+    Json row = candidate_json(*near.of, near.of->candidate(verdict));
     row["compared"] = verdict.compared;
     row["equal"] = verdict.equal;
-    row["first"] = contradiction_json(x, *verdict.first);
+    row["first"] = contradiction_json(*near.of, *verdict.first);
     out["rejected"].push_back(row);
   }
   out["together"] = Json::array();

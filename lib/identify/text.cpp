@@ -138,7 +138,9 @@ std::string head_text(const Identification& x) {
                        type_name(x.types.d), run.bias.empty() ? "" : ", with a bias");
   }
   if (x.searched.rounded) {
-    out += "operands rounded to tf32, to nearest: as they are, no model explains every bit\n";
+    out += fmt::format(
+        "operands rounded to tf32, to nearest{}: as they are, no model explains every bit\n",
+        *x.searched.rounded == Rounding::ties_to_even ? "" : ", ties away from zero");
   }
   const std::string searched = searched_text(x.searched);
   return out + fmt::format("{} elements; {} models that differ in what they compute{}{}\n",
@@ -186,9 +188,31 @@ std::string command_of(const Identification& x, const Candidate& candidate) {
   std::string out;
   if (!name.architectures.empty()) out = fmt::format("--arch sm_{} ", name.architectures[0]);
   out += "--instruction " + name.instruction;
-  if (x.searched.rounded) out += " --round";
+  if (x.searched.rounded) out += " " + round_option(*x.searched.rounded);
   const std::string options = options_of(candidate.model);
   return options.empty() ? out : out + " " + options;
+}
+
+std::vector<NearModel> nearest_of(const Identification& x) {
+  std::vector<NearModel> out;
+  const auto add = [&out](const Identification& of) {
+    std::size_t told = 0;
+    for (const Verdict& verdict : of.result.rejected) {
+      if (!verdict.first) break;
+      out.push_back({&of, &verdict});
+      ++told;
+    }
+    return told;
+  };
+  const std::size_t most = add(x);
+  for (const Identification& other : x.others) add(other);
+  if (x.others.empty()) return out;
+  std::ranges::stable_sort(out, [](const NearModel& left, const NearModel& right) {
+    const Verdict &a = *left.verdict, &b = *right.verdict;
+    return a.compared != b.compared ? a.compared > b.compared : a.equal > b.equal;
+  });
+  out.resize(std::min(most, out.size()));
+  return out;
 }
 
 std::string identification_text(const Identification& x, std::size_t show) {
@@ -206,9 +230,7 @@ std::string identification_text(const Identification& x, std::size_t show) {
     out += fmt::format("  … and {} more; --show\n", r.explaining.size() - show);
   }
   if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
-  for (std::size_t i = 0; i < r.rejected.size() && r.rejected[i].first; ++i) {
-    out += rejected_text(x, r.rejected[i]);
-  }
+  for (const NearModel& near : nearest_of(x)) out += rejected_text(*near.of, *near.verdict);
   return out + together_text(x) + "\n" + conclusion_text(x);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lib/identify/identification.h"
 
@@ -18,6 +19,16 @@ Conclusion conclusion_of(const SearchResult& result);
 /// Returns the options of `binade gemm` that make the candidate's model, the instruction among
 /// them.
 std::string command_of(const Identification& x, const Candidate& candidate);
+
+/// A rejected model, and the identification that it belongs to: its operands may be rounded.
+struct NearModel {
+  const Identification* of;
+  const Verdict* verdict;
+};
+
+/// Returns the rejected models whose first contradiction is known, nearest first: of x and of what
+/// was searched besides; at most as many as x has.
+std::vector<NearModel> nearest_of(const Identification& x);
 
 /// Returns the text, with at most `show` models. Rejected models appear if their first
 /// contradiction is known.

@@ -6,6 +6,7 @@
 
 import os
 import random
+import struct
 import sys
 import zipfile
 
@@ -162,6 +163,46 @@ class Models(Identify):
         self.assertFalse(out["searched"]["rounded"])
         self.assertEqual(out["explain"][0]["command"], " ".join(("binade gemm", *tf32)))
 
+    def tied(self, name, *shape):
+        """Writes numbers halfway between two of tf32, and returns them rounded away from zero, by their bits."""
+        self.normal(name, "<f4", *shape)
+        words = [x & ~0x1FFF | 0x1000 for x in struct.unpack(f"<{shape[0] * shape[1]}I", self.read(name)[-4 * shape[0] * shape[1]:])]
+        self.write(name, npy("<f4", shape, struct.unpack(f"<{len(words)}f", struct.pack(f"<{len(words)}I", *words))))
+        return struct.unpack(f"<{len(words)}f", struct.pack(f"<{len(words)}I", *(x + 0x1000 & ~0x1FFF for x in words)))
+
+    def test_operands_that_were_rounded_to_tf32_with_ties_away(self):
+        # A kernel of our own: its products are exact, and each sum of binary64 is rounded once.
+        a, b, rows = self.tied("a", 6, 40), self.tied("b", 40, 6), []
+        for i in range(6):
+            for j in range(6):
+                total = 0.0
+                for k in range(40):
+                    total = struct.unpack("<f", struct.pack("<f", total + a[40 * i + k] * b[6 * k + j]))[0]
+                rows.append(total)
+        self.write("d", npy("<f4", (6, 6), rows))
+        fma = ("--instruction", "fma.rn.f32.tf32.tf32.f32")
+        out = self.found()
+        self.assertEqual((out["searched"]["rounded"], out["searched"]["rounding"]), (True, "ties_to_away"))
+        self.assertEqual(out["explain"][0]["command"], " ".join(("binade gemm", *fma, "--round=ties_to_away")))
+        for words in (("--round=ties_to_away",), ("--round", "rna")):
+            self.gemm("again", *fma, *words)
+            self.assertEqual(self.values("d"), self.values("again"))
+        words = ("validate", "gemm", self.path("a"), self.path("b"), "--d", self.path("d"), *fma, "--round")
+        text = self.good(*words, status=1)
+        self.assertIn("\noperands rounded ties_to_away (--round=ties_to_away): 36 of 36 equal, every element\n", text)
+        self.assertNotIn("wrong, not rounded otherwise", text)
+        told = read_json(self.good(*words, "--json", status=1))["as_rounded"]
+        self.assertEqual(told[0], {"rounding": "ties_to_away", "equal": 36})
+        self.assertNotIn("operands rounded", self.good(*words[:-1], "--round=rna"))
+        # Where nothing explains D, models with rounded operands stand among the nearest.
+        self.flip("d")
+        out = self.found(status=1)
+        self.assertEqual((out["conclusion"], out["rejected"][0]["equal"]), ("none", 35))
+        self.assertIn("--round=ties_to_away", out["rejected"][0]["command"])
+        for word in ("stochastic", "up"):
+            line = self.complaint("gemm", self.path("a"), self.path("b"), "-o", self.path("no"), *fma, "--round=" + word)
+            self.assertIn("no rounding of operands; there are ties_to_even, ties_to_away", line)
+
     def test_split_k_in_whole_tiles(self):
         self.normal("a", "<f2", 6, 640)
         self.normal("b", "<f2", 640, 6)
@@ -193,7 +234,7 @@ class Proposals(Identify):
         call = ("identify", "--a", self.path("few"), "--b", self.path("w"), "--d", self.path("d"))
         found = self.json(*call)
         self.assertEqual(found["searched"], {"architectures": None, "tensor_cores": True, "tf32": True, "gpu": False,
-                                             "rounded": False})
+                                             "rounded": False, "rounding": None})
         first = [row["instructions"][0] for row in found["explain"]]
         chains = [row["architectures"] == [] for row in first]
         self.assertEqual(chains, sorted(chains, reverse=True), "chains first")
