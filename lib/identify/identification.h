@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/identify/hypotheses.h"
 #include "lib/identify/search.h"
 
 namespace binade {
@@ -20,6 +21,7 @@ struct Identification {
   SearchResult result;
   /// What was searched besides if no model explains every bit: operands rounded to tf32.
   std::vector<Identification> others = {};
+  KernelHypotheses hypotheses = {};  ///< if the caller asked for them (hypotheses.h)
 
   const Candidate& candidate(const Verdict& x) const { return candidates[x.candidate]; }
   const Core& core(const Candidate& x) const { return cores[x.core]; }

@@ -43,8 +43,11 @@ void check(const IdentifyOptions& o) {
 Identification identified(const IdentifyOptions& o, const SearchProgress& progress) {
   check(o);
   ReadRuns in = read_runs(o.files);
-  return identify(in.types, std::move(in.runs), o.epilogue,
-                  {.nearest = o.show, .all_rejected = o.all}, progress, searched_by(o));
+  Identification out =
+      identify(in.types, std::move(in.runs), o.epilogue, {.nearest = o.show, .all_rejected = o.all},
+               progress, searched_by(o));
+  out.hypotheses = hypotheses_of(out, 10, progress);
+  return out;
 }
 
 std::size_t shown(const IdentifyOptions& o) {

@@ -108,6 +108,14 @@ Json identification_json(const Identification& x, std::size_t show) {
     row["first"] = contradiction_json(*near.of, *verdict.first);
     out["rejected"].push_back(row);
   }
+  out["hypotheses"] = Json::array();
+  for (const KernelHypothesis& one : x.hypotheses.told) {
+    out["hypotheses"].push_back({{"words", one.words},
+                                 {"equal", one.equal},
+                                 {"elements", one.elements},
+                                 {"model", one.model.empty() ? Json(nullptr) : Json(one.model)}});
+  }
+  out["not_tried"] = x.hypotheses.left_out;
   out["together"] = Json::array();
   for (const TogetherPart& part : together(x)) {
     Json row = candidate_json(x, x.candidates[part.candidate]);

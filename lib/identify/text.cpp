@@ -89,6 +89,23 @@ std::string rejected_text(const Identification& x, const Verdict& verdict) {
   return out;
 }
 
+/// Returns what may have happened where no model explains every element (hypotheses.h).
+std::string hypotheses_text(const Identification& x) {
+  const KernelHypotheses& h = x.hypotheses;
+  if (h.told.empty()) return {};
+  std::string out =
+      fmt::format("\nWhat may have happened{}\n", x.runs.size() > 1 ? ", by the first run" : "");
+  for (const KernelHypothesis& one : h.told) {
+    if (one.elements == 0) {
+      out += fmt::format("  {}\n", one.words);
+      continue;
+    }
+    out += fmt::format("  {} of {} equal: {}\n", one.equal, one.elements, one.words);
+    if (!one.model.empty()) out += fmt::format("     by {}\n", one.model);
+  }
+  return out;
+}
+
 /// Returns what few models explain between them (together.h).
 std::string together_text(const Identification& x) {
   const std::vector<TogetherPart> parts = together(x);
@@ -152,9 +169,20 @@ std::string conclusion_text(const Identification& x) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
   if (n == 0) {
-    return "none: no model of the table explains every bit; the kernel sums in an order that is "
-           "not "
-           "in it, or these are not its inputs\n";
+    const KernelHypotheses& h = x.hypotheses;
+    const bool found = std::ranges::any_of(h.told, [](const KernelHypothesis& one) {
+      return one.elements > 0 && one.equal == one.elements;
+    });
+    std::string out = "none: no model of the table explains every bit";
+    if (found) return out + "; the first of what may have happened makes every element equal\n";
+    if (h.tried > 0) {
+      out += fmt::format(", nor do {} mistakes of kernels that were tried", h.tried);
+    }
+    out += "; the kernel sums in an order that is not in it, or these are not its inputs\n";
+    if (!h.left_out.empty()) {
+      out += fmt::format("not tried, for want of time: {}\n", fmt::join(h.left_out, "; "));
+    }
+    return out;
   }
   const bool nan_open = std::ranges::any_of(
       r.explaining, [&](const Verdict& v) { return any_nan_fits(x.candidate(v).model); });
@@ -184,12 +212,17 @@ Conclusion conclusion_of(const SearchResult& result) {
 }
 
 std::string command_of(const Identification& x, const Candidate& candidate) {
-  const CoreName& name = x.core(candidate).names[0];
+  return command_of(x.core(candidate), candidate.model,
+                    x.searched.rounded ? round_option(*x.searched.rounded) : "");
+}
+
+std::string command_of(const Core& core, const GemmModel& model, const std::string& more) {
+  const CoreName& name = core.names[0];
   std::string out;
   if (!name.architectures.empty()) out = fmt::format("--arch sm_{} ", name.architectures[0]);
   out += "--instruction " + name.instruction;
-  if (x.searched.rounded) out += " " + round_option(*x.searched.rounded);
-  const std::string options = options_of(candidate.model);
+  if (!more.empty()) out += " " + more;
+  const std::string options = options_of(model);
   return options.empty() ? out : out + " " + options;
 }
 
@@ -229,6 +262,7 @@ std::string identification_text(const Identification& x, std::size_t show) {
   if (r.explaining.size() > show) {
     out += fmt::format("  … and {} more; --show\n", r.explaining.size() - show);
   }
+  out += hypotheses_text(x);
   if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
   for (const NearModel& near : nearest_of(x)) out += rejected_text(*near.of, *near.verdict);
   return out + together_text(x) + "\n" + conclusion_text(x);

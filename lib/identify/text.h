@@ -19,6 +19,8 @@ Conclusion conclusion_of(const SearchResult& result);
 /// Returns the options of `binade gemm` that make the candidate's model, the instruction among
 /// them.
 std::string command_of(const Identification& x, const Candidate& candidate);
+/// The same of a model of a core; `more` are options besides, such as "--round".
+std::string command_of(const Core& core, const GemmModel& model, const std::string& more = {});
 
 /// A rejected model, and the identification that it belongs to: its operands may be rounded.
 struct NearModel {

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers say which mistakes are plausible (change_fit.h); a search on some elements under each of
+// these finds the model, and all elements are counted by it.
+#include "lib/identify/hypotheses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "emulate/integer_dot.h"
+#include "emulate/project.h"
+#include "lib/gemm/gemm.h"
+#include "lib/identify/evaluator.h"
+#include "lib/identify/identification.h"
+#include "lib/identify/misplaced.h"
+#include "lib/identify/text.h"
+#include "lib/parallel/parallel.h"
+#include "lib/text/percent.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t most_tested = 5;  // plausible mistakes that are searched
+constexpr std::size_t most_hypotheses = 4;
+constexpr std::size_t searched_dots = 160;  // elements by which the model under a mistake is found
+constexpr double most_products = 1 << 30;   // of sums that are computed for all elements
+
+/// The model under a change that explains most, and which elements it gives.
+struct TestedChange {
+  Core core;
+  GemmModel model{};
+  std::vector<std::uint64_t> d;  ///< what it gives
+  std::vector<bool> right;
+  std::size_t equal = 0;
+};
+
+class HypothesisSearch {
+ public:
+  HypothesisSearch(const Identification& x, double seconds, const SearchProgress& progress)
+      : x_(x),
+        progress_(progress),
+        end_(Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))),
+        given_{x.types, x.runs[0], {}} {
+    if (!x.candidates.empty()) {
+      const Epilogue& e = x.candidates[0].model.epilogue;
+      given_.epilogue = {e.alpha, e.beta};
+    }
+  }
+
+  KernelHypotheses run() {
+    const KernelRun& run = given_.run;
+    const double products = static_cast<double>(run.size()) * static_cast<double>(run.k);
+    if (products <= most_products) sums_ = near_sums(given_);
+    if (whole_is_constant()) return std::move(out_);
+    as_it_is();
+    changes();
+    if (sums_) neighbours();
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool in_time() const { return Clock::now() < end_; }
+  std::size_t elements() const { return given_.run.size(); }
+
+  void tell(std::string words, std::size_t equal, std::string model) {
+    out_.told.push_back({std::move(words), equal, elements(), std::move(model)});
+  }
+
+  bool whole_is_constant() {
+    const KernelRun& run = given_.run;
+    const bool same = std::ranges::all_of(run.d, [&](std::uint64_t d) { return d == run.d[0]; });
+    if (!same || run.size() < 4) return false;
+    std::vector<std::size_t> all(run.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    if (sums_ && std::ranges::all_of(
+                     all, [&](std::size_t at) { return is_near(*sums_, at, given_.types.d); })) {
+      return false;
+    }
+    out_.told.push_back(
+        {fmt::format("every element holds {:X}: D was never written, or not with sums", run.d[0])});
+    return true;
+  }
+
+  /// Finds the model under a change by some of the elements, and counts all by it.
+  TestedChange test(const Change& change, const std::vector<std::size_t>& chosen) const {
+    const KernelRun& was = given_.run;
+    std::vector<std::size_t> rows, columns;
+    for (const std::size_t at : chosen) {
+      rows.push_back(was.row(at));
+      columns.push_back(was.column(at));
+    }
+    const KernelCase part = part_of(given_, change, rows, columns, true);
+    const bool own = !change.has_same_models() || x_.candidates.empty();
+    std::vector<Core> cores;
+    std::vector<Candidate> candidates;
+    if (own) {
+      cores = cores_for(part.types, x_.searched);
+      candidates = candidates_for(cores, {.types = part.types,
+                                          .k = part.run.k,
+                                          .has_c = !part.run.c.empty(),
+                                          .has_bias = !part.run.bias.empty(),
+                                          .epilogue = part.epilogue});
+      if (candidates.empty()) return {};
+    }
+    const std::vector<Core>& of_cores = own ? cores : x_.cores;
+    const std::vector<Candidate>& of = own ? candidates : x_.candidates;
+    const std::vector<KernelRun> runs{part.run};
+    const SearchResult found = search(of_cores, of, runs, {.nearest = 1});
+    const Verdict& best = (found.explaining.empty() ? found.rejected : found.explaining)[0];
+    const Candidate& candidate = of[best.candidate];
+    return counted_by(change, of_cores[candidate.core], candidate.model);
+  }
+
+  /// Counts all elements by one model under a change.
+  TestedChange counted_by(const Change& change, const Core& core, const GemmModel& model) const {
+    TestedChange out{core, model, {}, {}, 0};
+    const KernelCase whole = changed(given_, change);
+    if (whole.run.dots) {
+      const std::vector<Core> cores{core};
+      const Candidate candidate{model, 0, 0};
+      const std::vector<KernelRun> runs{whole.run};
+      const Evaluator evaluator(cores, runs);
+      const Candidate* const one[]{&candidate};
+      std::vector<std::size_t> all(whole.run.size());
+      std::iota(all.begin(), all.end(), std::size_t{0});
+      out.d.resize(all.size());
+      evaluator.evaluate(one, 0, all,
+                         [&](std::size_t, std::size_t first, std::span<const std::uint64_t> d) {
+                           std::ranges::copy(d, out.d.begin() + static_cast<std::ptrdiff_t>(first));
+                         });
+    } else {
+      out.d = gemm(model, operands_of(whole.run));
+    }
+    out.right.resize(out.d.size());
+    for (std::size_t at = 0; at < out.d.size(); ++at) {
+      out.right[at] =
+          is_same_result(out.d[at], whole.run.d[at], model.epilogue.out, any_nan_fits(model));
+      out.equal += out.right[at] ? 1U : 0U;
+    }
+    return out;
+  }
+
+  /// Some of these elements, spread evenly.
+  static std::vector<std::size_t> some_of(const std::vector<std::size_t>& from) {
+    std::vector<std::size_t> out;
+    for (const std::size_t i : spread_over(from.size(), searched_dots)) out.push_back(from[i]);
+    return out;
+  }
+
+  /// The elements that are far off, where most are near.
+  std::vector<std::size_t> far_off() const {
+    std::vector<double> distances(elements());
+    for (std::size_t at = 0; at < elements(); ++at) distances[at] = sums_->distance(at);
+    std::vector<double> sorted = distances;
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    std::vector<std::size_t> out;
+    for (std::size_t at = 0; at < elements(); ++at) {
+      if (distances[at] > 32 * *middle && !is_near(*sums_, at, given_.types.d)) out.push_back(at);
+    }
+    return out;
+  }
+
+  /// D as it is: what the nearest model gives, and what the other elements are.
+  void as_it_is() {
+    if (progress_) progress_("the nearest", 0.01);
+    std::vector<std::size_t> far = sums_ ? far_off() : std::vector<std::size_t>{};
+    if (2 * far.size() > elements()) far.clear();
+    std::vector<bool> is_far(elements());
+    for (const std::size_t at : far) is_far[at] = true;
+    std::vector<std::size_t> others;
+    for (std::size_t at = 0; at < elements(); ++at) {
+      if (!is_far[at]) others.push_back(at);
+    }
+    if (x_.candidates.empty()) return;
+    const TestedChange base = test({}, some_of(others));
+    base_equal_ = base.equal;
+    std::vector<std::size_t> rest;
+    for (std::size_t at = 0; at < elements(); ++at) {
+      if (!base.right[at]) rest.push_back(at);
+    }
+    if (rest.empty()) return;
+    // Where the model is not known, the rest is what numbers say.
+    if (2 * rest.size() > elements() || (!far.empty() && rest.size() > 2 * far.size())) rest = far;
+    if (rest.empty()) return;
+    const std::string model = command_of(base.core, base.model);
+    MisplacedBits found = misplaced(given_, rest, base.d);
+    if (!found.words.empty()) {
+      tell(found.words, base.equal + found.elements, model);
+      return;
+    }
+    if (changed_in(rest, base)) return;
+    if (2 * base.equal < elements() || far.empty()) return;
+    tell(fmt::format("{} elements are none of these sums, all others are: {}", rest.size(),
+                     region_words(given_.run, rest)),
+         base.equal, model);
+  }
+
+  /// A mistake in some of the elements alone.
+  bool changed_in(const std::vector<std::size_t>& rest, const TestedChange& base) {
+    if (rest.size() < 8) return false;
+    std::vector<std::size_t> rows, columns;
+    for (const std::size_t i : spread_over(rest.size(), 256)) {
+      rows.push_back(given_.run.row(rest[i]));
+      columns.push_back(given_.run.column(rest[i]));
+    }
+    const KernelCase part = part_of(given_, {}, rows, columns, true);
+    std::vector<Change> all = usual_changes(given_);
+    for (Change& change : measured_changes(part)) all.push_back(std::move(change));
+    const ChangeFit before = fit_of(part);
+    const Change* best = nullptr;
+    ChangeFit best_fit = before;
+    for (const Change& change : all) {
+      const ChangeFit fit = fit_of(part_of(given_, change, rows, columns, true));
+      if (fit.near > best_fit.near + 0.05 ||
+          (fit.near >= best_fit.near && fit.spread < best_fit.spread / 2)) {
+        best = &change;
+        best_fit = fit;
+      }
+    }
+    if (best == nullptr || best_fit.spread > before.spread / 4) return false;
+    TestedChange tested;
+    if (best->has_same_models()) {
+      tested = counted_by(*best, base.core, base.model);
+    } else {
+      GemmModel model = base.model;
+      model.epilogue.alpha *= best->alpha;
+      const bool same_types = !best->as_a && !best->as_b && !best->as_c && !best->as_d;
+      if (same_types) tested = counted_by(*best, base.core, model);
+    }
+    std::size_t equal = 0;
+    for (const std::size_t at : rest) equal += !tested.right.empty() && tested.right[at] ? 1U : 0U;
+    if (2 * equal < rest.size() && in_time()) {
+      tested = test(*best, some_of(rest));
+      equal = 0;
+      for (const std::size_t at : rest) {
+        equal += !tested.right.empty() && tested.right[at] ? 1U : 0U;
+      }
+    }
+    if (tested.right.empty() || equal == 0) return false;
+    tell(fmt::format("{}, in {} ({} of these {} elements are equal so)", best->words,
+                     region_words(given_.run, rest), equal, rest.size()),
+         base.equal + equal, command_of(base.core, base.model));
+    return true;
+  }
+
+  void changes() {
+    std::vector<Change> all = usual_changes(given_);
+    for (Change& change : measured_changes(given_)) all.push_back(std::move(change));
+    out_.tried = all.size();
+    std::vector<ChangeFit> fits(all.size());
+    const ChangeFit before = fit_of(sample_of(given_, {}));
+    parallel_for(all.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t i = begin; i < end; ++i) fits[i] = fit_of(sample_of(given_, all[i]));
+    });
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (is_better(fits[i], before)) order.push_back(i);
+    }
+    // Distances that differ little are the same; then the share of equal elements decides.
+    const auto size = [&](std::size_t i) {
+      return std::lround(std::log2(fits[i].spread + 0x1p-80));
+    };
+    std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) {
+      if (std::abs(fits[i].near - fits[j].near) > 0.05) return fits[i].near > fits[j].near;
+      if (size(i) != size(j)) return size(i) < size(j);
+      return fits[i].equal > fits[j].equal;
+    });
+    std::size_t tested = 0;
+    for (const std::size_t i : order) {
+      if (tested == most_tested || explained()) break;
+      if (!in_time()) {
+        out_.left_out.push_back(all[i].words);
+        continue;
+      }
+      if (progress_) {
+        progress_("hypotheses", static_cast<double>(tested + 1) / (most_tested + 1));
+      }
+      ++tested;
+      test_change(all[i], fits[i], before);
+    }
+  }
+
+  static bool is_better(const ChangeFit& fit, const ChangeFit& before) {
+    return fit.spread < 0.6 * before.spread || fit.equal > before.equal + 0.04 ||
+           fit.near > before.near + 0.1;
+  }
+  bool explained() const {
+    return std::ranges::any_of(out_.told,
+                               [](const KernelHypothesis& x) { return x.equal == x.elements; });
+  }
+
+  void test_change(const Change& change, const ChangeFit& fit, const ChangeFit& before) {
+    std::vector<std::size_t> all(elements());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const TestedChange tested = test(change, some_of(all));
+    if (tested.right.empty()) return;
+    const bool near = fit.near >= 0.95 && before.near < 0.9;
+    const bool more = tested.equal > base_equal_ + elements() / 64;
+    if (!more || (2 * tested.equal < elements() && !near)) return;
+    std::string words = change.words;
+    if (tested.equal < elements() && near)
+      words += "; what is not equal lies within rounding of it";
+    tell(std::move(words), tested.equal, command_of(tested.core, tested.model, change.options));
+  }
+
+  /// Elements that are each one of the two neighbours of the exact sum.
+  void neighbours() {
+    const Format& f = given_.types.d;
+    if (is_integer(f) || f.precision > 11 || 2 * base_equal_ > 2 * elements() - elements() / 10)
+      return;
+    std::size_t inexact = 0, up = 0;
+    double expected = 0;
+    std::size_t small = 0, small_up = 0, large = 0, large_up = 0;
+    for (std::size_t at = 0; at < elements(); ++at) {
+      const double x = sums_->exact[at];
+      const auto rounded = [&](Rounding rounding) {
+        return number_in(
+            convert(std::bit_cast<std::uint64_t>(std::abs(x)), binary64, f, {.rounding = rounding})
+                .bits,
+            f);
+      };
+      if (!std::isfinite(x)) return;
+      const double found = std::copysign(1.0, x) * sums_->found[at];
+      const double low = rounded(Rounding::toward_zero), high = rounded(Rounding::toward_positive);
+      const double slack = 0x1p-20 * sums_->size[at];
+      const bool is_low = found == low, is_high = found == high;
+      if (!is_low && !is_high) {
+        // An error of the sum may have carried it over a number of the format.
+        if (!(std::abs(found - std::abs(x)) <= (high - low) + slack)) return;
+        continue;
+      }
+      if (low == high) continue;
+      const double fraction = (std::abs(x) - low) / (high - low);
+      ++inexact;
+      up += is_high ? 1U : 0U;
+      expected += fraction;
+      if (fraction < 0.25) {
+        ++small;
+        small_up += is_high ? 1U : 0U;
+      } else if (fraction >= 0.75) {
+        ++large;
+        large_up += is_high ? 1U : 0U;
+      }
+    }
+    if (inexact < 16 || small == 0 || large == 0) return;
+    const auto share = [](std::size_t part, std::size_t all) {
+      return percent(static_cast<double>(part) / static_cast<double>(all));
+    };
+    const double low_up = static_cast<double>(small_up) / static_cast<double>(small);
+    const double high_up = static_cast<double>(large_up) / static_cast<double>(large);
+    // To nearest, none of the small fractions goes up and all of the large do.
+    if (low_up < 0.01 && high_up > 0.99) return;
+    const bool drawn = std::abs(static_cast<double>(up) - expected) <
+                           4 * std::sqrt(static_cast<double>(inexact)) &&
+                       low_up > 0.02 && high_up < 0.98;
+    const char* const what = up == 0         ? "toward zero"
+                             : up == inexact ? "away from zero"
+                             : drawn         ? "stochastically"
+                                             : "by a rule of its own";
+    out_.told.push_back({fmt::format(
+        "each element is one of the two neighbours of the exact sum, rounded {}: {} went up "
+        "in magnitude, the discarded fractions would give {}; of fractions below 1/4 {} "
+        "went up, from 3/4 on {}",
+        what, share(up, inexact), percent(expected / static_cast<double>(inexact)),
+        share(small_up, small), share(large_up, large))});
+  }
+
+  void finish() {
+    std::ranges::stable_sort(out_.told, std::greater<>{}, &KernelHypothesis::equal);
+    if (explained()) {
+      std::erase_if(out_.told, [](const KernelHypothesis& x) { return x.equal < x.elements; });
+    }
+    if (out_.told.size() > most_hypotheses) out_.told.resize(most_hypotheses);
+  }
+
+  const Identification& x_;
+  const SearchProgress& progress_;
+  Clock::time_point end_;
+  KernelCase given_;
+  std::optional<NearSums> sums_;
+  std::size_t base_equal_ = 0;
+  KernelHypotheses out_;
+};
+
+}  // namespace
+
+KernelHypotheses hypotheses_of(const Identification& x, double seconds,
+                               const SearchProgress& progress) {
+  if (!x.result.explaining.empty() || x.runs.empty()) return {};
+  return HypothesisSearch(x, seconds, progress).run();
+}
+
+}  // namespace binade
