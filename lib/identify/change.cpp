@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
 #include "lib/gemm/files.h"
+#include "lib/identify/change_fit.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -260,11 +262,24 @@ class Changes {
       }
     }
     std::vector<Format> of_d = like(t.d);
-    if (t.d == binary32) of_d.push_back(s32);
     for (const Format& f : of_d) {
       Change& x = add(fmt::format("D holds bits of {}", type_name(f)));
       x.d = [&run = run_](std::size_t at) { return run.d[at]; };
       x.as_d = f;
+    }
+    if (t.d == binary32) {
+      Change& bits = add("D holds bits of s32, read as f32");
+      bits.d = [&run = run_](std::size_t at) { return run.d[at]; };
+      bits.as_c = bits.as_d = s32;
+      Change& numbers = add("D holds the sums of s32 as numbers of f32");
+      numbers.d = [&run = run_](std::size_t at) {
+        const double value = number_in(run.d[at], binary32);
+        const bool whole = std::abs(value) < 0x1p31 && std::trunc(value) == value;
+        if (!whole) return std::uint64_t{0x80000000};
+        return static_cast<std::uint64_t>(
+            static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
+      };
+      numbers.as_c = numbers.as_d = s32;
     }
     if (const int bits = t.d.storage_bits(); bits > 8) {
       add("D's bytes swapped").d = [&run = run_, bits](std::size_t at) {
@@ -321,6 +336,7 @@ KernelCase part_of(const KernelCase& given, const Change& change,
   if (change.as_c) out.types.c = *change.as_c;
   if (change.as_d) out.types.d = *change.as_d;
   out.epilogue.alpha *= change.alpha;
+  out.epilogue.beta *= change.beta;
   KernelRun& run = out.run;
   run.dots = dots;
   run.m = rows.size();

@@ -33,13 +33,13 @@ struct Change {
   std::optional<Format> as_a = {}, as_b = {}, as_c = {}, as_d = {};
   std::vector<std::size_t> places = {};  ///< the k that are summed, in turn; empty: all
   bool without_c = false, without_bias = false;
-  double alpha = 1;          ///< factor of the sum, besides the known one
-  std::string options = {};  ///< of `binade gemm` that make it; empty: none does
+  double alpha = 1, beta = 1;  ///< factors of the sum and of C, besides the known ones
+  std::string options = {};    ///< of `binade gemm` that make it; empty: none does
 
   /// Whether the models that take part are those of the case without the change.
   bool has_same_models() const {
     return !as_a && !as_b && !as_c && !as_d && places.empty() && !without_c && !without_bias &&
-           !c && alpha == 1;
+           !c && alpha == 1 && beta == 1;
   }
 };
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -96,6 +97,10 @@ std::string factor_words(double x, double error, double& exact) {
   }
   if (fits(1 / std::sqrt(2.0))) return sign + "1/√2";
   if (fits(std::sqrt(2.0))) return sign + "√2";
+  for (int digits = 1; digits <= 6; ++digits) {
+    const std::string text = fmt::format("{:.{}g}", size, digits);
+    if (fits(std::stod(text))) return sign + text;
+  }
   exact = x;
   return fmt::format("about {:.9g}", x);
 }
@@ -137,30 +142,53 @@ class Weights {
     return std::isfinite(sums_.found[at]) && std::isfinite(sums_.exact[at]);
   }
 
-  /// One factor for all.
+  /// One factor for all sums, and one for C.
   Change scaled() const {
-    const auto ratio_of = [&](bool with_rest) {
-      std::vector<double> ratios;
-      for (std::size_t at = 0; at < rest_.size(); ++at) {
-        const double product = sums_.exact[at] - rest_[at];
-        // Where terms cancel, errors of rounding are large beside the sum.
-        if (!is_used(at) || std::abs(product) < sums_.size[at] / 64) continue;
-        ratios.push_back((sums_.found[at] - (with_rest ? rest_[at] : 0)) / product);
-      }
-      return ratios;
+    const bool with_c = !part_.run.c.empty();
+    const double beta = given_.epilogue.beta;
+    std::vector<double> matrix(4), right(2);
+    std::vector<std::array<double, 3>> rows;  // product, C, D without the bias
+    double size = 0;
+    for (std::size_t at = 0; at < rest_.size(); ++at) {
+      if (!is_used(at)) continue;
+      const double c = with_c ? beta * number_in(part_.run.c[at], part_.types.c) : 0;
+      const double product = sums_.exact[at] - rest_[at];
+      // Where terms cancel, errors of rounding are large beside the sum.
+      if (!with_c && std::abs(product) < sums_.size[at] / 64) continue;
+      const double wanted = sums_.found[at] - (rest_[at] - c);
+      matrix[0] += product * product;
+      matrix[2] += c * product;
+      matrix[3] += c * c;
+      right[0] += product * wanted;
+      right[1] += c * wanted;
+      size += wanted * wanted;
+      rows.push_back({product, c, wanted});
+    }
+    if (rows.size() < 4 || matrix[0] == 0) return {};
+    if (!with_c) {
+      matrix.resize(1);
+      right.resize(1);
+    }
+    std::vector<double> factors = solved(matrix, right);
+    if (factors.empty()) return {};
+    factors.push_back(1);
+    const double n = std::sqrt(static_cast<double>(rows.size()));
+    double left = 0;
+    for (const auto& [product, c, wanted] : rows) {
+      const double error = wanted - factors[0] * product - (with_c ? factors[1] : 0) * c;
+      left += error * error;
+    }
+    const double spread = std::sqrt(left / std::max(size, 1e-300));
+    if (!(spread < 1.0 / 64)) return {};
+    const double error = 0x1p-24 + 4 * spread / n;
+    Change out;
+    const auto scale = [&](const char* what, double factor, double& to) {
+      if (factor == 0 || std::abs(factor - 1) <= error) return;
+      out.words += fmt::format("{}{} scaled by {}", out.words.empty() ? "" : ", ", what,
+                               factor_words(factor, error, to));
     };
-    const std::vector<double> ratios = ratio_of(true);
-    if (ratios.size() < 4) return {};
-    const double factor = median(ratios);
-    std::vector<double> errors;
-    for (const double x : ratios) errors.push_back(std::abs(x / factor - 1));
-    const double spread = median(errors);
-    if (factor == 0 || !(spread < 1.0 / 64) || std::abs(factor - 1) <= 4 * spread) return {};
-    double exact = factor;
-    const double error = std::max(4 * spread / std::sqrt(static_cast<double>(errors.size())), 1e-9);
-    const std::string words = factor_words(factor, error, exact);
-    Change out{.words = fmt::format("the sum scaled by {}", words)};
-    out.alpha = exact;
+    scale("the sum", factors[0], out.alpha);
+    if (with_c) scale("C", factors[1], out.beta);
     return out;
   }
 
@@ -252,17 +280,17 @@ std::string moved_words(const char* noun, const std::vector<std::size_t>& from) 
     }
     return true;
   };
-  if (all([n](std::size_t i) { return n - 1 - i; }))
-    return fmt::format("{} in the reverse order", noun);
-  const std::size_t shift = (from[0] + n) % n;
-  if (shift != 0 && all([&](std::size_t i) { return (i + shift) % n; })) {
-    return shift <= n / 2 ? fmt::format("{} shifted by {}: {} i holds {} i + {}", noun, shift, noun,
-                                        noun, shift)
-                          : fmt::format("{} shifted by {}: {} i holds {} i - {}", noun, n - shift,
-                                        noun, noun, n - shift);
+  if (all([n](std::size_t i) { return n - 1 - i; })) {
+    return fmt::format("{}s in the reverse order", noun);
   }
+  const std::size_t shift = from[0];
   if (shift != 0 && std::has_single_bit(shift) && all([&](std::size_t i) { return i ^ shift; })) {
-    return fmt::format("{} exchanged in blocks of {}", noun, shift);
+    return fmt::format("{}s exchanged in blocks of {}", noun, shift);
+  }
+  if (shift != 0 && all([&](std::size_t i) { return (i + shift) % n; })) {
+    const bool on = shift <= n / 2;
+    return fmt::format("{}s shifted by {}: {} i holds {} i {} {}", noun, on ? shift : n - shift,
+                       noun, noun, on ? "+" : "-", on ? shift : n - shift);
   }
   std::string out;
   std::size_t told = 0;
@@ -271,7 +299,7 @@ std::string moved_words(const char* noun, const std::vector<std::size_t>& from) 
     while (end < n && from[end] - end == from[i] - i) ++end;
     if (from[i] != i) {
       if (told++ == 4) return out + " …";
-      out += out.empty() ? fmt::format("{} ", noun) : ", ";
+      out += out.empty() ? fmt::format("{}s exchanged: ", noun) : ", ";
       out += end == i + 1 ? fmt::format("{} holds {}", i, from[i])
                           : fmt::format("{}..{} hold {}..{}", i, end - 1, from[i], from[end - 1]);
     }
@@ -307,16 +335,16 @@ std::vector<std::size_t> places_of_lines(const KernelCase& given, bool rows) {
   parallel_for(lines, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto near = [&](std::size_t line) {
-        std::size_t right = 0;
+        std::size_t wrong = 0;
         for (std::size_t o = 0; o < others.size(); ++o) {
           const std::size_t here = index(i, o), there = index(line, o);
           const double wanted = sums.exact[there] + rest[here];
           const double error = std::abs(sums.found[here] - wanted);
           const double most = 2 * ulp_at(wanted, part.types.d) + 0x1p-16 * sums.size[there];
-          right += error <= most ? 1U : 0U;
-          if (right + 2 * (o - right) > others.size() + right) break;
+          wrong += error <= most ? 0U : 1U;
+          if (5 * wrong > others.size()) return false;
         }
-        return 5 * right >= 4 * others.size();
+        return true;
       };
       if (near(i)) {
         from[i] = i;
@@ -345,7 +373,7 @@ void add_moved(std::vector<Change>& out, const KernelCase& given, bool rows) {
     if (from[i] != i) ++moved;
   }
   if (moved == 0 || 2 * found < lines) return;
-  Change change{.words = moved_words(rows ? "rows" : "columns", from)};
+  Change change{.words = moved_words(rows ? "row" : "column", from)};
   const KernelRun& run = given.run;
   if (rows) {
     change.a = [&run, from](std::size_t i, std::size_t k) { return run.a[from[i] * run.k + k]; };

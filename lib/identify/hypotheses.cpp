@@ -14,6 +14,7 @@
 #include <numeric>
 #include <optional>
 
+#include "emulate/arithmetic.h"
 #include "emulate/integer_dot.h"
 #include "emulate/project.h"
 #include "lib/gemm/gemm.h"
@@ -62,7 +63,10 @@ class HypothesisSearch {
     if (whole_is_constant()) return std::move(out_);
     as_it_is();
     changes();
-    if (sums_) neighbours();
+    if (sums_ && !explained()) {
+      for (const bool rows : {true, false}) scaled_lines(rows);
+      neighbours();
+    }
     finish();
     return std::move(out_);
   }
@@ -162,12 +166,25 @@ class HypothesisSearch {
   std::vector<std::size_t> far_off() const {
     std::vector<double> distances(elements());
     for (std::size_t at = 0; at < elements(); ++at) distances[at] = sums_->distance(at);
+    // The nearest tenth is near also where most elements are cut off.
     std::vector<double> sorted = distances;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
+    const auto tenth = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 10);
+    std::nth_element(sorted.begin(), tenth, sorted.end());
     std::vector<std::size_t> out;
     for (std::size_t at = 0; at < elements(); ++at) {
-      if (distances[at] > 32 * *middle && !is_near(*sums_, at, given_.types.d)) out.push_back(at);
+      if (distances[at] > 128 * *tenth && !is_near(*sums_, at, given_.types.d)) out.push_back(at);
+    }
+    return out;
+  }
+
+  /// The exact sums, rounded to D's format.
+  std::vector<std::uint64_t> exact_codes() const {
+    std::vector<std::uint64_t> out;
+    const Format& f = given_.types.d;
+    for (const double x : sums_->exact) {
+      out.push_back(is_integer(f) ? static_cast<std::uint32_t>(static_cast<std::int64_t>(
+                                        std::isfinite(x) ? std::clamp(x, -0x1p31, 0x1p31 - 1) : 0))
+                                  : convert(std::bit_cast<std::uint64_t>(x), binary64, f).bits);
     }
     return out;
   }
@@ -176,7 +193,9 @@ class HypothesisSearch {
   void as_it_is() {
     if (progress_) progress_("the nearest", 0.01);
     std::vector<std::size_t> far = sums_ ? far_off() : std::vector<std::size_t>{};
-    if (2 * far.size() > elements()) far.clear();
+    if (2 * far.size() > elements() && misplaced(given_, far, exact_codes()).words.empty()) {
+      far.clear();
+    }
     std::vector<bool> is_far(elements());
     for (const std::size_t at : far) is_far[at] = true;
     std::vector<std::size_t> others;
@@ -192,7 +211,9 @@ class HypothesisSearch {
     }
     if (rest.empty()) return;
     // Where the model is not known, the rest is what numbers say.
-    if (2 * rest.size() > elements() || (!far.empty() && rest.size() > 2 * far.size())) rest = far;
+    const bool most = 2 * far.size() > elements();
+    if ((!most && 2 * rest.size() > elements()) || (!far.empty() && rest.size() > 2 * far.size()))
+      rest = far;
     if (rest.empty()) return;
     const std::string model = command_of(base.core, base.model);
     MisplacedBits found = misplaced(given_, rest, base.d);
@@ -236,6 +257,7 @@ class HypothesisSearch {
     } else {
       GemmModel model = base.model;
       model.epilogue.alpha *= best->alpha;
+      model.epilogue.beta *= best->beta;
       const bool same_types = !best->as_a && !best->as_b && !best->as_c && !best->as_d;
       if (same_types) tested = counted_by(*best, base.core, model);
     }
@@ -260,7 +282,8 @@ class HypothesisSearch {
     for (Change& change : measured_changes(given_)) all.push_back(std::move(change));
     out_.tried = all.size();
     std::vector<ChangeFit> fits(all.size());
-    const ChangeFit before = fit_of(sample_of(given_, {}));
+    ChangeFit before = fit_of(sample_of(given_, {}));
+    if (x_.candidates.empty()) before = {0, 0, 1};  // no model has these types
     parallel_for(all.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t i = begin; i < end; ++i) fits[i] = fit_of(sample_of(given_, all[i]));
     });
@@ -278,7 +301,12 @@ class HypothesisSearch {
       return fits[i].equal > fits[j].equal;
     });
     std::size_t tested = 0;
-    for (const std::size_t i : order) {
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const std::size_t i = order[place];
+      const auto is_same = [&](std::size_t other) { return is_same_fit(fits[i], fits[other]); };
+      if (std::any_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(place), is_same)) {
+        continue;  // told with the other
+      }
       if (tested == most_tested || explained()) break;
       if (!in_time()) {
         out_.left_out.push_back(all[i].words);
@@ -288,10 +316,24 @@ class HypothesisSearch {
         progress_("hypotheses", static_cast<double>(tested + 1) / (most_tested + 1));
       }
       ++tested;
-      test_change(all[i], fits[i], before);
+      std::vector<std::string> same;
+      for (std::size_t other = place + 1; other < order.size(); ++other) {
+        if (is_same(order[other])) same.push_back(all[order[other]].words);
+      }
+      if (same.size() > 3) {
+        same.resize(3);
+        same.emplace_back("…");
+      }
+      const std::string also =
+          same.empty() ? "" : fmt::format("; the same here: {}", fmt::join(same, "; "));
+      test_change(all[i], fits[i], before, also);
     }
   }
 
+  /// Whether two changes are one and the same for these matrices.
+  static bool is_same_fit(const ChangeFit& x, const ChangeFit& y) {
+    return x.near == y.near && x.equal == y.equal && x.spread == y.spread && x.spread > 0;
+  }
   static bool is_better(const ChangeFit& fit, const ChangeFit& before) {
     return fit.spread < 0.6 * before.spread || fit.equal > before.equal + 0.04 ||
            fit.near > before.near + 0.1;
@@ -301,7 +343,8 @@ class HypothesisSearch {
                                [](const KernelHypothesis& x) { return x.equal == x.elements; });
   }
 
-  void test_change(const Change& change, const ChangeFit& fit, const ChangeFit& before) {
+  void test_change(const Change& change, const ChangeFit& fit, const ChangeFit& before,
+                   const std::string& also) {
     std::vector<std::size_t> all(elements());
     std::iota(all.begin(), all.end(), std::size_t{0});
     const TestedChange tested = test(change, some_of(all));
@@ -309,10 +352,103 @@ class HypothesisSearch {
     const bool near = fit.near >= 0.95 && before.near < 0.9;
     const bool more = tested.equal > base_equal_ + elements() / 64;
     if (!more || (2 * tested.equal < elements() && !near)) return;
-    std::string words = change.words;
+    std::string words = change.words + also;
     if (tested.equal < elements() && near)
       words += "; what is not equal lies within rounding of it";
     tell(std::move(words), tested.equal, command_of(tested.core, tested.model, change.options));
+  }
+
+  /// Rows, or columns, that are each scaled by a factor of their own.
+  void scaled_lines(bool rows) {
+    const KernelRun& run = given_.run;
+    const Format& f = given_.types.d;
+    if (run.dots || is_integer(f) || !run.c.empty() || !run.bias.empty()) return;
+    const std::size_t lines = rows ? run.m : run.n, others = rows ? run.n : run.m;
+    if (lines < 2 || others < 4 || x_.candidates.empty()) return;
+    const auto place = [&](std::size_t line, std::size_t other) {
+      return rows ? line * run.n + other : other * run.n + line;
+    };
+    std::vector<double> factors(lines, 1);
+    std::size_t measured = 0, different = 0;
+    for (std::size_t line = 0; line < lines; ++line) {
+      std::vector<double> ratios;
+      for (std::size_t other = 0; other < others; ++other) {
+        const std::size_t at = place(line, other);
+        const double ratio = sums_->found[at] / sums_->exact[at];
+        if (std::abs(sums_->exact[at]) < sums_->size[at] / 64 || !std::isfinite(ratio)) continue;
+        ratios.push_back(ratio);
+      }
+      if (ratios.size() < 3) continue;
+      std::ranges::sort(ratios);
+      const double middle = ratios[ratios.size() / 2];
+      const double spread = std::abs(ratios[3 * ratios.size() / 4] - ratios[ratios.size() / 4]);
+      if (!(spread < std::abs(middle) / 64)) continue;
+      ++measured;
+      factors[line] = middle;
+      different += std::abs(middle - factors[0]) > 4 * spread ? 1U : 0U;
+    }
+    if (10 * measured < 9 * lines || 4 * different < lines) return;
+    if (!in_time()) {
+      out_.left_out.emplace_back(rows ? "rows scaled" : "columns scaled");
+      return;
+    }
+    count_scaled_lines(rows, factors, place);
+  }
+
+  void count_scaled_lines(bool rows, const std::vector<double>& factors, const auto& place) {
+    constexpr std::size_t most_cores = 6;
+    const Format& f = given_.types.d;
+    const KernelRun& run = given_.run;
+    const std::size_t others = rows ? run.n : run.m;
+    std::size_t most = 0;
+    std::string model;
+    std::vector<std::size_t> seen;
+    for (const Candidate& candidate : x_.candidates) {
+      if (seen.size() == most_cores || !in_time()) break;
+      const bool known = std::ranges::find(seen, candidate.core) != seen.end();
+      if (known || candidate.model.sum.splits[0].parts > 1) continue;
+      seen.push_back(candidate.core);
+      GemmModel g = candidate.model;
+      if (!fits_in(g.types.d, binary32)) continue;
+      g.epilogue.out = binary32;
+      const std::vector<std::uint64_t> sums = gemm(g, operands_of(run));
+      std::vector<std::size_t> equal(factors.size());
+      parallel_for(factors.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t line = begin; line < end; ++line) {
+          const auto equal_by = [&](std::uint64_t factor) {
+            std::size_t out = 0;
+            for (std::size_t other = 0; other < others; ++other) {
+              const std::size_t at = place(line, other);
+              const Projected scaled = compute(Operation::multiply, {factor, sums[at]},
+                                               {binary32, binary32}, binary32, Attributes{});
+              out += convert(scaled.bits, binary32, f).bits == run.d[at] ? 1U : 0U;
+            }
+            return out;
+          };
+          // The factor is known to a few units in its last place.
+          const std::uint64_t near =
+              convert(std::bit_cast<std::uint64_t>(factors[line]), binary64, binary32).bits;
+          const double clean = std::exp2(std::round(std::log2(std::abs(factors[line]))));
+          const std::uint64_t power =
+              convert(std::bit_cast<std::uint64_t>(std::copysign(clean, factors[line])), binary64,
+                      binary32)
+                  .bits;
+          equal[line] = equal_by(power);
+          for (int step = -8; step <= 8; ++step) {
+            equal[line] = std::max(equal[line], equal_by(near + static_cast<std::uint64_t>(step)));
+          }
+        }
+      });
+      const std::size_t all = std::accumulate(equal.begin(), equal.end(), std::size_t{0});
+      if (all <= most) continue;
+      most = all;
+      model = command_of(x_.core(candidate), candidate.model);
+    }
+    const char* const noun = rows ? "row" : "column";
+    tell(fmt::format(
+             "each {} scaled by a factor of its own: {} 0 by about {:.6g}, {} 1 by about {:.6g}",
+             noun, noun, factors[0], noun, factors[1]),
+         most, std::move(model));
   }
 
   /// Elements that are each one of the two neighbours of the exact sum.

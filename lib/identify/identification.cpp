@@ -27,7 +27,9 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   poll();
   out.cores = cores_for(types, out.searched);
   out.candidates = candidates_for(out.cores, facts);
-  if (out.candidates.empty()) {
+  // Bits of integers, or scaled integers, may stand in a D of floating point (hypotheses.h).
+  const bool integers = is_integer(types.a) && is_integer(types.b) && searched == Searched{};
+  if (out.candidates.empty() && !(integers && types.d == binary32)) {
     throw Error("no instruction or chain multiplies " + std::string(type_name(types.a)) + " by " +
                 std::string(type_name(types.b)) + " into " + std::string(type_name(types.d)) +
                 (searched == Searched{}

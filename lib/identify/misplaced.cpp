@@ -32,7 +32,9 @@ std::string ranges_text(std::vector<std::size_t> lines, std::size_t all, const c
                                 : fmt::format("{}..{}", lines[i], lines[end - 1]));
     i = end;
   }
-  return fmt::format("{} {}", noun, fmt::join(runs, ", "));
+  // One line is "row 5".
+  const std::string_view name(noun, std::string_view(noun).size() - (lines.size() == 1 ? 1 : 0));
+  return fmt::format("{} {}", name, fmt::join(runs, ", "));
 }
 
 std::string bits_words(std::uint64_t code, const Format& f) {
