@@ -267,6 +267,13 @@ class Changes {
       x.d = [&run = run_](std::size_t at) { return run.d[at]; };
       x.as_d = f;
     }
+    if (const std::optional<Format> to = narrower_d(x_)) {
+      Change& x = add(fmt::format("D rounded to {}", type_name(*to)));
+      x.d = [&run = run_, from = t.d, to = *to](std::size_t at) {
+        return convert(run.d[at], from, to).bits;
+      };
+      x.as_d = *to;
+    }
     if (t.d == binary32) {
       Change& bits = add("D holds bits of s32, read as f32");
       bits.d = [&run = run_](std::size_t at) { return run.d[at]; };
@@ -369,6 +376,18 @@ KernelCase changed(const KernelCase& given, const Change& change) {
   std::iota(rows.begin(), rows.end(), std::size_t{0});
   std::iota(columns.begin(), columns.end(), std::size_t{0});
   return part_of(given, change, rows, columns, given.run.dots);
+}
+
+std::optional<Format> narrower_d(const KernelCase& x) {
+  const Format& from = x.types.d;
+  if (is_integer(from)) return std::nullopt;
+  for (const Format& to : {e4m3, e5m2, bfloat16, binary16, tf32}) {
+    if (to.precision >= from.precision) continue;
+    const bool all = std::ranges::all_of(
+        x.run.d, [&](std::uint64_t code) { return convert(code, from, to).flags == 0; });
+    if (all) return to;
+  }
+  return std::nullopt;
 }
 
 std::vector<Change> usual_changes(const KernelCase& given) { return Changes(given).take(); }

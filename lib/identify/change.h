@@ -51,6 +51,8 @@ KernelCase part_of(const KernelCase& given, const Change& change,
 /// Returns the whole case under a change.
 KernelCase changed(const KernelCase& given, const Change& change);
 
+/// Returns a format narrower than D's that holds all of its numbers, if there is one.
+std::optional<Format> narrower_d(const KernelCase& x);
 /// Returns the usual mistakes that can be made with these matrices: transposed, rounded or read
 /// otherwise, the ends of K, C and the bias.
 std::vector<Change> usual_changes(const KernelCase& given);

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "emulate/arithmetic.h"
+#include "emulate/instruction_shapes.h"
 #include "emulate/integer_dot.h"
 #include "emulate/project.h"
 #include "lib/gemm/gemm.h"
@@ -119,11 +120,46 @@ class HypothesisSearch {
     }
     const std::vector<Core>& of_cores = own ? cores : x_.cores;
     const std::vector<Candidate>& of = own ? candidates : x_.candidates;
-    const std::vector<KernelRun> runs{part.run};
-    const SearchResult found = search(of_cores, of, runs, {.nearest = 1});
-    const Verdict& best = (found.explaining.empty() ? found.rejected : found.explaining)[0];
-    const Candidate& candidate = of[best.candidate];
-    return counted_by(change, of_cores[candidate.core], candidate.model);
+    return best_of(change, of_cores, of, part.run, chosen);
+  }
+
+  /// Where the simplest model that explains the chosen elements is wrong elsewhere, those that are
+  /// left are held to some of the elements that it gets wrong.
+  TestedChange best_of(const Change& change, const std::vector<Core>& cores,
+                       const std::vector<Candidate>& all, const KernelRun& chosen,
+                       const std::vector<std::size_t>& places) const {
+    constexpr int most_rounds = 4;
+    std::vector<bool> is_known(elements());
+    for (const std::size_t at : places) is_known[at] = true;
+    SearchResult found = search(cores, all, std::vector<KernelRun>{chosen}, {.nearest = 1});
+    std::vector<Candidate> left;
+    TestedChange out;
+    for (int round = 0; round < most_rounds; ++round) {
+      const std::vector<Candidate>& of = round == 0 ? all : left;
+      const bool some = !found.explaining.empty();
+      const Candidate best = of[(some ? found.explaining : found.rejected)[0].candidate];
+      TestedChange tested = counted_by(change, cores[best.core], best.model);
+      if (round == 0 || tested.equal > out.equal) out = std::move(tested);
+      if (found.explaining.size() < 2 || out.equal == elements()) break;
+      std::vector<std::size_t> wrong;
+      for (std::size_t at = 0; at < elements(); ++at) {
+        if (!out.right[at] && !is_known[at]) wrong.push_back(at);
+      }
+      // Elements of another kind are right under no model.
+      if (wrong.empty() || 4 * wrong.size() > elements()) break;
+      std::vector<std::size_t> rows, columns;
+      for (const std::size_t at : some_of(wrong)) {
+        is_known[at] = true;
+        rows.push_back(given_.run.row(at));
+        columns.push_back(given_.run.column(at));
+      }
+      std::vector<Candidate> next;
+      for (const Verdict& verdict : found.explaining) next.push_back(of[verdict.candidate]);
+      left = std::move(next);
+      const KernelCase part = part_of(given_, change, rows, columns, true);
+      found = search(cores, left, std::vector<KernelRun>{part.run}, {.nearest = 1});
+    }
+    return out;
   }
 
   /// Counts all elements by one model under a change.
@@ -453,7 +489,8 @@ class HypothesisSearch {
 
   /// Elements that are each one of the two neighbours of the exact sum.
   void neighbours() {
-    const Format& f = given_.types.d;
+    const std::optional<Format> narrow = narrower_d(given_);
+    const Format f = narrow.value_or(given_.types.d);
     if (is_integer(f) || f.precision > 11 || 2 * base_equal_ > 2 * elements() - elements() / 10)
       return;
     std::size_t inexact = 0, up = 0;
@@ -501,15 +538,15 @@ class HypothesisSearch {
     const bool drawn = std::abs(static_cast<double>(up) - expected) <
                            4 * std::sqrt(static_cast<double>(inexact)) &&
                        low_up > 0.02 && high_up < 0.98;
-    const char* const what = up == 0         ? "toward zero"
-                             : up == inexact ? "away from zero"
-                             : drawn         ? "stochastically"
-                                             : "by a rule of its own";
+    const char* const what = 100 * up < inexact        ? "toward zero"
+                             : 100 * up > 99 * inexact ? "away from zero"
+                             : drawn                   ? "stochastically"
+                                                       : "by a rule of its own";
     out_.told.push_back({fmt::format(
-        "each element is one of the two neighbours of the exact sum, rounded {}: {} went up "
+        "each element is one of the two numbers of {} beside the exact sum, rounded {}: {} went up "
         "in magnitude, the discarded fractions would give {}; of fractions below 1/4 {} "
         "went up, from 3/4 on {}",
-        what, share(up, inexact), percent(expected / static_cast<double>(inexact)),
+        type_name(f), what, share(up, inexact), percent(expected / static_cast<double>(inexact)),
         share(small_up, small), share(large_up, large))});
   }
 

@@ -3,6 +3,8 @@
 // Puts the parts of an identification together.
 #include "lib/identify/identification.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -78,6 +80,11 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
       });
     });
     if (!changed || known) continue;
+    if (std::chrono::steady_clock::now() > options.end) {
+      plain.not_tried.push_back(
+          fmt::format("operands rounded to tf32, {}", rounding_name(rounding)));
+      continue;
+    }
     KernelTypes narrow = types;
     narrow.a = narrow.b = tf32;
     Searched how = searched;

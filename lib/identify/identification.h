@@ -22,6 +22,9 @@ struct Identification {
   /// What was searched besides if no model explains every bit: operands rounded to tf32.
   std::vector<Identification> others = {};
   KernelHypotheses hypotheses = {};  ///< if the caller asked for them (hypotheses.h)
+  bool in_time =
+      true;  ///< false: SearchOptions::end was reached; parts of D are not searched apart
+  std::vector<std::string> not_tried = {};  ///< what the time did not allow
 
   const Candidate& candidate(const Verdict& x) const { return candidates[x.candidate]; }
   const Core& core(const Candidate& x) const { return cores[x.core]; }

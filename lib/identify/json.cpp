@@ -72,7 +72,7 @@ Json json_of_run(const KernelRun& run) {
 }  // namespace
 
 Json identification_json(const Identification& x, std::size_t show) {
-  constexpr std::array<const char*, 3> conclusions{"none", "unique", "several"};
+  constexpr std::array<const char*, 4> conclusions{"none", "unique", "several", "open"};
   const SearchResult& r = x.result;
   Json out{{"schema", "binade.identify/1"},
            {"types",
@@ -115,7 +115,13 @@ Json identification_json(const Identification& x, std::size_t show) {
                                  {"elements", one.elements},
                                  {"model", one.model.empty() ? Json(nullptr) : Json(one.model)}});
   }
-  out["not_tried"] = x.hypotheses.left_out;
+  out["not_tried"] = not_tried_of(x);
+  out["open"] = Json::array();
+  for (std::size_t i = 0; i < std::min(show, r.open.size()); ++i) {
+    Json row = candidate_json(x, x.candidate(r.open[i]));
+    row["compared"] = r.open[i].compared;
+    out["open"].push_back(row);
+  }
   out["together"] = Json::array();
   for (const TogetherPart& part : together(x)) {
     Json row = candidate_json(x, x.candidates[part.candidate]);

@@ -5,11 +5,14 @@
 // every choice is made between rounds.
 #include "lib/identify/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include "lib/identify/evaluator.h"
@@ -120,9 +123,13 @@ class Search {
     std::size_t done = 0;
     std::size_t sample = std::min(first_sample, sampled_.size());
     while (done < sampled_.size() && !field.empty()) {
+      if (done > 0 && std::chrono::steady_clock::now() > options.end) break;
       compare(field, done, sample);
       done = sample;
       thin(field, options.nearest, done);
+      if (!field.empty()) {
+        best_ = fmt::format("best so far {} of {}", distinct_[field[0]].equal, done);
+      }
       sample = std::min(sampled_.size(), sample * sample_growth);
     }
     return result(options);
@@ -259,7 +266,7 @@ class Search {
   void compare(const std::vector<std::size_t>& field, std::size_t done, std::size_t sample) {
     const std::span some = std::span(sampled_).subspan(done, sample - done);
     std::vector<std::atomic<std::size_t>> equal(field.size());
-    evaluate(field, some, "comparing", [&](std::size_t i, std::size_t at, std::uint64_t d) {
+    evaluate(field, some, best_.c_str(), [&](std::size_t i, std::size_t at, std::uint64_t d) {
       equal[i] += is_right(distinct_[field[i]], some[at], d) ? 1 : 0;
     });
     for (std::size_t i = 0; i < field.size(); ++i) {
@@ -288,7 +295,8 @@ class Search {
     out.tried = distinct_.size();
     for (Verdict& x : distinct_) {
       const bool explains = x.compared == natural_.size() && agrees(x);
-      (explains ? out.explaining : out.rejected).push_back(std::move(x));
+      const bool open = !explains && agrees(x);
+      (explains ? out.explaining : open ? out.open : out.rejected).push_back(std::move(x));
     }
     for (std::size_t i = 0; i < std::min(most_confirmed, out.explaining.size()); ++i) {
       confirm(out.explaining[i]);
@@ -361,6 +369,7 @@ class Search {
   const SearchProgress& progress_;
   std::vector<Place> natural_, sampled_;
   std::vector<Verdict> distinct_;
+  std::string best_ = "comparing";  ///< what progress says
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 // further, to say how near they are.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,11 +41,15 @@ struct SearchResult {
   std::size_t tried = 0;            ///< number of candidates that differ in what they compute
   std::vector<Verdict> explaining;  ///< simplest first; each was compared with every element
   std::vector<Verdict> rejected;    ///< nearest first
+  /// Simplest first: those that contradict nothing of what was compared before the time ended.
+  std::vector<Verdict> open = {};
 };
 
 struct SearchOptions {
   std::size_t nearest = 5;    ///< how many rejected candidates get their first contradiction
   bool all_rejected = false;  ///< whether all rejected candidates get it
+  /// After this, no further elements are compared.
+  std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };
 
 /// Called now and then with the name of a stage and the part of it that is done, above 0 and at

@@ -165,9 +165,22 @@ std::string head_text(const Identification& x) {
                            searched);
 }
 
+/// Returns what the time did not allow to try.
+std::string not_tried_text(const Identification& x) {
+  const std::vector<std::string> all = not_tried_of(x);
+  return all.empty() ? "" : fmt::format("not tried, for want of time: {}\n", fmt::join(all, "; "));
+}
+
 std::string conclusion_text(const Identification& x) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
+  if (n == 0 && !r.open.empty()) {
+    return fmt::format(
+        "open: the time ended after {} of {} elements, with which {} model{} agree{}; --seconds "
+        "allows more\n{}",
+        r.open[0].compared, r.elements, r.open.size(), r.open.size() == 1 ? "" : "s",
+        r.open.size() == 1 ? "s" : "", not_tried_text(x));
+  }
   if (n == 0) {
     const KernelHypotheses& h = x.hypotheses;
     const bool found = std::ranges::any_of(h.told, [](const KernelHypothesis& one) {
@@ -179,10 +192,7 @@ std::string conclusion_text(const Identification& x) {
       out += fmt::format(", nor do {} mistakes of kernels that were tried", h.tried);
     }
     out += "; the kernel sums in an order that is not in it, or these are not its inputs\n";
-    if (!h.left_out.empty()) {
-      out += fmt::format("not tried, for want of time: {}\n", fmt::join(h.left_out, "; "));
-    }
-    return out;
+    return out + not_tried_text(x);
   }
   const bool nan_open = std::ranges::any_of(
       r.explaining, [&](const Verdict& v) { return any_nan_fits(x.candidate(v).model); });
@@ -208,6 +218,7 @@ std::string conclusion_text(const Identification& x) {
 
 Conclusion conclusion_of(const SearchResult& result) {
   const std::size_t n = result.explaining.size();
+  if (n == 0 && !result.open.empty()) return Conclusion::open;
   return n == 0 ? Conclusion::none : n == 1 ? Conclusion::unique : Conclusion::several;
 }
 
@@ -224,6 +235,14 @@ std::string command_of(const Core& core, const GemmModel& model, const std::stri
   if (!more.empty()) out += " " + more;
   const std::string options = options_of(model);
   return options.empty() ? out : out + " " + options;
+}
+
+std::vector<std::string> not_tried_of(const Identification& x) {
+  std::vector<std::string> out = x.not_tried;
+  for (const std::string& one : x.hypotheses.left_out) {
+    if (std::ranges::find(out, one) == out.end()) out.push_back(one);
+  }
+  return out;
 }
 
 std::vector<NearModel> nearest_of(const Identification& x) {
@@ -261,6 +280,11 @@ std::string identification_text(const Identification& x, std::size_t show) {
   }
   if (r.explaining.size() > show) {
     out += fmt::format("  … and {} more; --show\n", r.explaining.size() - show);
+  }
+  if (!r.open.empty()) out += "\nAgree so far, simplest first\n";
+  for (std::size_t i = 0; i < std::min(show, r.open.size()); ++i) {
+    out += fmt::format("  {} of {} equal: {}\n", r.open[i].equal, r.open[i].compared,
+                       command_of(x, x.candidate(r.open[i])));
   }
   out += hypotheses_text(x);
   if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";

@@ -12,7 +12,8 @@
 
 namespace binade {
 
-enum class Conclusion : std::uint8_t { none, unique, several };
+/// open: the time ended, and models agree with all that was compared.
+enum class Conclusion : std::uint8_t { none, unique, several, open };
 
 Conclusion conclusion_of(const SearchResult& result);
 
@@ -21,6 +22,9 @@ Conclusion conclusion_of(const SearchResult& result);
 std::string command_of(const Identification& x, const Candidate& candidate);
 /// The same of a model of a core; `more` are options besides, such as "--round".
 std::string command_of(const Core& core, const GemmModel& model, const std::string& more = {});
+
+/// Returns what the time did not allow to try.
+std::vector<std::string> not_tried_of(const Identification& x);
 
 /// A rejected model, and the identification that it belongs to: its operands may be rounded.
 struct NearModel {
