@@ -183,7 +183,12 @@ class Weights {
     const double error = 0x1p-24 + 4 * spread / n;
     Change out;
     const auto scale = [&](const char* what, double factor, double& to) {
-      if (factor == 0 || std::abs(factor - 1) <= error) return;
+      if (std::abs(factor - 1) <= error) return;
+      if (std::abs(factor) <= error) {
+        to = 0;
+        out.words += fmt::format("{}{} left out", out.words.empty() ? "" : ", ", what);
+        return;
+      }
       out.words += fmt::format("{}{} scaled by {}", out.words.empty() ? "" : ", ", what,
                                factor_words(factor, error, to));
     };

@@ -61,7 +61,7 @@ class HypothesisSearch {
     const KernelRun& run = given_.run;
     const double products = static_cast<double>(run.size()) * static_cast<double>(run.k);
     if (products <= most_products) sums_ = near_sums(given_);
-    if (whole_is_constant()) return std::move(out_);
+    whole();
     as_it_is();
     changes();
     if (sums_ && !explained()) {
@@ -82,19 +82,18 @@ class HypothesisSearch {
     out_.told.push_back({std::move(words), equal, elements(), std::move(model)});
   }
 
-  bool whole_is_constant() {
+  /// Tells of a D of one value alone, where its sums are others.
+  void whole() {
     const KernelRun& run = given_.run;
     const bool same = std::ranges::all_of(run.d, [&](std::uint64_t d) { return d == run.d[0]; });
-    if (!same || run.size() < 4) return false;
-    std::vector<std::size_t> all(run.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    if (sums_ && std::ranges::all_of(
-                     all, [&](std::size_t at) { return is_near(*sums_, at, given_.types.d); })) {
-      return false;
+    if (!same || run.size() < 4) return;
+    bool near = sums_.has_value();
+    for (std::size_t at = 0; at < run.size() && near; ++at) {
+      near = is_near(*sums_, at, given_.types.d);
     }
+    if (near) return;
     out_.told.push_back(
         {fmt::format("every element holds {:X}: D was never written, or not with sums", run.d[0])});
-    return true;
   }
 
   /// Finds the model under a change by some of the elements, and counts all by it.
@@ -375,8 +374,9 @@ class HypothesisSearch {
            fit.near > before.near + 0.1;
   }
   bool explained() const {
-    return std::ranges::any_of(out_.told,
-                               [](const KernelHypothesis& x) { return x.equal == x.elements; });
+    return std::ranges::any_of(out_.told, [](const KernelHypothesis& x) {
+      return x.elements > 0 && x.equal == x.elements;
+    });
   }
 
   void test_change(const Change& change, const ChangeFit& fit, const ChangeFit& before,
@@ -553,7 +553,9 @@ class HypothesisSearch {
   void finish() {
     std::ranges::stable_sort(out_.told, std::greater<>{}, &KernelHypothesis::equal);
     if (explained()) {
-      std::erase_if(out_.told, [](const KernelHypothesis& x) { return x.equal < x.elements; });
+      std::erase_if(out_.told, [](const KernelHypothesis& x) {
+        return x.elements == 0 || x.equal < x.elements;
+      });
     }
     if (out_.told.size() > most_hypotheses) out_.told.resize(most_hypotheses);
   }

@@ -108,6 +108,41 @@ class Models(Identify):
         self.assertEqual((first["row"], first["column"]), (7, 7))
         self.assertEqual(int(first["expected"], 16) ^ int(first["found"], 16), 0x40000000)
 
+    def test_what_may_have_happened_where_no_model_fits(self):
+        # Integers, so that every order gives the exact sum; b is square in the file, but was read as its transpose.
+        a, b = ([self.random.randrange(-8, 9) for _ in range(n)] for n in (96, 256))
+        self.write("a", npy("<f4", (6, 16), a))
+        self.write("b", npy("<f4", (16, 16), b))
+        d = [sum(a[16 * i + k] * b[16 * j + k] for k in range(16)) for i in range(6) for j in range(16)]
+        self.write("d", npy("<f4", (6, 16), d))
+        text = self.identify("--cpu", "--show", "1", status=1)
+        lines = text.splitlines()
+        self.assertEqual(lines[3:5], ["What may have happened", "  96 of 96 equal: B transposed"])
+        self.assertIn("--transpose-b", lines[5])
+        self.assertLess(text.index("What may have"), text.index("Nearest of the others"))
+        self.assertTrue(lines[-1].startswith("none: no model of the table explains every bit; the first of what"))
+        out = self.found("--cpu", status=1)
+        self.assertEqual([(row["words"], row["equal"], row["elements"]) for row in out["hypotheses"]],
+                         [("B transposed", 96, 96)])
+        self.assertEqual((out["not_tried"], out["open"]), ([], []))
+        self.write("d", npy("<f4", (6, 16), [self.random.gauss(0, 1) for _ in d]))
+        text = self.identify("--cpu", status=1)
+        self.assertNotIn("What may have", text)
+        self.assertRegex(text, r"none: no model .*, nor do \d+ mistakes of kernels that were tried; .* not its inputs\n$")
+
+    def test_a_search_ends_after_some_seconds(self):
+        self.gemm("d", *HOPPER)
+        out = self.found("--seconds", "1e-9", status=1)
+        self.assertEqual((out["conclusion"], out["explaining"], out["hypotheses"]), ("open", 0, []))
+        self.assertIn("binade gemm " + " ".join(HOPPER), out["open"][0]["command"])
+        self.assertLess(out["open"][0]["compared"], 64)
+        text = self.identify("--seconds", "1e-9", status=1)
+        self.assertIn("Agree so far, simplest first\n", text)
+        self.assertRegex(text, r"open: the time ended after 2 of 64 elements, with which \d+ models agree; --seconds allows more\n"
+                               "not tried, for want of time: several models, each for a part of D\n$")
+        self.assertEqual(self.found("--seconds", "1000")["conclusion"], "unique")
+        self.assertIn("--seconds", self.complaint(*self.files(a="a", b="b", d="d"), "--seconds", "0"))
+
     def test_text_says_how_many_fit_and_warns(self):
         self.write("a", npy("<f2", (2, 16), [1.0] * 32))
         self.write("b", npy("<f2", (16, 2), [1.0] * 32))
@@ -334,8 +369,11 @@ class Complaints(Identify):
         self.write("ai", npy("|u1", (2, 32), [1] * 64))
         self.write("bi", npy("|u1", (32, 2), [1] * 64))
         self.write("di", npy("<u4", (2, 2), [32] * 4))
+        self.write("dh", npy("<u2", (2, 2), [32] * 4))
         self.assertIn("no instruction or chain multiplies",
-                      self.complaint(*self.files(a="ai", b="bi", d="di"), "--types", "f32.s8.s8"))
+                      self.complaint(*self.files(a="ai", b="bi", d="dh"), "--types", "f16.s8.s8"))
+        told = self.found("--types", "f32.s8.s8", status=1, a="ai", b="bi", d="di")
+        self.assertEqual((told["models"], told["hypotheses"][0]["words"]), (0, "D holds bits of s32, read as f32"))
         # Wrapping and satfinite: these sums do not overflow.
         self.assertEqual(self.found("--types", "s32.s8.u8", a="ai", b="bi", d="di")["explaining"], 2)
 
