@@ -142,16 +142,21 @@ class Weights {
     return std::isfinite(sums_.found[at]) && std::isfinite(sums_.exact[at]);
   }
 
-  /// One factor for all sums, and one for C.
+  /// One factor for all sums, and one for C or, without C, for the bias.
   Change scaled() const {
-    const bool with_c = !part_.run.c.empty();
-    const double beta = given_.epilogue.beta;
+    const KernelRun& run = part_.run;
+    const bool of_bias = run.c.empty() && !run.bias.empty();
+    const bool with_c = !run.c.empty() || of_bias;
+    const auto addend = [&](std::size_t at) {
+      if (of_bias) return number_in(run.bias[run.column(at)], part_.types.bias);
+      return run.c.empty() ? 0.0 : given_.epilogue.beta * number_in(run.c[at], part_.types.c);
+    };
     std::vector<double> matrix(4), right(2);
     std::vector<std::array<double, 3>> rows;  // product, C, D without the bias
     double size = 0;
     for (std::size_t at = 0; at < rest_.size(); ++at) {
       if (!is_used(at)) continue;
-      const double c = with_c ? beta * number_in(part_.run.c[at], part_.types.c) : 0;
+      const double c = addend(at);
       const double product = sums_.exact[at] - rest_[at];
       // Where terms cancel, errors of rounding are large beside the sum.
       if (!with_c && std::abs(product) < sums_.size[at] / 64) continue;
@@ -172,7 +177,6 @@ class Weights {
     std::vector<double> factors = solved(matrix, right);
     if (factors.empty()) return {};
     factors.push_back(1);
-    const double n = std::sqrt(static_cast<double>(rows.size()));
     double left = 0;
     for (const auto& [product, c, wanted] : rows) {
       const double error = wanted - factors[0] * product - (with_c ? factors[1] : 0) * c;
@@ -180,9 +184,10 @@ class Weights {
     }
     const double spread = std::sqrt(left / std::max(size, 1e-300));
     if (!(spread < 1.0 / 64)) return {};
-    const double error = 0x1p-24 + 4 * spread / n;
+    const double of_one = std::sqrt(left / static_cast<double>(rows.size()));
     Change out;
-    const auto scale = [&](const char* what, double factor, double& to) {
+    const auto scale = [&](const char* what, double factor, double squares, double& to) {
+      const double error = 0x1p-24 + 4 * of_one / std::sqrt(std::max(squares, 1e-300));
       if (std::abs(factor - 1) <= error) return;
       if (std::abs(factor) <= error) {
         to = 0;
@@ -192,8 +197,15 @@ class Weights {
       out.words += fmt::format("{}{} scaled by {}", out.words.empty() ? "" : ", ", what,
                                factor_words(factor, error, to));
     };
-    scale("the sum", factors[0], out.alpha);
-    if (with_c) scale("C", factors[1], out.beta);
+    scale("the sum", factors[0], matrix[0], out.alpha);
+    if (!with_c) return out;
+    scale(of_bias ? "the bias" : "C", factors[1], matrix[3], out.beta);
+    if (of_bias && out.beta != 1) {  // an epilogue has no factor of the bias, but one of C
+      out.without_bias = true;
+      out.c = [&bias = given_.run.bias, n = given_.run.n](std::size_t at) { return bias[at % n]; };
+      out.as_c = given_.types.bias;
+      out.beta /= given_.epilogue.beta;
+    }
     return out;
   }
 
@@ -262,12 +274,36 @@ class Weights {
       }
       i = end;
     }
-    if (!some || out.places.empty() || words.size() > 8) return {};
+    if (!some || out.places.empty()) return {};
+    if (words.size() > 4) words = {periodic_words(weights, step)};
+    if (words[0].empty()) return {};
     std::vector<Change> all;
     out.words = "of K, " + fmt::format("{}", fmt::join(words, ", "));
     out.places.insert(out.places.end(), twice.begin(), twice.end());
     all.push_back(out);
     return all;
+  }
+
+  /// "of every 4 k the second and the third left out"; empty if the weights have no short period.
+  static std::string periodic_words(const std::vector<double>& weights, std::size_t step) {
+    for (std::size_t period = 2; 2 * period <= weights.size(); ++period) {
+      bool same = true;
+      for (std::size_t i = period; i < weights.size() && same; ++i) {
+        same = std::lround(weights[i]) == std::lround(weights[i - period]);
+      }
+      if (!same) continue;
+      std::vector<std::string> words;
+      for (std::size_t i = 0; i < period; ++i) {
+        const auto weight = std::lround(weights[i]);
+        if (weight == 1) continue;
+        const std::string places =
+            step == 1 ? fmt::format("{}", i) : fmt::format("{}..{}", i * step, (i + 1) * step - 1);
+        words.push_back(fmt::format("{} {}", places, weight == 0 ? "left out" : "counted twice"));
+      }
+      if (words.size() > 8) return "";
+      return fmt::format("in each run of {}, {}", period * step, fmt::join(words, ", "));
+    }
+    return "";
   }
 
   const KernelCase& given_;

@@ -61,7 +61,7 @@ class HypothesisSearch {
     const KernelRun& run = given_.run;
     const double products = static_cast<double>(run.size()) * static_cast<double>(run.k);
     if (products <= most_products) sums_ = near_sums(given_);
-    whole();
+    if (whole()) return std::move(out_);
     as_it_is();
     changes();
     if (sums_ && !explained()) {
@@ -82,18 +82,26 @@ class HypothesisSearch {
     out_.told.push_back({std::move(words), equal, elements(), std::move(model)});
   }
 
-  /// Tells of a D of one value alone, where its sums are others.
-  void whole() {
+  /// Tells of a D of one value alone, where its sums are others. Returns whether that is all: a
+  /// zero or a NaN everywhere fits many mistakes.
+  bool whole() {
     const KernelRun& run = given_.run;
+    const Format& f = given_.types.d;
     const bool same = std::ranges::all_of(run.d, [&](std::uint64_t d) { return d == run.d[0]; });
-    if (!same || run.size() < 4) return;
-    bool near = sums_.has_value();
-    for (std::size_t at = 0; at < run.size() && near; ++at) {
-      near = is_near(*sums_, at, given_.types.d);
+    if (!same || run.size() < 4 || !sums_) return false;
+    bool near = true, tiny = true;
+    for (std::size_t at = 0; at < run.size(); ++at) {
+      near = near && is_near(*sums_, at, f);
+      tiny = tiny && std::abs(sums_->exact[at]) < std::ldexp(1.0, f.emin());
     }
-    if (near) return;
+    if (near) return false;
+    const double value = number_in(run.d[0], f);
+    const bool flushed = value == 0 && tiny && !is_integer(f) && f.has_subnormals();
     out_.told.push_back(
-        {fmt::format("every element holds {:X}: D was never written, or not with sums", run.d[0])});
+        {flushed ? "every sum is subnormal, and flushed to zero"
+                 : fmt::format("every element holds {:X}: D was never written, or not with sums",
+                               run.d[0])});
+    return value == 0 || std::isnan(value);
   }
 
   /// Finds the model under a change by some of the elements, and counts all by it.

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "emulate/integer_dot.h"
 #include "lib/number/encoding_text.h"
@@ -68,6 +71,11 @@ MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> element
   };
   const std::string where = region_words(x.run, elements);
   const std::string bits = bits_words(code, f);
+  if (zero && f.has_subnormals() &&
+      all([&](double sum) { return std::abs(sum) < std::ldexp(1.0, f.emin()); })) {
+    return {fmt::format("{} elements that are subnormal are flushed to {}: {}", count, bits, where),
+            count};
+  }
   if (zero && count > 1 && all([](double sum) { return sum <= 0; })) {
     return {fmt::format("{} elements hold {} where the sum is negative, as after a ReLU: {}", count,
                         bits, where),
@@ -144,6 +152,62 @@ MisplacedBits copied(const KernelRun& run, std::span<const std::size_t> elements
   return {};
 }
 
+/// The bits of a model at other places: offsets by which most elements are displaced.
+MisplacedBits displaced(const KernelRun& run, std::span<const std::size_t> elements,
+                        const std::vector<std::uint64_t>& emulated) {
+  constexpr std::size_t most_offsets = 4;
+  if (run.dots || elements.size() < 4) return {};
+  constexpr std::size_t several = SIZE_MAX;
+  std::unordered_map<std::uint64_t, std::size_t> origin;
+  for (std::size_t at = 0; at < emulated.size(); ++at) {
+    const auto [found, is_first] = origin.try_emplace(emulated[at], at);
+    if (!is_first) found->second = several;
+  }
+  struct Offset {
+    std::ptrdiff_t rows = 0, columns = 0;
+    std::size_t count = 0;
+    std::vector<std::size_t> elements = {};
+  };
+  std::map<std::pair<std::ptrdiff_t, std::ptrdiff_t>, std::size_t> counts;
+  const auto row = [&](std::size_t at) { return static_cast<std::ptrdiff_t>(run.row(at)); };
+  const auto column = [&](std::size_t at) { return static_cast<std::ptrdiff_t>(run.column(at)); };
+  for (const std::size_t at : elements) {
+    const auto found = origin.find(run.d[at]);
+    if (found == origin.end() || found->second == several) continue;
+    ++counts[{row(found->second) - row(at), column(found->second) - column(at)}];
+  }
+  std::vector<Offset> offsets;
+  for (const auto& [by, count] : counts) {
+    if (20 * count >= elements.size()) offsets.push_back({by.first, by.second, count});
+  }
+  std::ranges::stable_sort(offsets, std::greater<>{}, &Offset::count);
+  if (offsets.size() > most_offsets) offsets.resize(most_offsets);
+  std::size_t count = 0;
+  for (const std::size_t at : elements) {
+    for (Offset& by : offsets) {
+      const std::ptrdiff_t i = row(at) + by.rows, j = column(at) + by.columns;
+      const bool inside = i >= 0 && j >= 0 && i < static_cast<std::ptrdiff_t>(run.m) &&
+                          j < static_cast<std::ptrdiff_t>(run.n);
+      if (!inside || emulated[static_cast<std::size_t>(i) * run.n + static_cast<std::size_t>(j)] !=
+                         run.d[at]) {
+        continue;
+      }
+      by.elements.push_back(at);
+      ++count;
+      break;
+    }
+  }
+  if (10 * count < 9 * elements.size()) return {};
+  std::string words;
+  for (const Offset& by : offsets) {
+    if (by.elements.empty()) continue;
+    words +=
+        fmt::format("{}{} hold what belongs {:+d} rows and {:+d} columns from there",
+                    words.empty() ? "" : "; ", region_words(run, by.elements), by.rows, by.columns);
+  }
+  return {words, count};
+}
+
 }  // namespace
 
 std::string region_words(const KernelRun& run, std::span<const std::size_t> elements) {
@@ -151,6 +215,19 @@ std::string region_words(const KernelRun& run, std::span<const std::size_t> elem
   for (const std::size_t at : elements) {
     rows.push_back(run.row(at));
     columns.push_back(run.column(at));
+  }
+  if (!run.dots && run.m > 2 && run.n > 2) {
+    const auto half = [&](auto belongs) {
+      std::size_t all = 0;
+      for (std::size_t i = 0; i < run.m; ++i) {
+        for (std::size_t j = 0; j < run.n; ++j) all += belongs(i, j) ? 1U : 0U;
+      }
+      return all == elements.size() && std::ranges::all_of(elements, [&](std::size_t at) {
+               return belongs(run.row(at), run.column(at));
+             });
+    };
+    if (half([](std::size_t i, std::size_t j) { return j > i; })) return "all above the diagonal";
+    if (half([](std::size_t i, std::size_t j) { return j < i; })) return "all below the diagonal";
   }
   const std::string of_rows = ranges_text(std::move(rows), run.m, "rows");
   if (run.dots) return of_rows;
@@ -162,7 +239,8 @@ MisplacedBits misplaced(const KernelCase& x, std::span<const std::size_t> elemen
   if (elements.empty()) return {};
   if (const MisplacedBits out = constant(x, elements, emulated); !out.words.empty()) return out;
   if (const MisplacedBits out = clipped(x, elements, emulated); !out.words.empty()) return out;
-  return copied(x.run, elements);
+  if (const MisplacedBits out = copied(x.run, elements); !out.words.empty()) return out;
+  return displaced(x.run, elements, emulated);
 }
 
 }  // namespace binade

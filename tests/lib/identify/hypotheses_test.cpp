@@ -130,6 +130,8 @@ TEST_CASE("parts of K that are left out or counted twice") {
   };
   check_first(weighted([](std::size_t k) { return k < 16 ? 1.0F : 0.0F; }),
               "the last 8 k of K left out (k 16 on)");
+  check_first(weighted([](std::size_t k) { return k % 2 == 0 ? 1.0F : 0.0F; }),
+              "of K, in each run of 2, 1 left out");
   check_first(weighted([](std::size_t k) { return k >= 5 && k < 11 ? 0.0F : 1.0F; }),
               "of K, k 5..10 left out");
 }
@@ -155,7 +157,13 @@ TEST_CASE("rows and tiles in other places, and elements never written") {
   }
   check_first(hypotheses_about(x, other),
               "rows 8..15, columns 16..23 are a copy of rows 0..7, columns 0..7");
-  for (std::size_t j = 0; j < 8; ++j) other[8 * side + j + 16] = 0;
+  other = d;
+  for (std::size_t i = 0; i < 8; ++i) {
+    for (std::size_t j = 0; j < 12; ++j) std::swap(other[i * side + j], other[i * side + j + 12]);
+  }
+  check_first(hypotheses_about(x, other),
+              "rows 0..7, columns 12..23 hold what belongs +0 rows and -12 columns from there; "
+              "rows 0..7, columns 0..11 hold what belongs +0 rows and +12 columns from there");
   other = d;
   for (std::size_t j = 0; j < side; ++j) other[5 * side + j] = std::nanf("");
   check_first(hypotheses_about(x, other), "24 elements hold NaN");
