@@ -89,7 +89,8 @@ std::string factor_words(double x, double error, double& exact) {
            : e > 0 && e < 10 ? fmt::format("{}{}", sign, 1 << e)
                              : fmt::format("{}2^{}", sign, e);
   }
-  for (int d = 3; d <= 1024; ++d) {
+  // Where such factors lie close together, one fits by chance.
+  for (int d = 3; d <= 1024 && 8 * d * error < 1; ++d) {
     if (fits(d)) return fmt::format("{}{}", sign, d);
     if (fits(1.0 / d)) return fmt::format("{}1/{}", sign, d);
     if (fits(1 / std::sqrt(d))) return fmt::format("{}1/√{}", sign, d);
@@ -97,7 +98,7 @@ std::string factor_words(double x, double error, double& exact) {
   }
   if (fits(1 / std::sqrt(2.0))) return sign + "1/√2";
   if (fits(std::sqrt(2.0))) return sign + "√2";
-  for (int digits = 1; digits <= 6; ++digits) {
+  for (int digits = 1; digits <= 6 && std::pow(10.0, digits) * error < 0.25; ++digits) {
     const std::string text = fmt::format("{:.{}g}", size, digits);
     if (fits(std::stod(text))) return sign + text;
   }
@@ -184,18 +185,20 @@ class Weights {
     }
     const double spread = std::sqrt(left / std::max(size, 1e-300));
     if (!(spread < 1.0 / 64)) return {};
+    // Tensor Cores cut sums toward zero, which makes them smaller by some 2^-24.
     const double of_one = std::sqrt(left / static_cast<double>(rows.size()));
     Change out;
     const auto scale = [&](const char* what, double factor, double squares, double& to) {
-      const double error = 0x1p-24 + 4 * of_one / std::sqrt(std::max(squares, 1e-300));
+      const double error = 0x1p-20 + 8 * of_one / std::sqrt(std::max(squares, 1e-300));
       if (std::abs(factor - 1) <= error) return;
       if (std::abs(factor) <= error) {
         to = 0;
         out.words += fmt::format("{}{} left out", out.words.empty() ? "" : ", ", what);
         return;
       }
-      out.words += fmt::format("{}{} scaled by {}", out.words.empty() ? "" : ", ", what,
-                               factor_words(factor, error, to));
+      out.words +=
+          fmt::format("{}{} scaled by {}", out.words.empty() ? "" : ", ", what,
+                      factor_words(factor, 0x1p-20 + (error - 0x1p-20) / std::abs(factor), to));
     };
     scale("the sum", factors[0], matrix[0], out.alpha);
     if (!with_c) return out;

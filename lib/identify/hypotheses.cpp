@@ -104,8 +104,9 @@ class HypothesisSearch {
     return value == 0 || std::isnan(value);
   }
 
-  /// Finds the model under a change by some of the elements, and counts all by it.
-  TestedChange test(const Change& change, const std::vector<std::size_t>& chosen) const {
+  /// Finds the model under a change by some of these elements, and counts all by it.
+  TestedChange test(const Change& change, const std::vector<std::size_t>& eligible) const {
+    const std::vector<std::size_t> chosen = some_of(eligible);
     const KernelRun& was = given_.run;
     std::vector<std::size_t> rows, columns;
     for (const std::size_t at : chosen) {
@@ -127,14 +128,15 @@ class HypothesisSearch {
     }
     const std::vector<Core>& of_cores = own ? cores : x_.cores;
     const std::vector<Candidate>& of = own ? candidates : x_.candidates;
-    return best_of(change, of_cores, of, part.run, chosen);
+    return best_of(change, of_cores, of, part.run, chosen, eligible);
   }
 
   /// Where the simplest model that explains the chosen elements is wrong elsewhere, those that are
   /// left are held to some of the elements that it gets wrong.
   TestedChange best_of(const Change& change, const std::vector<Core>& cores,
                        const std::vector<Candidate>& all, const KernelRun& chosen,
-                       const std::vector<std::size_t>& places) const {
+                       const std::vector<std::size_t>& places,
+                       const std::vector<std::size_t>& eligible) const {
     constexpr int most_rounds = 4;
     std::vector<bool> is_known(elements());
     for (const std::size_t at : places) is_known[at] = true;
@@ -149,11 +151,10 @@ class HypothesisSearch {
       if (round == 0 || tested.equal > out.equal) out = std::move(tested);
       if (found.explaining.size() < 2 || out.equal == elements()) break;
       std::vector<std::size_t> wrong;
-      for (std::size_t at = 0; at < elements(); ++at) {
+      for (const std::size_t at : eligible) {
         if (!out.right[at] && !is_known[at]) wrong.push_back(at);
       }
-      // Elements of another kind are right under no model.
-      if (wrong.empty() || 4 * wrong.size() > elements()) break;
+      if (wrong.empty()) break;
       std::vector<std::size_t> rows, columns;
       for (const std::size_t at : some_of(wrong)) {
         is_known[at] = true;
@@ -246,7 +247,7 @@ class HypothesisSearch {
       if (!is_far[at]) others.push_back(at);
     }
     if (x_.candidates.empty()) return;
-    const TestedChange base = test({}, some_of(others));
+    const TestedChange base = test({}, others);
     base_equal_ = base.equal;
     std::vector<std::size_t> rest;
     for (std::size_t at = 0; at < elements(); ++at) {
@@ -307,7 +308,7 @@ class HypothesisSearch {
     std::size_t equal = 0;
     for (const std::size_t at : rest) equal += !tested.right.empty() && tested.right[at] ? 1U : 0U;
     if (2 * equal < rest.size() && in_time()) {
-      tested = test(*best, some_of(rest));
+      tested = test(*best, rest);
       equal = 0;
       for (const std::size_t at : rest) {
         equal += !tested.right.empty() && tested.right[at] ? 1U : 0U;
@@ -361,7 +362,8 @@ class HypothesisSearch {
       ++tested;
       std::vector<std::string> same;
       for (std::size_t other = place + 1; other < order.size(); ++other) {
-        if (is_same(order[other])) same.push_back(all[order[other]].words);
+        const std::string& words = all[order[other]].words;
+        if (is_same(order[other]) && words != all[i].words) same.push_back(words);
       }
       if (same.size() > 3) {
         same.resize(3);
@@ -391,7 +393,7 @@ class HypothesisSearch {
                    const std::string& also) {
     std::vector<std::size_t> all(elements());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    const TestedChange tested = test(change, some_of(all));
+    const TestedChange tested = test(change, all);
     if (tested.right.empty()) return;
     const bool near = fit.near >= 0.95 && before.near < 0.9;
     const bool more = tested.equal > base_equal_ + elements() / 64;
