@@ -442,7 +442,7 @@ class HypothesisSearch {
   }
 
   void count_scaled_lines(bool rows, const std::vector<double>& factors, const auto& place) {
-    constexpr std::size_t most_cores = 6;
+    constexpr std::size_t most_cores = 20;
     const Format& f = given_.types.d;
     const KernelRun& run = given_.run;
     const std::size_t others = rows ? run.n : run.m;
@@ -450,7 +450,7 @@ class HypothesisSearch {
     std::string model;
     std::vector<std::size_t> seen;
     for (const Candidate& candidate : x_.candidates) {
-      if (seen.size() == most_cores || !in_time()) break;
+      if (seen.size() == most_cores || most == elements() || !in_time()) break;
       const bool known = std::ranges::find(seen, candidate.core) != seen.end();
       if (known || candidate.model.sum.splits[0].parts > 1) continue;
       seen.push_back(candidate.core);
@@ -561,7 +561,10 @@ class HypothesisSearch {
   }
 
   void finish() {
-    std::ranges::stable_sort(out_.told, std::greater<>{}, &KernelHypothesis::equal);
+    // What is told of every element stands before what makes only some of them equal.
+    std::ranges::stable_sort(out_.told, std::greater<>{}, [](const KernelHypothesis& x) {
+      return x.elements == 0 ? SIZE_MAX - 1 : x.equal == x.elements ? SIZE_MAX : x.equal;
+    });
     if (explained()) {
       std::erase_if(out_.told, [](const KernelHypothesis& x) {
         return x.elements == 0 || x.equal < x.elements;
