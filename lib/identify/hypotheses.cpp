@@ -23,6 +23,7 @@
 #include "lib/identify/identification.h"
 #include "lib/identify/misplaced.h"
 #include "lib/identify/text.h"
+#include "lib/identify/unordered.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/percent.h"
 
@@ -67,6 +68,7 @@ class HypothesisSearch {
     if (sums_ && !explained()) {
       for (const bool rows : {true, false}) scaled_lines(rows);
       neighbours();
+      unordered();
     }
     finish();
     return std::move(out_);
@@ -558,6 +560,24 @@ class HypothesisSearch {
         "went up, from 3/4 on {}",
         type_name(f), what, share(up, inexact), percent(expected / static_cast<double>(inexact)),
         share(small_up, small), share(large_up, large))});
+  }
+
+  /// Parts of K that were added in an order of its own for each element.
+  void unordered() {
+    std::size_t near = 0;
+    for (std::size_t at = 0; at < elements(); ++at) {
+      near += is_near(*sums_, at, given_.types.d) ? 1U : 0U;
+    }
+    if (10 * near < 9 * elements() || 10 * base_equal_ > 9 * elements()) return;
+    const auto found = unordered_parts(given_, x_.cores, end_);
+    if (!found) return;
+    out_.told.push_back(
+        {fmt::format(
+             "K in {} parts, added in f32 in an order of its own for each element, as by "
+             "atomics: some order gives each of {} elements that were tried, but only {} of "
+             "the numbers next to them",
+             found->parts, found->tried, found->beside),
+         0, 0, command_of(x_.cores[found->core], x_.cores[found->core].plain)});
   }
 
   void finish() {

@@ -98,6 +98,7 @@ std::string hypotheses_text(const Identification& x) {
   for (const KernelHypothesis& one : h.told) {
     if (one.elements == 0) {
       out += fmt::format("  {}\n", one.words);
+      if (!one.model.empty()) out += fmt::format("     by {}\n", one.model);
       continue;
     }
     out += fmt::format("  {} of {} equal: {}\n", one.equal, one.elements, one.words);

@@ -223,6 +223,29 @@ TEST_CASE("neighbours of the sum are told, and explain nothing") {
     CHECK((one.elements == 0 || one.equal < one.elements));
 }
 
+TEST_CASE(
+    "parts that are added in an order of its own for each element are told, and explain nothing") {
+  Matrices x;
+  for (float& one : x.a) one /= 3;  // products of 24 bits, whose sums are seldom exact
+  std::vector<float> d(side * side);
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    float parts[4]{};
+    for (std::size_t k = 0; k < side; ++k) {
+      parts[k / 6] += x.at_a(at / side, k) * x.at_b(k, at % side);
+    }
+    const std::uint32_t first = random_word(11, 0, at) % 4;
+    float sum = 0;
+    for (std::uint32_t i = 0; i < 4; ++i) sum += parts[(first + i * (at % 2 == 0 ? 1 : 3)) % 4];
+    d[at] = sum;
+  }
+  const KernelHypotheses found = hypotheses_about(x, d);
+  const auto atomics = std::ranges::find_if(found.told, [](const KernelHypothesis& one) {
+    return one.words.starts_with("K in 4 parts, added in f32 in an order of its own");
+  });
+  REQUIRE(atomics != found.told.end());
+  CHECK(atomics->elements == 0);
+}
+
 TEST_CASE("where D is right, or has nothing to do with its operands, nothing is told") {
   const Matrices x;
   std::vector<float> d = x.right();
