@@ -132,15 +132,15 @@ class Models(Identify):
 
     def test_a_search_ends_after_some_seconds(self):
         self.gemm("d", *HOPPER)
-        out = self.found("--seconds", "1e-9", status=1)
+        out = self.found("--arch", "sm_90", "--seconds", "1e-9", status=1)
         self.assertEqual((out["conclusion"], out["explaining"], out["hypotheses"]), ("open", 0, []))
         self.assertIn("binade gemm " + " ".join(HOPPER), out["open"][0]["command"])
         self.assertLess(out["open"][0]["compared"], 64)
-        text = self.identify("--seconds", "1e-9", status=1)
+        text = self.identify("--arch", "sm_90", "--seconds", "1e-9", status=1)
         self.assertIn("Agree so far, simplest first\n", text)
         self.assertRegex(text, r"open: the time ended after 2 of 64 elements, with which \d+ models agree; --seconds allows more\n"
                                "not tried, for want of time: several models, each for a part of D\n$")
-        self.assertEqual(self.found("--seconds", "1000")["conclusion"], "unique")
+        self.assertEqual(self.found("--arch", "sm_90", "--seconds", "1000")["conclusion"], "unique")
         self.assertIn("--seconds", self.complaint(*self.files(a="a", b="b", d="d"), "--seconds", "0"))
 
     def test_text_says_how_many_fit_and_warns(self):
@@ -216,7 +216,7 @@ class Models(Identify):
                 rows.append(total)
         self.write("d", npy("<f4", (6, 6), rows))
         fma = ("--instruction", "fma.rn.f32.tf32.tf32.f32")
-        out = self.found()
+        out = self.found("--arch", "sm_80")
         self.assertEqual((out["searched"]["rounded"], out["searched"]["rounding"]), (True, "ties_to_away"))
         self.assertEqual(out["explain"][0]["command"], " ".join(("binade gemm", *fma, "--round=ties_to_away")))
         for words in (("--round=ties_to_away",), ("--round", "rna")):
@@ -231,7 +231,7 @@ class Models(Identify):
         self.assertNotIn("operands rounded", self.good(*words[:-1], "--round=rna"))
         # Where nothing explains D, models with rounded operands stand among the nearest.
         self.flip("d")
-        out = self.found(status=1)
+        out = self.found("--arch", "sm_80", status=1)
         self.assertEqual((out["conclusion"], out["rejected"][0]["equal"]), ("none", 35))
         self.assertIn("--round=ties_to_away", out["rejected"][0]["command"])
         for word in ("stochastic", "up"):
