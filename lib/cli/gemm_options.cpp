@@ -13,6 +13,19 @@
 #include "lib/text/spelling.h"
 
 namespace binade {
+namespace {
+
+/// The names of all roundings, PTX's among them; operand_rounding() refuses one.
+std::vector<std::string> operand_rounding_words() {
+  std::vector<std::string> out;
+  for (const NamedRounding& row : roundings) {
+    out.emplace_back(row.name);
+    if (!row.ptx.empty()) out.emplace_back(row.ptx);
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string matrix_a_help() {
   return "file of the matrix A, of shape (M, K): " + single_file_formats(".npy") +
@@ -38,10 +51,12 @@ void add_gemm_options(App app, GemmOptions& o) {
       .suggest(architecture_words);
   app.add_flag("--transpose-a", o.files.transposed_a, "the file of A holds its transpose, (K, M)");
   app.add_flag("--transpose-b", o.files.transposed_b, "the file of B holds its transpose, (N, K)");
-  app.add_flag("--round", o.files.round,
-               "round operands to the instruction's types, to nearest, as cuBLAS does for tf32. "
-               "Without it a value that is no number of the type is refused, except that the low "
-               "13 bits of a tf32 operand are ignored, as by the hardware");
+  app.add_flag(
+      "--round", o.files.round, rounding_name(Rounding::ties_to_even), operand_rounding_words(),
+      "round operands to the instruction's types, to nearest, as cuBLAS does for tf32; or, as "
+      "--round=ties_to_away, in another rounding: ties_to_away is cvt.rna and CUTLASS's for "
+      "tf32. Without it a value that is no number of the type is refused, except that the low "
+      "13 bits of a tf32 operand are ignored, as by the hardware");
   const char* const order = "The order of the sum";
   app.add_option("--k-order", o.k_order,
                  "in which order instructions take the positions in K: ascending or descending. "

@@ -63,7 +63,7 @@ int run_identify(const IdentifyOptions& o) {
       fmt::print("nothing to propose: there are no two models to tell apart\n");
     }
   }
-  return conclusion_of(found.result) == Conclusion::none ? exit_different : 0;
+  return found.result.explaining.empty() ? exit_different : 0;
 }
 
 void define_identify(App app, int& status) {
@@ -127,10 +127,15 @@ void define_identify(App app, int& status) {
                  "give different results: run the kernel on them, and identify both runs together");
   app.add_option("--seed", options->seed, "seed of the operands that --propose writes")
       .capture_default_str();
+  app.add_option("--seconds", options->seconds,
+                 "end the search after so many seconds, with what is known by then: models that "
+                 "agree so far, and what was not tried (default: when all is tried)")
+      .positive();
   app.add_flag("--json", options->json, "print JSON instead of text");
   app.footer(
       "\nEvery element of D is compared bit for bit. Operands of binary32 are also tried as tf32, "
-      "and, if then nothing\nexplains D, rounded to tf32 as cuBLAS does. Among models that are "
+      "and, if then nothing\nexplains D, rounded to tf32 as cuBLAS does (ties to even) and as "
+      "CUTLASS does (ties away). Among models that are "
       "equally simple, chains come first, unless --arch\nor the bits of D show that a Tensor Core "
       "was at work.\n\n"
       "Exit status: 0 a model explains every bit, 1 none does, 2 an argument or a file cannot be "

@@ -25,6 +25,7 @@ struct OptionNotes {
   bool files = false;
 };
 struct ProgramNotes {
+  std::map<std::string, std::vector<std::string>> words_of_flags;  ///< by name, "--round"
   std::map<const CLI::Option*, OptionNotes> of;
   std::vector<std::function<void()>> decoders;  ///< of the variables that hold text
 };
@@ -314,6 +315,15 @@ Option App::add_flag(const std::string& name, bool& value, const std::string& he
   return option_of(app_->add_flag(name, value, help));
 }
 
+Option App::add_flag(const std::string& name, std::string& value, std::string_view alone,
+                     const std::vector<std::string>& words, const std::string& help) const {
+  CLI::Option* const option = app_->add_flag(name, value, help);
+  option->transform(
+      [word = std::string(alone)](std::string text) { return text == "true" ? word : text; });
+  notes_->words_of_flags[name] = words;
+  return option_of(option);
+}
+
 App App::add_subcommand(const std::string& name, const std::string& summary,
                         const std::string& about) const {
   return App(app_->add_subcommand(name, description_of(summary, about)), notes_);
@@ -371,9 +381,16 @@ void Program::parse(int argc, const char* const* argv) const {
   constexpr std::size_t longest_complaint = 1000;  // CLI11 repeats values, and lists of words
   std::vector<std::string> words(argv, argv + argc);
   std::vector<const char*> code;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const auto flag = notes_->words_of_flags.find(words[i]);
+    if (flag == notes_->words_of_flags.end()) continue;
+    if (std::ranges::find(flag->second, words[i + 1]) == flag->second.end()) continue;
+    words[i] += "=" + words[i + 1];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
   for (std::string& word : words) code.push_back((word = encoded(word)).c_str());
   try {
-    app_->parse(argc, code.data());
+    app_->parse(static_cast<int>(code.size()), code.data());
   } catch (const CLI::Success& asked) {
     app_->exit(asked);
   } catch (const CLI::ParseError& wrong) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/cli/command_tree.h"
@@ -78,6 +79,10 @@ class App {
   /// prepare_outputs.
   Option add_output(const std::string& name, std::string& value, const std::string& help) const;
   Option add_flag(const std::string& name, bool& value, const std::string& help = "") const;
+  /// Declares a flag that may be given a value: alone it means the word `alone`; behind `=`, or in
+  /// the next argument if that is one of `words`, stands another.
+  Option add_flag(const std::string& name, std::string& value, std::string_view alone,
+                  const std::vector<std::string>& words, const std::string& help) const;
   /// `summary` is a phrase for the list of commands; `about` is the paragraph with which the
   /// command's own help begins.
   App add_subcommand(const std::string& name, const std::string& summary,

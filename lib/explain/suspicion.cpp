@@ -29,9 +29,10 @@ class Suspect {
   std::vector<Suspicion> found() {
     const double size = std::abs(to_double(difference_));
     const double error = x_.sum_error() ? std::abs(to_double(*x_.sum_error())) : 0;
-    if (size < 64 * error ||
-        size < 64 * std::ldexp(1.0, ulp_exponent(value_of(x_.result), x_.result.format)))
-      return {};
+    const double ulp = std::ldexp(1.0, ulp_exponent(value_of(x_.result), x_.result.format));
+    if (size < 64 * error || size < 64 * ulp) return {};
+    // A chain has many partial sums, some of which are near to any number.
+    chain_enough_ = std::min(explained_enough, 16 * std::max(error, ulp) / size);
     consider(-value_of(x_.result), "0: was it written at all?");
     consider(-value_of(x_.result) - value_of(x_.result), "the sum with the other sign");
     if (x_.c) consider(-value_of(*x_.c), "the sum without c");
@@ -41,15 +42,16 @@ class Suspect {
   }
 
  private:
-  void consider(const ExactNumber& predicted, std::string words) {
+  void consider(const ExactNumber& predicted, std::string words, double enough = explained_enough) {
     if (predicted.is_zero()) return;
     const double rest = std::abs(to_double(difference_ - predicted) / to_double(difference_));
-    if (rest < explained_enough) found_.push_back({rest, std::move(words)});
+    if (rest < enough) found_.push_back({rest, std::move(words)});
   }
 
   void steps() {
     int number = 0;
     for (const Step& step : x_.steps) {
+      if (const auto* operation = std::get_if<ExplainedOperation>(&step)) chained(*operation);
       const auto* block = std::get_if<ExplainedBlock>(&step);
       if (block == nullptr || block->special) continue;
       ++number;
@@ -63,14 +65,30 @@ class Suspect {
   }
   void product(const ExplainedTerm& term) {
     if (term.kind != Kind::finite) return;
-    const std::string k = fmt::format("k {}", term.place);
-    consider(-term.exact, "the sum without the product of " + k);
-    consider(term.exact, "the sum with the product of " + k + " twice");
-    consider(-term.exact - term.exact, "the sum with the product of " + k + " subtracted");
+    product(term.place, term.exact, explained_enough);
+  }
+  void product(int place, const ExactNumber& exact, double enough) {
+    const std::string k = fmt::format("k {}", place);
+    consider(-exact, "the sum without the product of " + k, enough);
+    consider(exact, "the sum with the product of " + k + " twice", enough);
+    consider(-exact - exact, "the sum with the product of " + k + " subtracted", enough);
+  }
+  /// An operation of a chain: a product, and the sum after it.
+  void chained(const ExplainedOperation& x) {
+    if (x.role != Role::chain || x.place < 0) return;
+    const bool multiplies = x.action == Action::multiply || x.action == Action::multiply_add;
+    if (multiplies && is_number(x.operands[0]) && is_number(x.operands[1])) {
+      product(x.place, value_of(x.operands[0]) * value_of(x.operands[1]), chain_enough_);
+    }
+    if (x.action == Action::multiply || !is_number(x.result)) return;
+    consider(value_of(x.result) - value_of(x_.result),
+             fmt::format("the sum after the product of k {}: did it stop there?", x.place),
+             chain_enough_);
   }
 
   const Explanation& x_;
   ExactNumber difference_;
+  double chain_enough_ = explained_enough;
   std::vector<Suspicion> found_;
 };
 

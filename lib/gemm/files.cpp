@@ -45,17 +45,18 @@ std::string words_of(const Format& f) {
 constexpr std::size_t elements_at_once = std::size_t{1} << 16;
 
 /// Replaces encodings of `from` by encodings of `to`, on all threads. Returns false, and changes
-/// nothing, if there are NaNs or infinities, or if an element is no number of `to` and `round` is
-/// false.
+/// nothing, if there are NaNs or infinities, or if an element is no number of `to` and there is no
+/// `round`.
 bool convert_at_once(std::vector<std::uint64_t>& elements, const Format& from, const Format& to,
-                     bool round) {
+                     const std::optional<Rounding>& round) {
   const auto width = static_cast<std::size_t>(from.storage_bits()) / 8;
   std::vector<std::byte> in(elements.size() * width);
   pack_elements(elements, width, in);
   const auto out_width = encoded_dtype(to).bits / 8;
   std::vector<std::byte> out(elements.size() * out_width);
-  const EventCounts counts =
-      quantize_elements({.format = to}, from, ResultKind::encodings, in, 0, out);
+  const Attributes attributes{.rounding = round.value_or(Rounding::ties_to_even)};
+  const EventCounts counts = quantize_elements({.format = to, .attributes = attributes}, from,
+                                               ResultKind::encodings, in, 0, out);
   if (counts.nan_in != 0 || counts.inf_in != 0) return false;
   if (!round && (counts.inexact != 0 || counts.overflow != 0)) return false;
   unpack_elements(out, out_width, elements);
@@ -69,7 +70,8 @@ void convert_all(std::vector<std::uint64_t>& elements, const Format& from, const
   if (convert_at_once(elements, from, to, how.round)) return;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (i % elements_at_once == 0) poll();
-    const Projected out = convert(elements[i], from, to);
+    const Projected out =
+        convert(elements[i], from, to, {.rounding = how.round.value_or(Rounding::ties_to_even)});
     if (out.flags != 0 && !how.round) {
       const Exact x = decode(elements[i], from);
       const Decimal value =
@@ -135,6 +137,23 @@ std::vector<std::uint64_t> read_shaped(const std::string& where, const Format& f
 
 }  // namespace
 
+std::optional<Rounding> operand_rounding(std::string_view name) {
+  if (name.empty()) return std::nullopt;
+  const std::optional<Rounding> rounding = find_rounding(name);
+  if (rounding && *rounding != Rounding::stochastic) return rounding;
+  std::string all;
+  for (const NamedRounding& row : roundings) {
+    if (row.rounding == Rounding::stochastic) continue;
+    all += (all.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error("--round " + printable(name) + ": no rounding of operands; there are " + all);
+}
+
+std::string round_option(Rounding rounding) {
+  if (rounding == Rounding::ties_to_even) return "--round";
+  return "--round=" + std::string(rounding_name(rounding));
+}
+
 std::optional<Format> named_format(const std::string& where) {
   const OpenedTensor tensor = open_tensor(where);
   const Dtype& dtype = tensor.info().dtype;
@@ -165,8 +184,9 @@ Array read_array(const std::string& where, const Format& format, const ReadArray
 }
 
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
-  Lines a = read_lines(files.a, model.types.a, {"A", files.round}, files.transposed_a);
-  Lines b = read_lines(files.b, model.types.b, {"B", files.round}, !files.transposed_b);
+  const std::optional<Rounding> round = operand_rounding(files.round);
+  Lines a = read_lines(files.a, model.types.a, {"A", round}, files.transposed_a);
+  Lines b = read_lines(files.b, model.types.b, {"B", round}, !files.transposed_b);
   if (a.k != b.k) {
     throw error_in(files.b, fmt::format("K is {}", b.k),
                    fmt::format("A's is {}: A is (M, K) and B is (K, N)", a.k));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/format/dtype.h"
@@ -24,12 +25,12 @@ struct Array {
 
 /// How the elements of a tensor become encodings. Integers of the format's width are taken as its
 /// bits (NumPy saves formats that it has no name for in this way). Elements of a floating-point
-/// dtype are taken by value: each must be a number of the format, unless `round` is true, which
-/// rounds them to nearest. If `round` is false, binary32 is accepted as tf32, and its low 13 bits
-/// are ignored as the hardware does.
+/// dtype are taken by value: each must be a number of the format, unless `round` says how they are
+/// rounded to it. Without `round`, binary32 is accepted as tf32, and its low 13 bits are ignored as
+/// the hardware does.
 struct ReadArray {
   std::string what;  ///< what error messages call the tensor: "A", "--a"
-  bool round = false;
+  std::optional<Rounding> round = {};
   bool may_round = true;  ///< whether the command has the option --round, for error messages
 };
 
@@ -47,8 +48,16 @@ struct GemmFiles {
   std::string a, b;                              ///< (M, K) and (K, N)
   std::optional<std::string> c = {}, bias = {};  ///< (M, N) and (N,)
   bool transposed_a = false, transposed_b = false;
-  bool round = false;  ///< ReadArray::round for a and b; C and bias are never rounded
+  /// ReadArray::round for a and b by a name of the rounding, empty: none. C and the bias are never
+  /// rounded.
+  std::string round = {};
 };
+
+/// Returns the rounding that GemmFiles::round names. Throws Error if there is no such name, or for
+/// stochastic rounding.
+std::optional<Rounding> operand_rounding(std::string_view name);
+/// Returns the option that rounds operands so: "--round", or "--round=ties_to_away".
+std::string round_option(Rounding rounding);
 
 /// Reads the operands. model.c and model.bias become the formats of the files' dtypes, or the
 /// accumulator's where a file holds bits. Throws Error as read_array does, and if shapes do not fit

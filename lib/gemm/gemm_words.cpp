@@ -108,6 +108,7 @@ NamedGemm model_of(const GemmOptions& o) {
   GemmModel& g = out.model;
   g.model = ruled_model(g.model, o.instruction, o.rules);
   out.rules = rule_choice_text(o.rules);
+  (void)operand_rounding(o.files.round);
   set_order(g, o.k_order);
   if (is_integer(g.types.d)) {
     check_integer(o);
@@ -116,7 +117,7 @@ NamedGemm model_of(const GemmOptions& o) {
         IdleOption{"--k-order", g.sum.order != KOrder{} && !g.model.integer.satfinite,
                    on + "which is the same in every order"},
         IdleOption{"--c-first", o.c_first, on + "whose sums begin with C"},
-        IdleOption{"--round", o.files.round, on + "which takes them as they are"},
+        IdleOption{"--round", !o.files.round.empty(), on + "which takes them as they are"},
     });
     return out;
   }
@@ -141,7 +142,8 @@ NamedGemm model_of(const GemmOptions& o) {
   refuse_idle(std::array{
       IdleOption{"--arch", chain && !o.architecture.empty(),
                  "on a chain of rounded operations, which is the same on all"},
-      IdleOption{"--round", o.files.round && g.types.a == binary64 && g.types.b == binary64,
+      IdleOption{"--round",
+                 !o.files.round.empty() && g.types.a == binary64 && g.types.b == binary64,
                  "on operands of binary64, which holds every number of a file"},
       IdleOption{"--partial", !is_divided(g) && g.sum.partial != g.types.d, "without --split"},
       IdleOption{"--reduce-in", !is_divided(g) && g.sum.reduced, "without --split"},

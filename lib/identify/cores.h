@@ -5,6 +5,7 @@
 // part of a candidate that multiplies, before order and epilogue.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,9 +39,8 @@ struct Searched {
   bool tf32 = true;
   bool gpu = false;  ///< the bits seem to be a GPU's: instructions are tried before chains
   /// identify() sets it in its result: no model explained operands of binary32 as they are, so it
-  /// rounded them to tf32, to nearest with ties to even, as cuBLAS does, and searched again.
-  /// cores_for() does not read it.
-  bool rounded = false;
+  /// rounded them to tf32 in this way and searched again. cores_for() does not read it.
+  std::optional<Rounding> rounded = {};
 
   friend bool operator==(const Searched&, const Searched&) = default;
 };

@@ -129,20 +129,14 @@ std::vector<Epilogue> promising(const Identification& x, const KernelFacts& fact
   return out;
 }
 
-/// Adds what a search of the candidates from number `first` on has found.
-void merge(SearchResult& to, SearchResult found, std::size_t first, const SearchOptions& options) {
-  for (auto* const list : {&found.explaining, &found.rejected}) {
+/// Makes the candidates of what was found those from number `first` on.
+void renumber(SearchResult& found, std::size_t first) {
+  for (auto* const list : {&found.explaining, &found.rejected, &found.open}) {
     for (Verdict& x : *list) {
       x.candidate += first;
       for (std::size_t& same : x.same) same += first;
     }
   }
-  to.tried += found.tried;
-  to.explaining = std::move(found.explaining);
-  std::ranges::move(found.rejected, std::back_inserter(to.rejected));
-  std::ranges::stable_sort(to.rejected, is_nearer);
-  if (options.all_rejected) return;
-  for (std::size_t i = options.nearest; i < to.rejected.size(); ++i) to.rejected[i].first.reset();
 }
 
 }  // namespace
@@ -168,7 +162,8 @@ void search_detours(Identification& x, const KernelFacts& facts, const SearchOpt
   if (tried.empty()) return;
   std::ranges::stable_sort(tried, {}, &Candidate::departures);
   SearchResult found = search(x.cores, tried, x.runs, options, progress);
-  merge(x.result, std::move(found), x.candidates.size(), options);
+  renumber(found, x.candidates.size());
+  add_result(x.result, std::move(found), options);
   x.candidates.insert(x.candidates.end(), tried.begin(), tried.end());
 }
 

@@ -3,6 +3,8 @@
 // Puts the parts of an identification together.
 #include "lib/identify/identification.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -27,6 +29,18 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
   return facts;
 }
 
+/// Returns whether a model explains every bit, or may, for all that the time allowed to compare.
+bool is_settled(const Identification& x) {
+  return !x.result.explaining.empty() || !x.result.open.empty();
+}
+
+/// Returns whether there is time for another search; else enters what it was in `not_tried`.
+bool is_in_time(Identification& x, const SearchOptions& options, const std::string& what) {
+  if (std::chrono::steady_clock::now() <= options.end) return true;
+  x.not_tried.push_back(what);
+  return false;
+}
+
 Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs,
                            const KnownEpilogue& epilogue, const SearchOptions& options,
                            const SearchProgress& progress, const Searched& searched) {
@@ -36,7 +50,9 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   poll();
   out.cores = cores_for(types, out.searched);
   out.candidates = candidates_for(out.cores, facts);
-  if (out.candidates.empty()) {
+  // Bits of integers, or scaled integers, may stand in a D of floating point (hypotheses.h).
+  const bool integers = is_integer(types.a) && is_integer(types.b) && searched == Searched{};
+  if (out.candidates.empty() && !(integers && types.d == binary32)) {
     throw Error("no instruction or chain multiplies " + std::string(type_name(types.a)) + " by " +
                 std::string(type_name(types.b)) + " into " + std::string(type_name(types.d)) +
                 (searched == Searched{}
@@ -44,7 +60,9 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
                      : " among those that the search was restricted to; restrict it less"));
   }
   out.result = search(out.cores, out.candidates, out.runs, options, progress);
-  if (out.result.explaining.empty()) search_detours(out, facts, options, progress);
+  if (!is_settled(out) && is_in_time(out, options, "other ways from the sum to D")) {
+    search_detours(out, facts, options, progress);
+  }
   out.usual = out.candidates.size();
   return out;
 }
@@ -61,39 +79,51 @@ bool search_rare(Identification& x, const KnownEpilogue& epilogue, SearchOptions
   return !x.result.explaining.empty();
 }
 
-/// Rounds binary32 encodings to tf32, to nearest. Returns false if all were numbers of tf32
-/// already.
-bool round_to_tf32(std::vector<std::uint64_t>& codes) {
+/// Rounds binary32 encodings to tf32. Returns false if all were numbers of tf32 already.
+bool round_to_tf32(std::vector<std::uint64_t>& codes, Rounding rounding) {
   bool changed = false;
   for (std::uint64_t& code : codes) {
-    const Projected rounded = convert(code, binary32, tf32);
+    const Projected rounded = convert(code, binary32, tf32, {.rounding = rounding});
     changed = changed || (rounded.flags & Flag::inexact) != 0;
     code = rounded.bits;
   }
   return changed;
 }
 
-/// Searches with the operands of `plain` rounded to tf32; nothing if they are none of binary32, or
-/// numbers of tf32 already.
-std::optional<Identification> identify_rounded(const Identification& plain,
-                                               const KnownEpilogue& epilogue,
+/// How kernels round operands to tf32: cuBLAS, and CUTLASS by cvt.rna. Hardware alone cuts them
+/// off, which cores of tf32 do.
+constexpr Rounding tf32_roundings[]{Rounding::ties_to_even, Rounding::ties_to_away};
+
+/// Searches with the operands of `plain` rounded to tf32. Returns what explains every bit; what
+/// does not is kept in plain.others.
+std::optional<Identification> identify_rounded(Identification& plain, const KnownEpilogue& epilogue,
                                                const SearchOptions& options,
                                                const SearchProgress& progress,
                                                const Searched& searched) {
-  const KernelTypes& types = plain.types;
-  if (types.a != binary32 || types.b != binary32 || types.d != binary32) return std::nullopt;
-  std::vector<KernelRun> rounded = plain.runs;
-  bool changed = false;
-  for (KernelRun& run : rounded) {
-    changed = round_to_tf32(run.a) || changed;
-    changed = round_to_tf32(run.b) || changed;
+  for (const Rounding rounding : tf32_roundings) {
+    std::vector<KernelRun> rounded = plain.runs;
+    bool changed = false;
+    for (KernelRun& run : rounded) {
+      changed = round_to_tf32(run.a, rounding) || changed;
+      changed = round_to_tf32(run.b, rounding) || changed;
+    }
+    const bool known = std::ranges::any_of(plain.others, [&](const Identification& other) {
+      return std::ranges::equal(other.runs, rounded, [](const KernelRun& x, const KernelRun& y) {
+        return x.a == y.a && x.b == y.b;
+      });
+    });
+    if (!changed || known) continue;
+    const std::string what = fmt::format("operands rounded to tf32, {}", rounding_name(rounding));
+    if (!is_in_time(plain, options, what)) continue;
+    KernelTypes narrow = plain.types;
+    narrow.a = narrow.b = tf32;
+    Searched how = searched;
+    how.rounded = rounding;
+    Identification out = identify_as(narrow, std::move(rounded), epilogue, options, progress, how);
+    if (!out.result.explaining.empty()) return out;
+    plain.others.push_back(std::move(out));
   }
-  if (!changed) return std::nullopt;
-  KernelTypes narrow = types;
-  narrow.a = narrow.b = tf32;
-  Searched how = searched;
-  how.rounded = true;
-  return identify_as(narrow, std::move(rounded), epilogue, options, progress, how);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -103,14 +133,22 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const SearchProgress& progress, const Searched& searched) {
   for (std::size_t i = 0; i < runs.size(); ++i) check(runs[i], i + 1, types);
   Identification plain = identify_as(types, std::move(runs), epilogue, options, progress, searched);
-  if (!plain.result.explaining.empty()) return plain;
-  std::optional<Identification> rounded;
-  if (searched.tf32 && searched.instructions) {
-    rounded = identify_rounded(plain, epilogue, options, progress, searched);
+  if (is_settled(plain)) return plain;
+  const bool single = types.a == binary32 && types.b == binary32 && types.d == binary32;
+  if (single && searched.tf32 && searched.instructions) {
+    std::optional<Identification> rounded =
+        identify_rounded(plain, epilogue, options, progress, searched);
+    if (rounded) return std::move(*rounded);
   }
-  if (rounded && !rounded->result.explaining.empty()) return std::move(*rounded);
-  if (!options.rare || search_rare(plain, epilogue, options, progress)) return plain;
-  if (rounded && search_rare(*rounded, epilogue, options, progress)) return std::move(*rounded);
+  if (!options.rare) return plain;
+  if (!is_in_time(plain, options, "rare orders of parts of K")) return plain;
+  if (search_rare(plain, epilogue, options, progress)) return plain;
+  for (Identification& other : plain.others) {
+    if (!is_in_time(plain, options, "rare orders of rounded operands")) return plain;
+    if (!search_rare(other, epilogue, options, progress)) continue;
+    Identification out = std::move(other);
+    return out;
+  }
   return plain;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/identify/hypotheses.h"
 #include "lib/identify/search.h"
 
 namespace binade {
@@ -19,6 +20,12 @@ struct Identification {
   std::vector<Candidate> candidates;
   std::size_t usual = 0;  ///< so many of the candidates, the first, are not of rare orders
   SearchResult result;
+  /// What was searched besides if no model explains every bit: operands rounded to tf32.
+  std::vector<Identification> others = {};
+  KernelHypotheses hypotheses = {};  ///< if the caller asked for them (hypotheses.h)
+  bool in_time =
+      true;  ///< false: SearchOptions::end was reached; parts of D are not searched apart
+  std::vector<std::string> not_tried = {};  ///< what the time did not allow
 
   const Candidate& candidate(const Verdict& x) const { return candidates[x.candidate]; }
   const Core& core(const Candidate& x) const { return cores[x.core]; }
@@ -26,11 +33,12 @@ struct Identification {
 
 /// Searches for the models that explain every bit of the runs; if no model does, also with the
 /// detours of epilogues that come nearer (detours.h). If still no model does, a, b and d are
-/// binary32, and `searched` allows instructions and tf32, then a and b are rounded to tf32 and
-/// searched again; if that explains every bit, types and runs are the rounded ones and
-/// searched.rounded is set. Where nothing is found, rare orders (rare_orders.h) are searched too,
-/// first for the operands as they are. Throws Error if no model takes these types, if there is
-/// nothing to compare, or if an array of a run has another size than m, n and k say (kernel_run.h).
+/// binary32, and `searched` allows instructions and tf32, then a and b are rounded to tf32, with
+/// ties to even as cuBLAS does or away from zero as CUTLASS does, and searched again; if that
+/// explains every bit, types and runs are the rounded ones and searched.rounded is set. Where
+/// nothing is found, rare orders (rare_orders.h) are searched too, first for the operands as they
+/// are. Throws Error if no model takes these types, if there is nothing to compare, or if an array
+/// of a run has another size than m, n and k say (kernel_run.h).
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});

@@ -4,6 +4,7 @@
 #include "lib/identify/identified.h"
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -14,6 +15,8 @@
 
 namespace binade {
 namespace {
+
+constexpr double seconds_for_hypotheses = 8;
 
 Searched searched_by(const IdentifyOptions& o) {
   Searched out{
@@ -31,6 +34,9 @@ void check(const IdentifyOptions& o) {
     throw Error("--alpha and --beta must be finite");
   }
   (void)searched_by(o);
+  if (!(o.seconds >= 0) || std::isinf(o.seconds)) {
+    throw Error("--seconds: a time above 0 is wanted");
+  }
   const IdentifyOptions usual;
   refuse_idle(std::array{
       IdleOption{"--beta", o.files.c.empty() && o.epilogue.beta != usual.epilogue.beta,
@@ -43,8 +49,25 @@ void check(const IdentifyOptions& o) {
 Identification identified(const IdentifyOptions& o, const SearchProgress& progress) {
   check(o);
   ReadRuns in = read_runs(o.files);
-  return identify(in.types, std::move(in.runs), o.epilogue,
-                  {.nearest = o.show, .all_rejected = o.all}, progress, searched_by(o));
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  SearchOptions options{.nearest = o.show, .all_rejected = o.all};
+  if (o.seconds > 0) {
+    options.end = start + std::chrono::duration_cast<Clock::duration>(
+                              std::chrono::duration<double>(o.seconds));
+  }
+  Identification out =
+      identify(in.types, std::move(in.runs), o.epilogue, options, progress, searched_by(o));
+  double left = seconds_for_hypotheses;
+  if (o.seconds > 0) {
+    left = o.seconds - std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  if (out.result.open.empty()) out.hypotheses = hypotheses_of(out, left, progress);
+  out.in_time = Clock::now() <= options.end;
+  if (!out.in_time && out.result.explaining.empty()) {
+    out.not_tried.emplace_back("several models, each for a part of D");
+  }
+  return out;
 }
 
 std::size_t shown(const IdentifyOptions& o) {

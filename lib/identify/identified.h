@@ -22,6 +22,7 @@ struct IdentifyOptions {
   bool all = false, json = false;
   std::vector<std::string> architectures;
   bool chains = false, cpu = false;
+  double seconds = 0;  ///< the search ends after so many; 0: when it is done
 };
 
 /// Throws Error if alpha or beta is not finite, an architecture is not known, or an option has no

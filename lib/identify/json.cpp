@@ -60,7 +60,8 @@ Json searched_json(const Searched& x) {
           {"tensor_cores", x.instructions},
           {"tf32", x.tf32},
           {"gpu", x.gpu},
-          {"rounded", x.rounded}};
+          {"rounded", x.rounded.has_value()},
+          {"rounding", x.rounded ? Json(rounding_name(*x.rounded)) : Json(nullptr)}};
 }
 
 Json json_of_run(const KernelRun& run) {
@@ -71,7 +72,7 @@ Json json_of_run(const KernelRun& run) {
 }  // namespace
 
 Json identification_json(const Identification& x, std::size_t show) {
-  constexpr std::array<const char*, 3> conclusions{"none", "unique", "several"};
+  constexpr std::array<const char*, 4> conclusions{"none", "unique", "several", "open"};
   const SearchResult& r = x.result;
   Json out{{"schema", "binade.identify/1"},
            {"types",
@@ -99,13 +100,27 @@ Json identification_json(const Identification& x, std::size_t show) {
     }
     out["explain"].push_back(row);
   }
-  for (const Verdict& verdict : r.rejected) {
-    if (!verdict.first) break;
-    Json row = candidate_json(x, x.candidate(verdict));
+  for (const NearModel& near : nearest_of(x)) {
+    const Verdict& verdict = *near.verdict;
+    Json row = candidate_json(*near.of, near.of->candidate(verdict));
     row["compared"] = verdict.compared;
     row["equal"] = verdict.equal;
-    row["first"] = contradiction_json(x, *verdict.first);
+    row["first"] = contradiction_json(*near.of, *verdict.first);
     out["rejected"].push_back(row);
+  }
+  out["hypotheses"] = Json::array();
+  for (const KernelHypothesis& one : x.hypotheses.told) {
+    out["hypotheses"].push_back({{"words", one.words},
+                                 {"equal", one.equal},
+                                 {"elements", one.elements},
+                                 {"model", one.model.empty() ? Json(nullptr) : Json(one.model)}});
+  }
+  out["not_tried"] = not_tried_of(x);
+  out["open"] = Json::array();
+  for (std::size_t i = 0; i < std::min(show, r.open.size()); ++i) {
+    Json row = candidate_json(x, x.candidate(r.open[i]));
+    row["compared"] = r.open[i].compared;
+    out["open"].push_back(row);
   }
   out["together"] = Json::array();
   for (const TogetherPart& part : together(x)) {

@@ -5,12 +5,15 @@
 // every choice is made between rounds.
 #include "lib/identify/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include "lib/identify/evaluator.h"
@@ -52,8 +55,8 @@ struct Place {
   std::size_t run, element;
 };
 
-/// Returns whether a rejected candidate is nearer: one that was followed longer, of equals the one
-/// with more equal elements.
+/// Returns whether x comes nearer than y: whether it was followed longer or, if as long, has more
+/// equal elements.
 bool is_nearer(const Verdict& x, const Verdict& y) {
   return x.compared != y.compared ? x.compared > y.compared : x.equal > y.equal;
 }
@@ -132,9 +135,13 @@ class Search {
     std::size_t done = 0;
     std::size_t sample = std::min(first_sample, sampled_.size());
     while (done < sampled_.size() && !field.empty()) {
+      if (done > 0 && std::chrono::steady_clock::now() > options.end) break;
       compare(field, done, sample);
       done = sample;
       thin(field, options.nearest, done);
+      if (!field.empty()) {
+        best_ = fmt::format("best so far {} of {}", distinct_[field[0]].equal, done);
+      }
       sample = std::min(sampled_.size(), sample * sample_growth);
     }
     return result(options);
@@ -275,7 +282,7 @@ class Search {
   void compare(const std::vector<std::size_t>& field, std::size_t done, std::size_t sample) {
     const std::span some = std::span(sampled_).subspan(done, sample - done);
     std::vector<std::atomic<std::size_t>> equal(field.size());
-    evaluate(field, some, "comparing", [&](std::size_t i, std::size_t at, std::uint64_t d) {
+    evaluate(field, some, best_.c_str(), [&](std::size_t i, std::size_t at, std::uint64_t d) {
       equal[i] += is_right(distinct_[field[i]], some[at], d) ? 1 : 0;
     });
     for (std::size_t i = 0; i < field.size(); ++i) {
@@ -304,7 +311,8 @@ class Search {
     out.tried = distinct_.size();
     for (Verdict& x : distinct_) {
       const bool explains = x.compared == natural_.size() && agrees(x);
-      (explains ? out.explaining : out.rejected).push_back(std::move(x));
+      const bool open = !explains && agrees(x);
+      (explains ? out.explaining : open ? out.open : out.rejected).push_back(std::move(x));
     }
     for (std::size_t i = 0; i < std::min(most_confirmed, out.explaining.size()); ++i) {
       confirm(out.explaining[i]);
@@ -375,6 +383,7 @@ class Search {
   std::vector<Place> natural_, sampled_;
   std::vector<Verdict> distinct_;
   std::size_t followed_ = followed;
+  std::string best_ = "comparing";  ///< what progress says
 };
 
 }  // namespace
@@ -388,6 +397,7 @@ SearchResult search(const std::vector<Core>& cores, const std::vector<Candidate>
 void add_result(SearchResult& to, SearchResult more, const SearchOptions& options) {
   to.tried += more.tried;
   to.explaining = std::move(more.explaining);
+  to.open = std::move(more.open);
   std::vector<Verdict> all;
   std::ranges::merge(std::move(to.rejected), std::move(more.rejected), std::back_inserter(all),
                      is_nearer);

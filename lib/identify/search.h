@@ -6,6 +6,7 @@
 // further, to say how near they are.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,17 +36,13 @@ struct Verdict {
   std::optional<Contradiction> first = {};
 };
 
-/// Returns whether x comes nearer than y: whether it was followed longer or, if as long, has more
-/// equal elements.
-constexpr bool is_nearer(const Verdict& x, const Verdict& y) {
-  return x.compared != y.compared ? x.compared > y.compared : x.equal > y.equal;
-}
-
 struct SearchResult {
   std::size_t elements = 0;         ///< number of elements of all runs
   std::size_t tried = 0;            ///< number of candidates that differ in what they compute
   std::vector<Verdict> explaining;  ///< simplest first; each was compared with every element
   std::vector<Verdict> rejected;    ///< nearest first
+  /// Simplest first: those that contradict nothing of what was compared before the time ended.
+  std::vector<Verdict> open = {};
 };
 
 struct SearchOptions {
@@ -55,6 +52,8 @@ struct SearchOptions {
   /// So many of the candidates, the first ones, were searched before: of the others only those are
   /// compared that compute something else, and fewer of the rejected are followed.
   std::size_t known = 0;
+  /// After this, no further elements are compared.
+  std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };
 
 /// Called now and then with the name of a stage and the part of it that is done, above 0 and at

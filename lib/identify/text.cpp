@@ -89,6 +89,24 @@ std::string rejected_text(const Identification& x, const Verdict& verdict) {
   return out;
 }
 
+/// Returns what may have happened where no model explains every element (hypotheses.h).
+std::string hypotheses_text(const Identification& x) {
+  const KernelHypotheses& h = x.hypotheses;
+  if (h.told.empty()) return {};
+  std::string out =
+      fmt::format("\nWhat may have happened{}\n", x.runs.size() > 1 ? ", by the first run" : "");
+  for (const KernelHypothesis& one : h.told) {
+    if (one.elements == 0) {
+      out += fmt::format("  {}\n", one.words);
+      if (!one.model.empty()) out += fmt::format("     by {}\n", one.model);
+      continue;
+    }
+    out += fmt::format("  {} of {} equal: {}\n", one.equal, one.elements, one.words);
+    if (!one.model.empty()) out += fmt::format("     by {}\n", one.model);
+  }
+  return out;
+}
+
 /// Returns what few models explain between them (together.h).
 std::string together_text(const Identification& x) {
   const std::vector<TogetherPart> parts = together(x);
@@ -139,7 +157,9 @@ std::string head_text(const Identification& x) {
                        type_name(x.types.d), run.bias.empty() ? "" : ", with a bias");
   }
   if (x.searched.rounded) {
-    out += "operands rounded to tf32, to nearest: as they are, no model explains every bit\n";
+    out += fmt::format(
+        "operands rounded to tf32, to nearest{}: as they are, no model explains every bit\n",
+        *x.searched.rounded == Rounding::ties_to_even ? "" : ", ties away from zero");
   }
   const std::string searched = searched_text(x.searched);
   return out + fmt::format("{} elements; {} models that differ in what they compute{}{}\n",
@@ -147,13 +167,34 @@ std::string head_text(const Identification& x) {
                            searched);
 }
 
+/// Returns what the time did not allow to try.
+std::string not_tried_text(const Identification& x) {
+  const std::vector<std::string> all = not_tried_of(x);
+  return all.empty() ? "" : fmt::format("not tried, for want of time: {}\n", fmt::join(all, "; "));
+}
+
 std::string conclusion_text(const Identification& x) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
+  if (n == 0 && !r.open.empty()) {
+    return fmt::format(
+        "open: the time ended after {} of {} elements, with which {} model{} agree{}; --seconds "
+        "allows more\n{}",
+        r.open[0].compared, r.elements, r.open.size(), r.open.size() == 1 ? "" : "s",
+        r.open.size() == 1 ? "s" : "", not_tried_text(x));
+  }
   if (n == 0) {
-    return "none: no model of the table explains every bit; the kernel sums in an order that is "
-           "not "
-           "in it, or these are not its inputs\n";
+    const KernelHypotheses& h = x.hypotheses;
+    const bool found = std::ranges::any_of(h.told, [](const KernelHypothesis& one) {
+      return one.elements > 0 && one.equal == one.elements;
+    });
+    std::string out = "none: no model of the table explains every bit";
+    if (found) return out + "; the first of what may have happened makes every element equal\n";
+    if (h.tried > 0) {
+      out += fmt::format(", nor do {} mistakes of kernels that were tried", h.tried);
+    }
+    out += "; the kernel sums in an order that is not in it, or these are not its inputs\n";
+    return out + not_tried_text(x);
   }
   const bool nan_open = std::ranges::any_of(
       r.explaining, [&](const Verdict& v) { return any_nan_fits(x.candidate(v).model); });
@@ -179,17 +220,53 @@ std::string conclusion_text(const Identification& x) {
 
 Conclusion conclusion_of(const SearchResult& result) {
   const std::size_t n = result.explaining.size();
+  if (n == 0 && !result.open.empty()) return Conclusion::open;
   return n == 0 ? Conclusion::none : n == 1 ? Conclusion::unique : Conclusion::several;
 }
 
 std::string command_of(const Identification& x, const Candidate& candidate) {
-  const CoreName& name = x.core(candidate).names[0];
+  return command_of(x.core(candidate), candidate.model,
+                    x.searched.rounded ? round_option(*x.searched.rounded) : "");
+}
+
+std::string command_of(const Core& core, const GemmModel& model, const std::string& more) {
+  const CoreName& name = core.names[0];
   std::string out;
   if (!name.architectures.empty()) out = fmt::format("--arch sm_{} ", name.architectures[0]);
   out += "--instruction " + name.instruction;
-  if (x.searched.rounded) out += " --round";
-  const std::string options = options_of(candidate.model);
+  if (!more.empty()) out += " " + more;
+  const std::string options = options_of(model);
   return options.empty() ? out : out + " " + options;
+}
+
+std::vector<std::string> not_tried_of(const Identification& x) {
+  std::vector<std::string> out = x.not_tried;
+  for (const std::string& one : x.hypotheses.left_out) {
+    if (std::ranges::find(out, one) == out.end()) out.push_back(one);
+  }
+  return out;
+}
+
+std::vector<NearModel> nearest_of(const Identification& x) {
+  std::vector<NearModel> out;
+  const auto add = [&out](const Identification& of) {
+    std::size_t told = 0;
+    for (const Verdict& verdict : of.result.rejected) {
+      if (!verdict.first) break;
+      out.push_back({&of, &verdict});
+      ++told;
+    }
+    return told;
+  };
+  const std::size_t most = add(x);
+  for (const Identification& other : x.others) add(other);
+  if (x.others.empty()) return out;
+  std::ranges::stable_sort(out, [](const NearModel& left, const NearModel& right) {
+    const Verdict &a = *left.verdict, &b = *right.verdict;
+    return a.compared != b.compared ? a.compared > b.compared : a.equal > b.equal;
+  });
+  out.resize(std::min(most, out.size()));
+  return out;
 }
 
 std::string identification_text(const Identification& x, std::size_t show) {
@@ -206,10 +283,14 @@ std::string identification_text(const Identification& x, std::size_t show) {
   if (r.explaining.size() > show) {
     out += fmt::format("  … and {} more; --show\n", r.explaining.size() - show);
   }
-  if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
-  for (std::size_t i = 0; i < r.rejected.size() && r.rejected[i].first; ++i) {
-    out += rejected_text(x, r.rejected[i]);
+  if (!r.open.empty()) out += "\nAgree so far, simplest first\n";
+  for (std::size_t i = 0; i < std::min(show, r.open.size()); ++i) {
+    out += fmt::format("  {} of {} equal: {}\n", r.open[i].equal, r.open[i].compared,
+                       command_of(x, x.candidate(r.open[i])));
   }
+  out += hypotheses_text(x);
+  if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
+  for (const NearModel& near : nearest_of(x)) out += rejected_text(*near.of, *near.verdict);
   return out + together_text(x) + "\n" + conclusion_text(x);
 }
 

@@ -188,6 +188,7 @@ TogetherPart measured(const KernelRun& run, const Cover& cover, std::size_t mine
 
 std::vector<TogetherPart> together(const Identification& x) {
   const SearchResult& r = x.result;
+  if (!x.in_time || !r.open.empty()) return {};
   if (x.runs.size() != 1 || x.runs[0].dots || !r.explaining.empty() || r.rejected.empty())
     return {};
   Cover found = ring(x);

@@ -11,6 +11,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 
 #include "lib/instruction/rule_choice.h"
 #include "lib/python/arguments.h"
@@ -68,6 +69,13 @@ bool flag_of(std::string_view key, nb::handle x) {
   wrong_type(key, "True or False is wanted", x);
 }
 
+/// A rounding's name; True is that to nearest, ties to even.
+std::string round_of(std::string_view key, nb::handle x) {
+  if (PyUnicode_Check(x.ptr())) return utf8_of(x);
+  if (!is_truth_value(x)) wrong_type(key, "True, False or the name of a rounding is wanted", x);
+  return PyObject_IsTrue(x.ptr()) == 1 ? std::string(rounding_name(Rounding::ties_to_even)) : "";
+}
+
 }  // namespace
 
 std::vector<std::string> words_in(std::string_view key, nb::handle x) {
@@ -98,7 +106,7 @@ bool set_option(GemmOptions& o, std::string_view key, nb::handle value) {
   }
   if (key == "split") o.splits = words_in(key, value);
   if (key == "saturate") o.saturate = flag_of(key, value);
-  if (key == "round") o.files.round = flag_of(key, value);
+  if (key == "round") o.files.round = round_of(key, value);
   return key == "split" || key == "saturate" || key == "round";
 }
 
@@ -124,6 +132,11 @@ void set_words(GemmOptions& o, std::string_view words) {
       throw Error("GemmModel: words of the program are wanted, not " + printable(words));
     std::string key(all[i].substr(2));
     std::ranges::replace(key, '-', '_');
+    if (const std::size_t at = key.find('='); at != std::string::npos) {
+      const std::string value = key.substr(at + 1);
+      set_option(o, key.substr(0, at), nb::str(value.data(), value.size()));
+      continue;
+    }
     const bool is_flag = i + 1 == all.size() || all[i + 1].starts_with("--");
     if (is_flag) {
       set_option(o, key, nb::bool_(true));
@@ -163,7 +176,7 @@ ModelObject new_model(nb::handle instruction, nb::handle arch, const nb::kwargs&
 std::string words_of(const ModelObject& x) {
   std::string out = x.named.sm == 0 ? "" : "--arch sm_" + std::to_string(x.named.sm) + " ";
   out += "--instruction " + x.named.instruction;
-  if (x.options.files.round) out += " --round";
+  if (const auto round = operand_rounding(x.options.files.round)) out += " " + round_option(*round);
   const std::string order = options_of(x.named.model);
   if (!order.empty()) out += " " + order;
   for (const std::string& word : binade::words_of(x.options.rules)) out += " " + word;
@@ -178,7 +191,8 @@ std::vector<std::pair<std::string, std::string>> arguments_of(const ModelObject&
     if (word.starts_with("--")) {
       std::string key(word.substr(2));
       std::ranges::replace(key, '-', '_');
-      out.emplace_back(key, "");
+      const std::size_t at = std::min(key.find('='), key.size());
+      out.emplace_back(key.substr(0, at), at == key.size() ? "" : key.substr(at + 1));
     } else {
       out.back().second = word;
     }
@@ -225,7 +239,7 @@ std::string order_parameters() {
          "epilogue_format: str | Format | None = None, out_format: str | Format | None = None, "
          "saturate: bool = False, sum_format: str | Format | None = None, relu: bool = False, "
          "out_through: str | Format | None = None, out_rounding: str = 'ties_to_even', " +
-         rule_parameters() + ", round: bool = False";
+         rule_parameters() + ", round: bool | str = False";
 }
 
 ModelObject model_of_words(std::string_view words) {
@@ -249,7 +263,7 @@ GemmOptions product_of(nb::handle model, const nb::kwargs& given, const char* fu
   for (auto [key, value] : given) {
     const std::string name = utf8_of(key);
     if (name == "round") {
-      o.files.round = flag_of(name, value);
+      o.files.round = round_of(name, value);
       continue;
     }
     throw nb::type_error((std::string(function) + "() got a model and '" + printable(name) +
@@ -274,7 +288,8 @@ void add_gemm_model(nb::module_& m) {
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.
     sum_format: format that the sum is rounded to before that. relu: below 0 becomes 0. out_through, out_rounding: a format on the
         way to D's, and how D is rounded, by the names of `binade quantize -r`.
-    zero_raises, floor, cut_to_zero: rules of fused sums in the place of the table's. round: operands are rounded first.
+    zero_raises, floor, cut_to_zero: rules of fused sums in the place of the table's. round: operands are rounded
+        first, to nearest with ties to even; or in a rounding that is named, as "ties_to_away".
 
     `binade gemm --help` explains each in full. Two models are equal if they mean the same, however they are spelled; a model
     can be a key of a dict and can be pickled. str() gives the words of the program. Raises ValueError if an option is wrong, if
@@ -309,8 +324,14 @@ void add_gemm_model(nb::module_& m) {
       "order", [](const ModelObject& x) { return order_text(x.named.model); },
       "The order of the sum, in words.");
   model.def_prop_ro(
-      "round", [](const ModelObject& x) { return x.options.files.round; },
-      "Whether operands are rounded to the instruction's types first.");
+      "round",
+      [](const ModelObject& x) -> std::variant<bool, std::string> {
+        const auto round = operand_rounding(x.options.files.round);
+        if (!round || *round == Rounding::ties_to_even) return round.has_value();
+        return std::string(rounding_name(*round));
+      },
+      "Whether operands are rounded to the instruction's types first, to nearest, ties to even; or "
+      "the name of another rounding.");
   model.def_prop_ro(
       "evidence",
       [](const ModelObject& x) { return std::string(evidence_name(x.named.known.evidence)); },

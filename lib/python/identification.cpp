@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -59,11 +60,14 @@ IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d,
                                        nb::handle bias, std::string_view types, double alpha,
                                        double beta, nb::handle arch, Truth chains, Truth cpu,
                                        Truth transpose_a, Truth transpose_b,
-                                       Whole<std::size_t> show, Truth all) {
+                                       Whole<std::size_t> show, Truth all,
+                                       std::optional<double> seconds) {
   IdentifyOptions o;
   o.epilogue = {.alpha = alpha, .beta = beta};
   o.show = show;
   o.all = all;
+  if (seconds) o.seconds = *seconds;
+  if (seconds && !(*seconds > 0)) throw Error("--seconds: a time above 0 is wanted");
   o.chains = chains;
   o.cpu = cpu;
   for (const std::string& names : words_in("arch", arch)) {
@@ -148,7 +152,7 @@ void add_identification(nb::module_& m) {
       "identify", &identification_of, "a"_a, "b"_a, "d"_a, "c"_a = nb::none(),
       "bias"_a = nb::none(), nb::kw_only(), "types"_a = "", "alpha"_a = 1.0, "beta"_a = 1.0,
       "arch"_a = nb::none(), "chains"_a = false, "cpu"_a = false, "transpose_a"_a = false,
-      "transpose_b"_a = false, "show"_a = 5, "all"_a = false,
+      "transpose_b"_a = false, "show"_a = 5, "all"_a = false, "seconds"_a = nb::none(),
       R"(Finds the models (instruction, order, epilogue) that explain every bit of what a kernel gave.
 
     a, b, d: arrays of shape (M, K), (K, N) and (M, N); or, for dot products, (rows, K), (rows, K) and (rows,). c, bias: arrays
@@ -159,8 +163,9 @@ void add_identification(nb::module_& m) {
     arch: "sm_90", or a list: the kernel ran on such a GPU. chains=True: try only chains of operations that round each time.
     cpu=True: the kernel ran on a CPU; try only chains, and no operand as tf32.
     show: how many models, and how many of those rejected, the document shows; all=True: every one.
-    Returns a document: .models are the GemmModels that explain every bit, simplest first; .conclusion is "none", "unique" or
-    "several". Raises ValueError if arrays or options do not fit.
+    seconds: the search ends after so many, with what is known by then.
+    Returns a document: .models are the GemmModels that explain every bit, simplest first; .conclusion is "none", "unique",
+    "several", or "open" if the time ended while some agreed. If it is "none", the document says what may have happened. Raises ValueError if arrays or options do not fit.
 
     >>> import numpy as np
     >>> a, b = np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]])

@@ -68,7 +68,7 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
   }
   if (!model.is_none()) {
     const std::string order = options_of(held<ModelObject>(model)->named.model);
-    if (!order.empty() || o.files.round) {
+    if (!order.empty() || !o.files.round.empty()) {
       throw Error("model: dots are single instructions, without " +
                   (order.empty() ? "--round" : order));
     }

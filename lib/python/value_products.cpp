@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,8 @@ const ModelObject& model_in(nb::handle x) {
 /// Numbers as an instruction takes them.
 class Reading {
  public:
-  Reading(const Format& format, bool round) : format_(format), round_(round) {}
+  Reading(const Format& format, std::string_view round)
+      : format_(format), round_(operand_rounding(round)) {}
 
   /// The same numbers where they are on the format's grid; else rounded, or with tf32's low bits
   /// ignored. In `space` where they are not binary32 already. Error where they are neither and
@@ -61,7 +63,8 @@ class Reading {
     const bool ignores = format_ == tf32 && !round_;
     const Quantizer to{
         .format = format_,
-        .attributes = {.rounding = ignores ? Rounding::toward_zero : Rounding::ties_to_even}};
+        .attributes = {
+            .rounding = round_.value_or(ignores ? Rounding::toward_zero : Rounding::ties_to_even)}};
     std::vector<EventCounts> counts(thread_count());
     parallel_for(n, std::size_t{1} << 15,
                  [&](std::size_t begin, std::size_t end, std::size_t slot) {
@@ -88,7 +91,7 @@ class Reading {
 
  private:
   Format format_;
-  bool round_;
+  std::optional<Rounding> round_;
 };
 
 /// Matrices on all threads, or where they are few, each on all of them: some(begin, end).
@@ -223,7 +226,8 @@ bool takes(nb::handle model, std::string_view format) {
   const ModelObject& how = model_in(model);
   const Format from = parse_format(format).format;
   const auto taken = [&](const Format& to) {
-    return how.options.files.round || fits_in(from, to) || (from == binary32 && to == tf32);
+    return !how.options.files.round.empty() || fits_in(from, to) ||
+           (from == binary32 && to == tf32);
   };
   return taken(how.named.model.types.a) && taken(how.named.model.types.b);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include <nlohmann/json.hpp>
 
@@ -90,7 +91,20 @@ std::string distances_text(const GemmCheck& check) {
   return out;
 }
 
-std::string agreements_text(const GemmCheck& check) {
+/// What other roundings of the operands would explain.
+std::string others_text(const GemmValidation& x) {
+  std::string out;
+  for (const OtherReading& other : x.others) {
+    if (other.equal <= x.check.equal()) continue;
+    out +=
+        fmt::format("operands rounded {} ({}): {} of {} equal{}\n", rounding_name(other.rounding),
+                    round_option(other.rounding), other.equal, x.check.elements(),
+                    other.equal == x.check.elements() ? ", every element" : "");
+  }
+  return out;
+}
+
+std::string agreements_text(const GemmCheck& check, bool other_operands) {
   constexpr std::string_view words[]{
       "", "within the model's own error bound: another order or rounding",
       "within the bound of the same products in any order",
@@ -98,7 +112,11 @@ std::string agreements_text(const GemmCheck& check) {
   std::string out;
   for (std::size_t i = 1; i < check.agreements.size(); ++i) {
     if (check.agreements[i] == 0) continue;
-    out += fmt::format("  {:>10} {}\n", check.agreements[i], words[i]);
+    const bool beyond = i == static_cast<std::size_t>(Agreement::beyond_bound);
+    out += fmt::format("  {:>10} {}\n", check.agreements[i],
+                       beyond && other_operands
+                           ? "beyond both bounds: wrong, or of operands that were rounded otherwise"
+                           : words[i]);
   }
   return out;
 }
@@ -133,7 +151,7 @@ std::string explain_command(const ValidateGemmOptions& options, const NamedGemm&
   out += " --instruction " + o.instruction;
   if (o.files.transposed_a) out += " --transpose-a";
   if (o.files.transposed_b) out += " --transpose-b";
-  if (o.files.round) out += " --round";
+  if (const auto round = operand_rounding(o.files.round)) out += " " + round_option(*round);
   GemmModel model = named.model;
   if (!computes_epilogue(o, model)) model.epilogue.compute = model.types.d;
   const std::string order = options_of(model);
@@ -169,8 +187,10 @@ std::string first_text(const GemmDifference& x, const NamedGemm& named,
   return out;
 }
 
-std::string gemm_check_text(const GemmCheck& check, const ValidateGemmOptions& options,
-                            const NamedGemm& named, const GemmOperands& operands) {
+std::string gemm_check_text(const GemmValidation& x, const ValidateGemmOptions& options) {
+  const GemmCheck& check = x.check;
+  const NamedGemm& named = x.named;
+  const GemmOperands& operands = x.operands;
   const bool is_rounded = options_of(named.model).find("--out-format") != std::string::npos;
   std::string out = fmt::format(
       "{}: {} × {}, {}{}\n", headline(named), check.m, check.n, order_text(named.model),
@@ -180,9 +200,13 @@ std::string gemm_check_text(const GemmCheck& check, const ValidateGemmOptions& o
     const Format& f = named.model.epilogue.out;
     const bool some_wrong = check.wrong.count > 0;
     const GemmDifferences& shown = some_wrong ? check.wrong : check.different;
+    out += others_text(x);
     out += "distance in ulp, by powers of two   " + distances_text(check) + "\n";
-    out += agreements_text(check);
-    out += fmt::format("{}: {}, {}\n", some_wrong ? "the wrong ones" : "the different ones",
+    out += agreements_text(check, !x.others.empty());
+    out += fmt::format("{}: {}, {}\n",
+                       some_wrong && x.others.empty() ? "the wrong ones"
+                       : some_wrong                   ? "those beyond the bounds"
+                                                      : "the different ones",
                        lines_text("rows", shown.by_row), lines_text("columns", shown.by_column));
     out += map_text(check, shown.map);
     for (std::size_t i = 0; i < std::min(options.show, shown.first.size()); ++i) {
@@ -193,7 +217,9 @@ std::string gemm_check_text(const GemmCheck& check, const ValidateGemmOptions& o
     out += "step by step: " + explain_command(options, named, shown.first.front()) + "\n";
   }
   std::vector<GivenElement> given;
-  for (const GemmDifference& x : check.different.first) given.push_back({x.row, x.column, x.given});
+  for (const GemmDifference& one : check.different.first) {
+    given.push_back({one.row, one.column, one.given});
+  }
   for (const std::string& rival : explaining_rivals(named, operands, given)) {
     out += fmt::format(
         "the first {} different are as under {}, a rule that no hardware has excluded\n",
@@ -234,8 +260,9 @@ nlohmann::ordered_json gemm_differences_json(const GemmDifferences& x, std::size
   return out;
 }
 
-nlohmann::ordered_json gemm_check_json(const GemmCheck& check, std::size_t show,
-                                       const NamedGemm& named, const Touched& touched) {
+nlohmann::ordered_json gemm_check_json(const GemmValidation& x, std::size_t show) {
+  const GemmCheck& check = x.check;
+  const NamedGemm& named = x.named;
   const Format& f = named.model.epilogue.out;
   nlohmann::ordered_json out{{"schema", "binade.validate_gemm/1"},
                              {"instruction", headline(named)},
@@ -256,9 +283,41 @@ nlohmann::ordered_json gemm_check_json(const GemmCheck& check, std::size_t show,
   out["farthest"] = nullptr;
   if (check.farthest) out["farthest"] = gemm_difference_json(*check.farthest, f);
   out["evidence"] = evidence_name(named.known.evidence);
-  out["touched"] = touched_json(touched);
+  out["touched"] = touched_json(touched_by(named, x.operands));
+  out["as_rounded"] = nlohmann::ordered_json::array();
+  for (const OtherReading& other : x.others) {
+    out["as_rounded"].push_back(
+        {{"rounding", rounding_name(other.rounding)}, {"equal", other.equal}});
+  }
   out["different"] = gemm_differences_json(check.different, show, f);
   out["wrong"] = gemm_differences_json(check.wrong, show, f);
+  return out;
+}
+
+/// Reads operands as tf32 and narrow types come to be: rounded in the usual ways.
+std::vector<OtherReading> other_readings(const ValidateGemmOptions& options, const GemmModel& model,
+                                         const GemmOperands& operands,
+                                         const std::vector<std::uint64_t>& given) {
+  std::vector<OtherReading> out;
+  const bool some_tf32 = model.types.a == tf32 || model.types.b == tf32;
+  if (options.product.files.round.empty() && !some_tf32) return out;  // what was read was exact
+  std::vector<GemmOperands> known{operands};
+  for (const Rounding rounding :
+       {Rounding::ties_to_even, Rounding::ties_to_away, Rounding::toward_zero}) {
+    GemmOptions product = options.product;
+    product.files.round = rounding_name(rounding);
+    GemmModel same = model;
+    GemmOperands x = operands_of(product, same);
+    const bool seen = std::ranges::any_of(
+        known, [&](const GemmOperands& other) { return other.a == x.a && other.b == x.b; });
+    if (seen) continue;
+    const std::vector<std::uint64_t> d = gemm(model, x);
+    OtherReading other{rounding};
+    for (std::size_t at = 0; at < d.size(); ++at) other.equal += d[at] == given[at] ? 1 : 0;
+    out.push_back(other);
+    known.push_back(std::move(x));
+  }
+  std::ranges::stable_sort(out, std::greater<>{}, &OtherReading::equal);
   return out;
 }
 
@@ -276,16 +335,20 @@ GemmValidation validated(
                                map_rows, map_columns, [&](std::size_t rows) {
                                  if (progress) progress(rows * row, operands.m * row);
                                });
-  return {std::move(named), std::move(operands), std::move(check)};
+  std::vector<OtherReading> others;
+  if (check.different.count > 0) {
+    others = other_readings(options, named.model, operands, given);
+  }
+  return {std::move(named), std::move(operands), std::move(check), std::move(others)};
 }
 
 std::string gemm_validation_text(const GemmValidation& x, const ValidateGemmOptions& options) {
-  return gemm_check_text(x.check, options, x.named, x.operands);
+  return gemm_check_text(x, options);
 }
 
 nlohmann::ordered_json gemm_validation_json(const GemmValidation& x,
                                             const ValidateGemmOptions& options) {
-  return gemm_check_json(x.check, options.show, x.named, touched_by(x.named, x.operands));
+  return gemm_check_json(x, options.show);
 }
 
 }  // namespace binade

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -23,11 +24,20 @@ struct ValidateGemmOptions {
   bool json = false;
 };
 
+/// How many elements would be equal if operands were rounded in another way.
+struct OtherReading {
+  Rounding rounding = Rounding::ties_to_even;
+  std::uint64_t equal = 0;
+};
+
 /// The product that was compared, and the result of the comparison.
 struct GemmValidation {
   NamedGemm named;
   GemmOperands operands;
   GemmCheck check;
+  /// If elements differ, and the operands in the files are no numbers of the instruction's types:
+  /// the other roundings that give other operands, those of most equal elements first.
+  std::vector<OtherReading> others = {};
 };
 
 /// Reads the matrices and compares every element of D. `progress` is called with the number of

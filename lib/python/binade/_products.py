@@ -152,7 +152,7 @@ class Identification(Document):
 
     @property
     def conclusion(self):
-        """How many models explain every bit: "none", "unique" or "several"."""
+        """How many models explain every bit: "none", "unique", "several"; "open" if the time ended while some agreed."""
         return self.to_dict()["conclusion"]
 
     def __copy__(self):
@@ -167,11 +167,16 @@ class Identification(Document):
     def _repr_html_(self):
         x = self.to_dict()
         title = {"none": "No model explains every bit", "unique": "One model explains every bit",
-                 "several": f"{x['explaining']:,} models explain every bit; propose() tells them apart"}
+                 "several": f"{x['explaining']:,} models explain every bit; propose() tells them apart",
+                 "open": f"The time ended; {len(x['open']):,} models or more agree so far"}
         parts = []
         if x["explain"]:
             rows = [model_row(row) for row in x["explain"]]
             parts.append(table(("model", "order", "architectures", "evidence"), rows, most=100))
+        happened = [[row["words"], f"{row['equal']:,} of {row['elements']:,}" if row["elements"] else ""]
+                    for row in x["hypotheses"]]
+        if happened:
+            parts.append(table(("what may have happened", "equal"), happened, most=100))
         rejected = [[row["command"].removeprefix("binade gemm "), f"{row['equal']:,} of {row['compared']:,}"]
                     for row in x["rejected"]]
         if rejected:

@@ -6,6 +6,7 @@
 
 import os
 import random
+import struct
 import sys
 import zipfile
 
@@ -107,6 +108,41 @@ class Models(Identify):
         self.assertEqual((first["row"], first["column"]), (7, 7))
         self.assertEqual(int(first["expected"], 16) ^ int(first["found"], 16), 0x40000000)
 
+    def test_what_may_have_happened_where_no_model_fits(self):
+        # Integers, so that every order gives the exact sum; b is square in the file, but was read as its transpose.
+        a, b = ([self.random.randrange(-8, 9) for _ in range(n)] for n in (96, 256))
+        self.write("a", npy("<f4", (6, 16), a))
+        self.write("b", npy("<f4", (16, 16), b))
+        d = [sum(a[16 * i + k] * b[16 * j + k] for k in range(16)) for i in range(6) for j in range(16)]
+        self.write("d", npy("<f4", (6, 16), d))
+        text = self.identify("--cpu", "--show", "1", status=1)
+        lines = text.splitlines()
+        self.assertEqual(lines[3:5], ["What may have happened", "  96 of 96 equal: B transposed"])
+        self.assertIn("--transpose-b", lines[5])
+        self.assertLess(text.index("What may have"), text.index("Nearest of the others"))
+        self.assertTrue(lines[-1].startswith("none: no model of the table explains every bit; the first of what"))
+        out = self.found("--cpu", status=1)
+        self.assertEqual([(row["words"], row["equal"], row["elements"]) for row in out["hypotheses"]],
+                         [("B transposed", 96, 96)])
+        self.assertEqual((out["not_tried"], out["open"]), ([], []))
+        self.write("d", npy("<f4", (6, 16), [self.random.gauss(0, 1) for _ in d]))
+        text = self.identify("--cpu", status=1)
+        self.assertNotIn("What may have", text)
+        self.assertRegex(text, r"none: no model .*, nor do \d+ mistakes of kernels that were tried; .* not its inputs\n$")
+
+    def test_a_search_ends_after_some_seconds(self):
+        self.gemm("d", *HOPPER)
+        out = self.found("--arch", "sm_90", "--seconds", "1e-9", status=1)
+        self.assertEqual((out["conclusion"], out["explaining"], out["hypotheses"]), ("open", 0, []))
+        self.assertIn("binade gemm " + " ".join(HOPPER), out["open"][0]["command"])
+        self.assertLess(out["open"][0]["compared"], 64)
+        text = self.identify("--arch", "sm_90", "--seconds", "1e-9", status=1)
+        self.assertIn("Agree so far, simplest first\n", text)
+        self.assertRegex(text, r"open: the time ended after 2 of 64 elements, with which \d+ models agree; --seconds allows more\n"
+                               "not tried, for want of time: several models, each for a part of D\n$")
+        self.assertEqual(self.found("--arch", "sm_90", "--seconds", "1000")["conclusion"], "unique")
+        self.assertIn("--seconds", self.complaint(*self.files(a="a", b="b", d="d"), "--seconds", "0"))
+
     def test_text_says_how_many_fit_and_warns(self):
         self.write("a", npy("<f2", (2, 16), [1.0] * 32))
         self.write("b", npy("<f2", (16, 2), [1.0] * 32))
@@ -162,6 +198,46 @@ class Models(Identify):
         self.assertFalse(out["searched"]["rounded"])
         self.assertEqual(out["explain"][0]["command"], " ".join(("binade gemm", *tf32)))
 
+    def tied(self, name, *shape):
+        """Writes numbers halfway between two of tf32, and returns them rounded away from zero, by their bits."""
+        self.normal(name, "<f4", *shape)
+        words = [x & ~0x1FFF | 0x1000 for x in struct.unpack(f"<{shape[0] * shape[1]}I", self.read(name)[-4 * shape[0] * shape[1]:])]
+        self.write(name, npy("<f4", shape, struct.unpack(f"<{len(words)}f", struct.pack(f"<{len(words)}I", *words))))
+        return struct.unpack(f"<{len(words)}f", struct.pack(f"<{len(words)}I", *(x + 0x1000 & ~0x1FFF for x in words)))
+
+    def test_operands_that_were_rounded_to_tf32_with_ties_away(self):
+        # A kernel of our own: its products are exact, and each sum of binary64 is rounded once.
+        a, b, rows = self.tied("a", 6, 40), self.tied("b", 40, 6), []
+        for i in range(6):
+            for j in range(6):
+                total = 0.0
+                for k in range(40):
+                    total = struct.unpack("<f", struct.pack("<f", total + a[40 * i + k] * b[6 * k + j]))[0]
+                rows.append(total)
+        self.write("d", npy("<f4", (6, 6), rows))
+        fma = ("--instruction", "fma.rn.f32.tf32.tf32.f32")
+        out = self.found("--arch", "sm_80")
+        self.assertEqual((out["searched"]["rounded"], out["searched"]["rounding"]), (True, "ties_to_away"))
+        self.assertEqual(out["explain"][0]["command"], " ".join(("binade gemm", *fma, "--round=ties_to_away")))
+        for words in (("--round=ties_to_away",), ("--round", "rna")):
+            self.gemm("again", *fma, *words)
+            self.assertEqual(self.values("d"), self.values("again"))
+        words = ("validate", "gemm", self.path("a"), self.path("b"), "--d", self.path("d"), *fma, "--round")
+        text = self.good(*words, status=1)
+        self.assertIn("\noperands rounded ties_to_away (--round=ties_to_away): 36 of 36 equal, every element\n", text)
+        self.assertNotIn("wrong, not rounded otherwise", text)
+        told = read_json(self.good(*words, "--json", status=1))["as_rounded"]
+        self.assertEqual(told[0], {"rounding": "ties_to_away", "equal": 36})
+        self.assertNotIn("operands rounded", self.good(*words[:-1], "--round=rna"))
+        # Where nothing explains D, models with rounded operands stand among the nearest.
+        self.flip("d")
+        out = self.found("--arch", "sm_80", status=1)
+        self.assertEqual((out["conclusion"], out["rejected"][0]["equal"]), ("none", 35))
+        self.assertIn("--round=ties_to_away", out["rejected"][0]["command"])
+        for word in ("stochastic", "up"):
+            line = self.complaint("gemm", self.path("a"), self.path("b"), "-o", self.path("no"), *fma, "--round=" + word)
+            self.assertIn("no rounding of operands; there are ties_to_even, ties_to_away", line)
+
     def test_split_k_in_whole_tiles(self):
         self.normal("a", "<f2", 6, 640)
         self.normal("b", "<f2", 640, 6)
@@ -193,7 +269,7 @@ class Proposals(Identify):
         call = ("identify", "--a", self.path("few"), "--b", self.path("w"), "--d", self.path("d"))
         found = self.json(*call)
         self.assertEqual(found["searched"], {"architectures": None, "tensor_cores": True, "tf32": True, "gpu": False,
-                                             "rounded": False})
+                                             "rounded": False, "rounding": None})
         first = [row["instructions"][0] for row in found["explain"]]
         chains = [row["architectures"] == [] for row in first]
         self.assertEqual(chains, sorted(chains, reverse=True), "chains first")
@@ -293,8 +369,11 @@ class Complaints(Identify):
         self.write("ai", npy("|u1", (2, 32), [1] * 64))
         self.write("bi", npy("|u1", (32, 2), [1] * 64))
         self.write("di", npy("<u4", (2, 2), [32] * 4))
+        self.write("dh", npy("<u2", (2, 2), [32] * 4))
         self.assertIn("no instruction or chain multiplies",
-                      self.complaint(*self.files(a="ai", b="bi", d="di"), "--types", "f32.s8.s8"))
+                      self.complaint(*self.files(a="ai", b="bi", d="dh"), "--types", "f16.s8.s8"))
+        told = self.found("--types", "f32.s8.s8", status=1, a="ai", b="bi", d="di")
+        self.assertEqual((told["models"], told["hypotheses"][0]["words"]), (0, "D holds bits of s32, read as f32"))
         # Wrapping and satfinite: these sums do not overflow.
         self.assertEqual(self.found("--types", "s32.s8.u8", a="ai", b="bi", d="di")["explaining"], 2)
 

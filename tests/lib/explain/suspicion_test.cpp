@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,27 @@ TEST_CASE("a product that is missing, counted twice or subtracted") {
           "the sum with the product of " + place + " subtracted");
     other.a[k] = dot.a[k] + 0x0400;
     CHECK(first(dot.said_of(other.result())) == "the sum with the product of " + place + " twice");
+  }
+}
+
+TEST_CASE("a chain of rounded operations that stops early, or leaves out a product") {
+  for (const char* name : {"fma.rn.f32.f16.f16.f32", "mul_add.rn.f32.f16.f16.f32"}) {
+    Dot dot;
+    dot.gemm = parse_gemm(name, 0);
+    dot.c = 0;
+    float sum = 0, without = 0;  // products of binary16 are exact in binary32
+    std::uint32_t early = 0, missing = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const auto number = [](std::uint64_t bits) { return 1 + float(bits & 0x3FF) / 1024; };
+      sum += number(dot.a[i]) * number(dot.b[i]);
+      if (i != 20) without += number(dot.a[i]) * number(dot.b[i]);
+      if (i == 47) early = std::bit_cast<std::uint32_t>(sum);
+    }
+    missing = std::bit_cast<std::uint32_t>(without);
+    CHECK(dot.said_of(std::bit_cast<std::uint32_t>(sum)).empty());
+    CHECK(first(dot.said_of(early)) == "the sum after the product of k 47: did it stop there?");
+    CHECK(first(dot.said_of(missing)) == "the sum without the product of k 20");
+    CHECK(dot.said_of(missing + 20000).empty());
   }
 }
 

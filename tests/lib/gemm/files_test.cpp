@@ -93,7 +93,7 @@ TEST_CASE("values of another dtype count where they are numbers of the format, o
   const std::string why =
       test::error_of([&] { read_array(folder / "inexact.npy", binary16, {"A"}); });
   CHECK(contains(why, "element 1 is 1.00048828125, no number of binary16; --round"));
-  CHECK(read_array(folder / "inexact.npy", binary16, {"A", true}).elements ==
+  CHECK(read_array(folder / "inexact.npy", binary16, {"A", Rounding::ties_to_even}).elements ==
         std::vector<std::uint64_t>{0x3C00, 0x3C00});
   CHECK(read_array(folder / "inexact.npy", tf32, {"A"}).elements ==
         std::vector<std::uint64_t>{0x3F800000, 0x3F801000});

@@ -99,6 +99,17 @@ class Gemm(Products):
         self.same_bits(binade.gemm(a, b, model=model), self.product(model))
         with self.assertRaisesRegex(ValueError, r"\Aa: element 0 is .*, no number of binary16; round rounds operands"):
             binade.gemm(a, b, model=self.model)
+        tied = np.float32([[1 + 2**-11, -1 - 2**-11]])  # ties of binary16 and the even of it, 1
+        column, fma = np.float32([[1], [0]]), "fma.rn.f32.f16.f16.f32"
+        for round, wanted in ((True, 1), ("ties_to_away", 1 + 2**-10), ("rna", 1 + 2**-10), ("toward_zero", 1)):
+            model = GemmModel(fma, round=round)
+            self.assertEqual(binade.gemm(tied, column, model=model)[0, 0], np.float32(wanted), round)
+            self.assertEqual(pickle.loads(pickle.dumps(model)), model)
+            self.assertEqual(eval(repr(model), {"GemmModel": GemmModel}), model)
+        self.assertEqual([GemmModel(fma, round=x).round for x in (False, True, "rn", "rna")], [False, True, True, "ties_to_away"])
+        self.assertEqual(str(GemmModel(fma, round="rna")), f"--instruction {fma} --round=ties_to_away")
+        with self.assertRaisesRegex(ValueError, "no rounding of operands; there are ties_to_even, "):
+            GemmModel(fma, round="stochastic")
         exact = self.a.astype(np.float64)
         self.same_bits(binade.gemm(exact, self.b, model=self.model), binade.gemm(self.a, self.b, model=self.model))
 

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of the usual mistakes. Each row names what the kernel did in the place of what it was
+// asked.
+#include "lib/identify/change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "emulate/instruction_shapes.h"
+#include "emulate/project.h"
+#include "lib/gemm/files.h"
+#include "lib/identify/change_fit.h"
+#include "lib/parallel/parallel.h"
+
+namespace binade {
+namespace {
+
+std::vector<std::uint64_t> filled(std::size_t lines, std::size_t k, const auto& code) {
+  std::vector<std::uint64_t> out(lines * k);
+  parallel_for(lines, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t at = 0; at < k; ++at) out[i * k + at] = code(i, at);
+    }
+  });
+  return out;
+}
+
+std::uint64_t with_bytes_swapped(std::uint64_t code, int bits) {
+  std::uint64_t out = 0;
+  for (int at = 0; at < bits; at += 8) out = out << 8 | (code >> at & 0xFF);
+  return out;
+}
+
+/// Builds the rows that concern one case.
+class Changes {
+ public:
+  explicit Changes(const KernelCase& x) : x_(x), run_(x.run), m_(run_.m), n_(run_.n), k_(run_.k) {}
+
+  std::vector<Change> take() {
+    if (!run_.dots) transposed();
+    addends();
+    ends_of_k();
+    if (!is_integer(x_.types.a) && !is_integer(x_.types.b)) rounded();
+    read_otherwise();
+    shifted_k();
+    return std::move(out_);
+  }
+
+ private:
+  Change& add(std::string words) {
+    out_.push_back({.words = std::move(words)});
+    return out_.back();
+  }
+
+  /// Codes of A and B as the arrays hold them: a[i·K + k] and b[j·K + k].
+  auto a_transposed() const {
+    return [&run = run_, m = m_, k = k_](std::size_t i, std::size_t at) {
+      const std::size_t flat = at * m + i;
+      return run.a[flat / k * k + flat % k];
+    };
+  }
+  auto b_transposed() const {
+    return [&run = run_, n = n_, k = k_](std::size_t j, std::size_t at) {
+      const std::size_t flat = j * k + at;  // in memory, where B is K × N
+      return run.b[flat % n * k + flat / n];
+    };
+  }
+
+  void transposed() {
+    const char* const as_memory = " (its memory taken for that of its transpose)";
+    const bool wide_a = m_ > 1 && k_ > 1, wide_b = n_ > 1 && k_ > 1;
+    const std::string a = m_ == k_ ? "A transposed" : std::string("A transposed") + as_memory;
+    const std::string b = n_ == k_ ? "B transposed" : std::string("B transposed") + as_memory;
+    if (wide_a) add(a).a = a_transposed();
+    if (wide_a && m_ == k_) out_.back().options = "--transpose-a";
+    if (wide_b) add(b).b = b_transposed();
+    if (wide_b && n_ == k_) out_.back().options = "--transpose-b";
+    if (m_ > 1 && n_ > 1) {
+      add(m_ == n_ ? "D transposed" : std::string("D transposed") + as_memory).d =
+          [&run = run_, m = m_, n = n_](std::size_t at) { return run.d[at % n * m + at / n]; };
+    }
+    if (wide_a && wide_b) {
+      Change& both = add("A and B transposed");
+      both.a = a_transposed();
+      both.b = b_transposed();
+      if (m_ == k_ && n_ == k_) both.options = "--transpose-a --transpose-b";
+    }
+    if (m_ == n_ && n_ == k_ && m_ > 1 && x_.types.a == x_.types.b) {
+      Change& swapped = add("A and B exchanged: B·A");
+      swapped.a = [&run = run_, k = k_](std::size_t i, std::size_t at) {
+        return run.b[at * k + i];
+      };
+      swapped.b = [&run = run_, k = k_](std::size_t j, std::size_t at) {
+        return run.a[at * k + j];
+      };
+    }
+    if (!run_.c.empty() && m_ > 1 && n_ > 1) {
+      add("C transposed").c = [&run = run_, m = m_, n = n_](std::size_t at) {
+        return run.c[at % n * m + at / n];
+      };
+    }
+  }
+
+  void addends() {
+    if (!run_.c.empty()) add("C left out").without_c = true;
+    if (!run_.bias.empty()) add("the bias left out").without_bias = true;
+    if (!run_.c.empty() && !run_.bias.empty()) {
+      Change& neither = add("C and the bias left out");
+      neither.without_c = neither.without_bias = true;
+    }
+    if (!run_.bias.empty() && run_.c.empty() && m_ == n_ && m_ > 1) {
+      Change& rows = add("the bias added by rows: its element i to all of row i");
+      rows.without_bias = true;
+      rows.c = [&run = run_, n = n_](std::size_t at) { return run.bias[at / n]; };
+      rows.as_c = x_.types.bias;
+    }
+    const bool signed_c = !is_integer(x_.types.c) && x_.types.c.has_sign;
+    if (!run_.c.empty() && signed_c) {
+      const std::uint64_t sign = std::uint64_t{1} << (x_.types.c.storage_bits() - 1);
+      add("C subtracted").c = [&run = run_, sign](std::size_t at) { return run.c[at] ^ sign; };
+    }
+  }
+
+  std::vector<std::size_t> range(std::size_t begin, std::size_t end) const {
+    std::vector<std::size_t> out(end - begin);
+    std::iota(out.begin(), out.end(), begin);
+    return out;
+  }
+
+  void ends_of_k() {
+    std::vector<std::size_t> lengths;
+    for (std::size_t t = 128; t >= 2; t /= 2) {
+      if (k_ % t != 0 && k_ > t) lengths.push_back(k_ % t);
+    }
+    for (const std::size_t t : {1, 2, 4, 8, 16, 32, 64, 128}) {
+      if (k_ > t) lengths.push_back(t);
+    }
+    std::vector<std::size_t> told;
+    for (const std::size_t t : lengths) {
+      if (std::ranges::find(told, t) != told.end()) continue;
+      told.push_back(t);
+      const std::string places = t == 1 ? "k" : fmt::format("{} k", t);
+      const std::string verb = t == 1 ? "is" : "are";
+      add(fmt::format("the last {} of K left out (k {} on)", places, k_ - t)).places =
+          range(0, k_ - t);
+      add(fmt::format("the first {} of K left out", places)).places = range(t, k_);
+      Change& twice = add(fmt::format("the last {} of K counted twice (k {} on)", places, k_ - t));
+      twice.places = range(0, k_);
+      for (std::size_t at = k_ - t; at < k_; ++at) twice.places.push_back(at);
+    }
+  }
+
+  /// Codes of a matrix whose numbers are rounded to another format first.
+  static auto rounded_codes(const std::vector<std::uint64_t>& codes, std::size_t k,
+                            const Format& from, const Format& to, Rounding rounding) {
+    return [&codes, k, from, to, rounding](std::size_t line, std::size_t at) {
+      return convert(codes[line * k + at], from, to, {.rounding = rounding}).bits;
+    };
+  }
+
+  void rounded() {
+    const auto narrower = [](const Format& from, const Format& to) {
+      return !fits_in(from, to) && (to.precision < from.precision || to.emax() < from.emax());
+    };
+    constexpr std::array formats_tried{tf32, bfloat16, binary16, e4m3, e5m2, binary32};
+    constexpr std::array ways{Rounding::ties_to_even, Rounding::ties_to_away,
+                              Rounding::toward_zero};
+    const KernelTypes& t = x_.types;
+    for (const Format& to : formats_tried) {
+      for (const Rounding way : ways) {
+        const bool of_a = narrower(t.a, to), of_b = narrower(t.b, to);
+        const std::string how = fmt::format("rounded to {}, {}", type_name(to), rounding_name(way));
+        // The numbers of tf32 are encodings of binary32, which its cores take.
+        const auto change = [&](bool a, bool b, const char* which) {
+          Change& x = add(fmt::format("{} {}", which, how));
+          if (a) x.a = rounded_codes(run_.a, k_, t.a, to, way);
+          if (b) x.b = rounded_codes(run_.b, k_, t.b, to, way);
+          if (a) x.as_a = to;
+          if (b) x.as_b = to;
+          if (a && b) {
+            x.options = round_option(way);
+            return;
+          }
+          // An operand of its own width: what it became stands in the format that it had.
+          if (a) widen(x.a, x.as_a, to, t.a);
+          if (b) widen(x.b, x.as_b, to, t.b);
+        };
+        if (of_a && of_b) change(true, true, "operands");
+        if (of_a) change(true, false, "A");
+        if (of_b) change(false, true, "B");
+      }
+    }
+    flushed();
+  }
+
+  static void widen(std::function<std::uint64_t(std::size_t, std::size_t)>& codes,
+                    std::optional<Format>& as, const Format& from, const Format& to) {
+    codes = [narrow = std::move(codes), from, to](std::size_t line, std::size_t k) {
+      return convert(narrow(line, k), from, to).bits;
+    };
+    as = to;
+  }
+
+  void flushed() {
+    const auto some = [](const std::vector<std::uint64_t>& codes, const Format& f) {
+      return f.has_zero &&
+             std::ranges::any_of(codes, [&](std::uint64_t code) { return is_subnormal(code, f); });
+    };
+    const auto codes_of = [&](const std::vector<std::uint64_t>& codes, const Format& f) {
+      return [&codes, k = k_, f](std::size_t line, std::size_t at) {
+        const std::uint64_t code = codes[line * k + at];
+        return is_subnormal(code, f) ? zero_bits(f, decode(code, f).negative) : code;
+      };
+    };
+    const bool of_a = some(run_.a, x_.types.a), of_b = some(run_.b, x_.types.b);
+    if (!of_a && !of_b) return;
+    Change& x = add("subnormal operands taken for zero");
+    if (of_a) x.a = codes_of(run_.a, x_.types.a);
+    if (of_b) x.b = codes_of(run_.b, x_.types.b);
+  }
+
+  /// Codes read in another format of their width, or with their bytes swapped.
+  void read_otherwise() {
+    const KernelTypes& t = x_.types;
+    const auto like = [](const Format& f) {
+      std::vector<Format> out;
+      if (is_integer(f)) {
+        if (f == s8) out.push_back(u8);
+        if (f == u8) out.push_back(s8);
+        return out;
+      }
+      for (const Format& other : {binary16, bfloat16, e4m3, e5m2}) {
+        if (other != f && other.storage_bits() == f.storage_bits()) out.push_back(other);
+      }
+      return out;
+    };
+    const auto same = [](const std::vector<std::uint64_t>& codes, std::size_t k) {
+      return [&codes, k](std::size_t line, std::size_t at) { return codes[line * k + at]; };
+    };
+    for (const Format& f : like(t.a)) {
+      Change& x = add(fmt::format("A read as {}", type_name(f)));
+      x.a = same(run_.a, k_);
+      x.as_a = f;
+    }
+    for (const Format& f : like(t.b)) {
+      Change& x = add(fmt::format("B read as {}", type_name(f)));
+      x.b = same(run_.b, k_);
+      x.as_b = f;
+    }
+    if (t.a == t.b) {
+      for (const Format& f : like(t.a)) {
+        Change& x = add(fmt::format("A and B read as {}", type_name(f)));
+        x.a = same(run_.a, k_);
+        x.b = same(run_.b, k_);
+        x.as_a = x.as_b = f;
+      }
+    }
+    std::vector<Format> of_d = like(t.d);
+    for (const Format& f : of_d) {
+      Change& x = add(fmt::format("D holds bits of {}", type_name(f)));
+      x.d = [&run = run_](std::size_t at) { return run.d[at]; };
+      x.as_d = f;
+    }
+    if (const std::optional<Format> to = narrower_d(x_)) {
+      Change& x = add(fmt::format("D rounded to {}", type_name(*to)));
+      x.d = [&run = run_, from = t.d, to = *to](std::size_t at) {
+        return convert(run.d[at], from, to).bits;
+      };
+      x.as_d = *to;
+    }
+    if (t.d == binary32) {
+      Change& bits = add("D holds bits of s32, read as f32");
+      bits.d = [&run = run_](std::size_t at) { return run.d[at]; };
+      bits.as_c = bits.as_d = s32;
+      Change& numbers = add("D holds the sums of s32 as numbers of f32");
+      numbers.d = [&run = run_](std::size_t at) {
+        const double value = number_in(run.d[at], binary32);
+        const bool whole = std::abs(value) < 0x1p31 && std::trunc(value) == value;
+        if (!whole) return std::uint64_t{0x80000000};
+        return static_cast<std::uint64_t>(
+            static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
+      };
+      numbers.as_c = numbers.as_d = s32;
+    }
+    if (const int bits = t.d.storage_bits(); bits > 8) {
+      add("D's bytes swapped").d = [&run = run_, bits](std::size_t at) {
+        return with_bytes_swapped(run.d[at], bits);
+      };
+    }
+    for (const bool of_a : {true, false}) {
+      const int bits = (of_a ? t.a : t.b).storage_bits();
+      if (bits <= 8) continue;
+      Change& x = add(of_a ? "A's bytes swapped" : "B's bytes swapped");
+      (of_a ? x.a : x.b) = [codes = same(of_a ? run_.a : run_.b, k_), bits](std::size_t line,
+                                                                            std::size_t at) {
+        return with_bytes_swapped(codes(line, at), bits);
+      };
+    }
+  }
+
+  /// B's k out of step with A's.
+  void shifted_k() {
+    for (std::size_t t = 1; t <= 128 && t < k_; t *= 2) {
+      const auto of_b = [&](std::string words, auto place) {
+        add(std::move(words)).b = [&run = run_, k = k_, place](std::size_t j, std::size_t at) {
+          return run.b[j * k + place(at)];
+        };
+      };
+      of_b(fmt::format("B's k shifted by {} against A's: A's k meets B's k + {}", t, t),
+           [k = k_, t](std::size_t at) { return (at + t) % k; });
+      of_b(fmt::format("B's k shifted by {} against A's: A's k meets B's k - {}", t, t),
+           [k = k_, t](std::size_t at) { return (at + k - t) % k; });
+      if (k_ % (2 * t) == 0) {
+        of_b(t == 1 ? std::string("B's k exchanged in pairs against A's")
+                    : fmt::format("B's k exchanged in blocks of {} against A's", t),
+             [t](std::size_t at) { return at ^ t; });
+      }
+    }
+  }
+
+  const KernelCase& x_;
+  const KernelRun& run_;
+  std::size_t m_, n_, k_;
+  std::vector<Change> out_;
+};
+
+}  // namespace
+
+KernelCase part_of(const KernelCase& given, const Change& change,
+                   const std::vector<std::size_t>& rows, const std::vector<std::size_t>& columns,
+                   bool dots) {
+  const KernelRun& was = given.run;
+  const std::vector<std::size_t>& places = change.places;
+  KernelCase out{given.types, {}, given.epilogue};
+  if (change.as_a) out.types.a = *change.as_a;
+  if (change.as_b) out.types.b = *change.as_b;
+  if (change.as_c) out.types.c = *change.as_c;
+  if (change.as_d) out.types.d = *change.as_d;
+  out.epilogue.alpha *= change.alpha;
+  out.epilogue.beta *= change.beta;
+  KernelRun& run = out.run;
+  run.dots = dots;
+  run.m = rows.size();
+  run.n = columns.size();
+  run.k = places.empty() ? was.k : places.size();
+  const auto place = [&](std::size_t at) { return places.empty() ? at : places[at]; };
+  run.a = filled(run.m, run.k, [&](std::size_t i, std::size_t at) {
+    return change.a ? change.a(rows[i], place(at)) : was.a[rows[i] * was.k + place(at)];
+  });
+  run.b = filled(run.n, run.k, [&](std::size_t j, std::size_t at) {
+    return change.b ? change.b(columns[j], place(at)) : was.b[columns[j] * was.k + place(at)];
+  });
+  const auto like_d = [&](const std::vector<std::uint64_t>& codes, const auto& other) {
+    return filled(run.m, dots ? 1 : run.n, [&](std::size_t i, std::size_t j) {
+      const std::size_t row = rows[i], column = columns[dots ? i : j];
+      const std::size_t at = was.dots ? row : row * was.n + column;
+      return other ? other(at) : codes[at];
+    });
+  };
+  run.d = like_d(was.d, change.d);
+  if (!change.without_c && (change.c || !was.c.empty())) run.c = like_d(was.c, change.c);
+  if (!change.without_bias && !was.bias.empty()) {
+    for (const std::size_t j : columns) run.bias.push_back(was.bias[j]);
+  }
+  return out;
+}
+
+KernelCase changed(const KernelCase& given, const Change& change) {
+  std::vector<std::size_t> rows(given.run.m), columns(given.run.n);
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::iota(columns.begin(), columns.end(), std::size_t{0});
+  return part_of(given, change, rows, columns, given.run.dots);
+}
+
+std::optional<Format> narrower_d(const KernelCase& x) {
+  const Format& from = x.types.d;
+  if (is_integer(from)) return std::nullopt;
+  for (const Format& to : {e4m3, e5m2, bfloat16, binary16, tf32}) {
+    if (to.precision >= from.precision) continue;
+    const bool all = std::ranges::all_of(
+        x.run.d, [&](std::uint64_t code) { return convert(code, from, to).flags == 0; });
+    if (all) return to;
+  }
+  return std::nullopt;
+}
+
+std::vector<Change> usual_changes(const KernelCase& given) { return Changes(given).take(); }
+
+}  // namespace binade

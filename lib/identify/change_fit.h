@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How near D lies to the exact sums of a case, in numbers. This only says which mistakes are worth
+// a search and where D is far off; what is told of a mistake is counted by models, bit for bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lib/identify/change.h"
+
+namespace binade {
+
+/// The number that an encoding holds, also of an integer format; NaN for a NaN.
+double number_in(std::uint64_t code, const Format& f);
+
+/// D's elements beside the exact ones, nearly: computed in binary64.
+struct NearSums {
+  std::vector<double> exact;  ///< alpha·Σab + beta·C + bias
+  std::vector<double> size;   ///< the same of magnitudes
+  std::vector<double> found;  ///< D
+
+  /// Distance of an element from the exact one, as a part of its size.
+  double distance(std::size_t at) const;
+};
+NearSums near_sums(const KernelCase& x);
+
+/// Whether an element may be the exact one, rounded a few times in binary32 and to D's format.
+bool is_near(const NearSums& x, std::size_t at, const Format& d);
+
+struct ChangeFit {
+  double near = 0;    ///< share of the elements that are near
+  double equal = 0;   ///< share of those that are the exact one, rounded to nearest
+  double spread = 0;  ///< median of the distances
+};
+ChangeFit fit_of(const KernelCase& x);
+
+/// At most `most` numbers below n, spread evenly.
+std::vector<std::size_t> spread_over(std::size_t n, std::size_t most);
+/// Some elements of a case under a change, as a smaller case.
+KernelCase sample_of(const KernelCase& given, const Change& change);
+
+/// Changes that are computed from D: parts of K that are missing or counted several times, factors
+/// of all elements, and rows and columns of D that hold those of other places.
+std::vector<Change> measured_changes(const KernelCase& given);
+
+}  // namespace binade

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of D that are other than the rest: where they lie, and what the bits there are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/identify/change_fit.h"
+
+namespace binade {
+
+/// Returns where elements of D lie: "rows 64..127, columns 0..63", or "element 7" of dots.
+std::string region_words(const KernelRun& run, std::span<const std::size_t> elements);
+
+/// What the bits of some elements are by themselves.
+struct MisplacedBits {
+  std::string words;         ///< empty: nothing that is known
+  std::size_t elements = 0;  ///< how many of them it explains
+};
+
+/// Returns what may have happened to elements that are far from the sums: never written, cut off at
+/// a limit, written with other elements of D. `emulated` is a model's D.
+MisplacedBits misplaced(const KernelCase& x, std::span<const std::size_t> elements,
+                        const std::vector<std::uint64_t>& emulated);
+
+}  // namespace binade

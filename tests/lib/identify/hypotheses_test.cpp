@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels with a mistake each, written here in float and in integers, and what is told of their D.
+#include "lib/identify/hypotheses.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "emulate/integer_dot.h"
+#include "emulate/philox.h"
+#include "lib/identify/identification.h"
+
+namespace binade::hypotheses_test {
+namespace {
+
+constexpr std::size_t side = 24;
+const KernelTypes f32_all{binary32, binary32, binary32, binary32, binary32};
+
+/// Square matrices of numbers of 11 bits, whose products are exact in binary32.
+struct Matrices {
+  std::vector<float> a, b, c;
+
+  Matrices() {
+    for (std::size_t i = 0; i < side * side; ++i) {
+      a.push_back(drawn(1, i));
+      b.push_back(drawn(2, i));
+      c.push_back(drawn(3, i));
+    }
+  }
+  static float drawn(std::uint64_t stream, std::size_t i) {
+    const std::uint32_t word = random_word(stream, 0, i);
+    const float size = 1.0F + static_cast<float>(word & 0x3FF) / 1024.0F;
+    return (word >> 31) != 0 ? -size : size;
+  }
+  float at_a(std::size_t i, std::size_t k) const { return a[i * side + k]; }
+  float at_b(std::size_t k, std::size_t j) const { return b[k * side + j]; }
+
+  /// The kernel: each product is added in turn; `product` is what it takes for a[i][k]·b[k][j].
+  template <class Product>
+  std::vector<float> multiplied(const Product& product) const {
+    std::vector<float> d(side * side);
+    for (std::size_t i = 0; i < side; ++i) {
+      for (std::size_t j = 0; j < side; ++j) {
+        float sum = 0;
+        for (std::size_t k = 0; k < side; ++k) sum += product(i, j, k);
+        d[i * side + j] = sum;
+      }
+    }
+    return d;
+  }
+  std::vector<float> right() const {
+    return multiplied(
+        [&](std::size_t i, std::size_t j, std::size_t k) { return at_a(i, k) * at_b(k, j); });
+  }
+};
+
+std::vector<std::uint64_t> bits_of_all(const std::vector<float>& x) {
+  std::vector<std::uint64_t> out;
+  for (const float one : x) out.push_back(std::bit_cast<std::uint32_t>(one));
+  return out;
+}
+
+KernelHypotheses hypotheses_about(const Matrices& x, const std::vector<float>& d,
+                                  bool with_c = false) {
+  KernelRun run{side, side, side, false, bits_of_all(x.a), {}, {}, {}, bits_of_all(d)};
+  for (std::size_t j = 0; j < side; ++j) {
+    for (std::size_t k = 0; k < side; ++k) {
+      run.b.push_back(std::bit_cast<std::uint32_t>(x.at_b(k, j)));
+    }
+  }
+  if (with_c) run.c = bits_of_all(x.c);
+  const Identification found =
+      identify(f32_all, {run}, {}, {.nearest = 1}, {}, {.instructions = false, .tf32 = false});
+  return hypotheses_of(found);
+}
+
+/// Checks that the first suspicion has these words and makes every element equal.
+void check_first(const KernelHypotheses& found, const std::string& words) {
+  CAPTURE(words);
+  REQUIRE(!found.told.empty());
+  CHECK(found.told[0].words.substr(0, words.size()) == words);
+  CHECK(found.told[0].elements == side * side);
+  CHECK(found.told[0].equal == side * side);
+}
+
+TEST_CASE("a transposed operand or result") {
+  const Matrices x;
+  check_first(hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+                return x.at_a(i, k) * x.at_b(j, k);
+              })),
+              "B transposed");
+  const std::vector<float> d = x.right();
+  std::vector<float> turned(d.size());
+  for (std::size_t at = 0; at < d.size(); ++at) turned[at] = d[at % side * side + at / side];
+  check_first(hypotheses_about(x, turned), "D transposed");
+}
+
+TEST_CASE("operands cut to bf16") {
+  const Matrices x;
+  const auto cut = [](float number) {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) & 0xFFFF0000);
+  };
+  const auto found =
+      hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+        return cut(x.at_a(i, k)) * cut(x.at_b(k, j));
+      }));
+  check_first(found, "operands rounded to bf16, toward_zero");
+  CHECK(found.told[0].model.find("--round=toward_zero") != std::string::npos);
+}
+
+TEST_CASE("an addend that is left out, or added twice") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  check_first(hypotheses_about(x, d, true), "C left out");
+  for (std::size_t at = 0; at < d.size(); ++at) d[at] += 2 * x.c[at];
+  check_first(hypotheses_about(x, d, true), "C scaled by 2");
+}
+
+TEST_CASE("parts of K that are left out or counted twice") {
+  const Matrices x;
+  const auto weighted = [&](auto weight) {
+    return hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+      return weight(k) * x.at_a(i, k) * x.at_b(k, j);
+    }));
+  };
+  check_first(weighted([](std::size_t k) { return k < 16 ? 1.0F : 0.0F; }),
+              "the last 8 k of K left out (k 16 on)");
+  check_first(weighted([](std::size_t k) { return k % 2 == 0 ? 1.0F : 0.0F; }),
+              "of K, in each run of 2, 1 left out");
+  check_first(weighted([](std::size_t k) { return k >= 5 && k < 11 ? 0.0F : 1.0F; }),
+              "of K, k 5..10 left out");
+}
+
+TEST_CASE("factors of all elements, and of rows") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  for (float& one : d) one *= 0.125F;
+  check_first(hypotheses_about(x, d), "the sum scaled by 2^-3");
+  for (std::size_t at = 0; at < d.size(); ++at) d[at] *= 1.0F + static_cast<float>(at / side) / 7;
+  check_first(hypotheses_about(x, d), "each row scaled by a factor of its own");
+}
+
+TEST_CASE("rows and tiles in other places, and elements never written") {
+  const Matrices x;
+  const std::vector<float> d = x.right();
+  std::vector<float> other(d.size());
+  for (std::size_t at = 0; at < d.size(); ++at) other[at] = d[(at + 8 * side) % d.size()];
+  check_first(hypotheses_about(x, other), "rows shifted by 8: row i holds row i + 8");
+  other = d;
+  for (std::size_t i = 0; i < 8; ++i) {
+    for (std::size_t j = 0; j < 8; ++j) other[(i + 8) * side + j + 16] = d[i * side + j];
+  }
+  check_first(hypotheses_about(x, other),
+              "rows 8..15, columns 16..23 are a copy of rows 0..7, columns 0..7");
+  other = d;
+  for (std::size_t i = 0; i < 8; ++i) {
+    for (std::size_t j = 0; j < 12; ++j) std::swap(other[i * side + j], other[i * side + j + 12]);
+  }
+  check_first(hypotheses_about(x, other),
+              "rows 0..7, columns 12..23 hold what belongs +0 rows and -12 columns from there; "
+              "rows 0..7, columns 0..11 hold what belongs +0 rows and +12 columns from there");
+  other = d;
+  for (std::size_t j = 0; j < side; ++j) other[5 * side + j] = std::nanf("");
+  check_first(hypotheses_about(x, other), "24 elements hold NaN");
+  other = d;
+  for (float& one : other) one = std::clamp(one, -9.0F, 9.0F);
+  const auto clipped = hypotheses_about(x, other);
+  REQUIRE(!clipped.told.empty());
+  CHECK(clipped.told[0].equal == d.size());
+  CHECK(clipped.told[0].words.find("cut off at -9 and 9") != std::string::npos);
+}
+
+TEST_CASE("a mistake in some columns alone") {
+  const Matrices x;
+  check_first(hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+                return j >= 16 && k >= 20 ? 0.0F : x.at_a(i, k) * x.at_b(k, j);
+              })),
+              "the last 4 k of K left out (k 20 on), in all rows, columns 16..23");
+}
+
+TEST_CASE("bits of integers in a D of binary32") {
+  KernelRun run{8, 8, 16, false, {}, {}, {}, {}, {}};
+  std::vector<int> a, b;
+  for (std::size_t i = 0; i < 128; ++i) {
+    a.push_back(static_cast<int>(random_word(1, 1, i) >> 24) - 128);
+    b.push_back(static_cast<int>(random_word(2, 1, i) >> 24) - 128);
+    run.a.push_back(static_cast<std::uint8_t>(a.back()));
+    run.b.push_back(static_cast<std::uint8_t>(b.back()));
+  }
+  for (std::size_t at = 0; at < 64; ++at) {
+    int sum = 0;
+    for (std::size_t k = 0; k < 16; ++k) sum += a[at / 8 * 16 + k] * b[at % 8 * 16 + k];
+    run.d.push_back(static_cast<std::uint32_t>(sum));
+  }
+  const Identification found = identify({s8, s8, binary32, binary32, binary32}, {run}, {}, {});
+  CHECK(found.result.tried == 0);
+  const KernelHypotheses told = hypotheses_of(found);
+  REQUIRE(!told.told.empty());
+  CHECK(told.told[0].words == "D holds bits of s32, read as f32");
+  CHECK(told.told[0].equal == 64);
+}
+
+TEST_CASE("neighbours of the sum are told, and explain nothing") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    const std::uint32_t drawn = random_word(9, 0, at) & 0xFFFF;
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(d[at]) + drawn;
+    d[at] = std::bit_cast<float>(bits & 0xFFFF0000);
+  }
+  const KernelHypotheses found = hypotheses_about(x, d);
+  const auto drawn = std::ranges::find_if(found.told, [](const KernelHypothesis& one) {
+    return one.words.find("beside the exact sum, rounded stochastically") != std::string::npos;
+  });
+  REQUIRE(drawn != found.told.end());
+  CHECK(drawn->elements == 0);
+  for (const KernelHypothesis& one : found.told)
+    CHECK((one.elements == 0 || one.equal < one.elements));
+}
+
+TEST_CASE(
+    "parts that are added in an order of its own for each element are told, and explain nothing") {
+  Matrices x;
+  for (float& one : x.a) one /= 3;  // products of 24 bits, whose sums are seldom exact
+  std::vector<float> d(side * side);
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    float parts[4]{};
+    for (std::size_t k = 0; k < side; ++k) {
+      parts[k / 6] += x.at_a(at / side, k) * x.at_b(k, at % side);
+    }
+    const std::uint32_t first = random_word(11, 0, at) % 4;
+    float sum = 0;
+    for (std::uint32_t i = 0; i < 4; ++i) sum += parts[(first + i * (at % 2 == 0 ? 1 : 3)) % 4];
+    d[at] = sum;
+  }
+  const KernelHypotheses found = hypotheses_about(x, d);
+  const auto atomics = std::ranges::find_if(found.told, [](const KernelHypothesis& one) {
+    return one.words.starts_with("K in 4 parts, added in f32 in an order of its own");
+  });
+  REQUIRE(atomics != found.told.end());
+  CHECK(atomics->elements == 0);
+}
+
+TEST_CASE("where D is right, or has nothing to do with its operands, nothing is told") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  CHECK(hypotheses_about(x, d).told.empty());
+  for (std::size_t at = 0; at < d.size(); ++at) d[at] = Matrices::drawn(5, at);
+  const KernelHypotheses found = hypotheses_about(x, d);
+  CHECK(found.told.empty());
+  CHECK(found.tried > 20);
+}
+
+}  // namespace
+}  // namespace binade::hypotheses_test
