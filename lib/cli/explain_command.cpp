@@ -118,12 +118,12 @@ void define_explain_dots(App app) {
 
 void explain_one(const OneElement& options) {
   GemmModel model = model_of(options.product).model;
-  if (!options.d.empty()) adopt_output(options.product, options.d, model);
-  check_effects(options.product, model);
   check_output(options.output);
   std::vector<InputPath> read = inputs_of(options.product);
   read.push_back({"--d", file_of(options.d)});
   prepare_outputs(read, std::array{OutputPath{"--svg", options.output.svg}});
+  if (!options.d.empty()) adopt_output(options.product, options.d, model);
+  check_effects(options.product, model);
   write(explained(options), options.output);
 }
 

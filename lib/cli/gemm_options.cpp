@@ -74,8 +74,9 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(order);
   app.add_option(
          "--split", o.splits,
-         "PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN][:tail|:tail-first], such as 4, "
-         "2:16, 3:tile64 or 8:1:pairs:tail: K is divided into PARTS that are summed one by one and "
+         "PARTS and, in this order and without spaces, [:RUN|:tileN] [:SHARES] [:untilN] "
+         "[:REDUCTION] [:fromN] [:tail|:tail-first], such as 4, 2:16, 3:tile64 or 8:1:pairs:tail: "
+         "K is divided into PARTS that are summed one by one and "
          "then added. Each part is a run of whole instructions, or of whole tiles of N positions; "
          "with RUN, runs of so many positions go to the parts in turn. SHARES says how 14 tiles "
          "are shared among 6 parts: full (the default) gives 3 3 3 3 2 0, balanced 3 3 2 2 2 2, "
