@@ -372,7 +372,7 @@ std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const Kern
 std::vector<Candidate> rare_candidates_for(const std::vector<Core>& cores,
                                            const KernelFacts& facts) {
   return in_orders(cores, facts, {}, [&](const Core& core) {
-    return rare_orders(core.plain, static_cast<int>(facts.k), facts.types.d);
+    return rare_orders(core.plain, static_cast<int>(facts.k), facts.results);
   });
 }
 

@@ -27,6 +27,7 @@ struct KernelFacts {
   bool has_c = false, has_bias = false;
   KnownEpilogue epilogue{};
   bool is_negative = true;  ///< whether a number of D is below 0
+  Format results{};         ///< the narrowest format that is tried of which all numbers of D are
 };
 
 /// Which orders are tried.

@@ -17,6 +17,17 @@ namespace binade {
 
 namespace {
 
+/// Returns bfloat16 or binary16 if each number of a wider D is one of it, as those of a narrow D
+/// that was saved in a wide dtype; else D's own format.
+Format format_of_results(const Format& d, const std::vector<KernelRun>& runs) {
+  for (const Format& f : {bfloat16, binary16}) {
+    const auto holds = [&](std::uint64_t code) { return convert(code, d, f).flags == 0; };
+    const auto all = [&](const KernelRun& run) { return std::ranges::all_of(run.d, holds); };
+    if (!is_integer(d) && d != f && fits_in(f, d) && std::ranges::all_of(runs, all)) return f;
+  }
+  return d;
+}
+
 KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& runs,
                      const KnownEpilogue& epilogue) {
   KernelFacts facts{.types = types, .epilogue = epilogue};
@@ -26,6 +37,7 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
     facts.has_bias = facts.has_bias || !run.bias.empty();
   }
   facts.is_negative = has_negative(types.d, runs);
+  facts.results = format_of_results(types.d, runs);
   return facts;
 }
 

@@ -191,12 +191,12 @@ class RareOrders {
   /// Returns the divisions into so many runs: as usual, in tiles, and with other shares.
   std::vector<Split> divisions(int parts) const {
     std::vector<Split> out;
-    std::vector<int> tiles{0};
+    std::vector<int> sizes{0};
     for (const int tile : run_tiles) {
       const bool whole = tile > plain_.k && tile % plain_.k == 0;
-      if (whole && parts * tile < k_ + tile && k_ % (parts * tile) != 0) tiles.push_back(tile);
+      if (whole && parts * tile < k_ + tile && k_ % (parts * tile) != 0) sizes.push_back(tile);
     }
-    for (const int tile : tiles) {
+    for (const int tile : sizes) {
       const int unit = tile == 0 ? plain_.k : tile;
       for (const TileShares shares :
            {TileShares::full, TileShares::balanced, TileShares::rest, TileShares::spread}) {
@@ -304,15 +304,15 @@ class RareOrders {
     };
     both({.parts = 2, .tile = 8, .shares = TileShares::rest, .until = 128},
          {.parts = 8, .interleave = 1, .reduction = Reduction::pairs, .tail_after = true}, 0);
-    for (const int lanes : vector_lanes) {
+    for (const int width : vector_lanes) {
       for (const int vectors : {2, 4, 8}) {
-        const int round = lanes * vectors;
+        const int round = width * vectors;
         if (round > k_) continue;
         const bool has_tail = k_ % round != 0;
         for (const Reduction lane_order :
              {Reduction::ascending, Reduction::pairs, Reduction::halves}) {
           for (const Reduction vector_order : {Reduction::ascending, Reduction::pairs}) {
-            const Split of_lanes{.parts = lanes, .interleave = 1, .reduction = lane_order};
+            const Split of_lanes{.parts = width, .interleave = 1, .reduction = lane_order};
             const Split of_vectors{.parts = vectors, .interleave = 1, .reduction = vector_order};
             for (const int every : {0, 16, 32, 64}) {
               if (every * round >= k_) break;
@@ -322,7 +322,7 @@ class RareOrders {
               if (has_tail) both(first, of_vectors, every);
             }
             const Split outer{.parts = vectors,
-                              .interleave = lanes,
+                              .interleave = width,
                               .reduction = vector_order,
                               .tail_first = true};
             if (has_tail) both(outer, of_lanes, 0);

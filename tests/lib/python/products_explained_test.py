@@ -239,6 +239,7 @@ class Identifications(Products):
         for expected, d in {
             "--split 4 --partial bf16 --reduce-in f32": in_turn([bf16(x) for x in even]),
             "--split 4:2-0-3-1 --reduce-in f16 --out-format f16": in_turn([even[i] for i in (2, 0, 3, 1)], f16).astype(np.float16),
+            "--split 4:2-0-3-1 --reduce-in bf16": in_turn([even[i] for i in (2, 0, 3, 1)], bf16),  # saved in a wide dtype
             "--split 4:from2": in_turn([even[i] for i in (2, 3, 0, 1)]),
             "--split 5:tile8:balanced": in_turn(runs(16, 16, 8, 8, 8)),
             "--split 5:2:pairwise": ((fifths[4] + (fifths[0] + fifths[3])) + fifths[1]) + fifths[2],

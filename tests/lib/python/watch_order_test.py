@@ -8,6 +8,7 @@ import itertools
 import math
 import pickle
 import sys
+import threading
 import types
 import unittest.mock
 import warnings
@@ -79,6 +80,27 @@ class Loop:
 
     def other_data(self):
         self.x = torch.randn(3, 4)
+
+    def other_begins(self):
+        """Another thread begins a backward pass of a training of its own, which lasts till other_ends()."""
+        begun, self.goes_on = threading.Event(), threading.Event()
+
+        def waits(_):
+            begun.set()
+            self.goes_on.wait(5)
+
+        def train():
+            out = nn.Linear(4, 1)(torch.ones(3, 4))
+            out.register_hook(waits)
+            out.sum().backward()
+
+        self.other = threading.Thread(target=train)
+        self.other.start()
+        begun.wait(5)
+
+    def other_ends(self):
+        self.goes_on.set()
+        self.other.join()
 
     def clip_by_hand(self, limit=1):
         for p in self.optimizers:
@@ -292,9 +314,13 @@ class OrderOfCalls(CliCase):
                 self.assertTrue(str(w.advise()).startswith("Order of calls, step 0: SGD (optimizer 1) gets gradients that are divided"), words)
                 self.assertIn("divided by the loss scale twice: these", " ".join(str(w.advise()).split()))
 
+    def test_what_another_thread_trains_is_no_part_of_the_loop(self):
+        w = Loop(True).run("scale zero_grad other_begins backward unscale_ clip step update other_ends")
+        self.assertEqual((w.mistakes, w.notes), ([], []))
+
     def test_scaled_gradients_that_are_clipped_by_hand_are_named(self):
         for words, ill in (("backward clip_by_hand step", True), ("backward clip_by_hand unscale_ step", True), ("backward unscale_ clip_by_hand step", False),
-                           ("backward clip_by_hand:100 step", False), ("backward divide:4 step", False), ("plain_backward clip_by_hand plain_step", False)):
+                           ("backward clip_by_hand:100 step", False), ("backward clip_by_hand:8 step", False), ("backward divide:4 step", False), ("plain_backward clip_by_hand plain_step", False)):
             w = Loop(True, every=50).run(f"other_data zero_grad {words} update", steps=4)
             found = [one.step for one in w.mistakes if one.mistake == "clip_before_unscale"]
             self.assertEqual(found, [2, 2] if ill else [], words)

@@ -289,10 +289,11 @@ class LostUpdates(CliCase):
             self.assertIn(f"the learning rate of SGD was 0 in all 3 steps. {told}", " ".join(str(w.advise()).split()))
 
     def test_a_schedule_that_ends_before_the_training_does_is_named(self):
-        for ends, ill in ((3, True), (9, False), (10, False)):
+        for ends, ill in ((3, True), (9, False), (10, False), (None, False)):
             model = torch.nn.Linear(4, 2)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step, ends=ends: max(0.0, 1 - step / ends))
+            rates = (lambda step: float(step % 5 < 2)) if ends is None else (lambda step, ends=ends: max(0.0, 1 - step / ends))
+            scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rates)
             with binade.torch.watch(model, optimizer, every=50) as w:
                 for _ in range(10):
                     optimizer.zero_grad()

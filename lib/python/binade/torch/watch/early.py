@@ -9,7 +9,7 @@ from .values.told import no_format
 
 OVER = "A step is over when an optimizer steps, or w.step() is called"
 NOT_YET = "not known before a watched step is over"
-LISTS = ("spoiled formats uncounted refreshed dies zero_weights died keep_fp32 eps stuck_states by_hand ranks settings running buffers moved "
+LISTS = ("spoiled formats uncounted refreshed dies parts_die zero_weights died keep_fp32 eps stuck_states by_hand ranks settings running buffers moved "
          "positions idle unbound residues autocast states lost_updates").split()  # the keys of an Advice that are lists
 
 

@@ -5,6 +5,7 @@
     optimizers and scalers (optimizer_hooks.py) ─▶ everything else; where a step ends
 """
 import functools
+import threading
 import warnings
 import weakref
 
@@ -65,6 +66,7 @@ class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, Sc
         self._scaler = None  # a scaler that is always in use
         self._known_scalers, self._used_scalers = set(), set()  # ids
         self._attached = 0  # how many scalers got hooks
+        self._threads = set()  # in which a module ran
         self._found_scalers = {}  # id of a scaler found while watching: itself, and functions that take its hooks away
         self._grades, self._gradless = Grades(), Gradless()
         self._between = Between(plan.learning.refreshed)
@@ -218,13 +220,14 @@ class Hooks(CompiledHooks, EndHooks, InsideHooks, OptimizerHooks, OrderHooks, Sc
             self._bypassed.called(module)
             return
         step.is_empty = False
+        self._threads.add(threading.get_ident())
         if id(module) in self._running:
             self._running.see(module, args, step.counted)
         with_grad = torch.is_grad_enabled()
         if with_grad and id(module) in self._names.roots:
             step.passes += 1
             for _, x in tensors_in(out):
-                mark(x)
+                mark(x, step.marked)
             if self._plan.nonfinite and not step.ill_data:
                 step.ill_data = ill_among(call_of({id(module)}), self._plan.counter)
             if self._order.has_several:

@@ -16,7 +16,7 @@ from ..observe.attaching import copies_note, living_optimizers, optimizers_of_co
 from ..observe.tensors import FLOATING, in_one_piece, local, placement_of
 from ..observe.wrapping import wrap
 from .gaps import why_uncounted
-from .loop.settings import by_loop, is_idle, note_ill_settings, rate_of, setter_of
+from .loop.settings import LEAST_LAST, by_loop, is_idle, note_ill_settings, rate_of, setter_of
 from .loop.skips import optimizer_text
 from .run import SCALED, add_to
 from .values.nonfinite import LOSS
@@ -325,10 +325,11 @@ class OptimizerHooks:
             of.idle_last = 0
             return
         of.schedule = of.schedule if of.idle else by_loop(optimizer)
-        if not of.idle_last:
-            of.idle_since, of.idle_by = self.number, setter_of(optimizer)
+        of.idle_since = of.idle_since if of.idle_last else self.number
         of.idle += 1
         of.idle_last += 1
+        if of.idle_last == LEAST_LAST and of.ends:
+            of.idle_by = setter_of(optimizer)
 
     def _inputs_of_step(self, optimizer, parameter):
         """Returns the tensors from which an update is computed, by name."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sees the calls of a training loop whose order matters: of optimizers, of scalers, of backward passes and of clipping."""
 import functools
+import threading
 
 import torch
 
@@ -63,7 +64,13 @@ class OrderHooks:
         self._mistakes.append(found)
         self.note(str(found), warn=True)
 
+    def _is_of_others(self):
+        """Whether a call comes from a thread in which no module of the models has run: another training's, whose gradients are its own."""
+        return bool(self._threads) and threading.get_ident() not in self._threads
+
     def _order_of_backward(self, inner, *args, **kwargs):
+        if self._is_of_others():
+            return inner(*args, **kwargs)
         self._saw(self._own_begins, *(*args, *(None,) * 2)[:2], kwargs)
         self._saw(self._order.backward_begins)
         self._saw(self._backward_begins, args[0] if args else kwargs.get("tensors"))
@@ -81,6 +88,8 @@ class OrderHooks:
         return out
 
     def _order_of_clipping(self, limit, inner, parameters, *args, **kwargs):
+        if self._is_of_others():
+            return inner(parameters, *args, **kwargs)
         seen = [parameters] if isinstance(parameters, torch.Tensor) else []
         if isinstance(parameters, list | tuple):
             seen = parameters

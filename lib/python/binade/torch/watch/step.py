@@ -52,6 +52,7 @@ class Step:
         self.saw_gradients = False  # whether a gradient of an output was seen
         self.has_gradient = False  # whether a gradient that an optimizer got in an ill step holds more than zeros
         self.inside = self.nodes = None  # the Inside and the Nodes of this step, if it is looked into
+        self.marked = []  # the last outputs of models with gradients
         self.ill_data = ""  # what is told of arguments of the model that held Inf or NaN
         self.loss_graph = LossGraph(plan.counter)
         self._causes = plan.causes

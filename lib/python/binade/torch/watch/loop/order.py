@@ -20,6 +20,7 @@ from .unused import Left, Unused, Zeros, holds_gradient, holds_ill, is_cleared, 
 
 FIXED = "static", "none"  # policies of LossScaler whose scale never changes
 TURNS_WITHOUT_UPDATE = 3  # of a scaler, which two models may share in one iteration
+LEAST_BY_HAND = 2.0**-10  # a limit, as a share of the loss scale, from which on it may be meant for scaled gradients that the loop clips by hand
 LEAST_SCALED_LIMIT = 32, 0.01  # a limit above both, the second a share of the loss scale, is meant for scaled gradients
 
 
@@ -209,7 +210,7 @@ class Order:
             self._tell_once("divided_by_hand", number, "gets gradients that are divided by the loss scale twice, once by hand and once by the "
                             "scaler, whose unscale_ and step divide: they are too small by the scale; leave out the division by hand", False)
         norm = None if number is None else self._divided.clipped_by_hand(number)
-        if norm is not None and is_of_unscaled(norm, float(scaler.get_scale())):
+        if norm is not None and norm < min(LEAST_SCALED_LIMIT[0], LEAST_BY_HAND * float(scaler.get_scale())):
             self._tell_once("clip_before_unscale", number, f"gets scaled gradients that the loop clips by hand: between backward and the scaler's unscale_ or "
                             f"step it multiplies them by a factor that brings the norm of all to {norm:.3g} each time, and the scaler divides them after it: "
                             "the effective threshold is threshold / scale; call unscale_ before", False)

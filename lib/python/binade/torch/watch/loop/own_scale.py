@@ -280,7 +280,8 @@ class OwnScale:
             self._passed += [turn.event] if kind == LEFT_OUT else []  # of no scale, and spared if the run goes on
         elif turn.event is not None:
             turn.event.skipped = turn.event.by_loop = kind == LEFT_OUT
-            if turn.event.loss_scale is None and turn.event.layer != LOSS and turn.scale not in (None, 0, 1, math.inf):
+            if turn.event.loss_scale is None and turn.event.layer != LOSS and turn.scale not in (None, 0, 1, math.inf) and (
+                    len(self._at) < WAITING):
                 self._at.setdefault(id(turn.event), (turn.event, turn.scale))
             self._tell_scales()
 

@@ -29,7 +29,7 @@ USUAL = {"beta2": 0.999, "alpha": 0.99}
 ROUNDING = 1e-6  # of the first learning rate
 LEAST = 2  # steps: a warm-up may begin at 0
 LEAST_LAST, SHARE_LAST = 3, 0.2  # steps, and their share, from which on those at a learning rate of 0 at the end are told: a schedule may end at 0
-LOOP = "the loop has"
+LOOP, BY_SCHEDULER = "the loop has", "its scheduler, "
 BY_LOOP = "The loop has set it, and no scheduler: look for what sets lr in its param_groups."
 ASKED = "Is its scheduler stepped, by scheduler.step() after each step of the optimizer?"
 
@@ -71,7 +71,7 @@ def setter_of(optimizer):
     gave = {id(x): list(map(float, getattr(x, "_last_lr", ()))) for x in found}
     by = next((x for x in found if any(a == b or (a != a and b != b) for a, b in zip(gave[id(x)], rates))), None)
     if by is not None:
-        return f"its scheduler, {type(by).__name__}, has"
+        return f"{BY_SCHEDULER}{type(by).__name__}, has"
     return LOOP if found and all(gave.values()) else "the loop, or its scheduler, has"
 
 
@@ -178,9 +178,11 @@ def idle(run, changed):
     there = [one for one in run._skips.optimizers.values() if one.steps > one.skipped]
     rows = [one for one in there if one.idle == one.steps - one.skipped and one.idle >= LEAST]
     whole = len(rows) == len(there)
-    ended = [one for one in there if one.idle_last < one.steps - one.skipped and one.idle_last >= max(LEAST_LAST, SHARE_LAST * one.steps)]
+    ended = [one for one in there if one.ends and one.idle_last < one.steps - one.skipped and one.idle_last >= max(LEAST_LAST, SHARE_LAST * one.steps)
+             and one.idle_by.startswith(BY_SCHEDULER)]
+    ended = ended if len(ended) == len(there) else []  # where another one goes on, a phase of the training may be meant
     return [row(one, one.idle, whole, one.schedule or ASKED, None) for one in rows if not (whole and changed)] + [
-        row(one, one.idle_last, len(ended) == len(there), ended_text(one), one.idle_since) for one in ended]
+        row(one, one.idle_last, True, ended_text(one), one.idle_since) for one in ended]
 
 
 def row(one, steps, whole, schedule, since):

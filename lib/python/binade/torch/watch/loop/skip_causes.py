@@ -51,12 +51,16 @@ def is_stuck(skipped, total):
 def skips_text(run, left_out, others, total):
     """Returns lines about the steps that a scaler skipped. left_out: the NonFinites of those that it skipped for
     their gradients. others: of those that it skipped for what came before these, and is told of. total: how many steps there were."""
+    steps = {event.step for event in left_out + others}
+    left_out = [event for event in left_out if event.step not in {one.step for one in others}]
+    whose = f" ({run._skips.split})" if run._skips.split else ""
+    many = max(len(steps), 0 if whose else run._skips.skipped)
+    head = f"The scaler skipped {many} of {total} steps, whose gradients were not finite{whose}"
+    if not left_out:
+        return [f"{head}: {others_text(others, others[0])}."]
     skipped = sorted({event.step for event in left_out})
     first, last = runs_of(skipped)[-1]
     high, floor = too_high(run, left_out), floor_text(run, left_out)
-    whose = f" ({run._skips.split})" if run._skips.split else ""
-    many = max(len({event.step for event in left_out + others}), 0 if whose else run._skips.skipped)
-    head = f"The scaler skipped {many} of {total} steps, whose gradients were not finite{whose}"
     head += f": {others_text(others, others[0])}, and {steps_text(left_out)}" if others else ""
     if high and not floor:
         return [f"{head}, those {high[0]} in a row: {high[1]}."]

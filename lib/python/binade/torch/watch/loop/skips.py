@@ -10,17 +10,19 @@ TURNS = 3  # scalers, used one after the other, from which on a loop makes them 
 BARE = 3  # steps without a loss scale at the end
 SENSIBLE_INTERVAL = 50  # steps after which a scale may grow
 FLOORED = 3  # skipped steps after which a scale is as before; those with a hysteresis of 2 or 3 fall after fewer
+SHARE_FLOORED = 0.25  # skipped steps for each other one: fewer are spikes
 OVER = " over "  # in the text of an optimizer
 
 
 @dataclasses.dataclass
 class Floor:
-    """A loss scale that stands though steps at it are skipped: the scale, the first of these steps, and how many were followed by another one at
-    the same scale."""
+    """A loss scale that stands though steps at it are skipped: the scale, the first of these steps, how many were followed by another one at
+    the same scale, and how many steps between them were not skipped."""
 
     scale: float
     first: int
     times: int = 0
+    others: int = 0
 
 
 @dataclasses.dataclass
@@ -63,6 +65,8 @@ class Steps:
             self.now = self.now or Floor(scale, self.skipped_at)
             self.now.times += 1
             self.floor = self.now if self.floor is None or self.now.times >= self.floor.times else self.floor
+        elif self.now is not None:
+            self.now.others += 1
         self.scalers.add(scaler)
         self.scale, self.last = scale, scaler
 
@@ -76,9 +80,14 @@ class Steps:
             self.scales.add(self.scale)
 
     @property
+    def ends(self):
+        """Whether the learning rate was 0 in the last steps and, but perhaps in a first one, in none before, as where a schedule has ended."""
+        return self.idle - self.idle_last <= 1
+
+    @property
     def is_floored(self):
-        """Whether no step was skipped below a scale that stood though steps at it were skipped."""
-        return self.floor is not None and self.floor.times >= FLOORED and self.floor.scale > 1 and self.floor.scale <= min(self.scales)
+        """Whether no step was skipped below a scale that stood though many steps at it were skipped."""
+        return self.floor is not None and self.floor.times >= max(FLOORED, SHARE_FLOORED * self.floor.others) and self.floor.scale > 1 and self.floor.scale <= min(self.scales)
 
     @property
     def layers(self):

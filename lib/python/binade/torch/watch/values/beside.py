@@ -103,6 +103,8 @@ def exact_of_operand(op, free, out, what):
     """Returns the Exact of such an operand, by the places among those of an op at which it may be and what the op gave, out."""
     which = f"the {PLACES[free[0]]} operand" if len(free) == 1 and free[0] < len(PLACES) else "an operand"
     where, cure = OF_TERM if out.dim() == 0 else OF_DATA
+    if what == "Inf":
+        where += ", or of the model's outputs without a gradient (by detach() or under no_grad), which may have overflowed"
     cure = cure_of_data(cure, what, out)
     return Exact(f"{which} of {op} in the loss, as a target, holds {what}, and the rest is finite: "
                  f"{where}: {cure}", cure)

@@ -29,6 +29,7 @@ from .whence import EPS_CURE, LEAST, whence, with_fp32
 
 MARK = "binade_output"  # a key of a node's metadata
 MOST_KEPT = 2**20  # values of an output of a model that is kept as long as its graph; of a larger one what the loop itself keeps is known
+MOST_OUTPUTS = 8  # that are kept so of a step, the last ones
 MOST = 2000  # nodes that are looked at
 RESULTS = frozenset("result result0 result1 result2 output total_weight grid_sampler_mask".split())  # what nodes keep that they did not get
 FROM_RESULT = frozenset(("sqrt", "exp", "exp2", "expm1"))  # ops that keep what they give
@@ -41,18 +42,32 @@ BESIDE = ("what the model gave was finite: targets, weights or a mask of the los
           "got, as a sum or a cast that overflows: look at what enters the loss")
 
 
-def mark(x):
-    """Marks an output of a model, at which its graph begins."""
+@dataclasses.dataclass
+class Marked:
+    """An output of a model. kept: itself, if it is small and one of the last; None else."""
+
+    kept: "torch.Tensor | None"
+    loops: weakref.ref
+    version: int
+    number: int
+
+
+def mark(x, last):
+    """Marks an output of a model, at which its graph begins. last: a list of the Marked of a step that keep theirs."""
     if x.grad_fn is not None:
         is_small = (x if x._base is None else x._base).numel() <= MOST_KEPT
-        x.grad_fn.metadata[MARK] = x.detach() if is_small else weakref.ref(x), version_of(x), x.output_nr
+        marked = Marked(x.detach() if is_small else None, weakref.ref(x), version_of(x), x.output_nr)
+        x.grad_fn.metadata[MARK] = marked
+        last.append(marked)
+        if len(last) > MOST_OUTPUTS:
+            last.pop(0).kept = None
 
 
 def output_of(node):
     """Returns the output of a model that a node gave, as it was given, if it is small or the loop has it still; None else."""
-    x, version, number = node.metadata.get(MARK, (None, 0, 0))
-    x = x() if isinstance(x, weakref.ref) else x
-    return None if x is None or number or version_of(x) != version else x.detach()
+    marked = node.metadata.get(MARK)
+    x = None if marked is None else marked.loops() if marked.kept is None else marked.kept
+    return None if x is None or marked.number or version_of(x) != marked.version else x.detach()
 
 
 def nodes_after_model(loss):

@@ -101,7 +101,8 @@ def dies_text(rows, listed):
             f"Layers that died: from step {since} on outputs of {listed([row['layer'] for row in of])} were negative almost everywhere, of which a "
             f"ReLU makes zeros (and a GELU or SiLU next to it), and {share_text(min(row['share'] for row in of))} the weights there got no "
             f"gradient in the {of[0]['steps']} counted steps since{', nor did any other weight' if all(row['alone'] for row in of) else ''}. "
-            + remedy(of) + (" If it is the ReLU of the model's output, take none there, or a softplus." if all(row["alone"] for row in of) else ""))
+            + remedy(of) + (" If it is the ReLU of the model's output, take none there, or a softplus. (A loss that is met, as a "
+                            "hinge that is 0, asks for no gradient either.)" if all(row["alone"] for row in of) else ""))
     return lines
 
 
