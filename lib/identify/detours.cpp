@@ -23,22 +23,15 @@ constexpr std::size_t most_detours = 3, near_share = 16;
 
 /// Returns some elements of a run, spread over D, as dot products.
 KernelRun sample_of(const KernelRun& run) {
-  KernelRun out{0, 0, run.k, true, {}, {}, {}, {}, {}};
   const std::size_t n = std::min(most_of_run, run.size());
+  std::vector<std::size_t> elements(n);
   for (std::size_t i = 0; i < n; ++i) {
     // Multiples of the golden ratio lie evenly in rows and in columns.
     const std::uint64_t part = i * 0x9E3779B97F4A7C15;
     const auto place = static_cast<std::size_t>((uint128{part} * run.size()) >> 64);
-    const std::size_t at = n == run.size() ? i : place;
-    const GemmElement<std::uint64_t> x = run.element(at);
-    out.a.insert(out.a.end(), x.a, x.a + run.k);
-    out.b.insert(out.b.end(), x.b, x.b + run.k);
-    if (x.has_c) out.c.push_back(x.c);
-    if (x.has_bias) out.bias.push_back(x.bias);
-    out.d.push_back(run.d[at]);
+    elements[i] = n == run.size() ? i : place;
   }
-  out.m = out.n = n;
-  return out;
+  return dots_of(run, elements);
 }
 
 /// Returns to how many elements of the samples each candidate is equal.

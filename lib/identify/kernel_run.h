@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/gemm/operands.h"
@@ -40,6 +41,9 @@ struct KernelRun {
 /// Throws Error, which says the number of the run, unless its arrays are as large as m, n and k
 /// say, which are at least 1 and k at most 2^30, and unless the types have a format for its bias.
 void check(const KernelRun& run, std::size_t number, const KernelTypes& types);
+
+/// Returns some elements of a run as dot products.
+KernelRun dots_of(const KernelRun& run, std::span<const std::size_t> elements);
 
 /// Returns the operands of a run that is a product.
 inline GemmOperands operands_of(const KernelRun& x) {

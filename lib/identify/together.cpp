@@ -39,18 +39,11 @@ Mask mask_of(const Identification& x, std::size_t candidate) {
 /// Returns the elements that are not covered, as dot products; at most most_searched of them, which
 /// are enough to search by.
 KernelRun rest_of(const KernelRun& run, const Mask& covered) {
-  KernelRun out{0, 0, run.k, true, {}, {}, {}, {}, {}};
-  for (std::size_t at = 0; at < run.size() && out.m < most_searched; ++at) {
-    if (covered[at]) continue;
-    const GemmElement<std::uint64_t> x = run.element(at);
-    out.a.insert(out.a.end(), x.a, x.a + run.k);
-    out.b.insert(out.b.end(), x.b, x.b + run.k);
-    if (x.has_c) out.c.push_back(x.c);
-    if (x.has_bias) out.bias.push_back(x.bias);
-    out.d.push_back(run.d[at]);
-    out.n = ++out.m;
+  std::vector<std::size_t> elements;
+  for (std::size_t at = 0; at < run.size() && elements.size() < most_searched; ++at) {
+    if (!covered[at]) elements.push_back(at);
   }
-  return out;
+  return dots_of(run, elements);
 }
 
 struct Cover {

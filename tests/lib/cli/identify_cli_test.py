@@ -77,7 +77,7 @@ class Models(Identify):
             self.gemm("d", *HOPPER, *options, c="c" if with_c else None)
             scalars = options[:4] if "--alpha" in options else ()
             files = {"a": "a", "b": "b", "d": "d", **({"c": "c"} if with_c else {})}
-            out = self.found("--show", "100", *scalars, **files)
+            out = self.found("--arch", "sm_90", "--show", "100", *scalars, **files)
             commands = [row["command"] for row in out["explain"]] + [x for row in out["explain"] for x in row["same"]]
             wanted = " ".join(("binade gemm", *HOPPER, *options))
             self.assertIn(wanted, commands)
@@ -99,10 +99,10 @@ class Models(Identify):
     def test_a_flipped_bit_leaves_none_and_is_told(self):
         self.gemm("d", *HOPPER)
         self.flip("d")
-        text = self.identify(status=1)
+        text = self.identify("--arch", "sm_90", status=1)
         self.assertIn("63 of 64 equal: --arch sm_90 --instruction mma.m16n8k16.f32.f16.f16.f32\n     (7, 7): expected ", text)
         self.assertIn("\nnone: no model of the table explains every bit", text)
-        out = self.found(status=1)
+        out = self.found("--arch", "sm_90", status=1)
         self.assertEqual((out["conclusion"], out["explaining"], out["explain"]), ("none", 0, []))
         first = out["rejected"][0]["first"]
         self.assertEqual((first["row"], first["column"]), (7, 7))

@@ -1065,6 +1065,9 @@ class Scalers(CliCase):
         def turns(y, step):
             return y.float().square().sum() * (2e3 if step % 3 else 1e-3)
 
+        def spikes(y, step):
+            return y.float().square().sum() * (2e3 if step in (5, 17, 29, 41) else 1e-3)
+
         for many, options in ((10, {}), (41, {"steps": 45}), (41, {"steps": 45, "every": 7}), (16, {"loss": turns, "steps": 30}),
                               (40, {"loss": lambda y, step: y.float().square().sum() * (2e3 if step > 2 else 1e-3), "steps": 47})):
             text = text_of(**options)
@@ -1073,7 +1076,7 @@ class Scalers(CliCase):
             self.assertNotIn("does not cure", text)
             self.assertNotIn("while it looks", text)
         for text in (text_of(floor=1.0), text_of(lambda y, step: y.float().square().sum() * 1e-3), text_of(lambda y, step: (y.float() * 0).sqrt().sum(), 30),
-                     text_of(floor=2.0**4), text_of(lambda y, step: y.float().square().sum() * 1e12, 30, 1.0)):
+                     text_of(floor=2.0**4), text_of(spikes, 60, 2.0**13), text_of(lambda y, step: y.float().square().sum() * 1e12, 30, 1.0)):
             self.assertNotIn("floor", text)
         self.assertIn("A smaller loss scale does not cure that.", text)
         self.assertIn("The run was not finite: step 5: ", mixed := text_of(lambda y, step: y.float().square().sum() * (math.nan if step == 5 else 2e3)))

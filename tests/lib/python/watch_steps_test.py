@@ -5,6 +5,7 @@
 # (Debian's python3-torch). SKIP without it.
 # watch_steps_test.py BINADE
 import copy
+import gc
 import io
 import pickle
 import sys
@@ -132,6 +133,17 @@ class Steps(CliCase):
                 dump, w = judge(self, train)
                 self.assertEqual([(one.first, one.last) for one in w.windows], [(0, 0), (1, 1), (2, 2)])
                 check_sums(self, w.report(), dump.arrays)
+
+    def test_few_of_the_outputs_of_a_model_that_is_called_often_are_kept(self):
+        model = torch.nn.Linear(3, 5)
+        with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=0.1), every=50) as w:
+            for _ in range(4):
+                model.zero_grad()
+                loss = sum(model(torch.ones(7, 3)).sum() for _ in range(60))  # whose graph keeps none of them
+                kept = sum(type(x) is torch.Tensor and x.shape == (7, 5) for x in gc.get_objects())
+                loss.backward()
+                w._optimizers[0].step()
+        self.assertLess(kept, 20)
 
     def test_schedules_raise_no_warning(self):
         for inside in (False, True):

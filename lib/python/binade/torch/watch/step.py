@@ -79,9 +79,12 @@ class Step:
         return out
 
     def remove_hooks(self):
+        """Removes the hooks of the step, and lets go of the outputs of models."""
         for handle in self.handles:
             handle.remove()
-        self.handles = []
+        for marked in self.marked:
+            marked.kept = None
+        self.handles, self.marked = [], []
 
     def count(self, layer, role, x, placement=""):
         """Counts a tensor and returns its summary."""

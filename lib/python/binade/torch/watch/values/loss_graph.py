@@ -28,7 +28,7 @@ from .waiting_tensors import version_of
 from .whence import EPS_CURE, LEAST, whence, with_fp32
 
 MARK = "binade_output"  # a key of a node's metadata
-MOST_KEPT = 2**20  # values of an output of a model that is kept as long as its graph; of a larger one what the loop itself keeps is known
+MOST_KEPT = 2**20  # values of an output of a model that is kept till the step is over; of a larger one what the loop itself keeps is known
 MOST_OUTPUTS = 8  # that are kept so of a step, the last ones
 MOST = 2000  # nodes that are looked at
 RESULTS = frozenset("result result0 result1 result2 output total_weight grid_sampler_mask".split())  # what nodes keep that they did not get
