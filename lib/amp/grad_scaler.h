@@ -101,8 +101,7 @@ class GradScaler {
   void set_backoff_factor(double factor);
   void set_growth_interval(std::int64_t interval);
 
-  /// The state between two iterations (scaler_json.h writes it as PyTorch's state_dict).
-  /// set_state() does not check it.
+  /// The state between two iterations. set_state() does not check it.
   GradScalerState state() const;
   void set_state(const GradScalerState& state);
 
@@ -113,9 +112,6 @@ class GradScaler {
   /// update() until the next gradients are unscaled.
   const std::optional<FoundInf>& first_found_inf() const { return first_; }
   const LossScaler& loss_scaler() const { return scaler_; }
-  /// Returns whether no optimizer was unscaled or stepped since the last update: PyTorch's scaler
-  /// may be pickled only then.
-  bool is_between_iterations() const { return optimizers_.of.empty(); }
 
  private:
   enum class Stage : std::uint8_t { ready, unscaled, stepped };

@@ -15,29 +15,12 @@
 namespace binade {
 namespace {
 
-double number(const nlohmann::json& state, const char* key) {
-  if (!state.contains(key) || !state[key].is_number()) {
-    throw Error("GradScaler state: " + std::string(key) +
-                " is missing or no number; give what state_dict() gave");
-  }
-  return state[key].get<double>();
-}
-
-std::int64_t integer(const nlohmann::json& state, const char* key) {
-  if (!state.contains(key) || !state[key].is_number_integer() ||
-      state[key].get<double>() >= 0x1p63) {
-    throw Error("GradScaler state: " + std::string(key) +
-                " is missing or no integer; give what state_dict() gave");
-  }
-  return state[key].get<std::int64_t>();
-}
-
-}  // namespace
-
 nlohmann::ordered_json scale_json(double scale) {
   if (std::isfinite(scale)) return scale;
   return std::isnan(scale) ? "nan" : "inf";
 }
+
+}  // namespace
 
 std::optional<double> scale_of(const nlohmann::json& json) {
   if (json == "inf") return std::numeric_limits<double>::infinity();
@@ -87,51 +70,6 @@ LossScalerState loss_scaler_state(const nlohmann::json& json) {
   state.last_rescale = integer("last_rescale");
   state.overflows_since_rescale = integer("overflows_since_rescale");
   return state;
-}
-
-nlohmann::ordered_json grad_scaler_json(const GradScaler& scaler) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  if (!scaler.is_enabled()) return out;
-  const GradScalerState state = scaler.state();
-  out["scale"] = scale_json(scaler.get_scale());
-  out["growth_factor"] = state.growth_factor;
-  out["backoff_factor"] = state.backoff_factor;
-  out["growth_interval"] = state.growth_interval;
-  out["_growth_tracker"] = scaler.get_growth_tracker();
-  const std::string_view policy = scaler.loss_scaler().policy().name;
-  if (policy != "torch") {
-    out["policy"] = policy;
-    out["state"] = loss_scaler_json(scaler.loss_scaler().state());
-  }
-  return out;
-}
-
-void load_grad_scaler_json(GradScaler& scaler, const nlohmann::json& state) {
-  if (!scaler.is_enabled()) return;
-  if (!state.is_object() || state.empty()) {
-    throw Error(
-        "The source state dict is empty, possibly because it was saved from a disabled instance of "
-        "GradScaler.");
-  }
-  const std::string_view policy = scaler.loss_scaler().policy().name;
-  GradScalerState loaded = scaler.state();
-  loaded.growth_factor = number(state, "growth_factor");
-  loaded.backoff_factor = number(state, "backoff_factor");
-  loaded.growth_interval = integer(state, "growth_interval");
-  if (policy == "torch") {
-    const auto scale = state.contains("scale") ? scale_of(state["scale"]) : std::nullopt;
-    if (!scale) {
-      throw Error("GradScaler state: scale is missing or no number; give what state_dict() gave");
-    }
-    loaded.scaler.scale = *scale;
-    loaded.scaler.growth_tracker = integer(state, "_growth_tracker");
-  } else if (!state.contains("policy") || state["policy"] != policy) {
-    throw Error("GradScaler state: it is not of the policy " + std::string(policy) +
-                "; load it into a scaler of its own");
-  } else {
-    loaded.scaler = loss_scaler_state(state.value("state", nlohmann::json()));
-  }
-  scaler.set_state(loaded);
 }
 
 }  // namespace binade

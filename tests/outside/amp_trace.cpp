@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "lib/amp/autocast.h"
+#include "lib/amp/grad_scaler.h"
 #include "lib/amp/policy_parameters.h"
-#include "lib/amp/scaler_json.h"
 #include "lib/text/error.h"
 
 namespace {
@@ -115,10 +115,15 @@ std::string answer(std::istringstream& words, const std::string& command,
     std::string hex;
     scaler->update(words >> hex ? std::optional(float_of(hex)) : std::nullopt);
   } else if (command == "reload") {
-    std::string state = grad_scaler_json(*scaler).dump();
+    const GradScalerState state = scaler->state();
     scaler = std::make_unique<GradScaler>();
-    load_grad_scaler_json(*scaler, nlohmann::json::parse(state));
-    return state;
+    scaler->set_state(state);
+    return nlohmann::ordered_json{{"scale", state.scaler.scale},
+                                  {"growth_factor", state.growth_factor},
+                                  {"backoff_factor", state.backoff_factor},
+                                  {"growth_interval", state.growth_interval},
+                                  {"_growth_tracker", state.scaler.growth_tracker}}
+        .dump();
   }
   return "scale " + hex_of(scaler->get_scale()) + " tracker " +
          std::to_string(scaler->get_growth_tracker());

@@ -286,6 +286,31 @@ TEST_CASE("growth is by equality through set_growth_interval, too") {
   CHECK(scaler.get_growth_tracker() == 52);
 }
 
+TEST_CASE("a state that is set goes on as the one that it was taken from") {
+  LossScalePolicy policy = loss_scale_policy("megatron");  // tolerates one overflow
+  policy.init_scale = 2.1;
+  GradScaler scaler(policy);
+  CHECK(scaler.get_scale() == 2.1);  // the given number before the first scale(), its float after
+  CHECK(scaler.state().scaler.scale == 2.1);
+  scaler.scale_loss(1);
+  CHECK(scaler.get_scale() == static_cast<double>(2.1F));
+  scaler.set_growth_interval(7);
+  Counted bad(1, {inf});
+  scaler.step(bad.view);
+  scaler.update();
+  GradScaler other(loss_scale_policy("megatron"));
+  other.set_state(scaler.state());
+  CHECK(other.get_growth_interval() == 7);
+  CHECK_THROWS_AS(other.update(), Error);  // its scale was not used yet
+  other.scale_loss(1);
+  for (GradScaler* each : {&scaler, &other}) {
+    CHECK(each->get_scale() == static_cast<double>(2.1F));
+    each->step(bad.view);
+    each->update();
+    CHECK(each->get_scale() == static_cast<double>(2.1F) / 2);
+  }
+}
+
 TEST_CASE("disabled, everything is as without a scaler") {
   GradScaler scaler(loss_scale_policy("torch"), {.enabled = false});
   CHECK(scaler.get_scale() == 1);
