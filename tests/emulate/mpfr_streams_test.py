@@ -207,7 +207,6 @@ def main():
     parser.add_argument("--slice", type=int, default=1, help="run one stream of so many")
     arguments = parser.parse_args()
     start = time.monotonic()
-    subprocess.run([arguments.mpfr_cases, "--selftest"], check=True)
     functions = subprocess.run([arguments.mpfr_cases, "--list"], capture_output=True, text=True,
                                check=True).stdout.split()
     streams = Streams(arguments.binade, arguments.mpfr_cases, arguments.count)

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "tests/oracle/mpfr/lines.h"
-#include "tests/oracle/mpfr/selftest.h"
 
 namespace mpfr_oracle {
 namespace {
@@ -16,7 +15,7 @@ namespace {
 constexpr const char* usage =
     "usage: mpfr_cases FUNCTION [--rounding near_even|minMag|min|max|near_maxMag|odd]\n"
     "         [--tininess before|after] [--exact|--notexact] [--saturation none|finite] < CASES\n"
-    "       mpfr_cases --list | --selftest\n";
+    "       mpfr_cases --list\n";
 
 struct Options {
   std::string function;
@@ -71,7 +70,6 @@ void write_cases(const Function& function, const Environment& environment) {
 int run(int argc, char** argv) {
   const std::vector<Function> functions = all_functions();
   const std::string first = argc == 2 ? argv[1] : "";
-  if (first == "--selftest") return selftest() == 0 ? 0 : 1;
   if (first == "--list") {
     for (const Function& function : functions) std::puts(function.name.c_str());
     return 0;
