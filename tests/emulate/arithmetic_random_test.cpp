@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations on seeded random operands, drawn so that ties, subnormal results, overflows and
-// cancellations are frequent: within a format, between formats, under stochastic rounding, and
-// against the processor's own arithmetic.
+// cancellations are frequent: within a format (slow/operations_test has those between formats),
+// under stochastic rounding, and against the processor's own arithmetic.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -16,7 +16,6 @@ namespace binade::arithmetic_random_test {
 namespace {
 
 using test::draw_attributes;
-using test::draw_format;
 using test::draw_operands;
 using test::Seen;
 using Judge = test::OperationJudge;
@@ -71,24 +70,6 @@ TEST_CASE("random operands of the IEEE formats give the exact result rounded, wh
       }
     }
   }
-}
-
-TEST_CASE("operands of two or three formats, named or user-made, give a result in another one") {
-  Random random(30);
-  std::uint64_t cases = 0;
-  for (int i = 0; i < 10000; ++i) {
-    const NamedOperation& row = operations[random() % operations.size()];
-    const OperandFormats from{draw_format(random), draw_format(random), draw_format(random)};
-    const Format to = draw_format(random);
-    Judge judge(row.operation, from, to, Judge::Method::division);
-    for (int k = 0; k < 100; ++k) {
-      const Operands bits = draw_operands(random, row.operation, from, to);
-      judge.check(bits, draw_attributes(random), static_cast<std::uint32_t>(random()));
-    }
-    REQUIRE_MESSAGE(judge.differences == 0, judge.report);
-    cases += judge.seen.cases;
-  }
-  CHECK(cases == 1000000);
 }
 
 template <typename Real>
