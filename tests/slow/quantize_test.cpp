@@ -45,16 +45,26 @@ Quantizer quantizer_of(std::size_t row) {
 
 struct Total {
   std::mutex mutex;
-  std::uint64_t values = 0, different = 0;
+  std::uint64_t values = 0, different = 0;  ///< `different`: blocks of a way
   EventCounts counts;
 };
 
-/// What one way of many makes of the patterns of a chunk.
+/// What one way of many makes of the patterns of a chunk: floats, or encodings.
 struct Results {
-  std::string way;
-  std::vector<float> values;  ///< empty: it gives encodings
-  std::vector<std::byte> codes;
+  std::string_view way;
+  bool encoded = false;
+  std::size_t width = 0;  ///< bytes of an element
+  std::vector<std::byte> bytes;
   EventCounts counts = {};
+
+  Results(std::string_view name, std::size_t n) : Results(name, false, n, sizeof(float)) {}
+  Results(std::string_view name, std::size_t n, const Format& f)
+      : Results(name, true, n, code_bytes(f)) {}
+  float* floats() { return reinterpret_cast<float*>(bytes.data()); }
+
+ private:
+  Results(std::string_view name, bool is_encoded, std::size_t n, std::size_t wide)
+      : way(name), encoded(is_encoded), width(wide), bytes(n * wide) {}
 };
 
 std::vector<float> patterns_of(std::uint64_t k, std::uint64_t slice) {
@@ -71,29 +81,41 @@ std::vector<float> patterns_of(std::uint64_t k, std::uint64_t slice) {
   return out;
 }
 
-/// By the function for single floats and by each level's kernels.
+/// By the definition: values, and encodings.
+std::array<Results, 2> by_definition(const std::vector<float>& in, std::uint64_t first,
+                                     const Quantizer& to) {
+  std::array<Results, 2> out{Results("", in.size()), Results("", in.size(), to.format)};
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::uint64_t code = quantize_one(in[i], first + i, to, out[0].counts);
+    out[0].floats()[i] = value_of<float>(code, to.format);
+    std::memcpy(out[1].bytes.data() + i * out[1].width, &code, out[1].width);
+  }
+  out[1].counts = out[0].counts;
+  return out;
+}
+
+/// By the function for single floats; by each level's kernels of either kind.
 std::vector<Results> by_twins(const std::vector<float>& in, std::uint64_t first,
                               const Quantizer& to) {
   const std::size_t n = in.size();
   const fast::QuantizePlan plan = fast::quantize_plan(to);
-  std::vector<Results> out{{"one by one", std::vector<float>(n), {}}};
+  std::vector<Results> out{Results("one by one", n)};
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t random = plan.stochastic ? random_word(to.seed, to.stream, first + i) : 0;
     const auto bits = static_cast<std::uint32_t>(bits_of(in[i]));
     const fast::Quantized result = fast::quantized(bits, random, plan);
     fast::count_events(bits, result.events, plan, out[0].counts);
-    out[0].values[i] = std::bit_cast<float>(result.bits);
+    out[0].floats()[i] = std::bit_cast<float>(result.bits);
   }
   for (const auto& [name, level] : levels) {
     if (level == Level::reference || !machine_has(level)) continue;
     if (const auto quantize = own_kernels(level).quantize_f32) {
-      Results& x = out.emplace_back(Results{std::string(name), std::vector<float>(n), {}});
-      quantize(in.data(), x.values.data(), n, first, to, x.counts);
+      Results& x = out.emplace_back(name, n);
+      quantize(in.data(), x.floats(), n, first, to, x.counts);
     }
     if (const auto encode = own_kernels(level).encode_f32) {
-      Results& x = out.emplace_back(
-          Results{std::string(name), {}, std::vector<std::byte>(n * code_bytes(to.format))});
-      encode(in.data(), x.codes.data(), n, first, to, x.counts);
+      Results& x = out.emplace_back(name, n, to.format);
+      encode(in.data(), x.bytes.data(), n, first, to, x.counts);
     }
   }
   return out;
@@ -102,36 +124,24 @@ std::vector<Results> by_twins(const std::vector<float>& in, std::uint64_t first,
 /// Compares the patterns of chunk k, with the random words at the chunk's beginning in the stream.
 void compare(const Quantizer& to, std::uint64_t k, std::uint64_t slice, Total& total) {
   const std::vector<float> in = patterns_of(k, slice);
-  const std::size_t n = in.size(), bytes = code_bytes(to.format);
-  std::vector<float> want(n);
-  std::vector<std::byte> want_codes(n * bytes);
-  EventCounts want_counts;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t code = quantize_one(in[i], k * chunk + i, to, want_counts);
-    std::memcpy(want_codes.data() + i * bytes, &code, bytes);
-    want[i] = value_of<float>(code, to.format);
-  }
-  std::string words;
-  std::uint64_t different = 0;
-  for (const Results& x : by_twins(in, k * chunk, to)) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const bool same = x.values.empty()
-                            ? std::memcmp(&x.codes[i * bytes], &want_codes[i * bytes], bytes) == 0
-                            : bits_of(x.values[i]) == bits_of(want[i]);
-      if (!same && different++ == 0) {
-        std::array<char, 32> pattern{};
-        std::snprintf(pattern.data(), pattern.size(), ": 0x%08X",
-                      static_cast<unsigned>(bits_of(in[i])));
-        words = x.way + pattern.data();
-      }
-    }
-    if (!(x.counts == want_counts) && different++ == 0) words = x.way + ": counts";
-  }
+  const std::array<Results, 2> defined = by_definition(in, k * chunk, to);
+  const std::vector<Results> twins = by_twins(in, k * chunk, to);
   const std::scoped_lock lock(total.mutex);
-  if (different > 0 && total.different == 0) std::printf("  differs %s\n", words.c_str());
-  total.values += n;
-  total.counts += want_counts;
-  total.different += different;
+  for (const Results& x : twins) {
+    const Results& want = defined[x.encoded ? 1 : 0];
+    const bool same = std::memcmp(x.bytes.data(), want.bytes.data(), x.bytes.size()) == 0;
+    if ((same && x.counts == want.counts) || total.different++ > 0) continue;
+    const auto byte = std::ranges::mismatch(x.bytes, want.bytes).in1 - x.bytes.begin();
+    const std::size_t at = static_cast<std::size_t>(byte) / x.width;
+    const std::string what = std::string(x.way) + (x.encoded ? ", encoded" : "");
+    if (same) {
+      std::printf("  %s: counts of block %llu\n", what.c_str(), static_cast<unsigned long long>(k));
+    } else {
+      std::printf("  %s: 0x%08X\n", what.c_str(), static_cast<unsigned>(bits_of(in[at])));
+    }
+  }
+  total.values += in.size();
+  total.counts += defined[0].counts;
 }
 
 }  // namespace
@@ -146,7 +156,7 @@ int main(int argc, char** argv) {
     Total total;
     outside::in_parallel(options.threads, chunks,
                          [&](std::uint64_t k) { compare(to, k, options.slice, total); });
-    std::printf("%-9s %-16s %12llu values, %llu different\n", format_name(to.format).data(),
+    std::printf("%-9s %-16s %12llu values, %llu blocks different\n", format_name(to.format).data(),
                 rounding_name(to.attributes.rounding).data(),
                 static_cast<unsigned long long>(total.values),
                 static_cast<unsigned long long>(total.different));
