@@ -26,7 +26,7 @@ std::vector<ErrorColumn> columns_of(std::size_t count, std::size_t seed = 0) {
 
 /// A block's numbers in a row.
 template <class T>
-std::vector<std::uint64_t> words_of(const RangeBlock<T>& block) {
+std::vector<std::uint64_t> block_words(const RangeBlock<T>& block) {
   std::vector<std::uint64_t> out{block.zeros,    block.nan,      block.inf,
                                  block.negative, block.smallest, block.largest};
   const auto add = [&out](uint128 x) {
@@ -202,7 +202,7 @@ void judge_values(Verdict& verdict, const Kernels& kernels, const std::string& w
     (kernels.*entry)(from.data(), in.size(), *got, *work);
     verdict.require(is_zero(*work), "left work space that is not zero");
   }
-  verdict.compare<std::uint64_t>(words_of(*got), words_of(*want));
+  verdict.compare<std::uint64_t>(block_words(*got), block_words(*want));
 }
 
 template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry>
@@ -262,10 +262,10 @@ void count_with_faults(const T* in, std::size_t n, RangeBlock<T>& block, fast::R
 }
 
 /// Values of 40 binades, alone or among others.
-enum class Timed : std::uint8_t { normal, sorted, zeros, subnormal, some_nan };
+enum class TimedRange : std::uint8_t { normal, sorted, zeros, subnormal, some_nan };
 
 template <std::floating_point T>
-const std::vector<T>& timed(Timed kind) {
+const std::vector<T>& timed_range(TimedRange kind) {
   static const std::array<std::vector<T>, 5> kinds = [] {
     std::array<std::vector<T>, 5> out;
     Random random(9);
@@ -276,10 +276,10 @@ const std::vector<T>& timed(Timed kind) {
       x = static_cast<T>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     }
     out.fill(normal);
-    std::ranges::sort(out[static_cast<std::size_t>(Timed::sorted)]);
-    std::ranges::fill(out[static_cast<std::size_t>(Timed::zeros)], T{0});
-    out[static_cast<std::size_t>(Timed::subnormal)] = subnormals<T>(timed_values, 9, 1, 0);
-    for (T& x : out[static_cast<std::size_t>(Timed::some_nan)]) {
+    std::ranges::sort(out[static_cast<std::size_t>(TimedRange::sorted)]);
+    std::ranges::fill(out[static_cast<std::size_t>(TimedRange::zeros)], T{0});
+    out[static_cast<std::size_t>(TimedRange::subnormal)] = subnormals<T>(timed_values, 9, 1, 0);
+    for (T& x : out[static_cast<std::size_t>(TimedRange::some_nan)]) {
       if (random() % 100 == 0) x = std::numeric_limits<T>::quiet_NaN();
     }
     return out;
@@ -287,9 +287,9 @@ const std::vector<T>& timed(Timed kind) {
   return kinds[static_cast<std::size_t>(kind)];
 }
 
-template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry, Timed kind>
+template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry, TimedRange kind>
 void time_range_count(const Kernels& kernels, std::size_t errors) {
-  const std::vector<T>& in = timed<T>(kind);
+  const std::vector<T>& in = timed_range<T>(kind);
   static const auto work = std::make_unique<fast::RangeCells>();
   static const std::array<std::unique_ptr<RangeBlock<T>>, 2> blocks = [] {
     std::array out{std::make_unique<RangeBlock<T>>(), std::make_unique<RangeBlock<T>>()};
@@ -303,15 +303,15 @@ void time_range_count(const Kernels& kernels, std::size_t errors) {
 template <auto entry, std::floating_point T>
 Entry entry_of(std::string_view name) {
   std::vector<Work> works;
-  const auto add = [&]<Timed kind>(const std::string& what) {
+  const auto add = [&]<TimedRange kind>(const std::string& what) {
     works.push_back({what, timed_values, &time_range_count<T, entry, kind>, 0});
     works.push_back({what + ", 5 columns", timed_values, &time_range_count<T, entry, kind>, 1});
   };
-  add.template operator()<Timed::normal>("normal");
-  add.template operator()<Timed::sorted>("sorted");
-  add.template operator()<Timed::zeros>("zeros");
-  add.template operator()<Timed::subnormal>("subnormal");
-  add.template operator()<Timed::some_nan>("1 % NaN");
+  add.template operator()<TimedRange::normal>("normal");
+  add.template operator()<TimedRange::sorted>("sorted");
+  add.template operator()<TimedRange::zeros>("zeros");
+  add.template operator()<TimedRange::subnormal>("subnormal");
+  add.template operator()<TimedRange::some_nan>("1 % NaN");
   return {name,
           &has_entry<entry>,
           &same_entry<entry>,

@@ -74,8 +74,8 @@ std::uint32_t comparable(float x) {
 }
 
 /// A tile in numbers: C and the instructions, perhaps on a second accumulator that is added to it.
-void judge_values(Verdict& verdict, const ProductKernel& kernel, const TileCase& x,
-                  Random& random) {
+void judge_numbers(Verdict& verdict, const ProductKernel& kernel, const TileCase& x,
+                   Random& random) {
   GemmModel g = x.g;
   g.c = g.types.c;
   const Packing packing = kernel.packing(g);
@@ -167,7 +167,7 @@ Verdict judge_products(const Kernels& kernels) {
                         std::to_string(x.instructions) + " instructions after " +
                         std::to_string(x.before) + " products");
       const bool in_values = kernel.packing(g).in_values;
-      (in_values ? judge_values : judge_tile)(verdict, kernel, x, random);
+      (in_values ? judge_numbers : judge_tile)(verdict, kernel, x, random);
     }
   }
   return verdict;
