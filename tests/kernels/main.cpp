@@ -121,6 +121,9 @@ bool is_judged(const Entry& entry, const Row& row) {
 void judge(const Entry& entry, const std::vector<Row>& rows, std::size_t at) {
   const Row& row = rows[at];
   if (!is_judged(entry, row)) return;
+  const bool has_twin = std::ranges::any_of(
+      rows, [&](const Row& x) { return x.own != row.own && x.is_here && is_judged(entry, x); });
+  if (row.own == &definitions() && has_twin) return;  // it is what its twins are held to
   if (!row.is_here) {
     std::printf("%-16s %-14s skipped: this machine has not what it asks for\n", entry.name.data(),
                 row.name.c_str());
