@@ -29,6 +29,10 @@ class Identify(ArraysCase):
             count *= n
         return self.write(name, npy(dtype, shape, [self.random.gauss(0, 1) for _ in range(count)]))
 
+    def smaller(self, side=8, k=64):
+        self.normal("a", "<f2", side, k)
+        self.normal("b", "<f2", k, side)
+
     def gemm(self, out, *options, a="a", b="b", c=None):
         self.good("gemm", self.path(a), self.path(b), *([self.path(c)] if c else []), "-o", self.path(out), *options)
 
@@ -68,6 +72,7 @@ class Models(Identify):
         self.assertGreater(out["models"], 1000)
 
     def test_orders_and_epilogues_are_found(self):
+        self.smaller(8, 96)
         self.normal("c", "<f4", 8, 8)
         for options, with_c in ((("--promote-every", "4"), False), (("--split", "4"), False),
                                 (("--split", "2:16:descending"), False), (("--k-order", "descending"), False),
@@ -97,6 +102,7 @@ class Models(Identify):
         self.assertIn("--instruction mma.m16n8k4.f32.tf32.tf32.f32", out["explain"][0]["command"])
 
     def test_a_flipped_bit_leaves_none_and_is_told(self):
+        self.smaller()
         self.gemm("d", *HOPPER)
         self.flip("d")
         text = self.identify("--arch", "sm_90", status=1)
@@ -239,14 +245,14 @@ class Models(Identify):
             self.assertIn("no rounding of operands; there are ties_to_even, ties_to_away", line)
 
     def test_split_k_in_whole_tiles(self):
-        self.normal("a", "<f2", 6, 640)
-        self.normal("b", "<f2", 640, 6)
+        self.smaller(6, 640)
         self.gemm("d", *HOPPER, "--split", "3:tile64")
         out = self.found("--arch", "sm_90")
         told = [x["command"] for x in out["explain"]]
         self.assertIn(" ".join(("binade gemm", *HOPPER, "--split", "3:tile64")), told)
 
     def test_show_and_all(self):
+        self.smaller()
         self.gemm("d", *HOPPER)
         self.assertEqual(len(self.found("--show", "2")["rejected"]), 2)
         out = self.found("--all")
@@ -255,6 +261,7 @@ class Models(Identify):
             self.assertLess(row["equal"], 64)
 
     def test_threads_change_nothing(self):
+        self.smaller()
         self.gemm("d", *HOPPER, "--promote-every", "2")
         words = (*self.files(a="a", b="b", d="d"), "--json")
         told = {self.good(*words, BINADE_THREADS=threads) for threads in ("1", "2", "5")}
