@@ -38,16 +38,13 @@ std::vector<Instruction> computations() {
 }
 
 /// Returns for each rival whether it gives another result on a row of some generator. The rows of
-/// `tiny` begin with the ladder of ever smaller products, 64 rows for each rung.
+/// `tiny` begin with the ladder of ever smaller products, 64 rows for each rung. Two generators
+/// have more rows for rivals that show on few of them.
 std::vector<bool> shown(const std::vector<Rival>& rivals, const Instruction& x) {
   std::vector<bool> out(rivals.size());
   const auto k = static_cast<std::size_t>(x.k);
-  for (const DotGenerator& generator : dot_generators()) {
-    if (!generator.suits(x.types) || generator.chained || generator.name == "tf32_low_bits")
-      continue;
-    const bool many = generator.name == "tiny" || generator.name == "zero_products" ||
-                      generator.name == "integers";
-    const Dots dots = make_dots(generator, x, 1, 0, many ? 4096 : 512);
+  const auto look = [&](const DotGenerator& generator, std::size_t first, std::size_t count) {
+    const Dots dots = make_dots(generator, x, 1, first, count);
     for (std::size_t i = 0; i < dots.c.size(); ++i) {
       const std::uint64_t* a = dots.a.data() + i * k;
       const std::uint64_t* b = dots.b.data() + i * k;
@@ -56,6 +53,18 @@ std::vector<bool> shown(const std::vector<Rival>& rivals, const Instruction& x) 
         if (!out[n]) out[n] = rivals[n].differs(row);
       }
     }
+  };
+  const auto suits = [&](const DotGenerator& generator) {
+    return generator.suits(x.types) && !generator.chained && generator.name != "tf32_low_bits";
+  };
+  for (const DotGenerator& generator : dot_generators()) {
+    if (suits(generator)) look(generator, 0, generator.name == "tiny" ? 4096 : 512);
+  }
+  for (const DotGenerator& generator : dot_generators()) {
+    const bool rare = generator.name == "zero_products" || generator.name == "integers";
+    std::size_t n = 0;
+    while (n < rivals.size() && (out[n] || !rivals[n].shows)) ++n;
+    if (rare && suits(generator) && n < rivals.size()) look(generator, 512, 4096 - 512);
   }
   return out;
 }
