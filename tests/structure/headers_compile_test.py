@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every header of emulate, lib and experiments compiles by itself: headers_compile_test.py COMPILER [FLAG…]. Two broken
-# headers must fail first. A header that some source of the build includes before anything else is known to compile; the
-# others are compiled here. A header that needs a package which this machine lacks is named and left out.
+# headers must fail first. A header that some source of the build, or another header, includes before anything else is known
+# to compile; the others are compiled here. A header that needs a package which this machine lacks is named and left out.
 
 import concurrent.futures
 import os
@@ -32,9 +32,9 @@ def compile_alone(command, include, folder=None):
 
 
 def first_in_a_source():
-    """Headers that a source whose build is a matter of course includes first."""
-    sources = [path for path in all_files() if str(path).startswith((*ROOMS, "tests/")) and str(path).endswith(".cpp")]
-    found = (FIRST_INCLUDE.search(text_of(path)) for path in sources)
+    """Headers that a source or header which is compiled in any case includes first."""
+    found = (FIRST_INCLUDE.search(text_of(path)) for path in map(str, all_files())
+             if path.endswith(".cpp") and path.startswith((*ROOMS, "tests/")) or path.endswith(".h") and path.startswith(ROOMS))
     return {match.group(1) for match in found if match}
 
 
