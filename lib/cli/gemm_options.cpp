@@ -124,7 +124,7 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_option("--scale-order", o.scale_order,
                  "which scale the sum is multiplied by first, or together: by the product of both. "
                  "The last factor takes alpha's place")
-      .one_of({"a-first", "b-first", "together"})
+      .one_of({scale_order_names.begin(), scale_order_names.end()})
       .capture_default_str()
       .group(epilogue);
   app.add_option("--a-zero-point", o.files.a_zero_point,

@@ -91,7 +91,9 @@ void check_integer(const GemmOptions& o) {
 
 ScaleOrder scale_order_of(const std::string& word) {
   const auto row = std::ranges::find(scale_order_names, word);
-  if (row != scale_order_names.end()) return ScaleOrder(row - scale_order_names.begin());
+  if (row != scale_order_names.end()) {
+    return static_cast<ScaleOrder>(row - scale_order_names.begin());
+  }
   throw Error("--scale-order " + printable(word) + ": no such choice" +
               did_you_mean(word, scale_order_names) + "; there are " + listed(scale_order_names));
 }
