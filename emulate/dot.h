@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "emulate/fused_sum.h"
+#include "emulate/integer.h"
 #include "emulate/integer_dot.h"
 #include "emulate/sparse.h"
 
@@ -83,7 +84,10 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Oper
       const bool is_nan = to == binary64 && decode(out, to).kind == Kind::nan;
       return is_nan ? double_nan(bits, from) : out;
     }
-    case Action::convert: return convert(bits[0], from[0], to, attributes).bits;
+    case Action::convert:
+      if (!is_integer(from[0])) return convert(bits[0], from[0], to, attributes).bits;
+      return project(from_integer(bits[0], {from[0].bits(), from[0].has_sign}), to, attributes)
+          .bits;
     case Action::maximum: return compute(Operation::maximum, bits, from, to, attributes).bits;
   }
   return 0;

@@ -20,8 +20,8 @@
 namespace binade {
 
 /// The operands of one element of D, as encodings: a row of A and a column of B (`k` codes each),
-/// the element of C and that of the bias vector. `has_c` and `has_bias` say whether the latter two
-/// exist.
+/// the element of C and that of the bias vector, and the scales of the row and of the column, in
+/// binary32. The members `has_…` say whether the latter four exist.
 template <class Code>
 struct GemmElement {
   const Code* a = nullptr;
@@ -31,6 +31,10 @@ struct GemmElement {
   std::uint64_t bias = 0;
   bool has_c = false;
   bool has_bias = false;
+  std::uint64_t a_scale = 0;
+  std::uint64_t b_scale = 0;
+  bool has_a_scale = false;
+  bool has_b_scale = false;
 };
 
 /// An encoding and its format.
@@ -112,7 +116,6 @@ constexpr Typed finished(const GemmModel& g, const GemmElement<Code>& x, Typed s
                          const Trace& trace = {}) {
   const Epilogue& e = g.epilogue;
   const Format& f = e.compute;
-  const auto alpha = [&e, &f] { return scalar_bits(e.alpha, f); };
   const auto beta = [&e, &f] { return scalar_bits(e.beta, f); };
   const bool with_c = x.has_c && !g.sum.c_first && e.beta != 0;
   const auto step = [&](Role role, Action action, const Operands& bits,
@@ -126,22 +129,42 @@ constexpr Typed finished(const GemmModel& g, const GemmElement<Code>& x, Typed s
            next};
   };
   if (e.sum) to(Role::narrow, *e.sum);
-  const bool scales = e.alpha != 1 || with_c || x.has_bias;
-  if (scales) to(Role::narrow, f);
+  const bool is_scaled = x.has_a_scale || x.has_b_scale;
+  const bool multiplies = is_scaled || e.alpha != 1;
+  const bool adds_last = x.has_bias && !e.bias_first;
+  if (multiplies || with_c || x.has_bias || (is_integer(sum.format) && !is_integer(e.out))) {
+    to(Role::narrow, f);
+  }
+  if (x.has_bias && e.bias_first) step(Role::bias, Action::add, {sum.bits, x.bias}, {f, g.bias});
+  Typed alpha{scalar_bits(e.alpha, f), f};
+  if (is_scaled) {
+    const bool both = x.has_a_scale && x.has_b_scale;
+    const bool a_last = !x.has_b_scale || (both && e.scales == ScaleOrder::b_first);
+    alpha = {a_last ? x.a_scale : x.b_scale, binary32};
+    const std::uint64_t first = a_last ? x.b_scale : x.a_scale;
+    if (both && e.scales == ScaleOrder::together) {
+      alpha = {compute_step(trace, Role::scale, Action::multiply, 0, {first, alpha.bits},
+                            {binary32, binary32}, f, detail::to_nearest),
+               f};
+    } else if (both) {
+      step(Role::scale, Action::multiply, {sum.bits, first}, {f, binary32});
+    }
+  }
   if (e.sum_last) {
     if (with_c) {
       const std::uint64_t source = compute_step(trace, Role::beta, Action::multiply, 0,
                                                 {beta(), x.c}, {f, g.c}, f, detail::to_nearest);
-      step(Role::alpha, Action::multiply_add, {alpha(), sum.bits, source}, {f, f, f});
-    } else if (e.alpha != 1) {
-      step(Role::alpha, Action::multiply, {alpha(), sum.bits}, {f, f});
+      step(Role::alpha, Action::multiply_add, {alpha.bits, sum.bits, source}, {alpha.format, f, f});
+    } else if (multiplies) {
+      step(Role::alpha, Action::multiply, {alpha.bits, sum.bits}, {alpha.format, f});
     }
-    if (x.has_bias) step(Role::bias, Action::add, {sum.bits, x.bias}, {f, g.bias});
+    if (adds_last) step(Role::bias, Action::add, {sum.bits, x.bias}, {f, g.bias});
   } else {
-    if (x.has_bias) {
-      step(Role::alpha, Action::multiply_add, {alpha(), sum.bits, x.bias}, {f, f, g.bias});
-    } else if (e.alpha != 1) {
-      step(Role::alpha, Action::multiply, {alpha(), sum.bits}, {f, f});
+    if (adds_last) {
+      step(Role::alpha, Action::multiply_add, {alpha.bits, sum.bits, x.bias},
+           {alpha.format, f, g.bias});
+    } else if (multiplies) {
+      step(Role::alpha, Action::multiply, {alpha.bits, sum.bits}, {alpha.format, f});
     }
     if (with_c) step(Role::beta, Action::multiply_add, {beta(), x.c, sum.bits}, {f, g.c, f});
   }

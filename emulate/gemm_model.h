@@ -133,11 +133,27 @@ struct Accumulation {
   friend constexpr bool operator==(const Accumulation&, const Accumulation&) = default;
 };
 
+/// The order in which a sum is multiplied by a scale of A's row and one of B's column. Each product
+/// is rounded.
+enum class ScaleOrder : std::uint8_t {
+  a_first,   ///< (sum · a) · b: CUTLASS's row-wise kernel in PyTorch (RowwiseScaledMM.cu)
+  b_first,   ///< (sum · b) · a: vLLM's ScaledEpilogue (scaled_mm_epilogues_c3x.hpp)
+  together,  ///< sum · (a · b): DeepGEMM (sm90_fp8_gemm_1d2d.cuh)
+};
+inline constexpr std::array<std::string_view, 3> scale_order_names{"a-first", "b-first",
+                                                                   "together"};
+
 /// How D follows from the sum: D = alpha·sum + beta·C + bias, each operation rounded to nearest in
 /// the format `compute`, and the result to `out`. If alpha is 1 and there is neither C nor a bias
-/// to add, the sum is rounded to `out` alone. With every step that a model can have:
+/// to add, the sum is rounded to `out` alone, unless it is an integer and `out` is not: that goes
+/// through `compute`. With every step that a model can have:
 ///
 ///     sum -> `sum` -> alpha·sum + beta·C + bias in `compute` -> max(+0, ·) -> `through` -> `out`
+///
+/// Where A's rows or B's columns have scales (GemmElement), the last of them takes alpha's place,
+/// and `alpha` is not read; the sum is multiplied by the other one before:
+///
+///     b_first, sum_last false      fma(a, sum · b, bias)      vLLM's ScaledEpilogueBias
 struct Epilogue {
   Format compute = binary32;
   double alpha = 1;
@@ -156,7 +172,10 @@ struct Epilogue {
   std::optional<Format> sum = {};
   /// What was computed is rounded to this format, to nearest, before it is rounded to `out`.
   std::optional<Format> through = {};
-  bool relu = false;  ///< what is below +0 becomes +0
+  bool relu = false;                        ///< what is below +0 becomes +0
+  ScaleOrder scales = ScaleOrder::a_first;  ///< of no effect unless there are two scales
+  /// The bias is added to the sum before that is multiplied by anything.
+  bool bias_first = false;
 
   /// Returns whether the epilogue only computes D in `compute` and rounds it to `out`.
   constexpr bool is_direct() const { return !sum && !through && !relu; }

@@ -60,7 +60,8 @@ enum class Role : std::uint8_t {
   narrow,   ///< C, a sum or an accumulator is converted to another format
   promote,  ///< a partial sum is added to the register beside the accumulator
   reduce,   ///< parts of k are converted or added
-  alpha,    ///< alpha times the sum, with an addition if fused
+  scale,    ///< the sum, or the other scale, times a scale
+  alpha,    ///< alpha, or the last scale, times the sum, with an addition if fused
   beta,     ///< beta times C, with an addition if fused
   bias,     ///< the bias is added
   relu,     ///< what is below +0 becomes +0

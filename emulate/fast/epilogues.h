@@ -6,7 +6,7 @@
 // binary32's, the machine's float arithmetic rounds as the definition does, and a fused
 // multiply-add rounds once:
 //
-//     sum, C, bias   of any formats inside binary32: as floats, exactly
+//     sum, C, bias   of any formats inside binary32: as floats, exactly; integers rounded
 //     binary32       fma(alpha, sum, beta·C) + bias, or fma(beta, C, fma(alpha, sum, bias)), as the model says
 //     D              one rounding more, as encode.h does it
 //
@@ -45,9 +45,12 @@ struct EpiloguePlan {
   int scale_log2 = 0;       ///< sums are multiplied by 2^scale_log2 first (`rescaled`)
   bool is_nothing = false;  ///< D is the sum, as it is
   bool is_float = false;    ///< the epilogue is direct, and in float
-  bool by_steps = false;    ///< the epilogue is not direct, but each of its steps is in float
-  bool with_c = false;      ///< beta·C is added here
-  float scale = 1;          ///< 2^scale_log2
+  /// The epilogue is not direct, the sum is an integer or there are scales, but each of its steps
+  /// is in float.
+  bool by_steps = false;
+  bool with_c = false;  ///< beta·C is added here
+  bool has_a_scale = false, has_b_scale = false;
+  float scale = 1;  ///< 2^scale_log2
   float alpha = 1, beta = 1;
   fast::TileQuantizer<float> to{Quantizer{.format = binary32}};
   fast::CodePlan<float> codes{binary32};
@@ -64,28 +67,39 @@ struct ValuesRow {
   std::size_t n = 0;
 };
 
-/// A row of a tile, as encodings: its plan, and n elements of C and of the bias, null where there
-/// is none.
+/// A row of a tile, as encodings: its plan, and n elements of C, of the bias and of each element's
+/// scales, null where there is none.
 struct EpilogueRow {
   const EpiloguePlan* plan = nullptr;
   const std::uint64_t *c = nullptr, *bias = nullptr;
   std::size_t n = 0;
+  const std::uint64_t *a_scale = nullptr, *b_scale = nullptr;
+};
+
+/// Whether A's rows and B's columns have scales.
+struct ScaledSides {
+  bool a = false, b = false;
 };
 
 /// Returns the plan of a model whose finished sums are of format `sum`.
 inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool has_c, bool has_bias,
-                                  int scale_log2 = 0) {
+                                  int scale_log2 = 0, const ScaledSides& scaled = {}) {
   const Epilogue& e = g.epilogue;
   EpiloguePlan out{
       .model = g, .sum = sum, .has_c = has_c, .has_bias = has_bias, .scale_log2 = scale_log2};
   out.with_c = has_c && !g.sum.c_first && e.beta != 0;
-  const bool scales = e.alpha != 1 || scale_log2 != 0 || out.with_c || has_bias;
+  out.has_a_scale = scaled.a;
+  out.has_b_scale = scaled.b;
+  const bool is_scaled = scaled.a || scaled.b;
+  const bool scales = e.alpha != 1 || scale_log2 != 0 || out.with_c || has_bias || is_scaled;
   out.is_nothing = !scales && e.is_direct() && sum == e.out && !e.saturate;
   const auto is_in_float = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
+  // An integer is rounded to binary32, unless another format comes before.
+  const bool is_rounded_integer = is_integer(sum) && e.sum.value_or(binary32) == binary32;
   // The scale must be a normal float, so that multiplying by it rounds once.
   if (out.is_nothing || e.compute != binary32 || std::abs(scale_log2) > binary32.emax() - 1 ||
-      !is_in_float(sum) || !is_in_float(e.out) || (out.with_c && !is_in_float(g.c)) ||
-      (has_bias && !is_in_float(g.bias))) {
+      !(is_in_float(sum) || is_rounded_integer) || !is_in_float(e.out) ||
+      (out.with_c && !is_in_float(g.c)) || (has_bias && !is_in_float(g.bias))) {
     return out;
   }
   const auto number = [](double x) { return value_of<float>(scalar_bits(x, binary32), binary32); };
@@ -95,14 +109,15 @@ inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool ha
   out.to = fast::TileQuantizer<float>({.format = e.out, .attributes = output_attributes(e)});
   out.codes = fast::CodePlan<float>(e.out);
   const bool in_float = e.out == binary32 || (out.to.known() && out.codes.known);
-  out.is_float = in_float && e.is_direct();
+  const bool is_plain = e.is_direct() && !e.bias_first && !is_scaled && !is_integer(sum);
+  out.is_float = in_float && is_plain;
   const auto step = [&](fast::TileQuantizer<float>& to, const std::optional<Format>& f) {
     if (!f || *f == binary32) return true;
     if (!is_in_float(*f)) return false;
     to = fast::TileQuantizer<float>({.format = *f, .attributes = detail::to_nearest});
     return to.known();
   };
-  out.by_steps = in_float && !e.is_direct() && scale_log2 == 0 && step(out.to_sum, e.sum) &&
+  out.by_steps = in_float && !is_plain && scale_log2 == 0 && step(out.to_sum, e.sum) &&
                  step(out.through, e.through);
   return out;
 }
@@ -113,7 +128,11 @@ inline std::uint64_t epilogue_of(const EpilogueRow& x, std::size_t i, std::uint6
   const GemmElement<std::uint64_t> element{.c = x.c != nullptr ? x.c[i] : 0,
                                            .bias = x.bias != nullptr ? x.bias[i] : 0,
                                            .has_c = x.c != nullptr,
-                                           .has_bias = x.bias != nullptr};
+                                           .has_bias = x.bias != nullptr,
+                                           .a_scale = x.a_scale != nullptr ? x.a_scale[i] : 0,
+                                           .b_scale = x.b_scale != nullptr ? x.b_scale[i] : 0,
+                                           .has_a_scale = x.a_scale != nullptr,
+                                           .has_b_scale = x.b_scale != nullptr};
   const Format& f = plan.model.epilogue.compute;
   return epilogue(plan.model, element, rescaled({sum, plan.sum}, plan.scale_log2, f));
 }
@@ -155,6 +174,7 @@ namespace detail {
 
 inline float float_of(std::uint64_t bits, const Format& f) {
   if (f == binary32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  if (is_integer(f)) return static_cast<float>(integer_of(bits, f));
   return value_of<float>(bits, f);
 }
 
@@ -179,24 +199,46 @@ inline void round_step(const TileQuantizer<float>& to, std::uint32_t* values, st
   std::copy_n(rounded.data(), n, values);
 }
 
-/// Returns the computed D before roundings on its way, under a plan that `is_float` or `by_steps`.
-inline float in_float(const EpiloguePlan& plan, float sum, float c, float bias) {
-  if (plan.scale != 1) sum *= plan.scale;
-  const bool scales = plan.model.epilogue.alpha != 1;
+/// Returns alpha·sum + beta·C + bias in the order of a plan that `is_float` or `by_steps`.
+inline float in_float(const EpiloguePlan& plan, float alpha, float sum, float c, bool has_bias,
+                      float bias) {
   if (plan.model.epilogue.sum_last) {
     if (plan.with_c) {
-      sum = std::fma(plan.alpha, sum, plan.beta * c);
-    } else if (scales) {
-      sum = plan.alpha * sum;
+      sum = std::fma(alpha, sum, plan.beta * c);
+    } else if (alpha != 1) {
+      sum = alpha * sum;
     }
-    return plan.has_bias ? sum + bias : sum;
+    return has_bias ? sum + bias : sum;
   }
-  if (plan.has_bias) {
-    sum = std::fma(plan.alpha, sum, bias);
-  } else if (scales) {
-    sum = plan.alpha * sum;
+  if (has_bias) {
+    sum = std::fma(alpha, sum, bias);
+  } else if (alpha != 1) {
+    sum = alpha * sum;
   }
   return plan.with_c ? std::fma(plan.beta, c, sum) : sum;
+}
+
+/// Returns the computed D before roundings on its way, under a plan that `is_float`.
+inline float in_float(const EpiloguePlan& plan, float sum, float c, float bias) {
+  if (plan.scale != 1) sum *= plan.scale;
+  return in_float(plan, plan.alpha, sum, c, plan.has_bias, bias);
+}
+
+/// The same of element i of a row under a plan that is `by_steps`, with its scales.
+inline float in_steps(const EpilogueRow& x, std::size_t i, float sum) {
+  const EpiloguePlan& plan = *x.plan;
+  const Epilogue& e = plan.model.epilogue;
+  const float c = plan.with_c ? float_of(x.c[i], plan.model.c) : 0;
+  const float bias = plan.has_bias ? float_of(x.bias[i], plan.model.bias) : 0;
+  if (plan.has_bias && e.bias_first) sum += bias;
+  const bool adds = plan.has_bias && !e.bias_first;
+  if (!plan.has_a_scale && !plan.has_b_scale) return in_float(plan, plan.alpha, sum, c, adds, bias);
+  const float a = plan.has_a_scale ? float_of(x.a_scale[i], binary32) : 1;
+  const float b = plan.has_b_scale ? float_of(x.b_scale[i], binary32) : 1;
+  const bool both = plan.has_a_scale && plan.has_b_scale;
+  if (!both || e.scales == ScaleOrder::together) return in_float(plan, a * b, sum, c, adds, bias);
+  return e.scales == ScaleOrder::a_first ? in_float(plan, b, sum * a, c, adds, bias)
+                                         : in_float(plan, a, sum * b, c, adds, bias);
 }
 
 }  // namespace detail
@@ -217,12 +259,14 @@ inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
     detail::round_step(plan.to_sum, d.data(), x.n);
   }
   for (std::size_t i = 0; i < x.n; ++i) {
-    const float sum =
-        plan.by_steps ? std::bit_cast<float>(d[i]) : detail::float_of(sums[i], plan.sum);
+    if (plan.by_steps) {
+      const float value = detail::in_steps(x, i, std::bit_cast<float>(d[i]));
+      set(i, plan.model.epilogue.relu && value <= 0 ? 0.0F : value);
+      continue;
+    }
     const float c = plan.with_c ? detail::float_of(x.c[i], plan.model.c) : 0;
     const float bias = plan.has_bias ? detail::float_of(x.bias[i], plan.model.bias) : 0;
-    const float value = detail::in_float(plan, sum, c, bias);
-    set(i, plan.model.epilogue.relu && value <= 0 ? 0.0F : value);
+    set(i, detail::in_float(plan, detail::float_of(sums[i], plan.sum), c, bias));
   }
   if (plan.by_steps) {
     detail::round_step(plan.through, d.data(), x.n);

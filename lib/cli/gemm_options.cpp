@@ -111,6 +111,34 @@ void add_gemm_options(App app, GemmOptions& o) {
                  "file of the bias, of shape (N,), which is added to each row (default: none)")
       .suggest_files()
       .group(epilogue);
+  app.add_option("--a-scale", o.files.a_scale,
+                 "file of scales in binary32, one for each row of A or one for all: the sum is "
+                 "multiplied by them; a product of integers then ends in f32 or as --out-format "
+                 "says (default: none)")
+      .suggest_files()
+      .group(epilogue);
+  app.add_option("--b-scale", o.files.b_scale,
+                 "file of scales in binary32, one for each column of B or one for all")
+      .suggest_files()
+      .group(epilogue);
+  app.add_option("--scale-order", o.scale_order,
+                 "which scale the sum is multiplied by first, or together: by the product of both. "
+                 "The last factor takes alpha's place")
+      .one_of({scale_order_names.begin(), scale_order_names.end()})
+      .capture_default_str()
+      .group(epilogue);
+  app.add_option("--a-zero-point", o.files.a_zero_point,
+                 "file of integers, one for each row of A or one for all, which are subtracted "
+                 "from its elements before they are multiplied; of a product of integers")
+      .suggest_files()
+      .group(epilogue);
+  app.add_option("--b-zero-point", o.files.b_zero_point,
+                 "file of integers, one for each column of B or one for all, as --a-zero-point")
+      .suggest_files()
+      .group(epilogue);
+  app.add_flag("--bias-first", o.bias_first,
+               "the bias is added before the sum is multiplied by scales or alpha (default: after)")
+      .group(epilogue);
   app.add_option("--fused", o.fused,
                  "which product is fused with the addition: alpha gives fma(alpha, sum, beta·C) + "
                  "bias, beta gives fma(beta, C, fma(alpha, sum, bias))")

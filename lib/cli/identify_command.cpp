@@ -37,6 +37,10 @@ std::vector<InputPath> inputs_of(const RunFiles& files) {
   add("--b", files.b);
   add("--c", files.c);
   add("--bias", files.bias);
+  add("--a-scale", files.a_scale);
+  add("--b-scale", files.b_scale);
+  add("--a-zero-point", files.a_zero_point);
+  add("--b-zero-point", files.b_zero_point);
   add("--d", files.d);
   return out;
 }
@@ -89,6 +93,16 @@ void define_identify(App app, int& status) {
   file("--d", files.d, "file of what the kernel gave, of shape (M, N)").required();
   file("--c", files.c, "file of the matrix C, of shape (M, N), if the kernel added one");
   file("--bias", files.bias, "file of the bias, of shape (N,), if the kernel added one");
+  file("--a-scale", files.a_scale,
+       "file of the scales in binary32 by which the kernel multiplied sums, one for each row of A "
+       "or "
+       "one for all");
+  file("--b-scale", files.b_scale, "the same of the columns of B");
+  file(
+      "--a-zero-point", files.a_zero_point,
+      "file of integers that the kernel subtracted from the elements of A, one for each row or one "
+      "for all; of products of integers");
+  file("--b-zero-point", files.b_zero_point, "the same of the columns of B");
   app.add_flag("--transpose-a", files.transposed_a, "the file of A holds its transpose, (K, M)");
   app.add_flag("--transpose-b", files.transposed_b, "the file of B holds its transpose, (N, K)");
   app.add_option("--types", files.types,

@@ -169,8 +169,8 @@ struct Recorder {
   }
 
   static bool is_epilogue(Role role) {
-    return role == Role::alpha || role == Role::beta || role == Role::bias || role == Role::relu ||
-           role == Role::output;
+    return role == Role::scale || role == Role::alpha || role == Role::beta || role == Role::bias ||
+           role == Role::relu || role == Role::output;
   }
   static ExactNumber exactly(const ExplainedOperation& x) {
     const auto value = [&x](std::size_t i) { return value_of(x.operands[i]); };
@@ -210,19 +210,25 @@ void finish(Explanation& out, const Record& record) {
 }
 
 /// Returns alpha·sum + beta·C + bias for the exact sum, or 0 if relu makes it that, with alpha and
-/// beta rounded as the epilogue uses them; nothing if an operand is not finite.
+/// beta rounded as the epilogue uses them, or with the scales in alpha's place; nothing if an
+/// operand is not finite.
 std::optional<ExactNumber> with_epilogue(const GemmModel& g, const Explanation& x, bool c_in_sum) {
   const Epilogue& e = g.epilogue;
   const Typed alpha{scalar_bits(e.alpha, e.compute), e.compute};
   const Typed beta{scalar_bits(e.beta, e.compute), e.compute};
   const bool with_c = x.c && !c_in_sum;
+  const auto is_infinite = [](const std::optional<Typed>& one) { return one && !is_number(*one); };
   if (!x.exact_sum || !is_number(alpha) || (with_c && !(is_number(beta) && is_number(*x.c))) ||
-      (x.bias && !is_number(*x.bias))) {
+      is_infinite(x.bias) || is_infinite(x.a_scale) || is_infinite(x.b_scale)) {
     return std::nullopt;
   }
-  ExactNumber out = value_of(alpha) * *x.exact_sum;
+  ExactNumber out = *x.exact_sum;
+  if (x.bias && e.bias_first) out += value_of(*x.bias);
+  if (!x.a_scale && !x.b_scale) out = value_of(alpha) * out;
+  if (x.a_scale) out = value_of(*x.a_scale) * out;
+  if (x.b_scale) out = value_of(*x.b_scale) * out;
   if (with_c) out += value_of(beta) * value_of(*x.c);
-  if (x.bias) out += value_of(*x.bias);
+  if (x.bias && !e.bias_first) out += value_of(*x.bias);
   return e.relu ? std::max(out, ExactNumber{}) : out;
 }
 
@@ -290,6 +296,8 @@ Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64
   const bool c_in_sum = element.has_c && g.sum.c_first;
   if (c_in_sum || (element.has_c && g.epilogue.beta != 0)) out.c = Typed{element.c, g.c};
   if (element.has_bias) out.bias = Typed{element.bias, g.bias};
+  if (element.has_a_scale) out.a_scale = Typed{element.a_scale, binary32};
+  if (element.has_b_scale) out.b_scale = Typed{element.b_scale, binary32};
   MarkedFormats marked{g};
   walk_sum(g, element.k, marked);
   Record record{.out = out, .marked = marked.out, .taken = std::vector<bool>(k)};

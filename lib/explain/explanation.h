@@ -95,8 +95,9 @@ struct Explanation {
   DotModel model{};
   DotTypes types{};
   std::vector<Typed> a = {}, b = {};  ///< the operands of every k, also of those that take no part
-  std::optional<Typed> c = {}, bias = {};  ///< C and bias, if they take part
-  std::vector<int> left_out = {};          ///< the k that sparsity leaves out
+  std::optional<Typed> c = {}, bias = {};           ///< C and bias, if they take part
+  std::optional<Typed> a_scale = {}, b_scale = {};  ///< scales of A's row and of B's column
+  std::vector<int> left_out = {};                   ///< the k that sparsity leaves out
   std::vector<Step> steps = {};
   Typed sum{};  ///< the sum before the epilogue
   Typed result{};

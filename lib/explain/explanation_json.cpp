@@ -131,6 +131,8 @@ nlohmann::ordered_json explanation_json(const Explanation& x) {
   for (const Typed& b : x.b) out["b"].push_back(typed_json(b));
   out["c"] = typed_json(x.c);
   out["bias"] = typed_json(x.bias);
+  out["a_scale"] = typed_json(x.a_scale);
+  out["b_scale"] = typed_json(x.b_scale);
   out["left_out"] = x.left_out;
   out["steps"] = Json::array();
   for (const Step& step : x.steps) {

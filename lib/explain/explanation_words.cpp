@@ -17,8 +17,9 @@
 namespace binade {
 namespace {
 
-constexpr std::array<std::string_view, 10> role_names{
-    "chain", "c last", "narrow", "promote", "reduce", "alpha", "beta", "bias", "relu", "output"};
+constexpr std::array<std::string_view, 11> role_names{"chain",  "c last", "narrow", "promote",
+                                                      "reduce", "scale",  "alpha",  "beta",
+                                                      "bias",   "relu",   "output"};
 
 std::string infinity_text(bool negative) { return negative ? "-inf" : "+inf"; }
 

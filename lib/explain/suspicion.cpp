@@ -27,8 +27,11 @@ class Suspect {
       : x_(x), difference_(value_of(*x.hardware) - value_of(x.result)) {}
 
   std::vector<Suspicion> found() {
+    for (const std::optional<Typed>& scale : {x_.a_scale, x_.b_scale}) {
+      if (scale && is_number(*scale)) factor_ = value_of(*scale) * factor_;
+    }
     const double size = std::abs(to_double(difference_));
-    const double error = x_.sum_error() ? std::abs(to_double(*x_.sum_error())) : 0;
+    const double error = x_.sum_error() ? std::abs(to_double(factor_ * *x_.sum_error())) : 0;
     const double ulp = std::ldexp(1.0, ulp_exponent(value_of(x_.result), x_.result.format));
     if (size < 64 * error || size < 64 * ulp) return {};
     // A chain has many partial sums, some of which are near to any number.
@@ -57,7 +60,7 @@ class Suspect {
       ++number;
       for (std::size_t i = 1; i < block->terms.size(); ++i) product(block->terms[i]);
       if (is_number(block->result)) {
-        consider(value_of(block->result) - value_of(x_.result),
+        consider(factor_ * value_of(block->result) - value_of(x_.result),
                  fmt::format("the sum after block {}, {}: did it stop there?", number,
                              places_text(*block)));
       }
@@ -67,7 +70,8 @@ class Suspect {
     if (term.kind != Kind::finite) return;
     product(term.place, term.exact, explained_enough);
   }
-  void product(int place, const ExactNumber& exact, double enough) {
+  void product(int place, const ExactNumber& unscaled, double enough) {
+    const ExactNumber exact = factor_ * unscaled;
     const std::string k = fmt::format("k {}", place);
     consider(-exact, "the sum without the product of " + k, enough);
     consider(exact, "the sum with the product of " + k + " twice", enough);
@@ -81,13 +85,14 @@ class Suspect {
       product(x.place, value_of(x.operands[0]) * value_of(x.operands[1]), chain_enough_);
     }
     if (x.action == Action::multiply || !is_number(x.result)) return;
-    consider(value_of(x.result) - value_of(x_.result),
+    consider(factor_ * value_of(x.result) - value_of(x_.result),
              fmt::format("the sum after the product of k {}: did it stop there?", x.place),
              chain_enough_);
   }
 
   const Explanation& x_;
   ExactNumber difference_;
+  ExactNumber factor_ = exact_number(1);  ///< of the sum: the product of its scales
   double chain_enough_ = explained_enough;
   std::vector<Suspicion> found_;
 };

@@ -269,11 +269,15 @@ GemmAccount& GemmAccount::operator+=(const GemmAccount& other) {
 
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
                     const GemmProgress& progress, const Kernels& kernels) {
-  check(model, {!operands.c.empty(), !operands.bias.empty()});
+  check(model, added_in(operands));
   check(sizes_of(operands));
   require_whole_sums(model, operands.k);
   if (model.epilogue.relu) {
     throw Error("an account tells what roundings lost, not what --relu sets to 0: leave it out");
+  }
+  if (!operands.a_scale.empty() || !operands.b_scale.empty() || model.epilogue.bias_first) {
+    throw Error(
+        "an account is of D = alpha·sum + beta·C + bias: leave scales and --bias-first out");
   }
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());

@@ -45,17 +45,22 @@ ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& 
   const ElementError error = element_error(model, losses, out.result);
   out.special = error.special;
   if (out.special) return out;
-  out.negative = error.exact.is_negative();
-  out.exact = error.exact.magnitude();
-  out.error = error.difference.magnitude();
+  ErrorWalk walk(model, element);
+  walk_sum(model, element.k, walk);
+  walk.finish();
+  // What a sum lost counts times the factors that follow, of which losses have alpha alone.
+  const bool is_scaled = element.has_a_scale || element.has_b_scale || model.epilogue.bias_first;
+  const SignedSum& exact = is_scaled ? walk.exact() : error.exact;
+  out.negative = exact.is_negative();
+  out.exact = exact.magnitude();
+  out.error = is_scaled ? error_of(model, out, out.result) : error.difference.magnitude();
   for (const TermLoss& x : losses.terms) {
     if (!x.addend) out.products.add(x.significand, x.exponent);
   }
-  const ElementBounds bounds = bounds_of(model, element);
-  out.bound = bounds.bound;
-  out.any_order = bounds.any_order;
-  out.bound_any_direction = bounds.any_direction.bound;
-  out.any_order_any_direction = bounds.any_direction.any_order;
+  out.bound = walk.bound();
+  out.any_order = walk.any_order();
+  out.bound_any_direction = walk.any_direction().bound;
+  out.any_order_any_direction = walk.any_direction().any_order;
   if (const std::optional<Upper> factor = gamma(element.k)) {
     out.classical = *factor * Upper(out.products);
   }

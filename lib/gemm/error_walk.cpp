@@ -295,6 +295,30 @@ void ErrorWalk::scale(const Exact& alpha) {
   magnitude_ = magnitude_ * factor;
 }
 
+/// Multiplies by the scales of the row and of the column, all but the last rounding, which is that
+/// of alpha·sum.
+void ErrorWalk::take_scales() {
+  constexpr Rounding nearest = Rounding::ties_to_even;
+  const Format& f = g_.epilogue.compute;
+  const Exact a = x_.has_a_scale ? number_of(x_.a_scale, binary32) : Exact{};
+  const Exact b = x_.has_b_scale ? number_of(x_.b_scale, binary32) : Exact{};
+  const bool both = x_.has_a_scale && x_.has_b_scale;
+  if (!both) return scale(x_.has_a_scale ? a : b);
+  if (g_.epilogue.scales != ScaleOrder::together) {
+    const bool a_first = g_.epilogue.scales == ScaleOrder::a_first;
+    scale(a_first ? a : b);
+    rounds(f, nearest);
+    return scale(a_first ? b : a);
+  }
+  const Upper lost = rounding_error(magnitude_of(times(a, b)), f, nearest);
+  const Upper of_own = lost * (top().exact.upper() + top().error);
+  const Upper of_any = lost * (magnitude_ + top().any_order);
+  scale(a);
+  scale(b);
+  top().error += of_own;
+  top().any_order += of_any;
+}
+
 void ErrorWalk::finish() {
   constexpr Rounding nearest = Rounding::ties_to_even;
   const Epilogue& e = g_.epilogue;
@@ -309,10 +333,17 @@ void ErrorWalk::finish() {
     rounds(f, nearest);
   };
   if (e.sum) convert(*e.sum, Role::narrow);
-  const bool scales = e.alpha != 1 || with_c || x_.has_bias;
-  if (scales) {
+  const bool is_scaled = x_.has_a_scale || x_.has_b_scale;
+  const bool multiplies = is_scaled || e.alpha != 1;
+  const bool adds_last = x_.has_bias && !e.bias_first;
+  if (multiplies || with_c || x_.has_bias || (is_integer(top().format) && !is_integer(e.out))) {
     convert(f, Role::narrow);
-    scale(number_of(scalar_bits(e.alpha, f), f));
+    if (x_.has_bias && e.bias_first) operation(bias);
+    if (is_scaled) {
+      take_scales();
+    } else {
+      scale(number_of(scalar_bits(e.alpha, f), f));
+    }
   }
   if (e.sum_last) {
     if (with_c) {
@@ -320,14 +351,14 @@ void ErrorWalk::finish() {
       top().error += rounded;
       top().any_order += rounded;
       operation(source);
-    } else if (e.alpha != 1) {
+    } else if (multiplies) {
       rounds(f, nearest);
     }
-    if (x_.has_bias) operation(bias);
+    if (adds_last) operation(bias);
   } else {
-    if (x_.has_bias) {
+    if (adds_last) {
       operation(bias);
-    } else if (e.alpha != 1) {
+    } else if (multiplies) {
       rounds(f, nearest);
     }
     if (with_c) operation(source);

@@ -33,6 +33,8 @@ class ErrorWalk {
 
   Upper bound() const { return stack_.front().error; }
   Upper any_order() const { return stack_.front().any_order; }
+  /// The exact value of all that the walk received, times alpha or the scales after `finish`.
+  const SignedSum& exact() const { return stack_.front().exact; }
   /// The bounds of D's error if its last rounding may go in any direction.
   const Bounds& any_direction() const { return any_direction_; }
   void finish();  ///< adds the errors of the epilogue
@@ -58,6 +60,7 @@ class ErrorWalk {
   void start(const Exact& value, const Format& f);
   void rounds(const Format& f, Rounding rounding);
   void scale(const Exact& alpha);
+  void take_scales();
   void increase(const Exact& value);
 
   Addend product(std::uint64_t a, std::uint64_t b) const;

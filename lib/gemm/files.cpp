@@ -15,6 +15,7 @@
 #include "emulate/instruction_shapes.h"
 #include "lib/format/format_spec.h"
 #include "lib/gemm/packed_elements.h"
+#include "lib/gemm/scales.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/safetensors_writer.h"
@@ -193,18 +194,28 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
   }
   if (a.k > 1U << 30) throw error_in(files.a, "K above 2^30", "split it");
   GemmOperands out{a.lines, b.lines, a.k, std::move(a.elements), std::move(b.elements), {}, {}};
-  const auto format_in = [&model](const std::string& where) {
-    const Format accumulator = model.types.c;
-    return is_integer(accumulator) ? accumulator : named_format(where).value_or(accumulator);
-  };
+  const Format accumulator = model.types.c;
+  const bool integers = is_integer(accumulator);
   if (files.c) {
-    model.c = format_in(*files.c);
+    model.c = integers ? accumulator : named_format(*files.c).value_or(accumulator);
     out.c = read_shaped(*files.c, model.c, {"C"}, {out.m, out.n});
   }
   if (files.bias) {
-    model.bias = format_in(*files.bias);
+    model.bias = named_format(*files.bias).value_or(accumulator);
     out.bias = read_shaped(*files.bias, model.bias, {"the bias"}, {out.n});
   }
+  if (!files.a_scale.empty()) out.a_scale = read_scales(files.a_scale, "--a-scale", out.m);
+  if (!files.b_scale.empty()) out.b_scale = read_scales(files.b_scale, "--b-scale", out.n);
+  if (!integers) return out;
+  ZeroPoints zeros;
+  if (!files.a_zero_point.empty()) {
+    zeros.a = read_zero_points(files.a_zero_point, "--a-zero-point", out.m);
+  }
+  if (!files.b_zero_point.empty()) {
+    zeros.b = read_zero_points(files.b_zero_point, "--b-zero-point", out.n);
+  }
+  add_zero_points(out.c, out, model.types, zeros);
+  if (is_integer(model.bias)) add_integer_bias(out.c, out.m, std::exchange(out.bias, {}));
   return out;
 }
 

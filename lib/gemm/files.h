@@ -47,6 +47,8 @@ std::optional<Format> named_format(const std::string& where);
 struct GemmFiles {
   std::string a, b;                              ///< (M, K) and (K, N)
   std::optional<std::string> c = {}, bias = {};  ///< (M, N) and (N,)
+  /// Scales and zero points (scales.h), empty: none: of A's rows and of B's columns.
+  std::string a_scale = {}, b_scale = {}, a_zero_point = {}, b_zero_point = {};
   bool transposed_a = false, transposed_b = false;
   /// ReadArray::round for a and b by a name of the rounding, empty: none. C and the bias are never
   /// rounded.
@@ -60,8 +62,9 @@ std::optional<Rounding> operand_rounding(std::string_view name);
 std::string round_option(Rounding rounding);
 
 /// Reads the operands. model.c and model.bias become the formats of the files' dtypes, or the
-/// accumulator's where a file holds bits. Throws Error as read_array does, and if shapes do not fit
-/// together, a matrix is empty, or K is above 2^30.
+/// accumulator's where a file holds bits. Of a product of integers, zero points and a bias of s32
+/// are added to C, with which its sums begin. Throws Error as read_array does, and if shapes do not
+/// fit together, a matrix is empty, or K is above 2^30.
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model);
 
 /// Reads a D of shape (m, n), in the epilogue's output format. Throws Error as read_array does, and

@@ -10,9 +10,13 @@ namespace binade {
 
 std::vector<std::uint64_t> gemm(const GemmModel& model, const GemmOperands& operands,
                                 const GemmProgress& progress) {
-  check(model, {!operands.c.empty(), !operands.bias.empty()});
+  check(model, added_in(operands));
   check(sizes_of(operands));
-  const ProductShape shape{operands.k, !operands.c.empty(), !operands.bias.empty()};
+  const ProductShape shape{operands.k,
+                           !operands.c.empty(),
+                           !operands.bias.empty(),
+                           0,
+                           {!operands.a_scale.empty(), !operands.b_scale.empty()}};
   return PreparedProduct(model, shape).all(operands, progress);
 }
 

@@ -61,18 +61,41 @@ void set_order(GemmModel& g, const std::string& text) {
   g.sum.order = order;
 }
 
-/// Throws Error if an option of order or epilogue was given for an integer product, whose sums are
-/// exact in any order and whose accumulator is the result.
+bool has_scales(const GemmOptions& o) {
+  return !o.files.a_scale.empty() || !o.files.b_scale.empty();
+}
+
+/// Whether an integer product ends in floating point.
+bool dequantizes(const GemmOptions& o) {
+  return !o.out_format.empty() || !o.bias.empty() || has_scales(o);
+}
+
+/// Throws Error if an option of order was given for an integer product, whose sums are exact in any
+/// order, or one of the epilogue although its accumulator is the result.
 void check_integer(const GemmOptions& o) {
-  const bool plain = o.promote_every.empty() && o.partial.empty() && o.splits.empty() &&
-                     o.reduce_in.empty() && o.bias.empty() && o.epilogue_format.empty() &&
-                     o.out_format.empty() && o.alpha == 1 && o.beta == 1 && o.fused == "alpha" &&
+  const GemmOptions usual;
+  const bool in_order = o.promote_every.empty() && o.partial.empty() && o.splits.empty() &&
+                        o.reduce_in.empty() && o.beta == 1;
+  if (!in_order) {
+    throw Error(
+        "an integer product has no promotion, no split and no beta; leave those options out");
+  }
+  const bool plain = o.epilogue_format.empty() && o.alpha == 1 && o.fused == usual.fused &&
                      !o.saturate && o.sum_format.empty() && o.out_through.empty() && !o.relu &&
-                     o.out_rounding == GemmOptions{}.out_rounding;
-  if (plain) return;
+                     o.out_rounding == usual.out_rounding && o.scale_order == usual.scale_order;
+  if (plain || dequantizes(o)) return;
   throw Error(
-      "an integer product has no promotion, split, epilogue or other output than s32; leave those "
-      "options out");
+      "an integer product has no epilogue unless it ends in floating point; give --out-format, "
+      "--a-scale or --b-scale, or leave those options out");
+}
+
+ScaleOrder scale_order_of(const std::string& word) {
+  const auto row = std::ranges::find(scale_order_names, word);
+  if (row != scale_order_names.end()) {
+    return static_cast<ScaleOrder>(row - scale_order_names.begin());
+  }
+  throw Error("--scale-order " + printable(word) + ": no such choice" +
+              did_you_mean(word, scale_order_names) + "; there are " + listed(scale_order_names));
 }
 
 void set_sums_of_parts(GemmModel& g, const Format& f) {
@@ -94,6 +117,25 @@ bool is_divided(const GemmModel& g) { return g.sum.splits[0].parts > 1; }
 /// Whether the epilogue adds C or a bias to the sum.
 bool adds_in_epilogue(const GemmOptions& o, const GemmModel& g) {
   return (!o.c.empty() && !g.sum.c_first && g.epilogue.beta != 0) || !o.bias.empty();
+}
+
+/// Sets what the options say of the epilogue.
+void set_epilogue(Epilogue& e, const GemmOptions& o) {
+  if (!std::isfinite(o.alpha) || !std::isfinite(o.beta)) {
+    throw Error("--alpha and --beta must be finite");
+  }
+  e.alpha = o.alpha;
+  e.beta = o.beta;
+  e.sum_last = o.fused == "alpha";
+  if (!o.epilogue_format.empty()) e.compute = format_of(o.epilogue_format);
+  if (!o.out_format.empty()) e.out = format_of(o.out_format);
+  e.saturate = o.saturate;
+  e.rounding = output_rounding(o.out_rounding);
+  if (!o.sum_format.empty()) e.sum = format_of(o.sum_format);
+  if (!o.out_through.empty()) e.through = format_of(o.out_through);
+  e.relu = o.relu;
+  e.scales = scale_order_of(o.scale_order);
+  e.bias_first = o.bias_first;
 }
 
 }  // namespace
@@ -119,6 +161,13 @@ NamedGemm model_of(const GemmOptions& o) {
         IdleOption{"--c-first", o.c_first, on + "whose sums begin with C"},
         IdleOption{"--round", !o.files.round.empty(), on + "which takes them as they are"},
     });
+    if (!dequantizes(o)) return out;
+    g.epilogue.out = binary32;
+    set_epilogue(g.epilogue, o);
+    if (is_integer(g.epilogue.out) && (has_scales(o) || !o.bias.empty())) {
+      throw Error("--out-format " + printable(o.out_format) +
+                  ": scales and a bias end in floating point; name such a format");
+    }
     return out;
   }
   if (!o.promote_every.empty()) set_promotion(g, o.promote_every);
@@ -126,19 +175,7 @@ NamedGemm model_of(const GemmOptions& o) {
   if (!o.partial.empty()) g.sum.partial = format_of(o.partial);
   if (!o.reduce_in.empty()) set_sums_of_parts(g, format_of(o.reduce_in));
   g.sum.c_first = o.c_first;
-  if (!std::isfinite(o.alpha) || !std::isfinite(o.beta)) {
-    throw Error("--alpha and --beta must be finite");
-  }
-  g.epilogue.alpha = o.alpha;
-  g.epilogue.beta = o.beta;
-  g.epilogue.sum_last = o.fused == "alpha";
-  if (!o.epilogue_format.empty()) g.epilogue.compute = format_of(o.epilogue_format);
-  if (!o.out_format.empty()) g.epilogue.out = format_of(o.out_format);
-  g.epilogue.saturate = o.saturate;
-  g.epilogue.rounding = output_rounding(o.out_rounding);
-  if (!o.sum_format.empty()) g.epilogue.sum = format_of(o.sum_format);
-  if (!o.out_through.empty()) g.epilogue.through = format_of(o.out_through);
-  g.epilogue.relu = o.relu;
+  set_epilogue(g.epilogue, o);
   refuse_idle(std::array{
       IdleOption{"--arch", chain && !o.architecture.empty(),
                  "on a chain of rounded operations, which is the same on all"},
@@ -149,16 +186,19 @@ NamedGemm model_of(const GemmOptions& o) {
       IdleOption{"--reduce-in", !is_divided(g) && g.sum.reduced, "without --split"},
       IdleOption{"--beta", o.c_first && o.beta != 1,
                  "with --c-first, which begins with C as it is"},
+      IdleOption{"--a-zero-point", !o.files.a_zero_point.empty(), "except on integers"},
+      IdleOption{"--b-zero-point", !o.files.b_zero_point.empty(), "except on integers"},
   });
   return out;
 }
 
 bool computes_epilogue(const GemmOptions& o, const GemmModel& g) {
-  return g.epilogue.alpha != 1 || adds_in_epilogue(o, g);
+  const bool converts = is_integer(g.types.d) && !is_integer(g.epilogue.out);
+  return g.epilogue.alpha != 1 || adds_in_epilogue(o, g) || has_scales(o) || converts;
 }
 
 void check_effects(const GemmOptions& o, const GemmModel& g) {
-  if (is_integer(g.types.d)) return;
+  if (is_integer(g.epilogue.out)) return;
   SumProgram program;
   walk_sum(g, g.k, program);
   const Format sum = final_format(program, g);
@@ -167,10 +207,21 @@ void check_effects(const GemmOptions& o, const GemmModel& g) {
   const Format last = e.through.value_or(computed);
   const bool rounds = e.rounding != Rounding::ties_to_even;
   const std::string nothing_added = "where the epilogue adds neither C nor a bias";
+  const bool both_scaled = !o.files.a_scale.empty() && !o.files.b_scale.empty();
+  const bool adds_c = !o.c.empty() && !g.sum.c_first && e.beta != 0;
+  const bool multiplies = e.alpha != 1 || has_scales(o);
   refuse_idle(std::array{
       IdleOption{"--beta", o.c.empty() && o.beta != 1, "without C"},
       IdleOption{"--c-first", o.c.empty() && o.c_first, "without C"},
       IdleOption{"--fused", !adds_in_epilogue(o, g) && !g.epilogue.sum_last, nothing_added},
+      IdleOption{"--fused", e.bias_first && !adds_c && !e.sum_last, "with --bias-first"},
+      IdleOption{"--alpha", has_scales(o) && e.alpha != 1, "with scales, which take its place",
+                 "put it into one of them"},
+      IdleOption{"--scale-order", !both_scaled && e.scales != ScaleOrder::a_first,
+                 "without --a-scale and --b-scale"},
+      IdleOption{"--bias-first", e.bias_first && o.bias.empty(), "without --bias"},
+      IdleOption{"--bias-first", e.bias_first && !multiplies && !adds_c,
+                 "where nothing else multiplies or is added"},
       IdleOption{"--epilogue-format", !computes_epilogue(o, g) && g.epilogue.compute != g.types.d,
                  nothing_added + " and alpha is 1"},
       IdleOption{"--sum-format", e.sum && fits_in(sum, *e.sum), "which holds every sum"},
@@ -183,7 +234,7 @@ void check_effects(const GemmOptions& o, const GemmModel& g) {
 }
 
 void adopt_output(const GemmOptions& o, const std::string& d, GemmModel& model) {
-  if (!o.out_format.empty() || is_integer(model.types.d)) return;
+  if (!o.out_format.empty() || is_integer(model.epilogue.out)) return;
   model.epilogue.out = named_format(d).value_or(model.epilogue.out);
 }
 
@@ -191,7 +242,11 @@ std::vector<InputPath> inputs_of(const GemmOptions& o) {
   return {{"A", file_of(o.files.a)},
           {"B", file_of(o.files.b)},
           {"C", file_of(o.c)},
-          {"--bias", file_of(o.bias)}};
+          {"--bias", file_of(o.bias)},
+          {"--a-scale", file_of(o.files.a_scale)},
+          {"--b-scale", file_of(o.files.b_scale)},
+          {"--a-zero-point", file_of(o.files.a_zero_point)},
+          {"--b-zero-point", file_of(o.files.b_zero_point)}};
 }
 
 GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {

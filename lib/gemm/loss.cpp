@@ -91,6 +91,7 @@ LossRule rule_of(Role role) {
     case Role::narrow: return LossRule::accumulator_format;
     case Role::promote: return LossRule::promotion;
     case Role::reduce: return LossRule::reduction;
+    case Role::scale:
     case Role::alpha: return LossRule::alpha;
     case Role::beta: return LossRule::beta;
     case Role::bias: return LossRule::bias;

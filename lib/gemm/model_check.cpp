@@ -158,7 +158,11 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   }
   require_in_range({"sum.promote_every", g.sum.promote_every, 0, std::numeric_limits<int>::max()});
   check_splits(g.sum);
-  if (g.model.recipe == Recipe::exact_integer) return;
+  if (g.model.recipe == Recipe::exact_integer && is_integer(g.epilogue.out)) {
+    if (!added.a_scale && !added.b_scale) return;
+    throw Error(
+        "GemmModel: scales of a product of integers need a floating-point epilogue.out; set it");
+  }
   if (g.sum.promote_every != 0) require_format("sum.promotion", g.sum.promotion, false);
   if (g.sum.splits[0].parts > 1) {
     require_format("sum.partial", g.sum.partial, false);
@@ -167,12 +171,14 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   require_format("epilogue.compute", g.epilogue.compute, false);
   require_format("epilogue.out", g.epilogue.out, false);
   require_known("epilogue.rounding", g.epilogue.rounding, roundings);
+  require_known("epilogue.scales", g.epilogue.scales, scale_order_names);
   if (g.epilogue.rounding == Rounding::stochastic) {
     throw Error("GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
   }
   if (g.epilogue.sum) require_format("epilogue.sum", *g.epilogue.sum, false);
   if (g.epilogue.through) require_format("epilogue.through", *g.epilogue.through, false);
-  if (added.c || g.sum.c_first) require_format("c", g.c, false);
+  const bool integer_c = g.model.recipe == Recipe::exact_integer;
+  if (added.c || g.sum.c_first) require_format("c", g.c, integer_c);
   if (added.bias) require_format("bias", g.bias, false);
 }
 

@@ -11,7 +11,13 @@ namespace binade {
 /// What a product has beside A and B. Of a matrix that is absent the format is not looked at.
 struct AddedMatrices {
   bool c = true, bias = true;
+  bool a_scale = false, b_scale = false;  ///< scales of A's rows and of B's columns
 };
+
+template <class Matrices>
+AddedMatrices added_in(const Matrices& x) {
+  return {!x.c.empty(), !x.bias.empty(), !x.a_scale.empty(), !x.b_scale.empty()};
+}
 
 /// Throws Error, which names the member, if a number of the model, of its order or of its splits is
 /// outside of its range, if an enumeration has no such value, or if a format is not one that the

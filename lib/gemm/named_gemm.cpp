@@ -309,6 +309,10 @@ std::string options_of(const GemmModel& g) {
   if (e.alpha != usual.epilogue.alpha) option("--alpha", fmt::format("{}", e.alpha));
   if (e.beta != usual.epilogue.beta) option("--beta", fmt::format("{}", e.beta));
   if (!e.sum_last) option("--fused", "beta");
+  if (e.scales != usual.epilogue.scales) {
+    option("--scale-order", std::string(scale_order_names[static_cast<std::size_t>(e.scales)]));
+  }
+  if (e.bias_first) option("--bias-first", "");
   if (e.compute != usual.epilogue.compute) option("--epilogue-format", format_word(e.compute));
   if (e.out != usual.epilogue.out) option("--out-format", format_word(e.out));
   if (e.saturate) option("--saturate", "");
@@ -340,6 +344,9 @@ std::string order_text(const GemmModel& g) {
   if (g.sum.c_first) out.emplace_back("begins with C");
   const Epilogue& e = g.epilogue;
   if (e.sum) out.push_back(fmt::format("the sum rounded to {}", format_word(*e.sum)));
+  if (e.bias_first) out.emplace_back("the bias added first");
+  if (e.scales == ScaleOrder::b_first) out.emplace_back("B's scales before A's");
+  if (e.scales == ScaleOrder::together) out.emplace_back("by the product of both scales");
   if (e.relu) out.emplace_back("below 0 becomes 0");
   if (e.through) out.push_back(fmt::format("D by way of {}", format_word(*e.through)));
   if (e.rounding != Rounding::ties_to_even) {

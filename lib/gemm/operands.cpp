@@ -24,6 +24,8 @@ void check(const OperandSizes& x) {
   require_elements("b", x.b, x.k * x.n);
   require_elements("c", x.c, x.c == 0 ? 0 : x.m * x.n);
   require_elements("bias", x.bias, x.bias == 0 ? 0 : x.n);
+  require_elements("a_scale", x.a_scale, x.a_scale == 0 ? 0 : x.m);
+  require_elements("b_scale", x.b_scale, x.b_scale == 0 ? 0 : x.n);
 }
 
 }  // namespace binade

@@ -16,10 +16,12 @@ namespace binade {
 
 /// Matrices as encodings. a is m × k, row after row; b is k × n, column after column, so that a dot
 /// product runs along both; c is m × n, row after row, or empty; bias has n elements, one for each
-/// column, or is empty.
+/// column, or is empty. The scales of A's rows and of B's columns are of binary32, m and n of them,
+/// or none.
 struct GemmOperands {
   std::size_t m = 0, n = 0, k = 0;
   std::vector<std::uint64_t> a, b, c, bias;
+  std::vector<std::uint64_t> a_scale = {}, b_scale = {};
 
   /// Returns what element (i, j) of D is made of.
   GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
@@ -29,23 +31,32 @@ struct GemmOperands {
             c.empty() ? 0 : c[i * n + j],
             bias.empty() ? 0 : bias[j],
             !c.empty(),
-            !bias.empty()};
+            !bias.empty(),
+            a_scale.empty() ? 0 : a_scale[i],
+            b_scale.empty() ? 0 : b_scale[j],
+            !a_scale.empty(),
+            !b_scale.empty()};
   }
 };
 
 /// How large a product is, and how many elements its matrices have.
 struct OperandSizes {
   std::size_t m = 0, n = 0, k = 0;
-  std::size_t a = 0, b = 0, c = 0, bias = 0;
+  std::size_t a = 0, b = 0, c = 0, bias = 0, a_scale = 0, b_scale = 0;
 };
 template <class Matrices>
 OperandSizes sizes_of(const Matrices& x) {
-  return {x.m, x.n, x.k, x.a.size(), x.b.size(), x.c.size(), x.bias.size()};
+  OperandSizes out{x.m, x.n, x.k, x.a.size(), x.b.size(), x.c.size(), x.bias.size()};
+  if constexpr (requires { x.a_scale; }) {
+    out.a_scale = x.a_scale.size();
+    out.b_scale = x.b_scale.size();
+  }
+  return out;
 }
 
-/// Throws Error unless a has m·k elements, b k·n, c m·n or none, and the bias n or none, where m
-/// and n are from 1 to 2^31 and k is at most 2^30. gemm(), account() and check_gemm() call this
-/// first.
+/// Throws Error unless a has m·k elements, b k·n, c m·n or none, the bias n or none, and the scales
+/// m and n or none, where m and n are from 1 to 2^31 and k is at most 2^30. gemm(), account() and
+/// check_gemm() call this first.
 void check(const OperandSizes& x);
 
 /// Throws Error, which begins with the name of a matrix, if it has another number of elements than

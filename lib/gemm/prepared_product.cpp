@@ -99,7 +99,7 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   nan_ = nan_of(program_, model);
   output_ = {.format = model.epilogue.out, .attributes = output_attributes(model.epilogue)};
   epilogue_ = epilogue_plan(model, final_format(program_, model), shape.has_c, shape.has_bias,
-                            shape.scale_log2);
+                            shape.scale_log2, shape.scaled);
   const auto k = static_cast<std::size_t>(model.k);
   std::vector<std::size_t> place(k);
   for (std::size_t i = 0; i < k; ++i) {
@@ -111,32 +111,47 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   }
 }
 
-/// The matrices of a product; c and bias are null if there is none.
+/// The matrices of a product; c, bias and scales are null if there is none.
 struct PreparedProduct::Matrices {
   OperandLines a, b;
   const std::uint64_t *c = nullptr, *bias = nullptr;
+  const std::uint64_t *a_scale = nullptr, *b_scale = nullptr;
 
   GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
     return {.k = static_cast<int>(a.k),
             .c = c == nullptr ? 0 : c[i * b.count + j],
             .bias = bias == nullptr ? 0 : bias[j],
             .has_c = c != nullptr,
-            .has_bias = bias != nullptr};
+            .has_bias = bias != nullptr,
+            .a_scale = a_scale == nullptr ? 0 : a_scale[i],
+            .b_scale = b_scale == nullptr ? 0 : b_scale[j],
+            .has_a_scale = a_scale != nullptr,
+            .has_b_scale = b_scale != nullptr};
   }
 };
 
-/// A tile of D with its part of C, whose rows lie c_stride apart, and of the bias; null if there is
-/// none.
+/// A tile of D with its part of C, whose rows lie c_stride apart, of the bias and of the scales;
+/// null if there is none.
 struct PreparedProduct::Tile {
   ProductTile products;
   const std::uint64_t* c = nullptr;
   std::size_t c_stride = 0;
   const std::uint64_t* bias = nullptr;
   const TileSpecials* specials = nullptr;
+  const std::uint64_t *a_scale = nullptr, *b_scale = nullptr;
 
   std::size_t rows() const { return static_cast<std::size_t>(products.row_count); }
   std::size_t columns() const { return static_cast<std::size_t>(products.column_count); }
   const std::uint64_t* c_row(std::size_t i) const { return c == nullptr ? c : c + i * c_stride; }
+  /// Turns the sums of row i into D.
+  void finish(const Kernels& kernels, const EpiloguePlan& plan, std::size_t i,
+              std::uint64_t* sums) const {
+    std::array<std::uint64_t, group_columns> of_row;
+    if (a_scale != nullptr) of_row.fill(a_scale[i]);
+    kernels.epilogue(
+        {&plan, c_row(i), bias, columns(), a_scale == nullptr ? a_scale : of_row.data(), b_scale},
+        sums);
+  }
 };
 
 void PreparedProduct::convert(TileSums& sums, const ProductTile& tile, const Format& from,
@@ -204,7 +219,7 @@ void PreparedProduct::run_encodings(const Tile& tile, TileSums* stack, TileMask&
     }
   }
   for (std::size_t i = 0; i < rows; ++i) {
-    kernels_->epilogue({&epilogue_, tile.c_row(i), tile.bias, columns}, stack[0][i].data());
+    tile.finish(*kernels_, epilogue_, i, stack[0][i].data());
   }
 }
 
@@ -247,7 +262,7 @@ void PreparedProduct::finish_values(const Tile& tile, std::size_t row, const flo
   std::array<std::uint64_t, group_columns> codes;
   words_of_floats(*kernels_, sums, n, {plan.sum}, codes.data());
   for (std::size_t i = 0; i < n; ++i) codes[i] = std::isnan(sums[i]) ? nan_ : codes[i];
-  kernels_->epilogue({&plan, c_row, tile.bias, n}, codes.data());
+  tile.finish(*kernels_, plan, row, codes.data());
   for (std::size_t i = 0; i < n; ++i) deliver(codes[i], d[i]);
 }
 
@@ -264,7 +279,12 @@ void PreparedProduct::run(const Tile& tile, Space& space, TileMask& left, Out* d
 }
 
 std::uint64_t PreparedProduct::defined(const GemmElement<std::uint64_t>& x) const {
-  const EpilogueRow row{&epilogue_, x.has_c ? &x.c : nullptr, x.has_bias ? &x.bias : nullptr, 1};
+  const EpilogueRow row{&epilogue_,
+                        x.has_c ? &x.c : nullptr,
+                        x.has_bias ? &x.bias : nullptr,
+                        1,
+                        x.has_a_scale ? &x.a_scale : nullptr,
+                        x.has_b_scale ? &x.b_scale : nullptr};
   return epilogue_of(row, 0, element_sum(epilogue_.model, x).bits);
 }
 
@@ -317,7 +337,11 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
   TileMask left{};
   std::uint64_t d = 0;
   const ProductTile tile{space.row.data(), space.column.data(), places_.size(), 0, 0, 1, 1};
-  run({.products = tile, .c = x.has_c ? &x.c : nullptr, .bias = x.has_bias ? &x.bias : nullptr},
+  run({.products = tile,
+       .c = x.has_c ? &x.c : nullptr,
+       .bias = x.has_bias ? &x.bias : nullptr,
+       .a_scale = x.has_a_scale ? &x.a_scale : nullptr,
+       .b_scale = x.has_b_scale ? &x.b_scale : nullptr},
       space, left, &d, 1);
   return left[0] != 0 ? defined(x) : d;
 }
@@ -345,7 +369,10 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
                static_cast<int>(std::min(group_columns, n - j))},
               x.c == nullptr ? nullptr : x.c + i * n + j,
               n,
-              x.bias == nullptr ? nullptr : x.bias + j};
+              x.bias == nullptr ? nullptr : x.bias + j,
+              nullptr,
+              x.a_scale == nullptr ? nullptr : x.a_scale + i,
+              x.b_scale == nullptr ? nullptr : x.b_scale + j};
     if (!spaces[slot]) spaces[slot] = space();
     ProductDetours& here = spaces[slot]->detours;
     some.products.detours = &here.vectors;
@@ -399,7 +426,9 @@ std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x, const Gem
   product({.a = {.codes = x.a.data(), .count = x.m, .k = x.k},
            .b = {.codes = x.b.data(), .count = x.n, .k = x.k},
            .c = x.c.empty() ? nullptr : x.c.data(),
-           .bias = x.bias.empty() ? nullptr : x.bias.data()},
+           .bias = x.bias.empty() ? nullptr : x.bias.data(),
+           .a_scale = x.a_scale.empty() ? nullptr : x.a_scale.data(),
+           .b_scale = x.b_scale.empty() ? nullptr : x.b_scale.data()},
           d.data(), progress, detours);
   return d;
 }

@@ -31,6 +31,7 @@ struct ProductShape {
   std::size_t k = 0;
   bool has_c = false, has_bias = false;
   int scale_log2 = 0;  ///< sums are multiplied by 2^scale_log2 before the epilogue
+  ScaledSides scaled = {};
 };
 
 /// Number of multiply-adds that were done in a slower way than by the kernel's usual loop.

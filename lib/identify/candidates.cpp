@@ -233,12 +233,59 @@ class OrdersOfCore {
   std::vector<Order> orders_;
 };
 
+/// Adds to each ending the same one with saturation, if D is of 8 bits.
+std::vector<Candidate> with_saturation(std::vector<Candidate> out, const KernelFacts& facts) {
+  const std::size_t n = facts.types.d.storage_bits() == 8 ? out.size() : 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    out.push_back(out[i]);
+    out.back().model.epilogue.saturate = true;
+  }
+  return out;
+}
+
+/// Returns the endings of a sum that is multiplied by scales, or is an integer and D is not: in
+/// which format that is computed, which scale comes first, and where the bias is added.
+std::vector<Candidate> scaled_endings(const Candidate& base, const KernelFacts& facts) {
+  const Format& sum = base.model.types.d;
+  const bool both = facts.has_a_scale && facts.has_b_scale;
+  std::vector<Candidate> out;
+  std::vector<Format> computed{is_integer(sum) ? binary32 : sum};
+  const bool computes = facts.is_scaled() || facts.has_bias || facts.epilogue.alpha != 1;
+  for (const Format& f : {binary32, facts.types.d, binary64}) {
+    const bool known = std::ranges::find(computed, f) != computed.end();
+    // An integer that is only converted comes to the same by binary64 and at once.
+    const bool another = computes || f == facts.types.d;
+    if (!known && another && f.precision >= bfloat16.precision) computed.push_back(f);
+  }
+  for (const Format& f : computed) {
+    for (const ScaleOrder order :
+         {ScaleOrder::a_first, ScaleOrder::b_first, ScaleOrder::together}) {
+      if (!both && order != ScaleOrder::a_first) continue;
+      Candidate x = base;
+      x.model.epilogue.compute = f;
+      x.model.epilogue.scales = order;
+      x.departures += f == computed[0] ? 0 : 1;
+      out.push_back(x);
+      if (facts.has_bias || (facts.has_c && !is_integer(sum))) {
+        x.model.epilogue.sum_last = false;
+        out.push_back(x);
+      }
+      if (!facts.has_bias) continue;
+      x.model.epilogue.sum_last = true;
+      x.model.epilogue.bias_first = true;
+      x.departures += 1;
+      out.push_back(x);
+    }
+  }
+  return out;
+}
+
 /// Returns the ways in which C, alpha, beta, the bias and D's format can enter a model of this
 /// core.
 std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
   const GemmModel& plain = core.plain;
   Candidate base{plain};
-  base.model.c = facts.types.c;
+  base.model.c = is_integer(plain.types.c) ? plain.types.c : facts.types.c;
   base.model.bias = facts.types.bias;
   base.model.epilogue.alpha = facts.epilogue.alpha;
   base.model.epilogue.beta = facts.epilogue.beta;
@@ -247,7 +294,10 @@ std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
   if (sum != facts.types.d && !fits_in(facts.types.d, sum)) base.departures += 1;
   if (sum == binary64 && facts.types.d != binary64) base.departures += 1;
   if (plain.types.c != sum) base.departures += 1;
-  if (is_integer(sum)) return {base};
+  if (is_integer(facts.types.d)) return {base};
+  if (facts.is_scaled() || is_integer(sum)) {
+    return with_saturation(scaled_endings(base, facts), facts);
+  }
   std::vector<Candidate> out;
   const bool scales = facts.epilogue.alpha != 1 || facts.epilogue.beta != 1;
   if (facts.has_c && !scales && !facts.has_bias) {
@@ -271,14 +321,7 @@ std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
       if (f != sum && f.precision >= binary16.precision) in_format(f, 1);
     }
   }
-  if (facts.types.d.storage_bits() == 8) {
-    const std::size_t n = out.size();
-    for (std::size_t i = 0; i < n; ++i) {
-      out.push_back(out[i]);
-      out.back().model.epilogue.saturate = true;
-    }
-  }
-  return out;
+  return with_saturation(std::move(out), facts);
 }
 
 /// Gives an ending a detour. Returns false if it would change nothing: if a format holds every
@@ -302,7 +345,8 @@ std::vector<Candidate> endings(const Core& core, const KernelFacts& facts, const
   std::erase_if(out, [&](Candidate& x) {
     x.departures += 1;
     const bool with_c = facts.has_c && !x.model.sum.c_first && x.model.epilogue.beta != 0;
-    const bool computes = x.model.epilogue.alpha != 1 || with_c || facts.has_bias;
+    const bool computes = x.model.epilogue.alpha != 1 || with_c || facts.has_bias ||
+                          facts.is_scaled() || is_integer(core.plain.types.d);
     return !take_detour(x.model.epilogue, detour, core.plain.types.d, computes);
   });
   return out;
@@ -315,8 +359,7 @@ std::vector<Candidate> in_orders(const std::vector<Core>& cores, const KernelFac
                                  const Epilogue& detour, const OrdersOf& orders_of) {
   std::vector<Candidate> out;
   for (std::size_t i = 0; i < cores.size(); ++i) {
-    const bool integer_out = is_integer(facts.types.d);
-    if (is_integer(cores[i].plain.types.d) != integer_out) continue;
+    if (is_integer(facts.types.d) && !is_integer(cores[i].plain.types.d)) continue;
     const std::vector<Candidate> ends = endings(cores[i], facts, detour);
     poll();
     if (ends.empty()) continue;
@@ -345,11 +388,11 @@ std::vector<Epilogue> detours_for(const KernelFacts& facts) {
                                   Rounding::toward_positive, Rounding::toward_negative}) {
     out.push_back({.rounding = rounding});
   }
-  const bool adds = facts.has_c || facts.has_bias;
-  if (adds) out.push_back({.sum = d});
+  const bool computes = facts.has_c || facts.has_bias || facts.is_scaled();
+  if (computes) out.push_back({.sum = d});
   for (const Format& f : {bfloat16, binary16, binary32, e4m3, e5m2}) {
     if (f == d) continue;
-    if (adds) out.push_back({.sum = f});
+    if (computes) out.push_back({.sum = f});
     out.push_back({.through = f});
   }
   if (facts.is_negative) return out;

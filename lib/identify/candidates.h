@@ -28,6 +28,9 @@ struct KernelFacts {
   KnownEpilogue epilogue{};
   bool is_negative = true;  ///< whether a number of D is below 0
   Format results{};         ///< the narrowest format that is tried of which all numbers of D are
+  bool has_a_scale = false, has_b_scale = false;
+
+  bool is_scaled() const { return has_a_scale || has_b_scale; }
 };
 
 /// Which orders are tried.

@@ -368,6 +368,12 @@ KernelCase part_of(const KernelCase& given, const Change& change,
   if (!change.without_bias && !was.bias.empty()) {
     for (const std::size_t j : columns) run.bias.push_back(was.bias[j]);
   }
+  for (const std::size_t i : was.a_scale.empty() ? std::vector<std::size_t>{} : rows) {
+    run.a_scale.push_back(was.a_scale[i]);
+  }
+  for (const std::size_t j : was.b_scale.empty() ? std::vector<std::size_t>{} : columns) {
+    run.b_scale.push_back(was.b_scale[j]);
+  }
   return out;
 }
 

@@ -64,7 +64,8 @@ Evaluator::Sums Evaluator::sums_of(Candidates candidates, const KernelRun& run,
     out.plans.emplace_back();
     if (d) continue;
     out.plans.back() =
-        epilogue_plan(x->model, out.shared.format(sum), !run.c.empty(), !run.bias.empty());
+        epilogue_plan(x->model, out.shared.format(sum), !run.c.empty(), !run.bias.empty(), 0,
+                      {!run.a_scale.empty(), !run.b_scale.empty()});
   }
   return out;
 }
@@ -77,18 +78,24 @@ void Evaluator::evaluate(Candidates candidates, std::size_t number,
     const std::size_t n = std::min(sums.shared.lanes(), elements.size() - first);
     const std::span<const std::size_t> some = elements.subspan(first, n);
     sums.shared.compute(some);
-    std::array<std::uint64_t, tile_columns> c{}, bias{}, d{};
+    std::array<std::uint64_t, tile_columns> c{}, bias{}, a_scale{}, b_scale{}, d{};
     for (std::size_t lane = 0; lane < n; ++lane) {
       const GemmElement<std::uint64_t> x = run.element(some[lane]);
       c[lane] = x.c;
       bias[lane] = x.bias;
+      a_scale[lane] = x.a_scale;
+      b_scale[lane] = x.b_scale;
     }
-    const std::uint64_t* const of_c = run.c.empty() ? nullptr : c.data();
-    const std::uint64_t* const of_bias = run.bias.empty() ? nullptr : bias.data();
+    EpilogueRow row{.c = run.c.empty() ? nullptr : c.data(),
+                    .bias = run.bias.empty() ? nullptr : bias.data(),
+                    .n = n,
+                    .a_scale = run.a_scale.empty() ? nullptr : a_scale.data(),
+                    .b_scale = run.b_scale.empty() ? nullptr : b_scale.data()};
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       std::copy_n(sums.shared.values(sums.nodes[i], 0), n, d.data());
       const std::optional<EpiloguePlan>& plan = sums.plans[i];
-      if (plan) kernels_for_elements().epilogue({&*plan, of_c, of_bias, n}, d.data());
+      row.plan = plan ? &*plan : nullptr;
+      if (plan) kernels_for_elements().epilogue(row, d.data());
       for (std::size_t lane = 0; lane < n; ++lane) {
         if ((sums.shared.left(sums.nodes[i], 0) >> lane & 1) == 0) continue;
         d[lane] = gemm_element(candidates[i]->model, run.element(some[lane]));
@@ -102,7 +109,7 @@ void Evaluator::evaluate_rows(Candidates candidates, std::size_t number, std::si
                               const ElementSink& sink) const {
   const KernelRun& run = runs_[number];
   Sums sums = sums_of(candidates, run, fastest_kernels(), of_tiles_[number]);
-  std::array<std::uint64_t, tile_columns> d{};
+  std::array<std::uint64_t, tile_columns> d{}, a_scale{};
   for (std::size_t j = 0; j < run.n; j += sums.shared.columns()) {
     sums.shared.compute_tile(first_row, j);
     const std::size_t n = sums.shared.columns();
@@ -111,8 +118,11 @@ void Evaluator::evaluate_rows(Candidates candidates, std::size_t number, std::si
         const std::size_t first = (first_row + row) * run.n + j;
         std::copy_n(sums.shared.values(sums.nodes[i], row), n, d.data());
         if (const std::optional<EpiloguePlan>& plan = sums.plans[i]) {
+          if (!run.a_scale.empty()) a_scale.fill(run.a_scale[first_row + row]);
           fastest_kernels().epilogue({&*plan, run.c.empty() ? nullptr : run.c.data() + first,
-                                      run.bias.empty() ? nullptr : run.bias.data() + j, n},
+                                      run.bias.empty() ? nullptr : run.bias.data() + j, n,
+                                      run.a_scale.empty() ? nullptr : a_scale.data(),
+                                      run.b_scale.empty() ? nullptr : run.b_scale.data() + j},
                                      d.data());
         }
         for (std::size_t lane = 0; lane < n; ++lane) {

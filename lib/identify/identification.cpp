@@ -35,6 +35,8 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
     facts.k = std::max(facts.k, run.k);
     facts.has_c = facts.has_c || !run.c.empty();
     facts.has_bias = facts.has_bias || !run.bias.empty();
+    facts.has_a_scale = facts.has_a_scale || !run.a_scale.empty();
+    facts.has_b_scale = facts.has_b_scale || !run.b_scale.empty();
   }
   facts.is_negative = has_negative(types.d, runs);
   facts.results = format_of_results(types.d, runs);

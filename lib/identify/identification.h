@@ -43,10 +43,12 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});
 
-/// The files of some runs. a, b and d have one entry for each run; c and bias have one for each run
+/// The files of some runs. a, b and d have one entry for each run; the others have one for each run
 /// or are empty.
 struct RunFiles {
   std::vector<std::string> a, b, c, bias, d;
+  /// Scales and zero points of A's rows and of B's columns (lib/gemm/scales.h).
+  std::vector<std::string> a_scale = {}, b_scale = {}, a_zero_point = {}, b_zero_point = {};
   /// Whether a product's a has shape (K, M), and its b (N, K).
   bool transposed_a = false, transposed_b = false;
   std::string types;  ///< types by PTX's names, "d.a.b" or "d.a.b.c"; empty: those of the files
@@ -59,8 +61,9 @@ struct ReadRuns {
 
 /// Reads runs from files. A product has a of shape (M, K), b (K, N), c and d (M, N); a vector a is
 /// one row, a vector b one column. Dot products have a and b of shape (rows, K), c and d (rows,) or
-/// (rows, 1), and no bias. Throws Error with the file, what does not fit, and what to do; K is at
-/// most 2^24.
+/// (rows, 1), and no bias. Of products of integers, zero points and a bias of s32 become part of C,
+/// with which their sums begin. Throws Error with the file, what does not fit, and what to do; K is
+/// at most 2^24.
 ReadRuns read_runs(const RunFiles& files);
 
 }  // namespace binade

@@ -65,8 +65,14 @@ Json searched_json(const Searched& x) {
 }
 
 Json json_of_run(const KernelRun& run) {
-  return {{"m", run.m},       {"n", run.n},          {"k", run.k},
-          {"dots", run.dots}, {"c", !run.c.empty()}, {"bias", !run.bias.empty()}};
+  return {{"m", run.m},
+          {"n", run.n},
+          {"k", run.k},
+          {"dots", run.dots},
+          {"c", !run.c.empty()},
+          {"bias", !run.bias.empty()},
+          {"a_scale", !run.a_scale.empty()},
+          {"b_scale", !run.b_scale.empty()}};
 }
 
 }  // namespace

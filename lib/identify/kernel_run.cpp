@@ -32,13 +32,18 @@ void check(const KernelRun& x, std::size_t number, const KernelTypes& types) {
 }
 
 KernelRun dots_of(const KernelRun& run, std::span<const std::size_t> elements) {
-  KernelRun out{elements.size(), elements.size(), run.k, true, {}, {}, {}, {}, {}};
+  KernelRun out;
+  out.m = out.n = elements.size();
+  out.k = run.k;
+  out.dots = true;
   for (const std::size_t at : elements) {
     const GemmElement<std::uint64_t> x = run.element(at);
     out.a.insert(out.a.end(), x.a, x.a + run.k);
     out.b.insert(out.b.end(), x.b, x.b + run.k);
     if (x.has_c) out.c.push_back(x.c);
     if (x.has_bias) out.bias.push_back(x.bias);
+    if (x.has_a_scale) out.a_scale.push_back(x.a_scale);
+    if (x.has_b_scale) out.b_scale.push_back(x.b_scale);
     out.d.push_back(run.d[at]);
   }
   return out;

@@ -21,20 +21,32 @@ struct KernelTypes {
 
 /// One run, as encodings. For a product a is m × k, row after row; b is k × n, column after column;
 /// c and d are m × n; the bias has n elements. For dot products element i is made of row i of a,
-/// row i of b and c[i], and m = n is their number. c and bias are empty if there are none.
+/// row i of b and c[i], and m = n is their number. c and bias are empty if there are none, and so
+/// are the scales, m of A's rows and n of B's columns, of binary32. Zero points are part of c
+/// (lib/gemm/scales.h).
 struct KernelRun {
   std::size_t m = 0, n = 0, k = 0;
   bool dots = false;
   std::vector<std::uint64_t> a, b, c, bias, d;
+  std::vector<std::uint64_t> a_scale = {}, b_scale = {};
 
   std::size_t size() const { return d.size(); }
   std::size_t row(std::size_t element) const { return dots ? element : element / n; }
   std::size_t column(std::size_t element) const { return dots ? element : element % n; }
   GemmElement<std::uint64_t> element(std::size_t at) const {
     const std::size_t j = column(at);
-    return {a.data() + row(at) * k, b.data() + j * k,           static_cast<int>(k),
-            c.empty() ? 0 : c[at],  bias.empty() ? 0 : bias[j], !c.empty(),
-            !bias.empty()};
+    const std::size_t i = row(at);
+    return {a.data() + i * k,
+            b.data() + j * k,
+            static_cast<int>(k),
+            c.empty() ? 0 : c[at],
+            bias.empty() ? 0 : bias[j],
+            !c.empty(),
+            !bias.empty(),
+            a_scale.empty() ? 0 : a_scale[i],
+            b_scale.empty() ? 0 : b_scale[j],
+            !a_scale.empty(),
+            !b_scale.empty()};
   }
 };
 
@@ -47,7 +59,7 @@ KernelRun dots_of(const KernelRun& run, std::span<const std::size_t> elements);
 
 /// Returns the operands of a run that is a product.
 inline GemmOperands operands_of(const KernelRun& x) {
-  return {x.m, x.n, x.k, x.a, x.b, x.c, x.bias};
+  return {x.m, x.n, x.k, x.a, x.b, x.c, x.bias, x.a_scale, x.b_scale};
 }
 
 /// What the user knows about the epilogue.

@@ -164,13 +164,22 @@ std::uint64_t detours_of(const Epilogue& e, const Format& sum, bool computes) {
 
 }  // namespace
 
-std::uint64_t meaning_of(const GemmModel& g, const SumProgram& program, bool has_c, bool has_bias) {
+std::uint64_t meaning_of(const GemmModel& g, const SumProgram& program,
+                         const AddedMatrices& added) {
   const Epilogue& e = g.epilogue;
-  const bool with_c = has_c && !g.sum.c_first && e.beta != 0;
-  const bool scales = e.alpha != 1 || with_c || has_bias;
-  const std::uint64_t ending =
-      scales ? hash_of({hash_of(e.compute), number(e.sum_last), number(with_c)}) : 0;
+  const bool with_c = added.c && !g.sum.c_first && e.beta != 0;
   const Expression sum(g, program);
+  const bool converts = is_integer(sum.format()) && !is_integer(e.out);
+  const bool is_scaled = added.a_scale || added.b_scale;
+  const bool scales = e.alpha != 1 || with_c || added.bias || is_scaled || converts;
+  const std::uint64_t factors =
+      added.a_scale && added.b_scale ? static_cast<std::uint64_t>(e.scales) + 1 : number(is_scaled);
+  // With nothing to add behind a product, it does not matter which one is fused.
+  const bool fuses = with_c || (added.bias && !e.bias_first);
+  const std::uint64_t ending =
+      scales ? hash_of({hash_of(e.compute), number(e.sum_last && fuses), number(with_c), factors,
+                        number(added.bias && e.bias_first)})
+             : 0;
   return hash_of({sum.value(), hash_of(g.types.d), ending, hash_of(e.out), number(e.saturate),
                   detours_of(e, sum.format(), scales)});
 }

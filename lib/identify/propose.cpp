@@ -74,6 +74,14 @@ class Chooser {
     };
     for (std::size_t i = 0; i < pool_.m; ++i) append(pool_.a, rows.row());
     if (pool_.dots) pool_.n = pool_.m;
+    const auto repeat = [](std::vector<std::uint64_t>& scales, std::size_t lines) {
+      const std::vector<std::uint64_t> own = scales;
+      for (std::size_t i = own.size(); i < lines && !own.empty(); ++i) {
+        scales.push_back(own[i % own.size()]);
+      }
+    };
+    repeat(pool_.a_scale, pool_.m);
+    repeat(pool_.b_scale, pool_.n);
     // For dot products, each kind of row must meet each kind of column, so the two sequences of
     // kinds must not run in step.
     for (std::size_t j = 0; j < pool_.n; ++j) {
@@ -154,6 +162,8 @@ class Chooser {
     gather(out.a, out.k);
     if (out.dots) gather(out.b, out.k);
     if (!out.c.empty()) gather(out.c, width);
+    if (!out.a_scale.empty()) gather(out.a_scale, 1);
+    if (out.dots && !out.b_scale.empty()) gather(out.b_scale, 1);
     gather(out.d, width);
     return out;
   }
@@ -210,6 +220,9 @@ Proposal propose(const Identification& x, std::uint64_t seed) {
   if (x.result.explaining.size() < 2) {
     throw Error("nothing to propose: fewer than two models explain every bit");
   }
+  if (is_integer(x.types.a) && !is_integer(x.types.d)) {
+    throw Error("no inputs are proposed for integers that end in floating point; give larger sums");
+  }
   return Chooser(x, seed).choose();
 }
 
@@ -230,6 +243,8 @@ std::vector<ProposedArray> arrays_of(const Proposal& proposal, const KernelTypes
   lines("b", types.b, run.b, run.n, !run.dots && !files.transposed_b);
   if (!run.c.empty()) add("c", types.c, run.c, run.dots ? Shape{run.m} : Shape{run.m, run.n});
   if (!run.bias.empty()) add("bias", types.bias, run.bias, Shape{run.n});
+  if (!run.a_scale.empty()) add("a_scale", binary32, run.a_scale, Shape{run.m});
+  if (!run.b_scale.empty()) add("b_scale", binary32, run.b_scale, Shape{run.n});
   return out;
 }
 

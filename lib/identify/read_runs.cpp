@@ -11,6 +11,7 @@
 #include "emulate/instruction_shapes.h"
 #include "lib/format/format_spec.h"
 #include "lib/gemm/files.h"
+#include "lib/gemm/scales.h"
 #include "lib/identify/identification.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
@@ -62,12 +63,15 @@ KernelTypes types_of(const RunFiles& files) {
     out.a = given[1];
     out.b = given[2];
   }
+  // A sum of integers begins with C, whatever it ends as.
+  const bool integers = is_integer(out.a) && is_integer(out.b);
+  const Format sum = integers ? s32 : out.d;
   out.c = given.size() == 4  ? given[3]
-          : !files.c.empty() ? (named_format(files.c[0]) ? own_format(files.c[0], "--c") : out.d)
-                             : out.d;
+          : !files.c.empty() ? (named_format(files.c[0]) ? own_format(files.c[0], "--c") : sum)
+                             : sum;
   out.bias = !files.bias.empty() && named_format(files.bias[0])
                  ? own_format(files.bias[0], "--bias")
-                 : out.d;
+                 : sum;
   return out;
 }
 
@@ -108,7 +112,7 @@ bool is_column(const Array& x) {
 
 /// The file names of one run.
 struct RunNames {
-  std::string a, b, c, bias, d;
+  std::string a, b, c, bias, d, a_scale, b_scale, a_zero_point, b_zero_point;
 };
 
 std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& format,
@@ -119,6 +123,28 @@ std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& f
                    fmt::format("{} is of D's shape {}", what, shape_text(d.shape)));
   }
   return std::move(out.elements);
+}
+
+/// Reads the scales and zero points of a run.
+void read_beside(KernelRun& run, const RunNames& names, const KernelTypes& types) {
+  if (!names.a_scale.empty()) run.a_scale = read_scales(names.a_scale, "--a-scale", run.m);
+  if (!names.b_scale.empty()) run.b_scale = read_scales(names.b_scale, "--b-scale", run.n);
+  ZeroPoints zeros;
+  if (!names.a_zero_point.empty()) {
+    zeros.a = read_zero_points(names.a_zero_point, "--a-zero-point", run.m);
+  }
+  if (!names.b_zero_point.empty()) {
+    zeros.b = read_zero_points(names.b_zero_point, "--b-zero-point", run.n);
+  }
+  const bool has_zeros = !zeros.a.empty() || !zeros.b.empty();
+  const bool integers = is_integer(types.a) && is_integer(types.b);
+  if (has_zeros && !integers) {
+    throw Error(
+        "--a-zero-point and --b-zero-point have no effect except on integers: leave them out");
+  }
+  if (!integers) return;
+  add_zero_points(run.c, operands_of(run), {types.a, types.b, s32, s32}, zeros, run.dots);
+  if (is_integer(types.bias)) add_integer_bias(run.c, run.m, std::exchange(run.bias, {}));
 }
 
 KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTypes& types) {
@@ -170,6 +196,7 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
   out.a = std::move(a.elements);
   out.b = std::move(b.elements);
   out.d = std::move(d.elements);
+  read_beside(out, names, types);
   return out;
 }
 
@@ -186,10 +213,24 @@ ReadRuns read_runs(const RunFiles& files) {
   count("--b", files.b, false);
   count("--c", files.c, true);
   count("--bias", files.bias, true);
+  count("--a-scale", files.a_scale, true);
+  count("--b-scale", files.b_scale, true);
+  count("--a-zero-point", files.a_zero_point, true);
+  count("--b-zero-point", files.b_zero_point, true);
   ReadRuns out{types_of(files), {}};
   for (std::size_t i = 0; i < files.d.size(); ++i) {
-    const RunNames names{files.a[i], files.b[i], files.c.empty() ? "" : files.c[i],
-                         files.bias.empty() ? "" : files.bias[i], files.d[i]};
+    const auto of_run = [i](const std::vector<std::string>& list) {
+      return list.empty() ? std::string() : list[i];
+    };
+    const RunNames names{files.a[i],
+                         files.b[i],
+                         of_run(files.c),
+                         of_run(files.bias),
+                         files.d[i],
+                         of_run(files.a_scale),
+                         of_run(files.b_scale),
+                         of_run(files.a_zero_point),
+                         of_run(files.b_zero_point)};
     out.runs.push_back(read_run(names, files, out.types));
   }
   return out;

@@ -174,6 +174,8 @@ std::optional<int> SharedSums::finished(int sum, const GemmModel& g) {
   const bool is_sum = e.beta == 1 && !is_integer(f) && fits_in(g.c, f) && e.out != binary64;
   const bool scales = e.alpha != 1 || !run_.bias.empty() || (with_c && !is_sum);
   const bool nearest = e.rounding == Rounding::ties_to_even;
+  const bool is_scaled = !run_.a_scale.empty() || !run_.b_scale.empty();
+  if (is_scaled || is_integer(this->format(sum))) return std::nullopt;
   if (by_definition() || scales || e.saturate || e.relu || !nearest) return std::nullopt;
   if (e.sum) sum = converted(sum, *e.sum);
   if (with_c) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/gemm/files.h"
 #include "lib/identify/text.h"
 #include "lib/identify/together.h"
 #include "lib/text/spelling.h"
@@ -155,6 +156,10 @@ std::string head_text(const Identification& x) {
     out += fmt::format(", {} · {}{} to {}{}\n", type_name(x.types.a), type_name(x.types.b),
                        run.c.empty() ? "" : fmt::format(" + {}", type_name(x.types.c)),
                        type_name(x.types.d), run.bias.empty() ? "" : ", with a bias");
+    const bool a = !run.a_scale.empty(), b = !run.b_scale.empty();
+    if (a || b) {
+      out.insert(out.size() - 1, fmt::format(", scales of {}", !b ? "A" : !a ? "B" : "A and B"));
+    }
   }
   if (x.searched.rounded) {
     out += fmt::format(

@@ -60,7 +60,8 @@ Values parts_of(const GemmModel& g, const GemmElement<std::uint64_t>& x, int par
 std::optional<UnorderedParts> unordered_parts(const KernelCase& x, const std::vector<Core>& cores,
                                               std::chrono::steady_clock::time_point end) {
   const KernelRun& run = x.run;
-  if (x.types.d != binary32 || !run.c.empty() || !run.bias.empty() || x.epilogue.alpha != 1) {
+  if (x.types.d != binary32 || !run.c.empty() || !run.bias.empty() || !run.a_scale.empty() ||
+      !run.b_scale.empty() || x.epilogue.alpha != 1) {
     return std::nullopt;
   }
   const std::vector<std::size_t> places = spread_over(run.size(), elements_tried);

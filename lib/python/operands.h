@@ -76,7 +76,9 @@ class Operands {
  private:
   /// Whether the path looks like the name of an array.
   static bool is_name(std::string_view path) {
-    constexpr std::array<std::string_view, 7> names{"a", "b", "c", "bias", "d", "x", "codes"};
+    constexpr std::array<std::string_view, 11> names{
+        "a",     "b",       "c",       "bias",         "d",           "x",
+        "codes", "a_scale", "b_scale", "a_zero_point", "b_zero_point"};
     return std::ranges::find(names, path.substr(0, path.find_first_of("[:"))) != names.end();
   }
 

@@ -80,11 +80,35 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
           o.rules};
 }
 
+/// Keyword arguments that are operands beside the matrices.
+constexpr std::array<std::pair<const char*, std::string GemmFiles::*>, 4> scale_places{{
+    {"a_scale", &GemmFiles::a_scale},
+    {"b_scale", &GemmFiles::b_scale},
+    {"a_zero_point", &GemmFiles::a_zero_point},
+    {"b_zero_point", &GemmFiles::b_zero_point},
+}};
+
+/// The options of a whole product: those of product_of without these operands.
+GemmOptions whole_product_of(nb::handle model, const nb::kwargs& given, const char* function) {
+  nb::kwargs others;
+  for (auto [key, value] : given) {
+    const std::string name = utf8_of(key);
+    const bool is_operand = std::ranges::any_of(
+        scale_places, [&name](const auto& place) { return place.first == name; });
+    if (!is_operand) others[key] = value;
+  }
+  return product_of(model, others, function);
+}
+
 /// Sets the operands' names, and checks that each option that was given for this product alone has
 /// an effect on it. `d` is the name of the given D, or empty.
 void set_operands(Operands& operands, GemmOptions& o, nb::handle a, nb::handle b, nb::handle c,
-                  nb::handle bias, nb::handle model, const std::string& d = "") {
+                  nb::handle bias, const nb::kwargs& given, nb::handle model,
+                  const std::string& d = "") {
   operands.set(o, a, b, c, bias);
+  for (const auto& [name, place] : scale_places) {
+    if (given.contains(name)) o.files.*place = operands.add(given[name], name);
+  }
   if (!model.is_none()) return;
   GemmModel of = model_of(o).model;
   if (!d.empty()) on(operands, [&] { return adopt_output(o, d, of); });
@@ -93,12 +117,12 @@ void set_operands(Operands& operands, GemmOptions& o, nb::handle a, nb::handle b
 
 nb::object multiply(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, nb::handle model,
                     Truth transpose_a, Truth transpose_b, nb::handle out, const nb::kwargs& given) {
-  GemmOptions o = product_of(model, given, "gemm");
+  GemmOptions o = whole_product_of(model, given, "gemm");
   o.files.transposed_a = transpose_a;
   o.files.transposed_b = transpose_b;
-  NamedGemm named = model_of(o);
   Operands operands;
-  set_operands(operands, o, a, b, c, bias, model);
+  set_operands(operands, o, a, b, c, bias, given, model);
+  NamedGemm named = model_of(o);
   const GemmOperands read = on(operands, [&] { return operands_of(o, named.model); });
   const std::array shape{std::uint64_t{read.m}, std::uint64_t{read.n}};
   const Dtype dtype = result_dtype(named.model);
@@ -110,13 +134,13 @@ nb::object multiply(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, n
 GemmAccountObject account_of(nb::handle a, nb::handle b, nb::handle c, nb::handle bias,
                              nb::handle model, Truth transpose_a, Truth transpose_b,
                              const nb::kwargs& given) {
-  GemmOptions o = product_of(model, given, "account");
+  GemmOptions o = whole_product_of(model, given, "account");
   o.files.transposed_a = transpose_a;
   o.files.transposed_b = transpose_b;
   check_has_account(o);
-  NamedGemm named = model_of(o);
   Operands operands;
-  set_operands(operands, o, a, b, c, bias, model);
+  set_operands(operands, o, a, b, c, bias, given, model);
+  NamedGemm named = model_of(o);
   const auto [text, json] = on(operands, [&] {
     const GemmOperands read = operands_of(o, named.model);
     const GemmAccount found = account(named.model, read);
@@ -171,13 +195,13 @@ ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::han
   if (is_product) {
     if (evidence) throw Error("--evidence: of dots, where D is of shape (rows,)");
     ValidateGemmOptions o;
-    o.product = product_of(model, given, "validate");
+    o.product = whole_product_of(model, given, "validate");
     o.product.files.transposed_a = transpose_a;
     o.product.files.transposed_b = transpose_b;
     o.show = show;
     Operands operands;
     o.d = operands.add(d, "d");
-    set_operands(operands, o.product, a, b, c, bias, model, o.d);
+    set_operands(operands, o.product, a, b, c, bias, given, model, o.d);
     const auto [text, json] = on(operands, [&] {
       const GemmValidation x = validated(o);
       return std::pair(gemm_validation_text(x, o), json_text(gemm_validation_json(x, o), 2) + "\n");
@@ -242,7 +266,7 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
   if (is_product) {
     if (element.is_none() && !row) throw Error("--row is missing: which row of D, from 0");
     OneElement o;
-    o.product = product_of(model, given, "explain");
+    o.product = whole_product_of(model, given, "explain");
     o.product.files.transposed_a = transpose_a;
     o.product.files.transposed_b = transpose_b;
     o.element = element_of(element, row, column);
@@ -252,7 +276,7 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
       throw Error("terms, addend, recording: of dots; give them, or an element of a whole product");
     }
     o.d = operands.add(d, "d");
-    set_operands(operands, o.product, a, b, c, bias, model, o.d);
+    set_operands(operands, o.product, a, b, c, bias, given, model, o.d);
     return explanation_document(on(operands, [&] { return told(explained(o), all, block); }));
   }
   if (transpose_a || transpose_b || !bias.is_none()) {
@@ -289,6 +313,9 @@ constexpr const char* product_help = R"(
     c: matrix of shape (M, N) to add, or None. bias: vector of shape (N,) to add to each row, or None. Each is an array or the
     path of a file. Unsigned integers of the width of the instruction's type are its bits. Floats count by their values, each
     of which must be a number of that type, unless round=True rounds them to nearest.
+    a_scale, b_scale: float32 scales of the rows of A and the columns of B, vectors or single numbers, by which the sum is
+    multiplied; a product of integers then ends in float32 or in out_format. a_zero_point, b_zero_point: of integers, in the same
+    shapes, what is subtracted from the elements of a row of A or a column of B.
     model: a GemmModel that says what the kernel does; or, in its place, the arguments of GemmModel by keyword.
 
     Raises ValueError if shapes, values or options do not fit, TypeError for a wrong dtype, OSError for a file.
@@ -302,7 +329,10 @@ std::string with_product(const char* before, const char* after) {
 std::string product_signature(const char* name, const char* operands, const char* others,
                               const char* result) {
   return "def " + std::string(name) + "(" + operands + ", *, model: GemmModel | None = None, " +
-         instruction_parameters() + ", " + order_parameters() + ", " + others + ") -> " + result;
+         instruction_parameters() + ", " + order_parameters() +
+         ", a_scale: object | None = None, b_scale: object | None = None, "
+         "a_zero_point: object | None = None, b_zero_point: object | None = None, " +
+         others + ") -> " + result;
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ std::vector<GemmDifference> differences(const GemmModel& model, const GemmOperan
 GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
                      const std::vector<std::uint64_t>& given, std::size_t keep,
                      std::size_t map_rows, std::size_t map_columns, const GemmProgress& progress) {
-  check(model, {!operands.c.empty(), !operands.bias.empty()});
+  check(model, added_in(operands));
   check(sizes_of(operands));
   require_elements("given", given.size(), operands.m * operands.n);
   if (map_rows == 0 || map_columns == 0) {

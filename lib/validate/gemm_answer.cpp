@@ -146,7 +146,14 @@ std::string explain_command(const ValidateGemmOptions& options, const NamedGemm&
   const GemmOptions& o = options.product;
   std::string out = "binade explain gemm " + quoted(o.files.a) + " " + quoted(o.files.b);
   if (!o.c.empty()) out += " " + quoted(o.c);
-  if (!o.bias.empty()) out += " --bias " + quoted(o.bias);
+  const auto file = [&out](const char* name, const std::string& where) {
+    if (!where.empty()) out += std::string(" ") + name + " " + quoted(where);
+  };
+  file("--bias", o.bias);
+  file("--a-scale", o.files.a_scale);
+  file("--b-scale", o.files.b_scale);
+  file("--a-zero-point", o.files.a_zero_point);
+  file("--b-zero-point", o.files.b_zero_point);
   if (!o.architecture.empty()) out += " --arch " + o.architecture;
   out += " --instruction " + o.instruction;
   if (o.files.transposed_a) out += " --transpose-a";

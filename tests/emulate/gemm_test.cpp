@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <span>
 #include <string>
 #include <vector>
@@ -440,7 +442,7 @@ TEST_CASE("the last rounding has a direction, and D the format's largest number 
 
 TEST_CASE("a sum is rounded before the bias, a result on the way to D, and below zero to zero") {
   GemmModel g = chain(16);
-  const std::uint64_t one[]{0x3C00}, above[]{0x3C06};  // 1 + 3/4 · 2^-7
+  const std::uint64_t one[]{0x3C00}, above[]{0x3C06};                       // 1 + 3/4 · 2^-7
   GemmElement<std::uint64_t> x{one, above, 1, 0, 0x3B000000, false, true};  // bias 2^-9
   CHECK(gemm_element(g, x) == 0x3F810000);                                  // 1 + 2^-7
   g.epilogue.sum = bfloat16;
@@ -463,6 +465,47 @@ TEST_CASE("a sum is rounded before the bias, a result on the way to D, and below
   }
   x.b = nan;
   CHECK(gemm_element(g, x) == 0x7FFFFFFF);
+}
+
+/// The machine's float and double are the oracle.
+TEST_CASE("an integer is converted, and multiplied by scales in the order of the model") {
+  Random random(12);
+  const auto bits = [](float x) { return std::uint64_t{std::bit_cast<std::uint32_t>(x)}; };
+  const auto draw = [&random] { return std::ldexp(static_cast<float>(random() >> 40), -24); };
+  int orders_differ = 0;
+  for (int round = 0; round < 100; ++round) {
+    const auto sum = static_cast<std::int32_t>(random());
+    const float s = static_cast<float>(sum), a = draw(), b = draw(), bias = draw();
+    const double exact = sum;
+    GemmElement<std::uint64_t> x{.bias = bits(bias), .a_scale = bits(a), .b_scale = bits(b)};
+    GemmModel g;
+    Epilogue& e = g.epilogue;
+    const auto d = [&] { return epilogue(g, x, {static_cast<std::uint32_t>(sum), s32}); };
+    REQUIRE(d() == bits(s));
+    x.has_b_scale = true;
+    REQUIRE(d() == bits(s * b));
+    x.has_bias = true;
+    REQUIRE(d() == bits(s * b + bias));
+    x.has_a_scale = true;
+    REQUIRE(d() == bits(s * a * b + bias));
+    e.sum_last = false;
+    REQUIRE(d() == bits(std::fma(s * a, b, bias)));
+    e.scales = ScaleOrder::b_first;
+    REQUIRE(d() == bits(std::fma(s * b, a, bias)));
+    e.scales = ScaleOrder::together;
+    REQUIRE(d() == bits(std::fma(s, a * b, bias)));
+    e.bias_first = true;
+    REQUIRE(d() == bits((s + bias) * (a * b)));
+    e.scales = ScaleOrder::a_first;
+    REQUIRE(d() == bits((s + bias) * a * b));
+    e.bias_first = x.has_bias = false;
+    e.compute = binary64;
+    REQUIRE(d() == bits(static_cast<float>(exact * a * b)));
+    e.sum = binary32;
+    REQUIRE(d() == bits(static_cast<float>(double{s} * a * b)));
+    orders_differ += s * a * b != s * b * a ? 1 : 0;
+  }
+  CHECK(orders_differ > 10);
 }
 
 TEST_CASE("which product of the epilogue is fused shows in the last bit") {

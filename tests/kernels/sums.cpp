@@ -109,8 +109,10 @@ GemmModel draw_epilogue(Random& random) {
     case 0: e.sum = bfloat16; break;
     case 1: e.through = binary16; break;
     case 2: e.relu = true; break;
+    case 3: e.bias_first = true; break;
     default: break;
   }
+  e.scales = static_cast<ScaleOrder>(random() % scale_order_names.size());
   g.sum.c_first = random() % 4 == 0;
   return g;
 }
@@ -120,26 +122,36 @@ Verdict judge_epilogue(const Kernels& kernels) {
   Random random(3);
   for (int round = 0; round < row_rounds; ++round) {
     const GemmModel g = draw_epilogue(random);
-    const Format sum = any_or_odd(random, sum_formats);
+    const Format sum = random() % 8 == 0 ? s32 : any_or_odd(random, sum_formats);
     const bool has_c = random() % 2 == 0, has_bias = random() % 2 == 0;
     const int scale = random() % 2 == 0 ? 0 : between(random, -260, 260);
-    const EpiloguePlan plan = epilogue_plan(g, sum, has_c, has_bias, scale);
+    const ScaledSides scaled{random() % 4 == 0, random() % 4 == 0};
+    const EpiloguePlan plan = epilogue_plan(g, sum, has_c, has_bias, scale, scaled);
     const Row c = draw_row(random, g.c), bias = draw_row(random, g.bias);
-    const Row sums = draw_row(random, sum);
+    const Row a_scale = draw_row(random, binary32), b_scale = draw_row(random, binary32);
+    const Row sums = draw_row(random, is_integer(sum) ? binary32 : sum);
     const std::size_t n = random() % (sums.size() + 1);
     verdict.begin("to " + words_of(g.epilogue.out),
                   "by " + words_of(g.epilogue.compute) + ", sum " + words_of(sum) +
                       (has_c ? ", c " + words_of(g.c) : "") +
                       (has_bias ? ", bias " + words_of(g.bias) : "") + ", n " + std::to_string(n) +
                       ", alpha " + std::to_string(g.epilogue.alpha) + ", scale " +
-                      std::to_string(scale));
+                      std::to_string(scale) + (scaled.a ? ", of A" : "") +
+                      (scaled.b ? ", of B" : ""));
     Row got = sums, want = sums;
     for (std::size_t i = 0; i < n; ++i) {
-      const GemmElement<std::uint64_t> x{
-          .c = c[i], .bias = bias[i], .has_c = has_c, .has_bias = has_bias};
+      const GemmElement<std::uint64_t> x{.c = c[i],
+                                         .bias = bias[i],
+                                         .has_c = has_c,
+                                         .has_bias = has_bias,
+                                         .a_scale = a_scale[i],
+                                         .b_scale = b_scale[i],
+                                         .has_a_scale = scaled.a,
+                                         .has_b_scale = scaled.b};
       want[i] = epilogue(g, x, rescaled({sums[i], sum}, scale, g.epilogue.compute));
     }
-    kernels.epilogue({&plan, has_c ? c.data() : nullptr, has_bias ? bias.data() : nullptr, n},
+    kernels.epilogue({&plan, has_c ? c.data() : nullptr, has_bias ? bias.data() : nullptr, n,
+                      scaled.a ? a_scale.data() : nullptr, scaled.b ? b_scale.data() : nullptr},
                      got.data());
     verdict.compare<std::uint64_t>(got, want);
   }

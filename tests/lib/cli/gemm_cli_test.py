@@ -73,6 +73,43 @@ class Gemm(Case):
         self.gemm("a.npy", "b.npy", "c.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16", "--c-first")
         self.assertEqual(self.values("d", "<f2"), self.flat(lambda x, i, j: x + (0.5, 1, 2)[j]))
 
+    def test_integers_are_dequantized(self):
+        # Zero points in the definition's own form, and products of two floats, which Python's doubles hold exactly.
+        a, b = ([[(17 * i + 29 * j * j) % 256 - 128 for j in range(w)] for i in range(h)] for h, w in ((5, 19), (19, 3)))
+        za, zb, sa, sb, bias = [3, -7, 0, 127, -128], [11], [0.3, 0.7, 1e-3, 5.0, 0.1], [0.9, 1 / 3, 7e4], [0.5, -1.0, 2.0]
+        for name, rows, dtype in (("a", a, "|i1"), ("b", b, "|i1")):
+            self.write(name, matrix(dtype, rows))
+        for name, dtype, x in (("za", "<i4", za), ("zb", "|i1", zb), ("sa", "<f4", sa), ("sb", "<f4", sb), ("bias", "<f4", bias)):
+            self.write(name, npy(dtype, (len(x),), x))
+        def single(x):
+            return struct.unpack("<f", struct.pack("<f", x))[0]
+        sums = [[sum((x - za[i]) * (b[k][j] - zb[0]) for k, x in enumerate(row)) for j in range(3)] for i, row in enumerate(a)]
+        int8 = "a.npy", "b.npy", "-o", "d.npy", "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32"
+        zeros = "--a-zero-point", "za.npy", "--b-zero-point", "zb.npy"
+        self.gemm(*int8, *zeros)
+        self.assertEqual(self.values("d", "<i4"), [x for row in sums for x in row])
+        scales = *zeros, "--a-scale", "sa.npy", "--b-scale", "sb.npy"
+        sa, sb = [[single(x) for x in all] for all in (sa, sb)]
+        self.gemm(*int8, *scales, "--bias", "bias.npy")
+        self.assertEqual(self.values("d"), [single(single(single(x * sa[i]) * sb[j]) + bias[j])
+                                            for i, row in enumerate(sums) for j, x in enumerate(row)])
+        self.gemm(*int8, *scales, "--scale-order", "together")
+        self.assertEqual(self.values("d"), [single(x * single(sa[i] * sb[j])) for i, row in enumerate(sums) for j, x in enumerate(row)])
+        said = self.good("validate", "gemm", "a.npy", "b.npy", "--d", "d.npy", *int8[4:], *scales, status=1)
+        self.assertIn(" within the model's own error bound", said)
+        self.assertIn(" --a-scale sa.npy --b-scale sb.npy --a-zero-point za.npy --b-zero-point zb.npy ", said)
+        self.assertIn("equal 15, ", self.good("validate", "gemm", "a.npy", "b.npy", "--d", "d.npy", *int8[4:], *scales,
+                                              "--scale-order", "together"))
+        for words, complaint in ((("--a-scale", "sb.npy"), "sb.npy: shape (3,); --a-scale is a single number or of shape (5,) here"),
+                                 (("--b-scale", "sb.npy", "--alpha", "2"), "--alpha has no effect with scales"),
+                                 (("--b-scale", "sb.npy", "--scale-order", "together"), "no effect without --a-scale"),
+                                 (("--a-zero-point", "sa.npy"), "sa.npy: dtype F32; --a-zero-point takes integers"),
+                                 (("--b-scale", "sb.npy", "--out-format", "s32"), "end in floating point"),
+                                 (("--alpha", "2"), "has no epilogue unless it ends in floating point")):
+            self.assertIn(complaint, self.complaint("gemm", *int8, *words), words)
+        self.assertIn("--a-zero-point has no effect except on integers",
+                      self.complaint("gemm", "a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--a-zero-point", "za.npy"))
+
     def test_what_rounds_on_the_way_to_d(self):
         self.write("a", matrix("<f2", [[1.0], [-1.0]]))
         self.write("b", matrix("<f2", [[1 + 2 ** -4 + 2 ** -10, 1 + 3 * 2 ** -9]]))

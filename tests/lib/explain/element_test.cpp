@@ -63,6 +63,8 @@ void draw_epilogue(Random& random, GemmModel& g) {
   g.epilogue.out = outs[random() % 4];
   g.epilogue.saturate = random() % 4 == 0;
   g.epilogue.relu = random() % 4 == 0;
+  g.epilogue.scales = static_cast<ScaleOrder>(random() % scale_order_names.size());
+  g.epilogue.bias_first = random() % 4 == 0;
   if (random() % 4 == 0) g.epilogue.sum = bfloat16;
   if (random() % 4 == 0) g.epilogue.through = e5m2;
   if (random() % 4 == 0) g.epilogue.rounding = Rounding::toward_zero;
@@ -89,9 +91,14 @@ Rational exactly(const GemmModel& g, const GemmElement<std::uint64_t>& x,
             .bits,
         g.epilogue.compute);
   };
-  Rational out = scale(g.epilogue.alpha) * sum;
+  const Rational bias = x.has_bias ? rational(x.bias, g.bias) : Rational(0);
+  const bool is_scaled = x.has_a_scale || x.has_b_scale;
+  Rational out = g.epilogue.bias_first ? sum + bias : sum;
+  out *= is_scaled ? Rational(1) : scale(g.epilogue.alpha);
+  if (x.has_a_scale) out *= rational(x.a_scale, binary32);
+  if (x.has_b_scale) out *= rational(x.b_scale, binary32);
   if (x.has_c && !g.sum.c_first) out += scale(g.epilogue.beta) * rational(x.c, g.c);
-  if (x.has_bias) out += rational(x.bias, g.bias);
+  if (!g.epilogue.bias_first) out += bias;
   return g.epilogue.relu ? std::max(out, Rational(0)) : out;
 }
 
@@ -117,8 +124,17 @@ TEST_CASE("every step of elements of whole products is what fractions say") {
       }
       const std::uint64_t c = draw_number(random, g.c);
       const std::uint64_t bias = draw_number(random, g.bias);
-      const GemmElement<std::uint64_t> x{a.data(),          b.data(),         k, c, bias,
-                                         random() % 2 == 0, random() % 3 == 0};
+      const GemmElement<std::uint64_t> x{a.data(),
+                                         b.data(),
+                                         k,
+                                         c,
+                                         bias,
+                                         random() % 2 == 0,
+                                         random() % 3 == 0,
+                                         draw_number(random, binary32),
+                                         draw_number(random, binary32),
+                                         random() % 4 == 0,
+                                         random() % 4 == 0};
       const Explanation out = explain_element(named, x);
       test::ExplanationJudge(out, seen).judge();
       REQUIRE(out.result.bits == gemm_element(g, x));

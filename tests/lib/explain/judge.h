@@ -169,8 +169,8 @@ class ExplanationJudge {
     ++seen_.operations;
     accumulator_.reset();
     const bool multiplies = x.action == Action::multiply || x.action == Action::multiply_add;
-    const bool epilogue = x.role == Role::alpha || x.role == Role::beta || x.role == Role::bias ||
-                          x.role == Role::relu || x.role == Role::output;
+    const bool epilogue = x.role == Role::scale || x.role == Role::alpha || x.role == Role::beta ||
+                          x.role == Role::bias || x.role == Role::relu || x.role == Role::output;
     if (x.role == Role::chain && multiplies && x.place >= 0) take(x.place);
     bool all_finite = true;
     std::vector<Rational> values;

@@ -80,6 +80,28 @@ TEST_CASE("no element is further from the exact value than its bounds") {
   }
 }
 
+TEST_CASE("scales and a bias before them count in exact values, errors and bounds") {
+  Random random(32);
+  Seen seen;
+  for (const char* name : {"fma.rn.f32.f16.f16.f32", "fma.rn.f16.f16.f16.f16"}) {
+    GemmModel g = parse_gemm(name, 0).model;
+    for (int round = 0; round < 24; ++round) {
+      CAPTURE(round);
+      g.epilogue.scales = static_cast<ScaleOrder>(round % 3);
+      g.epilogue.bias_first = round % 2 == 0;
+      g.epilogue.sum_last = round % 4 < 2;
+      GemmOperands x = draw_product(random, g, 2, 2, 5);
+      for (int i = 0; i < 2; ++i) {
+        if (round % 8 != 0) x.a_scale.push_back(draw_at(random, binary32, between(random, -6, 6)));
+        if (round % 8 != 1) x.b_scale.push_back(draw_at(random, binary32, between(random, -6, 6)));
+      }
+      for (std::size_t at = 0; at < 4; ++at) check_element(g, x.element(at / 2, at % 2), seen);
+    }
+  }
+  CHECK(seen.inexact > 20);
+  CHECK(seen.special < seen.elements / 2);
+}
+
 /// The exact value plus `error`, rounded to the output format.
 std::uint64_t displaced(const GemmModel& g, const ElementBound& x, double error) {
   const double exact = to_scaled(x.exact).value() * (x.negative ? -1 : 1);

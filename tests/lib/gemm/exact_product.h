@@ -90,9 +90,14 @@ inline std::optional<ExactElement> exact_element(const GemmModel& g,
   if (g.model.scales.minus_a != g.model.scales.minus_b) sum = -sum;
   const auto c = x.has_c ? rational_of(x.c, g.c) : Rational(0);
   const auto bias = x.has_bias ? rational_of(x.bias, g.bias) : Rational(0);
-  if (!c || !bias) return std::nullopt;
+  const auto a_scale = x.has_a_scale ? rational_of(x.a_scale, binary32) : Rational(1);
+  const auto b_scale = x.has_b_scale ? rational_of(x.b_scale, binary32) : Rational(1);
+  if (!c || !bias || !a_scale || !b_scale) return std::nullopt;
   if (g.sum.c_first) sum += *c;
-  Rational value = rational_of(g.epilogue.alpha) * sum + *bias;
+  const bool is_scaled = x.has_a_scale || x.has_b_scale;
+  const Rational factor = is_scaled ? *a_scale * *b_scale : rational_of(g.epilogue.alpha);
+  Rational value =
+      g.epilogue.bias_first ? Rational(factor * (sum + *bias)) : Rational(factor * sum + *bias);
   if (!g.sum.c_first) value += rational_of(g.epilogue.beta) * *c;
   return ExactElement{value, products};
 }

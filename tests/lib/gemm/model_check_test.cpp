@@ -111,6 +111,17 @@ TEST_CASE("epilogues that there are not are refused") {
   refused([](GemmModel& g) { g.epilogue.through = Format{}; },
           "GemmModel: epilogue.through is no format of floating-point numbers that is computed "
           "with; give a named one");
+  refused([](GemmModel& g) { g.epilogue.scales = static_cast<ScaleOrder>(3); },
+          "GemmModel: epilogue.scales is 3; give an integer from 0 to 2");
+  GemmModel integers = parse_gemm("mma.m16n8k32.s32.s8.s8.s32", 80).model;
+  const GemmOperands scaled{
+      .m = 1, .n = 1, .k = 1, .a = {1}, .b = {1}, .c = {}, .bias = {}, .a_scale = {0}};
+  CHECK_THROWS_WITH_AS(
+      gemm(integers, scaled),
+      "GemmModel: scales of a product of integers need a floating-point epilogue.out; set it",
+      Error);
+  integers.epilogue.out = binary32;
+  CHECK(gemm(integers, scaled) == std::vector<std::uint64_t>{0});
   refused([](GemmModel& g) { g.epilogue.sum = s32; },
           "GemmModel: epilogue.sum is no format of floating-point numbers that is computed with; "
           "give a named one");

@@ -180,12 +180,15 @@ TEST_CASE("options say all that is not usual, and words do too") {
                 .rounding = Rounding::toward_zero,
                 .sum = bfloat16,
                 .through = binary16,
-                .relu = true};
+                .relu = true,
+                .scales = ScaleOrder::b_first,
+                .bias_first = true};
   CHECK(options_of(g) ==
-        "--out-format e4m3 --sum-format bf16 --relu --out-through f16 --out-rounding toward_zero");
+        "--scale-order b-first --bias-first --out-format e4m3 --sum-format bf16 --relu "
+        "--out-through f16 --out-rounding toward_zero");
   CHECK(order_text(g) ==
-        "k ascending; the sum rounded to bf16; below 0 becomes 0; D by way of f16; D rounded "
-        "toward_zero");
+        "k ascending; the sum rounded to bf16; the bias added first; B's scales before A's; below "
+        "0 becomes 0; D by way of f16; D rounded toward_zero");
   GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   chain.sum.promote_every = 384;
   CHECK(order_text(chain) == "k ascending; into f32 every 384 products");

@@ -152,7 +152,7 @@ TEST_CASE("what is said to mean the same gives the same bits") {
     for (std::size_t i = 0; i < all.size(); ++i) {
       SumProgram program;
       walk_sum(all[i].model, 48, program);
-      classes[meaning_of(all[i].model, program, true, false)].push_back(i);
+      classes[meaning_of(all[i].model, program, {true, false})].push_back(i);
     }
     if (!is_integer(types.d)) CHECK(classes.size() < all.size());
     for (const auto& [meaning, members] : classes) {

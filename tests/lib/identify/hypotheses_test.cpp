@@ -198,7 +198,7 @@ TEST_CASE("bits of integers in a D of binary32") {
     run.d.push_back(static_cast<std::uint32_t>(sum));
   }
   const Identification found = identify({s8, s8, binary32, binary32, binary32}, {run}, {}, {});
-  CHECK(found.result.tried == 0);
+  CHECK(found.result.tried == 1);  // sums that are converted
   const KernelHypotheses told = hypotheses_of(found);
   REQUIRE(!told.told.empty());
   CHECK(told.told[0].words == "D holds bits of s32, read as f32");

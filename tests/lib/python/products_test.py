@@ -52,6 +52,7 @@ class Gemm(Products):
             {"out_format": "bf16", "out_rounding": "rz"},
             {"out_format": binade.Format("e4m3"), "out_through": "bf16"},
             {"sum_format": "bf16", "relu": True},
+            {"bias_first": True, "alpha": 3},
             {"zero_raises": "single"},
             {"floor": -20},
             {"cut_to_zero": "negative"},
@@ -87,6 +88,23 @@ class Gemm(Products):
                 mine = binade.gemm(a, b, model=GemmModel(*name))
                 self.assertEqual(mine.dtype, dtype)
                 self.same_bits(mine, self.product(GemmModel(*name)))
+
+    def test_integers_with_scales_and_zero_points(self):
+        rng = np.random.default_rng(7)
+        a, b = rng.integers(-128, 128, (6, 40), dtype=np.int8), rng.integers(-128, 128, (40, 5), dtype=np.int8)
+        sa, sb, zero = rng.random((6, 1), dtype=np.float32), rng.random(5, dtype=np.float32), np.int8(-3)
+        given = {"a_scale": sa, "b_scale": sb, "a_zero_point": zero}
+        sums = ((a.astype(np.int32) + 3) @ b.astype(np.int32)).astype(np.float32)
+        for order, wanted in (("a-first", sums * sa * sb), ("b-first", sums * sb * sa), ("together", sums * (sa * sb))):
+            model = GemmModel(*INT8, scale_order=order, out_format="f32")
+            self.same_bits(binade.gemm(a, b, model=model, **given), wanted)
+            self.assertTrue(binade.validate(a, b, wanted, model=model, **given).equal)
+            found = binade.identify(a, b, wanted, types="f32.s8.s8", arch="sm_80", **given)
+            self.assertEqual({x.options for x in found.models}, {model.options})
+        exact = binade.explain(a, b, element=(2, 1), model=model, **given).to_dict()["exact"]["double"]
+        self.assertEqual(exact, float(sums[2, 1]) * float(sa[2, 0]) * float(sb[1]))
+        self.same_bits(binade.gemm(a, b, b_scale=np.float32(0.5), instruction=INT8[0], arch=INT8[1]),
+                       (a.astype(np.int32) @ b.astype(np.int32)).astype(np.float32) * np.float32(0.5))
 
     def test_rounding_operands(self):
         a, b = self.a.astype(np.float32) + np.float32(2**-14), self.b.astype(np.float64) * 1.0001

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands beside the matrices of a quantized product: scales and zero points, of a whole matrix
+// or of each row of A and each column of B.
+//
+//     (a - za) · (b - zb), summed over k     = sum - za·Σb - zb·Σa + K·za·zb
+//     K = 2, a = 5 7, za = 3, b = 2 1        = 17 - 3·3 = 8 = 2·2 + 4·1
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/gemm/operands.h"
+
+namespace binade {
+
+/// Reads the scales of a matrix's rows or columns, of which there are `lines`: that many numbers in
+/// a vector or in a matrix of one row or column, or a single one, which is of all lines. Returns
+/// `lines` encodings of binary32. Throws Error as read_array does (files.h), and if there is
+/// another number of them; `what` names the option.
+std::vector<std::uint64_t> read_scales(const std::string& where, const std::string& what,
+                                       std::size_t lines);
+
+/// Reads zero points in the same shapes: integers of 8 to 64 bits that an s32 holds.
+std::vector<std::int32_t> read_zero_points(const std::string& where, const std::string& what,
+                                           std::size_t lines);
+
+/// Zero points of rows of A and of columns of B; empty: they are 0.
+struct ZeroPoints {
+  std::vector<std::int32_t> a, b;
+};
+
+/// Adds to a product's C, which is of s32 or empty, what makes sum + C the sum of products of
+/// operands less their zero points. Everything is modulo 2^32, as kernels do it: whether they
+/// subtract from operands or from the sum (vLLM's azp_adj, FBGEMM's row and column offsets) is the
+/// same. `dots`: element i of C is of row i and of column i.
+void add_zero_points(std::vector<std::uint64_t>& c, const GemmOperands& operands,
+                     const DotTypes& types, const ZeroPoints& zeros, bool dots = false);
+
+/// Adds a bias of s32, n elements or none, to each of m rows of C, modulo 2^32.
+void add_integer_bias(std::vector<std::uint64_t>& c, std::size_t m,
+                      const std::vector<std::uint64_t>& bias);
+
+}  // namespace binade
