@@ -377,6 +377,18 @@ class Complaints(Identify):
         # Wrapping and satfinite: these sums do not overflow.
         self.assertEqual(self.found("--types", "s32.s8.u8", a="ai", b="bi", d="di")["explaining"], 2)
 
+    def test_integers_need_no_types(self):
+        self.write("ai", npy("|i1", (2, 32), [-1] * 64))
+        self.write("bi", npy("|u1", (32, 2), [200] * 64))
+        self.write("di", npy("<i4", (2, 2), [-6400] * 4))
+        told = self.found(a="ai", b="bi", d="di")
+        self.assertEqual((told["types"]["a"], told["types"]["b"], told["types"]["d"]), ("s8", "u8", "s32"))
+        self.assertEqual(told["explaining"], 2)
+        self.write("di", npy("<i4", (2, 2), [-6400, -6400, -6400, 1]))
+        self.assertEqual(self.found(status=1, a="ai", b="bi", d="di")["conclusion"], "none")
+        self.write("bi", npy("<i2", (32, 2), [1] * 64))
+        self.assertIn("bare bits", self.complaint(*self.files(a="ai", b="bi", d="di")))
+
     def test_runs_that_are_not_whole(self):
         self.gemm("d", *HOPPER)
         self.assertIn("1 of --a and 2 of --d", self.complaint(*self.files(a="a", b="b", d="d"), "--d", self.path("d")))

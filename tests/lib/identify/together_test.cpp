@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "tests/lib/identify/kernel_draw.h"
@@ -41,7 +43,7 @@ TEST_CASE("rows of another order are told, and where they lie") {
   CHECK(parts[1].first_row == 12);
   CHECK(parts[1].last_row == 15);
   CHECK(parts[0].alone + parts[1].alone <= found.result.elements);
-  CHECK(found.candidates[parts[1].candidate].model.sum.splits[0].parts == 2);
+  CHECK(parts[1].candidate.model.sum.splits[0].parts == 2);
 }
 
 TEST_CASE("a ring's chunks of rows are told with the part that each begins with") {
@@ -71,10 +73,47 @@ TEST_CASE("a ring's chunks of rows are told with the part that each begins with"
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(parts[i].first_row == 2 * i);
     CHECK(parts[i].last_row == 2 * i + 1);
-    const Split& split = found.candidates[parts[i].candidate].model.sum.splits[0];
+    const Split& split = parts[i].candidate.model.sum.splits[0];
     CHECK(split.parts == 4);
     CHECK(split.first == static_cast<int>(i + 1) % 4);
   }
+}
+
+/// A D of two tiles whose K is cut at `cuts`, as stream-K cuts it: the instruction sums each part
+/// from +0, and the parts are added as floats.
+Identification stream_k(std::array<std::size_t, 2> cuts, bool wrong) {
+  Random random(3);
+  const KernelTypes types{binary16, binary16, binary32, binary32, binary32};
+  KernelRun run = test::draw_run(random, types, {32, 128, 128}, false, false);
+  const Searched hopper{.architectures = {90}};
+  const std::vector<Core> cores = cores_for(types, hopper);
+  const GemmModel plain =
+      std::ranges::find_if(cores, [](const Core& core) { return core.plain.k == 16; })->plain;
+  const auto sum = [&](const GemmElement<std::uint64_t>& x, std::size_t first, std::size_t end) {
+    const std::uint64_t code = gemm_element(
+        plain, GemmElement<std::uint64_t>{x.a + first, x.b + first, static_cast<int>(end - first)});
+    return std::bit_cast<float>(static_cast<std::uint32_t>(code));
+  };
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    const GemmElement<std::uint64_t> x = run.element(at);
+    const std::size_t cut = cuts[run.column(at) / 64];
+    const volatile float d = sum(x, 0, cut) + sum(x, cut, 128);
+    run.d[at] = std::bit_cast<std::uint32_t>(float{d});
+  }
+  if (wrong) run.d[run.size() - 1] ^= 1;
+  return identify(types, {run}, {}, {.nearest = 5, .rare = false}, {}, hopper);
+}
+
+TEST_CASE("tiles of stream-K are told with where K is cut in each") {
+  const std::vector<TogetherPart> parts = together(stream_k({32, 96}, false));
+  REQUIRE(parts.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(options_of(parts[i].candidate.model) ==
+          (i == 0 ? "--split 2:tile32:at1" : "--split 2:tile32:at3"));
+    CHECK(parts[i].first_column / 64 == i);
+    CHECK(parts[i].last_column / 64 == i);
+  }
+  CHECK(together(stream_k({32, 96}, true)).empty());
 }
 
 TEST_CASE("what only chance could cover is not told") {
