@@ -192,10 +192,12 @@ std::vector<TogetherPart> together(const Identification& x) {
     return {};
   Cover found = ring(x);
   const bool is_ring = !found.masks.empty() && has_whole_rows(x.runs[0], found.masks);
+  const auto is_chance = [](const Cover& some) {
+    return some.masks.empty() || uncovered_by_chance(some.masks) < least_uncovered;
+  };
   if (!is_ring) found = cover(x);
-  if (found.masks.empty()) found = tiles_of(x);
-  if (found.masks.empty()) return {};
-  if (!is_ring && uncovered_by_chance(found.masks) < least_uncovered) return {};
+  if (!is_ring && is_chance(found)) found = tiles_of(x);
+  if (!is_ring && is_chance(found)) return {};
   std::vector<TogetherPart> out;
   for (std::size_t i = 0; i < found.masks.size(); ++i) {
     const TogetherPart part = measured(x.runs[0], found, i);

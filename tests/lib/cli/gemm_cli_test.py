@@ -43,7 +43,8 @@ class Gemm(Case):
 
     def test_whole_numbers_come_out_exactly_in_every_order(self):
         orders = ([], ["--split", "2"], ["--split", "4:2:halves:tail"], ["--promote-every", "1"],
-                  ["--promote-every", "1:halves1:f32"], ["--k-order", "descending:2x4"], ["--split", "2", "--split", "3:1:pairs"])
+                  ["--promote-every", "1:halves1:f32"], ["--k-order", "descending:2x4"],
+                  ["--split", "2", "--split", "3:1:pairs"], ["--split", "2:tile16:at1"], ["--split", "2:4:back2"])
         for order in orders:
             said = self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, *order)
             self.assertTrue(said.startswith("sm_90 mma.m16n8k16.f32.f16.f16.f32: 5 × 3 × 19, "), said)

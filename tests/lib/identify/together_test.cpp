@@ -85,6 +85,9 @@ Identification stream_k(std::array<std::size_t, 2> cuts, bool wrong) {
   Random random(3);
   const KernelTypes types{binary16, binary16, binary32, binary32, binary32};
   KernelRun run = test::draw_run(random, types, {32, 128, 128}, false, false);
+  for (std::vector<std::uint64_t>* codes : {&run.a, &run.b}) {  // between 1 and 2, of any sign
+    for (std::uint64_t& code : *codes) code = 0x3C00 | (random() & 0x83FF);
+  }
   const Searched hopper{.architectures = {90}};
   const std::vector<Core> cores = cores_for(types, hopper);
   const GemmModel plain =
