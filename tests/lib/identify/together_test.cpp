@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -89,9 +88,7 @@ Identification stream_k(std::array<std::size_t, 2> cuts, bool wrong) {
     for (std::uint64_t& code : *codes) code = 0x3C00 | (random() & 0x83FF);
   }
   const Searched hopper{.architectures = {90}};
-  const std::vector<Core> cores = cores_for(types, hopper);
-  const GemmModel plain =
-      std::ranges::find_if(cores, [](const Core& core) { return core.plain.k == 16; })->plain;
+  const GemmModel plain = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 90).model;
   const auto sum = [&](const GemmElement<std::uint64_t>& x, std::size_t first, std::size_t end) {
     const std::uint64_t code = gemm_element(
         plain, GemmElement<std::uint64_t>{x.a + first, x.b + first, static_cast<int>(end - first)});
