@@ -52,10 +52,12 @@ enum class TileShares : std::uint8_t {
   balanced,  ///< 3 3 2 2 2 2: at most one apart, the first ones longer
   rest,      ///< 2 2 2 2 2 4: rounded down, and the last part has what remains
   spread,    ///< 2 2 3 2 2 3: part i begins at i·14 / 6, rounded down
+  listed,    ///< as Split::ends lists them (stream-K)
 };
-inline constexpr std::array<std::string_view, 4> shares_names{"full", "balanced", "rest", "spread"};
+inline constexpr std::array<std::string_view, 5> shares_names{"full", "balanced", "rest", "spread",
+                                                              "listed"};
 
-/// Most parts that Split::order lists.
+/// Most parts that Split::order and Split::ends list.
 inline constexpr int most_listed_parts = 8;
 
 /// A division of K into parts, each of which is summed from +0 and then added to the others
@@ -83,6 +85,17 @@ struct Split {
   /// For two runs: K is divided only if it is longer than this, and so is each part in the same
   /// way, as long as that makes it shorter (NumPy's sum: 128, in tiles of 8 with TileShares::rest).
   int until = 0;
+  /// For an interleaved split: in each whole run of so many rounds over the parts, the rounds are
+  /// taken from the last to the first, and those that remain from the first on (NumPy's einsum: 4).
+  int backward = 1;
+  /// With tail_after or tail_first, of instructions of one product: each product of the tail is
+  /// rounded to the instruction's format and added in this format, to the finished sum or, if
+  /// tail_first, to +0 and then to the finished sum (OpenBLAS's dot). The tail is what remains of
+  /// whole rounds also over the parts of interleaved splits inside.
+  std::optional<Format> tail_mul_add{};
+  /// For TileShares::listed: how many tiles or instructions lie before the end of each part but the
+  /// last: 5 and 13 are parts of 5, of 8, and of what remains.
+  std::array<std::uint16_t, most_listed_parts> ends{};
   /// For Reduction::listed: the numbers of the parts in the order in which they are added.
   std::array<std::uint8_t, most_listed_parts> order{};
 
@@ -97,6 +110,15 @@ constexpr bool lists_all_parts(const Split& split) {
     named |= 1U << (split.order[i] % 32);
   }
   return named == (1U << split.parts) - 1;
+}
+
+/// Returns whether the parts that a split lists end one behind the other.
+constexpr bool lists_ends(const Split& split) {
+  if (split.parts > most_listed_parts) return false;
+  for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(split.parts); ++i) {
+    if (split.ends[i] <= (i == 0 ? 0 : split.ends[i - 1])) return false;
+  }
+  return true;
 }
 
 /// Which products the instructions of one chain take. In each group of `group` instructions, each
@@ -117,6 +139,10 @@ struct Accumulation {
   /// begins again (CUTLASS's 2xAcc; in DeepSeek-V3 after 128 products). If 0, there is no such
   /// register.
   int promote_every = 0;
+  /// If not 0, and more than one but less than two of these periods remain, they are halved: the
+  /// first half is rounded up to a multiple of so many instructions. OpenBLAS's blocks of 320 make
+  /// 320, 320, 192 and 193 of K = 1025, by 16.
+  int promote_halves = 0;
   Format promotion = binary32;  ///< format of that register
   Split splits[3]{};            ///< nested divisions of K, outermost first; 1 part: none
   Format partial = binary32;    ///< format of finished parts, and of their sums

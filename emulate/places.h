@@ -13,9 +13,13 @@ namespace binade {
 ///
 ///     i          0 1 2 3 4 5             width 2, stride 4, offset 2
 ///     position   2 3 6 7 10 11
+///
+/// Where `backward` strides are a whole run, which those before position `whole` are, it takes them
+/// from the last to the first: 6 7 2 3 10 11, if two of them are.
 struct Places {
   struct Level {
     int width = 1, stride = 1, offset = 0;
+    int backward = 1, whole = 0;
   };
   int count = 0;
   int depth = 0;
@@ -25,6 +29,9 @@ struct Places {
     for (int at = depth - 1; at >= 0; --at) {
       const Level& x = levels[at];
       i = i / x.width * x.stride + x.offset + i % x.width;
+      if (i >= x.whole) continue;
+      const int run = x.stride * x.backward;
+      i += (x.backward - 1 - i % run / x.stride * 2) * x.stride;
     }
     return i;
   }
@@ -37,12 +44,15 @@ struct Places {
     return out;
   }
   /// Divides these positions into runs of `width` and returns every `parts`-th run, beginning with
-  /// run number `part`.
-  constexpr Places interleaved(int width, int parts, int part) const {
+  /// run number `part`; in each whole run of so many rounds over the parts, from the last round to
+  /// the first.
+  constexpr Places interleaved(int width, int parts, int part, int backward = 1) const {
     const int round = width * parts;
     const int rest = count % round - part * width;
     const int size = count / round * width + (rest < 0 ? 0 : rest < width ? rest : width);
-    return narrowed({width, round, part * width}, size);
+    // A round of more positions than there are makes no whole run.
+    const int runs = backward == 1 || count / backward < round ? 0 : count / (round * backward);
+    return narrowed({width, round, part * width, backward, runs * round * backward}, size);
   }
 
  private:

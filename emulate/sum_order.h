@@ -64,16 +64,34 @@ struct SumWalk {
   constexpr void start(bool with_c, const Format& f) const {
     with_c ? visit.push_c(f) : visit.push_zero(f);
   }
+  /// Returns how many of the instructions that are left run before the next promotion.
+  constexpr int until_promotion(int left) const {
+    const int every = g.sum.promote_every, unit = g.sum.promote_halves;
+    if (left <= every) return left;
+    if (unit == 0 || left - every >= every) return every;
+    const int half = left / 2 + (unit - left / 2 % unit) % unit;
+    return half < left ? half : left;
+  }
   /// Adds the products at `places` to the accumulator on top of the stack, with promotion if the
   /// model has it.
   constexpr void go_on(const Places& places) const {
     const int n = instruction_count(places.count);
-    const int every = g.sum.promote_every;
-    if (every == 0) return instructions(places, 0, n);
-    for (int first = 0; first < n; first += every) {
+    if (g.sum.promote_every == 0) return instructions(places, 0, n);
+    for (int first = 0, size = 0; first < n; first += size) {
+      size = until_promotion(n - first);
       visit.push_zero(g.types.d);
-      instructions(places, first, n - first < every ? n - first : every);
+      instructions(places, first, size);
       visit.add(g.sum.promotion, Role::promote);
+    }
+  }
+  /// Rounds each product at `places` and adds it in format f to the accumulator on top of the
+  /// stack.
+  constexpr void mul_add(const Places& places, const Format& f) const {
+    for (int i = 0; i < places.count; ++i) {
+      const Places one = places.run(i, 1);
+      visit.push_zero(g.types.d);
+      visit.products(InstructionPlaces{&one, {}, g.k, 0});
+      visit.add(f, Role::promote);
     }
   }
   /// Sums the products at `places` in one chain of instructions.
@@ -96,6 +114,11 @@ struct SumWalk {
       case TileShares::rest: return number == split.parts ? units : units / split.parts * number;
       case TileShares::spread:
         return static_cast<int>(static_cast<std::int64_t>(units) * number / split.parts);
+      case TileShares::listed: {
+        if (number == 0 || number == split.parts) return number == 0 ? 0 : units;
+        const int end = split.ends[static_cast<std::size_t>(number - 1)];
+        return end < units ? end : units;
+      }
     }
     return 0;
   }
@@ -119,7 +142,8 @@ struct SumWalk {
     const Split& split = g.sum.splits[level];
     number = (number + split.first) % split.parts;
     if (split.interleave != 0) {
-      return sum(places.interleaved(split.interleave, split.parts, number), level + 1, false);
+      return sum(places.interleaved(split.interleave, split.parts, number, split.backward),
+                 level + 1, false);
     }
     const Places run = run_of(places, split, number);
     const bool again = split.until != 0 && run.count < places.count;
@@ -133,9 +157,10 @@ struct SumWalk {
   /// Returns how many products a round over the parts has, of which none remains.
   constexpr int round(int level) const {
     std::int64_t out = 1;
+    const bool with_inner = g.sum.splits[level].tail_first || g.sum.splits[level].tail_mul_add;
     for (int at = level; at < 3; ++at) {
       const Split& split = g.sum.splits[at];
-      if (at > level && (!g.sum.splits[level].tail_first || split.parts <= 1)) break;
+      if (at > level && (!with_inner || split.parts <= 1)) break;
       if (split.interleave == 0) break;
       out *= std::int64_t{split.parts} * split.interleave;
       if (out > 1 << 30) return 1 << 30;
@@ -224,7 +249,7 @@ struct SumWalk {
     const int whole = has_tail ? places.count / round(level) * round(level) : places.count;
     const Places shared = places.run(0, whole);
     const Places tail = places.run(whole, places.count - whole);
-    const bool tail_first = split.tail_first && tail.count != 0;
+    const bool tail_first = split.tail_first && !split.tail_mul_add && tail.count != 0;
     if (in_turn(split.reduction)) {
       if (with_c) visit.push_c(g.sum.format_of_sums());
       if (tail_first) {
@@ -243,7 +268,12 @@ struct SumWalk {
         add();
       }
     }
-    if (!tail_first && tail.count != 0) go_on(tail);
+    if (tail_first || tail.count == 0) return;
+    if (!split.tail_mul_add) return go_on(tail);
+    const Format& f = *split.tail_mul_add;
+    if (split.tail_first) visit.push_zero(f);
+    mul_add(tail, f);
+    if (split.tail_first) visit.add(f, Role::reduce);
   }
 };
 

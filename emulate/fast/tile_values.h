@@ -23,8 +23,12 @@ namespace binade::fast {
 constexpr bool is_in_values(const Format& f) {
   return !is_integer(f) && f.has_infinity() && f.has_sign && f.has_zero && fits_in(f, binary32);
 }
-/// Returns whether all formats between a model's instructions can: promotion, partial sums and C.
+/// Returns whether all formats between a model's instructions can: promotion, partial sums, those
+/// of tails, and C.
 constexpr bool keeps_values(const GemmModel& g) {
+  for (const Split& split : g.sum.splits) {
+    if (split.tail_mul_add && !is_in_values(*split.tail_mul_add)) return false;
+  }
   return is_in_values(g.sum.promotion) && is_in_values(g.sum.partial) &&
          is_in_values(g.sum.format_of_sums()) && is_in_values(g.c);
 }

@@ -68,24 +68,30 @@ void add_gemm_options(App app, GemmOptions& o) {
       .capture_default_str()
       .group(order);
   app.add_option("--promote-every", o.promote_every,
-                 "N or N:FORMAT: after every N instructions the accumulator is added to a register "
-                 "of this format (default: f32) and begins again at 0. CUTLASS's 2xAcc and "
-                 "DeepSeek-V3 do so after 128 products (default: there is no such register)")
+                 "N[:halvesM][:FORMAT]: after every N instructions the accumulator is added to a "
+                 "register of this format (default: f32) and begins again at 0. CUTLASS's 2xAcc "
+                 "and DeepSeek-V3 do so after 128 products. halvesM: where more than N and less "
+                 "than 2N remain, they are halved, the first half a multiple of M, as OpenBLAS's "
+                 "blocks of K (default: there is no such register)")
       .group(order);
   app.add_option(
          "--split", o.splits,
-         "PARTS and, in this order and without spaces, [:RUN|:tileN] [:SHARES] [:untilN] "
-         "[:REDUCTION] [:fromN] [:tail|:tail-first], such as 4, 2:16, 3:tile64 or 8:1:pairs:tail: "
+         "PARTS and, in this order and without spaces, [:RUN|:tileN] [:SHARES|:atENDS] [:untilN] "
+         "[:backN] [:REDUCTION] [:fromN] [:tail|:tail-first] [:mul_add.TYPE], such as 4, 2:16, "
+         "3:tile64 or 8:1:pairs:tail: "
          "K is divided into PARTS that are summed one by one and "
          "then added. Each part is a run of whole instructions, or of whole tiles of N positions; "
          "with RUN, runs of so many positions go to the parts in turn. SHARES says how 14 tiles "
          "are shared among 6 parts: full (the default) gives 3 3 3 3 2 0, balanced 3 3 2 2 2 2, "
-         "rest 2 2 2 2 2 4, spread 2 2 3 2 2 3. untilN: 2 parts are divided again while they are "
-         "longer than N. REDUCTION is the order in which parts are added: ascending (the default), "
+         "rest 2 2 2 2 2 4, spread 2 2 3 2 2 3; at5-13 makes parts of 5, of 8 and of what remains, "
+         "as stream-K does for a tile of D. untilN: 2 parts are divided again while they are "
+         "longer than N. backN: N rounds over the parts at a time are taken backwards (NumPy's "
+         "einsum: 4). REDUCTION is the order in which parts are added: ascending (the default), "
          "descending, the parts in their order, such as 2-0-1, or a tree: pairs, halves, bisect, "
          "fold or pairwise (emulate/gemm_model.h). fromN: parts are counted from part N on, going "
          "round. tail: positions left over by the runs are added to the finished sum; tail-first: "
-         "they are summed by themselves, and the sum of the parts begins with them. Given up to "
+         "they are summed by themselves, and the sum of the parts begins with them. mul_add.f64: "
+         "each product of the tail is rounded and added in f64 (OpenBLAS's dot). Given up to "
          "three times, splits lie in each other, the outermost first (default: K is not divided)")
       .allow_extra_args(false)
       .group(order);

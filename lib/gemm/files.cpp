@@ -161,6 +161,14 @@ std::optional<Format> named_format(const std::string& where) {
   return dtype.kind == DtypeKind::floating ? find_format(dtype.format) : std::nullopt;
 }
 
+std::optional<Format> integer_format(const std::string& where) {
+  const std::string name(open_tensor(where).info().dtype.name);
+  return name == "I8"    ? std::optional(s8)
+         : name == "U8"  ? std::optional(u8)
+         : name == "I32" ? std::optional(s32)
+                         : std::nullopt;
+}
+
 Array read_array(const std::string& where, const Format& format, const ReadArray& how) {
   const OpenedTensor tensor = open_tensor(where, {dtype_of(format)});
   const TensorInfo& info = tensor.info();

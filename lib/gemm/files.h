@@ -41,6 +41,9 @@ Array read_array(const std::string& where, const Format& format, const ReadArray
 
 /// Returns the format that a tensor's dtype names, or nothing if it names none, as with integers.
 std::optional<Format> named_format(const std::string& where);
+/// Returns s8, u8 or s32 for a tensor of dtype I8, U8 or I32, whose elements may be these integers
+/// or bare bits; else nothing.
+std::optional<Format> integer_format(const std::string& where);
 
 /// The files of the matrices of a product, with the shapes that they have. A transposed a is (K,
 /// M), a transposed b (N, K).

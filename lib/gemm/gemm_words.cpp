@@ -30,18 +30,32 @@ Format format_of(const std::string& text) {
   return row == type_names.end() ? parse_format(text).format : row->format;
 }
 
-/// Sets what --promote-every N[:FORMAT] says.
+/// Reads a number above 0.
+std::optional<int> count_in(std::string_view text) {
+  int out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && out > 0 ? std::optional(out) : std::nullopt;
+}
+
+/// Sets what --promote-every N[:halvesM][:FORMAT] says.
 void set_promotion(GemmModel& g, const std::string& text) {
-  const std::size_t colon = text.find(':');
-  const std::string digits = text.substr(0, colon);
-  int every = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), every);
-  if (error != std::errc{} || end != digits.data() + digits.size() || every < 1) {
-    throw Error("--promote-every '" + printable(text) +
-                "' is not N[:FORMAT], a number of instructions and the register's format");
+  constexpr std::string_view prefix = "halves";
+  const auto words = split(text, ':');
+  std::size_t at = 1;
+  const auto every = count_in(words[0]);
+  std::optional<int> halves = 0;
+  if (at < words.size() && words[at].starts_with(prefix)) {
+    halves = count_in(words[at++].substr(prefix.size()));
   }
-  g.sum.promote_every = every;
-  if (colon != std::string::npos) g.sum.promotion = format_of(text.substr(colon + 1));
+  if (!every || !halves || words.size() > at + 1) {
+    throw Error("--promote-every '" + printable(text) +
+                "' is not N[:halvesM][:FORMAT], a number of instructions, a multiple of which the "
+                "first of two halves has in the end, and the register's format");
+  }
+  g.sum.promote_every = *every;
+  g.sum.promote_halves = *halves;
+  if (at < words.size()) g.sum.promotion = format_of(std::string(words[at]));
 }
 
 void set_splits(GemmModel& g, const std::vector<std::string>& texts) {

@@ -97,6 +97,17 @@ void check_runs_and_order(const Split& split) {
   if (split.tail_first && (split.tail_after || split.interleave == 0)) {
     throw Error("GemmModel: tail_first of a split goes with an interleave and without tail_after");
   }
+  if (split.backward < 1 || (split.backward > 1 && split.interleave == 0)) {
+    throw Error(
+        "GemmModel: backward of a split is at least 1, and above 1 goes with an interleave");
+  }
+  if (split.tail_mul_add && !split.tail_after && !split.tail_first) {
+    throw Error("GemmModel: tail_mul_add of a split goes with tail_after or tail_first");
+  }
+  if (split.shares == TileShares::listed && !lists_ends(split)) {
+    throw Error("GemmModel: the ends of a split with listed shares have to ascend from 1 on, for " +
+                ("at most " + std::to_string(most_listed_parts)) + " parts");
+  }
   if (split.interleave != 0 && (split.shares != TileShares::full || split.until != 0)) {
     throw Error("GemmModel: shares and until of a split are for runs; leave its interleave 0");
   }
@@ -133,6 +144,8 @@ void check_splits(const Accumulation& sum) {
       throw Error("GemmModel: tail_after of a split has no effect without an interleave; set both");
     }
     if (split.parts > 1) check_runs_and_order(split);
+    if (split.tail_mul_add)
+      require_format("the tail_mul_add of a split", *split.tail_mul_add, false);
     if (split.parts > 1 && ended) {
       throw Error(
           "GemmModel: a split lies in one of 1 part; give the splits from the outermost on");
@@ -157,7 +170,15 @@ void check(const GemmModel& g, const AddedMatrices& added) {
     }
   }
   require_in_range({"sum.promote_every", g.sum.promote_every, 0, std::numeric_limits<int>::max()});
+  require_in_range({"sum.promote_halves", g.sum.promote_halves, 0, most_split_run});
+  if (g.sum.promote_halves != 0 && g.sum.promote_every == 0) {
+    throw Error("GemmModel: sum.promote_halves has no effect without promote_every; set both");
+  }
   check_splits(g.sum);
+  const auto adds_products = [](const Split& split) { return split.tail_mul_add.has_value(); };
+  if (g.k != 1 && std::ranges::any_of(g.sum.splits, adds_products)) {
+    throw Error("GemmModel: tail_mul_add of a split is for instructions of one product, as fma.rn");
+  }
   if (g.model.recipe == Recipe::exact_integer && is_integer(g.epilogue.out)) {
     if (!added.a_scale && !added.b_scale) return;
     throw Error(

@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "lib/format/format_spec.h"
@@ -99,8 +100,16 @@ std::string reduction_word(const Split& split) {
              : std::string(reduction_names[static_cast<std::size_t>(split.reduction)]);
 }
 
-std::string_view shares_word(const Split& split) {
-  return shares_names[static_cast<std::size_t>(split.shares)];
+/// Returns where the parts of a split with listed ends end: "5-13".
+std::string listed_ends(const Split& split) {
+  const std::span ends(split.ends.data(), static_cast<std::size_t>(split.parts - 1));
+  return fmt::format("{}", fmt::join(ends, "-"));
+}
+
+std::string shares_word(const Split& split) {
+  return split.shares == TileShares::listed
+             ? "at" + listed_ends(split)
+             : std::string(shares_names[static_cast<std::size_t>(split.shares)]);
 }
 
 std::string words_of(const Split& split, const Accumulation& sum) {
@@ -110,28 +119,59 @@ std::string words_of(const Split& split, const Accumulation& sum) {
                                : "each a run";
   if (split.shares != TileShares::full) out += fmt::format(" ({})", shares_word(split));
   if (split.until != 0) out += fmt::format(", again until {}", split.until);
+  if (split.backward != 1) out += fmt::format(", {} rounds at a time backwards", split.backward);
   if (sum.format_of_sums() != sum.partial) out += ", kept in " + format_word(sum.partial);
   out += fmt::format(", added in {}, {}", format_word(sum.format_of_sums()), reduction_word(split));
   if (split.first != 0) out += fmt::format(" from part {} on", split.first);
+  if (split.tail_mul_add) {
+    return out + fmt::format(", the tail {}them, its products rounded and added in {}",
+                             split.tail_first ? "by itself and then to " : "after ",
+                             format_word(*split.tail_mul_add));
+  }
   return out + (split.tail_after   ? ", the tail after them"
                 : split.tail_first ? ", the tail before them"
                                    : "");
 }
 
+/// Reads numbers with a hyphen between them into the first members of `to`. Returns whether they
+/// are `count` numbers of at most `most`.
+template <class Number, std::size_t size>
+bool read_list(std::string_view text, int count, int most, std::array<Number, size>& to) {
+  const auto words = split(text, '-');
+  if (words.size() != static_cast<std::size_t>(count) || words.size() > size) return false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto one = number(words[i], 0, most);
+    if (!one) return false;
+    to[i] = static_cast<Number>(*one);
+  }
+  return true;
+}
+
 /// Reads the numbers of parts as listed_order writes them into a split of so many parts. Returns
 /// whether they are that.
 bool read_order(std::string_view text, Split& out) {
-  const auto words = split(text, '-');
-  if (words.size() != static_cast<std::size_t>(out.parts) || out.parts > most_listed_parts) {
-    return false;
-  }
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto part = number(words[i], 0, out.parts - 1);
-    if (!part) return false;
-    out.order[i] = static_cast<std::uint8_t>(*part);
-  }
+  if (!read_list(text, out.parts, out.parts - 1, out.order)) return false;
   out.reduction = Reduction::listed;
   return lists_all_parts(out);
+}
+
+/// Reads "at" and where parts end, as shares_word writes it. Returns whether it is that.
+bool read_ends(std::string_view text, Split& out) {
+  if (!text.starts_with("at") || !read_list(text.substr(2), out.parts - 1, 65535, out.ends)) {
+    return false;
+  }
+  out.shares = TileShares::listed;
+  return lists_ends(out);
+}
+
+/// Reads how the products of a tail are added, "mul_add.f64". Returns whether it is that.
+bool read_tail_mul_add(std::string_view text, Split& out) {
+  constexpr std::string_view prefix = "mul_add.";
+  if (!text.starts_with(prefix)) return false;
+  const auto row = std::ranges::find(type_names, text.substr(prefix.size()), &TypeName::name);
+  if (row == type_names.end() || is_integer(row->format)) return false;
+  out.tail_mul_add = row->format;
+  return true;
 }
 
 /// Reads words that are in the order of the grammar, each of which may be left out.
@@ -179,6 +219,12 @@ constexpr auto spelled_reductions = [] {
   std::ranges::copy_n(reduction_names.begin(), out.size(), out.begin());
   return out;
 }();
+/// The shares that have a word; TileShares::listed is spelled by where parts end.
+constexpr auto spelled_shares = [] {
+  std::array<std::string_view, shares_names.size() - 1> out;
+  std::ranges::copy_n(shares_names.begin(), out.size(), out.begin());
+  return out;
+}();
 
 }  // namespace
 
@@ -214,10 +260,11 @@ Split parse_split(std::string_view text) {
   const auto fail = [&] {
     return Error(
         "split '" + printable(text) +
-        "' is not PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN][:tail|:tail-first], as "
-        "4, 2:16, 3:tile64, 32:1:halves or 8:1:pairs:tail; parts are 2 to " +
+        "' is not PARTS[:RUN|:tileN][:SHARES|:atENDS][:untilN][:backN][:REDUCTION][:fromN]"
+        "[:tail|:tail-first][:mul_add.TYPE], as 4, 2:16, 3:tile64, 3:tile32:at5-13, 32:1:halves or "
+        "8:1:pairs:tail; parts are 2 to " +
         std::to_string(most_parts) + ", parts times RUN or N at most 2^30, shares " +
-        listed(shares_names) + ", reductions " + listed(spelled_reductions) +
+        listed(spelled_shares) + ", reductions " + listed(spelled_reductions) +
         " or the parts in their order, as 2-0-1");
   };
   Words words(text);
@@ -227,8 +274,13 @@ Split parse_split(std::string_view text) {
   const bool runs = out.interleave == 0;
   if (runs) {
     words.take_number("tile", 1, 1 << 20, out.tile);
-    take_name(words, shares_names, out.shares);
+    take_name(words, spelled_shares, out.shares);
+    if (out.shares == TileShares::full) {
+      words.take([&](std::string_view word) { return read_ends(word, out); });
+    }
     if (out.parts == 2) words.take_number("until", 16, 1 << 20, out.until);
+  } else {
+    words.take_number("back", 2, 64, out.backward);
   }
   take_name(words, spelled_reductions, out.reduction);
   if (out.reduction == Reduction::ascending) {
@@ -241,6 +293,9 @@ Split parse_split(std::string_view text) {
       out.tail_first = word == "tail-first";
       return out.tail_after || out.tail_first;
     });
+    if (out.tail_after || out.tail_first) {
+      words.take([&](std::string_view word) { return read_tail_mul_add(word, out); });
+    }
   }
   const std::int64_t round = std::int64_t{out.parts} * std::max(out.interleave, out.tile);
   if (out.parts < 2 || !words.at_end() || round > 1 << 30) throw fail();
@@ -254,10 +309,12 @@ std::string spelled(const Split& split) {
   if (split.tile != 0) word("tile" + std::to_string(split.tile));
   if (split.shares != TileShares::full) word(shares_word(split));
   if (split.until != 0) word("until" + std::to_string(split.until));
+  if (split.backward != 1) word("back" + std::to_string(split.backward));
   if (split.reduction != Reduction::ascending) word(reduction_word(split));
   if (split.first != 0) word("from" + std::to_string(split.first));
   if (split.tail_after) word("tail");
   if (split.tail_first) word("tail-first");
+  if (split.tail_mul_add) word("mul_add." + format_word(*split.tail_mul_add));
   return out;
 }
 
@@ -292,8 +349,10 @@ std::string options_of(const GemmModel& g) {
   if (g.sum.order != usual.sum.order) option("--k-order", spelled(g.sum.order));
   if (g.sum.promote_every != 0) {
     const bool usual_register = g.sum.promotion == usual.sum.promotion;
-    option("--promote-every", std::to_string(g.sum.promote_every) +
-                                  (usual_register ? "" : ":" + format_word(g.sum.promotion)));
+    std::string every = std::to_string(g.sum.promote_every);
+    if (g.sum.promote_halves != 0) every += ":halves" + std::to_string(g.sum.promote_halves);
+    if (!usual_register) every += ":" + format_word(g.sum.promotion);
+    option("--promote-every", every);
   }
   for (const Split& split : g.sum.splits) {
     if (split.parts > 1) option("--split", spelled(split));
@@ -340,6 +399,9 @@ std::string order_text(const GemmModel& g) {
     out.push_back(fmt::format("into {} every {}", format_word(g.sum.promotion),
                               g.k == 1 ? counted(g.sum.promote_every, "product")
                                        : counted(g.sum.promote_every, "instruction")));
+    if (g.sum.promote_halves != 0) {
+      out.back() += fmt::format(", the last two halved by {}", g.sum.promote_halves);
+    }
   }
   if (g.sum.c_first) out.emplace_back("begins with C");
   const Epilogue& e = g.epilogue;

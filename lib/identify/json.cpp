@@ -130,7 +130,7 @@ Json identification_json(const Identification& x, std::size_t show) {
   }
   out["together"] = Json::array();
   for (const TogetherPart& part : together(x)) {
-    Json row = candidate_json(x, x.candidates[part.candidate]);
+    Json row = candidate_json(x, part.candidate);
     row["equal"] = part.equal;
     row["alone"] = part.alone;
     row["rows"] = {part.first_row, part.last_row};

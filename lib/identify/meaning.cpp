@@ -68,17 +68,19 @@ class Expression {
 
   void take(const SumStep& step, const SumProgram& program) {
     switch (step.kind) {
-      case StepKind::push_zero:
-        stack_[depth_++] = {hash_of({zero, hash_of(step.format)}), step.format};
-        break;
+      case StepKind::push_zero: stack_[depth_++] = zero_of(step.format); break;
       case StepKind::push_c:
         stack_[depth_++] = {hash_of({addend, hash_of(g_.c)}), g_.c};
         to(step.format);
         break;
       case StepKind::add: {
-        const std::uint64_t y = stack_[--depth_].hash;
+        const Node y = stack_[--depth_];
         Node& x = stack_[depth_ - 1];
-        x = {hash_of({add, hash_of(step.format), x.hash + y, x.hash ^ y}), step.format};
+        if (is_zero(x) && is_zero(y)) {  // of parts that are empty
+          x = zero_of(step.format);
+          break;
+        }
+        x = {hash_of({add, hash_of(step.format), x.hash + y.hash, x.hash ^ y.hash}), step.format};
         break;
       }
       case StepKind::convert: to(step.format); break;
@@ -95,8 +97,11 @@ class Expression {
   }
   void to(const Format& f) {
     Node& top = stack_[depth_ - 1];
-    if (top.format != f) top = {hash_of({convert, hash_of(f), top.hash}), f};
+    if (top.format == f) return;
+    top = is_zero(top) ? zero_of(f) : Node{hash_of({convert, hash_of(f), top.hash}), f};
   }
+  static Node zero_of(const Format& f) { return {hash_of({zero, hash_of(f)}), f}; }
+  static bool is_zero(const Node& x) { return x.hash == zero_of(x.format).hash; }
 
   std::uint64_t products(std::uint64_t sum, const int* order) const {
     const DotModel& m = g_.model;

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <span>
+
+#include "lib/identify/library_loops.h"
 
 namespace binade {
 namespace {
@@ -26,10 +29,12 @@ constexpr int most_permuted_parts = 6;
 constexpr std::array turning_parts_of_table{2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 constexpr std::array turn_lengths{1, 2, 4, 8, 16, 32, 64, 128};
 constexpr std::array run_tiles{32, 64, 128, 256, 16, 8};  // the likely ones first
+/// Tiles of K that kernels of stream-K cut K at, and the most cuts that are tried in one of them.
+constexpr std::array cut_tiles{64, 32, 128};
+constexpr int most_tiles_to_cut = 256;
 constexpr std::array usual_reductions{Reduction::ascending, Reduction::descending, Reduction::pairs,
                                       Reduction::halves};
 constexpr std::array rare_trees{Reduction::bisect, Reduction::fold, Reduction::pairwise};
-constexpr std::array vector_lanes{2, 4, 8, 16, 32, 64};
 /// Products or instructions after which an accumulator of a part is added to a register.
 constexpr std::array promotions_of_chains{8, 16, 32, 64, 128, 256, 512};
 constexpr std::array promotions_of_instructions{1, 2, 4, 8};
@@ -47,7 +52,8 @@ class RareOrders {
       : plain_(plain), k_(k), out_(out), chain_(plain.k == 1) {
     for (int parts = 2; parts <= most_turning_parts; ++parts) runs(parts);
     for (const Split& split : turns()) turning(split);
-    if (chain_) loops_of_vectors();
+    if (chain_) std::ranges::move(library_loops(plain, k), std::back_inserter(orders_));
+    for (const Split& split : uneven()) add_all(split, usual_formats(), 4);
     for (int parts = 3; parts <= most_rotated_parts; ++parts) rotated(parts);
     for (int parts = 3; parts <= most_permuted_parts; ++parts) permuted(parts);
   }
@@ -209,6 +215,18 @@ class RareOrders {
     }
     return out;
   }
+  /// Returns the divisions into two runs that end anywhere, as stream-K has them in a tile of D.
+  std::vector<Split> uneven() const {
+    std::vector<Split> out;
+    for (const int tile : cut_tiles) {
+      if (tile % plain_.k != 0) continue;
+      for (int end = 1; end < std::min(units(tile), most_tiles_to_cut); ++end) {
+        out.push_back({.parts = 2, .tile = tile, .shares = TileShares::listed});
+        out.back().ends[0] = static_cast<std::uint16_t>(end);
+      }
+    }
+    return out;
+  }
   static bool is_plain(const Split& x) { return x.tile == 0 && x.shares == TileShares::full; }
 
   void runs(int parts) {
@@ -288,46 +306,6 @@ class RareOrders {
           if (f.reduced || split.order[0] < split.order[1]) formats.push_back(f);
         }
         add_all(split, formats, 6);
-      }
-    }
-  }
-
-  /// Adds the loops of libraries: NumPy's pairwise sum of any length, and lanes of vectors whose
-  /// accumulators are promoted or begin with what remains of K (torch.sum).
-  void loops_of_vectors() {
-    const auto both = [&](const Split& outer, const Split& inner, int promote_every) {
-      Accumulation sum = plain_.sum;
-      sum.splits[0] = outer;
-      sum.splits[1] = inner;
-      promote(sum, promote_every);
-      orders_.push_back({sum, 5 + (promote_every == 0 ? 0 : 1)});
-    };
-    both({.parts = 2, .tile = 8, .shares = TileShares::rest, .until = 128},
-         {.parts = 8, .interleave = 1, .reduction = Reduction::pairs, .tail_after = true}, 0);
-    for (const int width : vector_lanes) {
-      for (const int vectors : {2, 4, 8}) {
-        const int round = width * vectors;
-        if (round > k_) continue;
-        const bool has_tail = k_ % round != 0;
-        for (const Reduction lane_order :
-             {Reduction::ascending, Reduction::pairs, Reduction::halves}) {
-          for (const Reduction vector_order : {Reduction::ascending, Reduction::pairs}) {
-            const Split of_lanes{.parts = width, .interleave = 1, .reduction = lane_order};
-            const Split of_vectors{.parts = vectors, .interleave = 1, .reduction = vector_order};
-            for (const int every : {0, 16, 32, 64}) {
-              if (every * round >= k_) break;
-              if (every != 0) both(of_lanes, of_vectors, every);
-              Split first = of_lanes;
-              first.tail_first = true;
-              if (has_tail) both(first, of_vectors, every);
-            }
-            const Split outer{.parts = vectors,
-                              .interleave = width,
-                              .reduction = vector_order,
-                              .tail_first = true};
-            if (has_tail) both(outer, of_lanes, 0);
-          }
-        }
       }
     }
   }

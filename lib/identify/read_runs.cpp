@@ -51,8 +51,18 @@ Format own_format(const std::string& where, const char* what) {
       fmt::format("say what {} holds: --types D.A.B or D.A.B.C, as f32.bf16.bf16.f32", what));
 }
 
+/// Returns s32, and the types of a and b, if the files hold 8-bit integers and a D of signed 32-bit
+/// ones: the only product of them, where each could also be bits of other types.
+std::vector<Format> integer_types(const RunFiles& files) {
+  const auto d = integer_format(files.d[0]), a = integer_format(files.a[0]),
+             b = integer_format(files.b[0]);
+  if (d != s32 || !a || !b || *a == s32 || *b == s32) return {};
+  return {*d, *a, *b};
+}
+
 KernelTypes types_of(const RunFiles& files) {
-  const std::vector<Format> given = parsed(files.types);
+  std::vector<Format> given = parsed(files.types);
+  if (given.empty()) given = integer_types(files);
   KernelTypes out;
   if (given.empty()) {
     out.d = own_format(files.d[0], "--d");

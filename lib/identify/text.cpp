@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "lib/gemm/files.h"
@@ -113,12 +114,13 @@ std::string together_text(const Identification& x) {
   const std::vector<TogetherPart> parts = together(x);
   if (parts.empty()) return {};
   std::string out =
-      "\nEvery bit between them, as kernels do that treat edges or chunks of a ring otherwise\n";
+      "\nEvery bit between them, as kernels do that treat edges, tiles or chunks of a ring "
+      "otherwise\n";
   for (const TogetherPart& part : parts) {
     out += fmt::format(
         "  {} of {}, {} by this alone, in rows {} to {} and columns {} to {}\n     {}\n",
         part.equal, x.result.elements, part.alone, part.first_row, part.last_row, part.first_column,
-        part.last_column, command_of(x, x.candidates[part.candidate]));
+        part.last_column, command_of(x, part.candidate));
   }
   return out;
 }
@@ -178,6 +180,29 @@ std::string not_tried_text(const Identification& x) {
   return all.empty() ? "" : fmt::format("not tried, for want of time: {}\n", fmt::join(all, "; "));
 }
 
+/// Returns how many of the models would explain every element by chance, if each wrong one were
+/// right in an element as often as the rejected are on average.
+double explaining_by_chance(const SearchResult& r) {
+  double equal = 0, compared = 0;
+  for (const Verdict& x : r.rejected) {
+    equal += static_cast<double>(x.equal);
+    compared += static_cast<double>(x.compared);
+  }
+  if (compared == 0) return 0;
+  return static_cast<double>(r.tried) * std::pow(equal / compared, static_cast<double>(r.elements));
+}
+
+/// Returns a warning where D is too small for what was found to mean much.
+std::string chance_text(const Identification& x) {
+  const double n = explaining_by_chance(x.result);
+  if (n < 0.5) return {};
+  return fmt::format(
+      "warning: {} element{} so few that about {:.0f} of these models would fit by chance{}; give "
+      "more of D\n",
+      x.result.elements, x.result.elements == 1 ? " is" : "s are", std::max(n, 1.0),
+      x.candidates.size() == x.usual ? ", and rarer orders were not tried" : "");
+}
+
 std::string conclusion_text(const Identification& x) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
@@ -207,7 +232,8 @@ std::string conclusion_text(const Identification& x) {
       nan_open ? "any NaN of a chain counts as any other: their bits are open\n" : "";
   if (n == 1) {
     return fmt::format("unique: one model explains every bit, {} are contradicted\n{}", r.tried - 1,
-                       nans);
+                       nans) +
+           chance_text(x);
   }
   std::string out = fmt::format(
       "several: {} of {} models explain every bit; these inputs do not tell them apart\n{}", n,
@@ -218,7 +244,7 @@ std::string conclusion_text(const Identification& x) {
   if (n * 20 > r.tried) {
     out += "warning: these inputs discriminate poorly; --propose FILE.npz writes some that do\n";
   }
-  return out;
+  return out + chance_text(x);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Searches again on what the nearest model leaves unexplained; or tries the sums of a ring, which
-// begin with another part in each chunk of D.
+// begin with another part in each chunk of D, and those of tiles whose K is cut elsewhere each.
 #include "lib/identify/together.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "lib/gemm/gemm.h"
 #include "lib/identify/evaluator.h"
+#include "lib/identify/uneven_tiles.h"
 
 namespace binade {
 namespace {
@@ -25,9 +26,9 @@ constexpr double least_uncovered = 20;
 using Mask = std::vector<bool>;
 
 /// Returns which elements a candidate explains.
-Mask mask_of(const Identification& x, std::size_t candidate) {
+Mask mask_of(const Identification& x, const Candidate& candidate) {
   const KernelRun& run = x.runs[0];
-  const GemmModel& g = x.candidates[candidate].model;
+  const GemmModel& g = candidate.model;
   const std::vector<std::uint64_t> d = gemm(g, operands_of(run));
   Mask right(run.size());
   for (std::size_t at = 0; at < run.size(); ++at) {
@@ -47,7 +48,7 @@ KernelRun rest_of(const KernelRun& run, const Mask& covered) {
 }
 
 struct Cover {
-  std::vector<std::size_t> candidates;
+  std::vector<Candidate> candidates;
   std::vector<Mask> masks;
 };
 
@@ -62,8 +63,8 @@ Cover cover(const Identification& x) {
   std::size_t next = x.result.rejected[0].candidate;
   while (out.masks.size() < most_parts) {
     const auto before = std::ranges::count(covered, true);
-    out.candidates.push_back(next);
-    out.masks.push_back(mask_of(x, next));
+    out.candidates.push_back(x.candidates[next]);
+    out.masks.push_back(mask_of(x, out.candidates.back()));
     for (std::size_t at = 0; at < covered.size(); ++at) {
       covered[at] = covered[at] || out.masks.back()[at];
     }
@@ -117,16 +118,21 @@ Cover ring(const Identification& x) {
     if (!has(0) || !has(run.m / 2) || !has(run.m - 1)) continue;
     Cover out;
     for (const GemmModel& g : models) {
-      const auto same = std::ranges::find_if(x.candidates, [&](const Candidate& other) {
-        return other.core == candidate.core && other.model == g;
-      });
-      if (same == x.candidates.end()) continue;
-      out.candidates.push_back(static_cast<std::size_t>(same - x.candidates.begin()));
+      out.candidates.push_back(candidate);
+      out.candidates.back().model = g;
       out.masks.push_back(mask_of(x, out.candidates.back()));
     }
     return out;
   }
   return {};
+}
+
+/// Returns the models of tiles whose K is cut elsewhere each.
+Cover tiles_of(const Identification& x) {
+  Cover out;
+  out.candidates = uneven_tiles(x);
+  for (const Candidate& candidate : out.candidates) out.masks.push_back(mask_of(x, candidate));
+  return out;
 }
 
 /// Returns whether each row is right in one of the models as a whole, where by chance none would
@@ -186,10 +192,12 @@ std::vector<TogetherPart> together(const Identification& x) {
     return {};
   Cover found = ring(x);
   const bool is_ring = !found.masks.empty() && has_whole_rows(x.runs[0], found.masks);
-  if (!is_ring) {
-    found = cover(x);
-    if (found.masks.empty() || uncovered_by_chance(found.masks) < least_uncovered) return {};
-  }
+  const auto is_chance = [](const Cover& some) {
+    return some.masks.empty() || uncovered_by_chance(some.masks) < least_uncovered;
+  };
+  if (!is_ring) found = cover(x);
+  if (!is_ring && is_chance(found)) found = tiles_of(x);
+  if (!is_ring && is_chance(found)) return {};
   std::vector<TogetherPart> out;
   for (std::size_t i = 0; i < found.masks.size(); ++i) {
     const TogetherPart part = measured(x.runs[0], found, i);

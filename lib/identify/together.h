@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that treat their edges, or the chunks of a ring, in another way: finds few models that explain every element
-// between them. This claims nothing about any one of the models, but it shows where a library's
-// tiles end.
+// Kernels that treat their edges, the chunks of a ring or the tiles of stream-K in another way:
+// finds models that explain every element between them. Of few models of edges this claims nothing
+// about any one, but it shows where a library's tiles end.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ namespace binade {
 /// One of the models: how many elements it explains (equal), how many of these no other part
 /// explains (alone), and the box in which those lie, with first and last row and column inside.
 struct TogetherPart {
-  std::size_t candidate = 0;
+  Candidate candidate{};
   std::size_t equal = 0, alone = 0;
   std::size_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
 
 /// Returns at most four models, the nearest first, without those that explain no element by
 /// themselves; or, in the order of their rows, the sums of a ring that begin with another part in
-/// each chunk of rows. Returns nothing unless there is one run and it is a product; if one model
-/// explains every element, if neither a ring nor four models do, or if models could do so by
-/// chance.
+/// each chunk of rows, or those of tiles of D whose K is cut elsewhere each (uneven_tiles.h).
+/// Returns nothing unless there is one run and it is a product; if one model explains every
+/// element, if none of these explain it, or if models could do so by chance.
 std::vector<TogetherPart> together(const Identification& x);
 
 }  // namespace binade

@@ -284,9 +284,10 @@ void add_gemm_model(nb::module_& m) {
     instruction: one of `binade architectures --names`, such as "mma.m16n8k16.f32.f16.f16.f32", with arch, such as "sm_90"; or a
         chain of operations that round each time, such as "fma.rn.f32.f16.f16.f32", which has no arch.
     k_order: "ascending" or "descending"; with ":GROUPxWIDTH" behind it, GROUP instructions take WIDTH positions of K in turn.
-    promote_every: N or "N:FORMAT": after N instructions the accumulator is added to a register and begins again at 0.
-    split: "PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN][:tail|:tail-first]": K is summed in parts, which are then
-        added; or up to three, outermost first.
+    promote_every: N or "N[:halvesM][:FORMAT]": after N instructions the accumulator is added to a register and begins again
+        at 0; the last two periods may be halved.
+    split: "PARTS[:RUN|:tileN][:SHARES|:atENDS][:untilN][:backN][:REDUCTION][:fromN][:tail|:tail-first][:mul_add.TYPE]": K is
+        summed in parts, which are then added; or up to three, outermost first.
     partial: format of the parts. reduce_in: format in which they are added. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.
     sum_format: format that the sum is rounded to before that. relu: below 0 becomes 0. out_through, out_rounding: a format on the

@@ -202,6 +202,50 @@ TEST_CASE("tiles are shared among runs in four ways") {
   CHECK(parts(TileShares::rest, 5) == Sizes{0, 0, 0, 0, 0, 5});
 }
 
+TEST_CASE("parts end where a split lists it, as in a tile of stream-K") {
+  GemmModel g = chain(1);
+  g.sum.splits[0] = {.parts = 3, .tile = 2, .shares = TileShares::listed, .ends = {1, 4}};
+  CHECK(written(g, 9) == "0 [0] [1] 0 [2] [3] [4] [5] [6] [7] + 0 [8] +");
+  CHECK(written(g, 7) == "0 [0] [1] 0 [2] [3] [4] [5] [6] + 0 +");
+}
+
+TEST_CASE("the last two periods of a promotion can be halves, as OpenBLAS's blocks of K") {
+  GemmModel g = chain(1);
+  g.sum.promote_every = 320;
+  g.sum.promote_halves = 16;
+  for (int k = 1; k < 1400; k += 8) {
+    // level3.c: 320 while 640 or more are left, then what is left halved, unless it is one block.
+    std::vector<int> blocks{0};  // the register
+    for (int left = k; left > 0; left -= blocks.back()) {
+      blocks.push_back(left >= 640 ? 320 : left > 320 ? (left / 2 + 15) / 16 * 16 : left);
+    }
+    SumSizes out;
+    walk_sum(g, k, out);
+    REQUIRE(out.sizes == blocks);
+    if (k == 1025) CHECK(blocks == std::vector{0, 320, 320, 192, 193});
+  }
+}
+
+TEST_CASE("rounds over the parts go backwards in whole runs of them, as NumPy's einsum goes") {
+  GemmModel g = chain(1);
+  g.sum.splits[0] = {.parts = 2, .interleave = 1, .backward = 2};
+  CHECK(written(g, 11) == "0 [2] [0] [6] [4] [8] [10] 0 [3] [1] [7] [5] [9] +");
+  g.sum.splits[0].interleave = 2;
+  CHECK(written(g, 9) == "0 [4] [5] [0] [1] [8] 0 [6] [7] [2] [3] +");
+}
+
+TEST_CASE("products of a tail can be rounded and added one by one, as OpenBLAS's dot does") {
+  GemmModel g = chain(1);
+  g.sum.splits[0] = {.parts = 2, .interleave = 1, .tail_after = true, .tail_mul_add = bfloat16};
+  g.sum.splits[1] = {.parts = 2, .interleave = 1};
+  CHECK(written(g, 6) == "0 [0] 0 [2] + 0 [1] 0 [3] + + 0 [4] promote 0 [5] promote");
+  CHECK(formats(g, 5).ends_with("+f32 f32 +bf16"));
+  std::swap(g.sum.splits[0].tail_after, g.sum.splits[0].tail_first);
+  CHECK(written(g, 6) == "0 [0] 0 [2] + 0 [1] 0 [3] + + 0 0 [4] promote 0 [5] promote +");
+  CHECK(formats(g, 5).ends_with("+f32 bf16 f32 +bf16 +bf16"));
+  CHECK(written(g, 4) == "0 [0] 0 [2] + 0 [1] 0 [3] + +");
+}
+
 TEST_CASE("two runs are divided again until they are short, as NumPy's sum is") {
   // NumPy cuts n > 128 at n / 2, less what that is above a multiple of 8.
   struct Numpy {
@@ -275,13 +319,20 @@ TEST_CASE("every product takes part once, in any order") {
       g.sum.order.width = g.k / 2;
     }
     g.sum.promote_every = test::between(random, 0, 3);
+    g.sum.promote_halves = test::between(random, 0, 4);
     for (Split& split : g.sum.splits) {
       split.parts = test::between(random, 1, 5);
       split.interleave = test::between(random, 0, 3);
       split.reduction = static_cast<Reduction>(random() % 8);
       split.tail_after = random() % 2 == 0;
       split.tail_first = random() % 4 == 0;
-      split.shares = static_cast<TileShares>(random() % 4);
+      split.shares = static_cast<TileShares>(random() % 5);
+      split.backward = test::between(random, 1, 4);
+      if (random() % 4 == 0) split.tail_mul_add = binary64;
+      for (std::size_t at = 0; at < split.ends.size(); ++at) {
+        split.ends[at] =
+            static_cast<std::uint16_t>(at == 0 ? 1 : split.ends[at - 1] + random() % 4);
+      }
       if (random() % 4 == 0) split.tile = test::between(random, 1, 40);
       if (split.parts == 2 && random() % 2 == 0) split.until = test::between(random, 16, 40);
       for (std::size_t at = 0; at < split.order.size(); ++at) {

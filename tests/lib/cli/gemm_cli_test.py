@@ -43,7 +43,8 @@ class Gemm(Case):
 
     def test_whole_numbers_come_out_exactly_in_every_order(self):
         orders = ([], ["--split", "2"], ["--split", "4:2:halves:tail"], ["--promote-every", "1"],
-                  ["--k-order", "descending:2x4"], ["--split", "2", "--split", "3:1:pairs"])
+                  ["--promote-every", "1:halves1:f32"], ["--k-order", "descending:2x4"],
+                  ["--split", "2", "--split", "3:1:pairs"], ["--split", "2:tile16:at1"], ["--split", "2:4:back2"])
         for order in orders:
             said = self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, *order)
             self.assertTrue(said.startswith("sm_90 mma.m16n8k16.f32.f16.f16.f32: 5 × 3 × 19, "), said)
@@ -224,7 +225,9 @@ class Gemm(Case):
                 ((*plain, *HOPPER[:3], "mma.m16n8k16.f32.f16.f16.f31"), "did you mean"),
                 ((*plain, *HOPPER, "--split", "1"), "is not PARTS"),
                 ((*plain, *HOPPER, *["--split", "2"] * 4), "4 splits; at most 3"),
-                ((*plain, *HOPPER, "--promote-every", "0"), "is not N[:FORMAT]"),
+                ((*plain, *HOPPER, "--promote-every", "0"), "is not N[:halvesM][:FORMAT]"),
+                ((*plain, *HOPPER, "--promote-every", "4:halves"), "is not N[:halvesM][:FORMAT]"),
+                ((*plain, *HOPPER, "--split", "2:1:tail:mul_add.f64"), "is for instructions of one product"),
                 ((*plain, *HOPPER, "--promote-every", "4:f33"), "f33"),
                 ((*plain, *HOPPER, "--k-order", "ascending:2x3"), "must divide the instruction's k, 16"),
                 ((*plain, *HOPPER, "--alpha", "inf"), "must be finite"),

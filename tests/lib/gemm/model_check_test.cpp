@@ -154,6 +154,21 @@ TEST_CASE("orders that there are not are refused") {
           "GemmModel: the first part of a split is 2; give an integer from 0 to 1");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .tail_first = true}; },
           "GemmModel: tail_first of a split goes with an interleave and without tail_after");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .backward = 2}; },
+          "GemmModel: backward of a split is at least 1, and above 1 goes with an interleave");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .tail_mul_add = binary64}; },
+          "GemmModel: tail_mul_add of a split goes with tail_after or tail_first");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .shares = TileShares::listed}; },
+          "GemmModel: the ends of a split with listed shares have to ascend from 1 on, for at most "
+          "8 parts");
+  refused([](GemmModel& g) { g.sum.promote_halves = 16; },
+          "GemmModel: sum.promote_halves has no effect without promote_every; set both");
+  refused(
+      [](GemmModel& g) {
+        g.sum.splits[0] = {
+            .parts = 2, .interleave = 1, .tail_after = true, .tail_mul_add = binary32};
+      },
+      "GemmModel: tail_mul_add of a split is for instructions of one product, as fma.rn");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .interleave = 4, .until = 128}; },
           "GemmModel: shares and until of a split are for runs; leave its interleave 0");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 3, .until = 128}; },

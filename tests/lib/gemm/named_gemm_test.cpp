@@ -75,6 +75,11 @@ TEST_CASE("splits are spelled as they are read") {
                            "7:bisect",
                            "7:32:fold:tail-first",
                            "5:64:pairwise:tail",
+                           "4:1:back4:pairs",
+                           "3:tile32:at5-13",
+                           "2:at1:descending",
+                           "4:1:pairs:tail-first:mul_add.f64",
+                           "4:1:tail:mul_add.f32",
                            "4:from3",
                            "4:tile32:spread:descending:from1",
                            "3:2-0-1",
@@ -115,10 +120,19 @@ TEST_CASE("splits are spelled as they are read") {
                            "2:tail-first",
                            "2:1:tail:tail-first",
                            "4:balanced:rest",
+                           "3:at5",
+                           "3:at5-5",
+                           "2:at0",
+                           "2:4:at1",
+                           "9:at1-2-3-4-5-6-7-8",
+                           "2:back4",
+                           "2:1:back1",
+                           "2:1:mul_add.f64",
+                           "2:1:tail:mul_add.s32",
                            "4:from1:pairs"}) {
     CAPTURE(text);
     CHECK(contains(test::error_of([&] { parse_split(text); }),
-                   "is not PARTS[:RUN|:tileN][:SHARES][:untilN][:REDUCTION][:fromN]"));
+                   "is not PARTS[:RUN|:tileN][:SHARES|:atENDS][:untilN][:backN]"));
   }
 }
 
@@ -192,6 +206,16 @@ TEST_CASE("options say all that is not usual, and words do too") {
   GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   chain.sum.promote_every = 384;
   CHECK(order_text(chain) == "k ascending; into f32 every 384 products");
+  chain.sum.promote_halves = 16;
+  chain.sum.splits[0] = parse_split("3:tile32:at5-13");
+  CHECK(options_of(chain) == "--promote-every 384:halves16 --split 3:tile32:at5-13");
+  CHECK(order_text(chain) ==
+        "K in 3 parts, each a run of tiles of 32 (at5-13), added in f32, ascending; k ascending; "
+        "into f32 every 384 products, the last two halved by 16");
+  chain.sum.splits[0] = parse_split("4:1:back4:pairs:tail-first:mul_add.f64");
+  CHECK(order_text(chain).starts_with(
+      "K in 4 parts, by turns of 1, 4 rounds at a time backwards, added in f32, pairs, the tail by "
+      "itself and then to them, its products rounded and added in f64; "));
 }
 
 }  // namespace

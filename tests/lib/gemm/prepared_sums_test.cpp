@@ -54,6 +54,16 @@ TEST_CASE("single sums that a faster way may get wrong") {
       parts,
       one_element(std::vector<std::uint64_t>(12), std::vector<std::uint64_t>(12), {0x08FFFFFF}), 0,
       tally);
+  // 1 + 2^-30 - 1 after four zeros, as binary64 adds it, which floats do not.
+  GemmModel tailed = test::model_of({"fma.rn.f32.f32.f32.f32", 0}, 0);
+  tailed.sum.splits[0] = {
+      .parts = 4, .interleave = 1, .tail_first = true, .tail_mul_add = binary64};
+  const std::vector<std::uint64_t> ones(7, 0x3F800000);
+  const GemmOperands after_four =
+      one_element({0, 0, 0, 0, 0x3F800000, 0x30800000, 0xBF800000}, ones, {});
+  CHECK(gemm_element(tailed, GemmElement<std::uint64_t>{after_four.a.data(), ones.data(), 7}) ==
+        0x30800000);
+  check_product(tailed, after_four, 0, tally);
   // Far beyond binary16, with signs.
   GemmModel quads{.model = {.recipe = Recipe::pairwise, .grid = binary16},
                   .types = {bfloat16, bfloat16, binary16, binary16},

@@ -60,7 +60,7 @@ def numpy_products():
         a, b = (numpy.frombuffer(x.data[key], kinds[dtype]).reshape(x.shapes[key]) for key in "ab")
         yield x.finish((a @ b).tobytes())
     for word, dtype, k, function in (("dot", "F32", 64, numpy.dot), ("dot", "F32", 256, numpy.dot),
-                                     ("dot", "F64", 128, numpy.dot),
+                                     ("dot", "F32", 100, numpy.dot), ("dot", "F64", 128, numpy.dot),
                                      ("sum", "F32", 64, lambda a, b: numpy.sum(a * b)),
                                      ("sum", "F32", 256, lambda a, b: numpy.sum(a * b)),
                                      ("sum", "F32", 100, lambda a, b: numpy.sum(a * b)),

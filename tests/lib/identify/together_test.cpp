@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <bit>
 
 #include "tests/lib/identify/kernel_draw.h"
@@ -41,7 +42,7 @@ TEST_CASE("rows of another order are told, and where they lie") {
   CHECK(parts[1].first_row == 12);
   CHECK(parts[1].last_row == 15);
   CHECK(parts[0].alone + parts[1].alone <= found.result.elements);
-  CHECK(found.candidates[parts[1].candidate].model.sum.splits[0].parts == 2);
+  CHECK(parts[1].candidate.model.sum.splits[0].parts == 2);
 }
 
 TEST_CASE("a ring's chunks of rows are told with the part that each begins with") {
@@ -71,10 +72,49 @@ TEST_CASE("a ring's chunks of rows are told with the part that each begins with"
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(parts[i].first_row == 2 * i);
     CHECK(parts[i].last_row == 2 * i + 1);
-    const Split& split = found.candidates[parts[i].candidate].model.sum.splits[0];
+    const Split& split = parts[i].candidate.model.sum.splits[0];
     CHECK(split.parts == 4);
     CHECK(split.first == static_cast<int>(i + 1) % 4);
   }
+}
+
+/// A D of two tiles whose K is cut at `cuts`, as stream-K cuts it: the instruction sums each part
+/// from +0, and the parts are added as floats.
+Identification stream_k(std::array<std::size_t, 2> cuts) {
+  Random random(3);
+  const KernelTypes types{binary16, binary16, binary32, binary32, binary32};
+  KernelRun run = test::draw_run(random, types, {8, 128, 128}, false, false);
+  for (std::vector<std::uint64_t>* codes : {&run.a, &run.b}) {  // between 1 and 2, of any sign
+    for (std::uint64_t& code : *codes) code = 0x3C00 | (random() & 0x83FF);
+  }
+  const Searched hopper{.architectures = {90}};
+  const GemmModel plain = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 90).model;
+  const auto sum = [&](const GemmElement<std::uint64_t>& x, std::size_t first, std::size_t end) {
+    const std::uint64_t code = gemm_element(
+        plain, GemmElement<std::uint64_t>{x.a + first, x.b + first, static_cast<int>(end - first)});
+    return std::bit_cast<float>(static_cast<std::uint32_t>(code));
+  };
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    const GemmElement<std::uint64_t> x = run.element(at);
+    const std::size_t cut = cuts[run.column(at) / 64];
+    const volatile float d = sum(x, 0, cut) + sum(x, cut, 128);
+    run.d[at] = std::bit_cast<std::uint32_t>(float{d});
+  }
+  return identify(types, {run}, {}, {.nearest = 5, .rare = false}, {}, hopper);
+}
+
+TEST_CASE("tiles of stream-K are told with where K is cut in each") {
+  Identification found = stream_k({32, 96});
+  const std::vector<TogetherPart> parts = together(found);
+  REQUIRE(parts.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(options_of(parts[i].candidate.model) ==
+          (i == 0 ? "--split 2:tile32:at1" : "--split 2:tile32:at3"));
+    CHECK(parts[i].first_column / 64 == i);
+    CHECK(parts[i].last_column / 64 == i);
+  }
+  found.runs[0].d.back() ^= 1;
+  CHECK(together(found).empty());
 }
 
 TEST_CASE("what only chance could cover is not told") {
