@@ -267,13 +267,7 @@ class Changes {
       x.d = [&run = run_](std::size_t at) { return run.d[at]; };
       x.as_d = f;
     }
-    if (const std::optional<Format> to = narrower_d(x_)) {
-      Change& x = add(fmt::format("D rounded to {}", type_name(*to)));
-      x.d = [&run = run_, from = t.d, to = *to](std::size_t at) {
-        return convert(run.d[at], from, to).bits;
-      };
-      x.as_d = *to;
-    }
+    if (std::optional<Change> rounded = rounded_d(x_)) out_.push_back(std::move(*rounded));
     if (t.d == binary32) {
       Change& bits = add("D holds bits of s32, read as f32");
       bits.d = [&run = run_](std::size_t at) { return run.d[at]; };
@@ -388,6 +382,17 @@ std::optional<Format> narrower_d(const KernelCase& x) {
     if (all) return to;
   }
   return std::nullopt;
+}
+
+std::optional<Change> rounded_d(const KernelCase& given) {
+  const std::optional<Format> to = narrower_d(given);
+  if (!to) return std::nullopt;
+  Change out{.words = fmt::format("D rounded to {}", type_name(*to))};
+  out.d = [&run = given.run, from = given.types.d, to = *to](std::size_t at) {
+    return convert(run.d[at], from, to).bits;
+  };
+  out.as_d = *to;
+  return out;
 }
 
 std::vector<Change> usual_changes(const KernelCase& given) { return Changes(given).take(); }
