@@ -23,7 +23,9 @@
 #include "lib/identify/neighbours.h"
 #include "lib/identify/part_weights.h"
 #include "lib/identify/plausible.h"
+#include "lib/identify/stale_tiles.h"
 #include "lib/identify/text.h"
+#include "lib/identify/uncleared.h"
 #include "lib/identify/unordered.h"
 
 namespace binade {
@@ -180,6 +182,8 @@ class HypothesisSearch {
     const KernelCase part = part_of(given_, {}, rows, columns, true);
     std::vector<Change> all = usual_changes(given_);
     for (Change& change : weighed_changes(part)) all.push_back(std::move(change));
+    for (Change& change : stale_tiles(given_, part)) all.push_back(std::move(change));
+    for (Change& change : uncleared(given_, rest)) all.push_back(std::move(change));
     const ChangeFit before = fit_of(part);
     const Change* best = nullptr;
     ChangeFit best_fit = before;
@@ -283,10 +287,8 @@ class HypothesisSearch {
     const TestedChange found = tested(x_, under, second, every(), which);
     std::size_t most = base_equal_;
     for (const KernelHypothesis& told : out_.told) most = std::max(most, told.equal);
-    if (found.right.empty() || found.equal <= most + elements() / 64 ||
-        2 * found.equal < elements()) {
-      return;
-    }
+    const bool is_more = found.equal == elements() || found.equal > most + elements() / 64;
+    if (found.right.empty() || !is_more || 2 * found.equal < elements()) return;
     GemmModel plain = found.model;
     plain.epilogue = {};
     std::string way = order_text(found.model);

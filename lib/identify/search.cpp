@@ -40,9 +40,7 @@ constexpr std::size_t confirmed_products = std::size_t{1} << 22;
 constexpr std::size_t judges = 48;
 constexpr std::size_t judged_products = std::size_t{1} << 29;
 
-/// A sample that costs more multiply-adds than these is compared by the simplest models first; if
-/// so many of them explain every bit, the others of which nothing is contradicted stay open.
-constexpr std::size_t round_products = std::size_t{1} << 31;
+/// If so many models explain every bit, others of which nothing is contradicted may stay open.
 constexpr std::size_t enough = 8;
 
 /// A task of a thread has at most so many models of one core, which share their sums, and at most
@@ -177,7 +175,7 @@ class Search {
       sample = std::min(sampled_.size(), sample);
       if (done > 0) {
         if (is_over(options)) return 0;
-        const std::size_t most = std::max(enough, round_products / ((sample - done) * k_));
+        const std::size_t most = std::max(enough, options.round_products / ((sample - done) * k_));
         if (field.size() > most) {
           const auto agree =
               std::ranges::find_if(field, [&](std::size_t i) { return !agrees(distinct_[i]); });

@@ -55,6 +55,9 @@ struct SearchOptions {
   std::size_t known = 0;
   /// The candidates are known to differ in what they compute.
   bool distinct = false;
+  /// A sample that costs more multiply-adds is compared by the simplest of the models that agree
+  /// first. If enough of them explain every bit, the others stay open.
+  std::size_t round_products = std::size_t{1} << 31;
   /// After this, no further elements are compared.
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };

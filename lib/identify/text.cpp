@@ -205,10 +205,7 @@ std::string conclusion_text(const Identification& x) {
                        nans);
   }
   const std::string more =
-      r.open.empty()
-          ? ""
-          : fmt::format(", and {} more agree with the {} elements by which they were tried",
-                        r.open.size(), r.open[0].compared);
+      r.open.empty() ? "" : fmt::format(", and {} more agree so far", r.open.size());
   std::string out = fmt::format(
       "several: {} of {} models explain every bit{}; these inputs do not tell them apart\n{}", n,
       r.tried, more, nans);
