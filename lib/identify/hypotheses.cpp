@@ -58,14 +58,11 @@ class HypothesisSearch {
     if (whole()) return std::move(out_);
     as_it_is();
     changes();
+    if (sums_ && !explained()) {
+      for (const bool rows : {true, false}) factors_of_lines(rows);
+    }
     if (!explained()) several_at_once();
     if (sums_ && !explained()) {
-      const auto in_time = [this] { return this->in_time(); };
-      for (const bool rows : {true, false}) {
-        if (auto scaled = scaled_lines(x_, given_, *sums_, rows, in_time)) {
-          out_.told.push_back(std::move(*scaled));
-        }
-      }
       neighbours();
       unordered();
     }
@@ -229,6 +226,17 @@ class HypothesisSearch {
       if (number++ == most_tested || explained()) break;
       if (!is_begun(one.change.words, static_cast<double>(number) / (most_tested + 1))) continue;
       test_change(one, plausible.before);
+    }
+  }
+
+  /// Rows, or columns, that are each scaled by a factor of their own.
+  void factors_of_lines(bool rows) {
+    auto scaled = scaled_lines(x_, given_, *sums_, rows, [this] { return in_time(); });
+    if (!scaled) return;
+    if (scaled->equal > 0) {
+      out_.told.push_back(std::move(*scaled));
+    } else if (!in_time()) {
+      out_.left_out.push_back(std::move(scaled->words));
     }
   }
 

@@ -17,32 +17,6 @@ namespace {
 
 constexpr std::size_t most_weights = 96;  // parts of K whose weights are measured
 
-/// Solves the normal equations of least squares, or returns nothing if they are singular.
-std::vector<double> solved(std::vector<double> matrix, std::vector<double> right) {
-  const std::size_t n = right.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    const double diagonal = matrix[i * n + i];
-    for (std::size_t k = 0; k < i; ++k) matrix[i * n + i] -= matrix[i * n + k] * matrix[i * n + k];
-    if (!(matrix[i * n + i] > 1e-10 * diagonal)) return {};
-    const double root = std::sqrt(matrix[i * n + i]);
-    matrix[i * n + i] = root;
-    for (std::size_t j = i + 1; j < n; ++j) {
-      double x = matrix[j * n + i];
-      for (std::size_t k = 0; k < i; ++k) x -= matrix[j * n + k] * matrix[i * n + k];
-      matrix[j * n + i] = x / root;
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) right[i] -= matrix[i * n + k] * right[k];
-    right[i] /= matrix[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k * n + i] * right[k];
-    right[i] /= matrix[i * n + i];
-  }
-  return right;
-}
-
 /// A factor as people choose it, if one lies within `error` of x: a power of two, a whole number or
 /// its inverse, the inverse of a root.
 std::string factor_words(double x, double error, double& exact) {
@@ -145,7 +119,7 @@ class Weights {
       matrix.resize(1);
       right.resize(1);
     }
-    std::vector<double> factors = solved(matrix, right);
+    std::vector<double> factors = least_squares(matrix, right);
     if (factors.empty()) return {};
     factors.push_back(1);
     double left = 0;
@@ -206,7 +180,7 @@ class Weights {
       size += wanted * wanted;
       rows.push_back(row);
     }
-    const std::vector<double> weights = solved(matrix, right);
+    const std::vector<double> weights = least_squares(matrix, right);
     if (weights.empty() || size == 0) return {};
     double left = 0;
     std::size_t index = 0;
@@ -286,6 +260,31 @@ class Weights {
 };
 
 }  // namespace
+
+std::vector<double> least_squares(std::vector<double> matrix, std::vector<double> right) {
+  const std::size_t n = right.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const double diagonal = matrix[i * n + i];
+    for (std::size_t k = 0; k < i; ++k) matrix[i * n + i] -= matrix[i * n + k] * matrix[i * n + k];
+    if (!(matrix[i * n + i] > 1e-10 * diagonal)) return {};
+    const double root = std::sqrt(matrix[i * n + i]);
+    matrix[i * n + i] = root;
+    for (std::size_t j = i + 1; j < n; ++j) {
+      double x = matrix[j * n + i];
+      for (std::size_t k = 0; k < i; ++k) x -= matrix[j * n + k] * matrix[i * n + k];
+      matrix[j * n + i] = x / root;
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < i; ++k) right[i] -= matrix[i * n + k] * right[k];
+    right[i] /= matrix[i * n + i];
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k * n + i] * right[k];
+    right[i] /= matrix[i * n + i];
+  }
+  return right;
+}
 
 std::vector<Change> weighed_changes(const KernelCase& given) { return Weights(given).changes(); }
 

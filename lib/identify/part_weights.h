@@ -14,4 +14,8 @@ namespace binade {
 /// least squares of D by the parts leave little.
 std::vector<Change> weighed_changes(const KernelCase& given);
 
+/// Solves the normal equations of least squares, whose matrix is n × n and given by its lower half;
+/// returns nothing if they are singular.
+std::vector<double> least_squares(std::vector<double> matrix, std::vector<double> right);
+
 }  // namespace binade

@@ -9,6 +9,7 @@
 
 #include "lib/identify/moved_lines.h"
 #include "lib/identify/part_weights.h"
+#include "lib/identify/permuted_k.h"
 #include "lib/identify/stale_tiles.h"
 #include "lib/parallel/parallel.h"
 
@@ -39,6 +40,7 @@ std::vector<Change> all_changes(const KernelCase& given) {
   std::vector<Change> out = usual_changes(given);
   for (Change& change : moved_lines(given)) out.push_back(std::move(change));
   for (Change& change : weighed_changes(given)) out.push_back(std::move(change));
+  for (Change& change : permuted_k(given)) out.push_back(std::move(change));
   for (Change& change : stale_tiles(given, sample_of(given, {}))) out.push_back(std::move(change));
   return out;
 }

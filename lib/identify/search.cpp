@@ -142,7 +142,8 @@ class Search {
     std::iota(all.begin(), all.end(), std::size_t{0});
     std::vector<Waiting> waiting{{std::move(all), 0}};
     std::size_t explaining = 0;
-    while (!waiting.empty() && explaining < enough && !is_over(options)) {
+    while (!waiting.empty() && explaining < enough) {
+      if (waiting.back().done > 0 && is_over(options)) break;
       const Waiting next = std::move(waiting.back());
       waiting.pop_back();
       explaining += compare_all(next, waiting, options);

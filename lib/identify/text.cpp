@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/gemm/files.h"
 #include "lib/identify/text.h"
 #include "lib/identify/together.h"
 #include "lib/text/spelling.h"

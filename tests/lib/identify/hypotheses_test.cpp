@@ -157,6 +157,16 @@ TEST_CASE("a tile of an operand that is read before it is written") {
   check_first(hypotheses_about(x, d), "k 16..23 of A hold its k 8..15");
 }
 
+TEST_CASE("fragments whose k are in another order") {
+  const Matrices x;
+  constexpr std::size_t met[8]{0, 2, 4, 6, 1, 3, 5, 7};
+  const auto d = x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+    return x.at_a(i, k / 8 * 8 + met[k % 8]) * x.at_b(k, j);
+  });
+  check_first(hypotheses_about(x, d),
+              "in each run of 8 k, those of B meet k 0, 2, 4, 6, 1, 3, 5, 7 of A");
+}
+
 TEST_CASE("an accumulator that is not cleared between tiles") {
   const Matrices x;
   std::vector<float> d = x.right();
