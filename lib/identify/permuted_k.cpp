@@ -76,7 +76,7 @@ std::vector<Change> permuted_k(const KernelCase& given) {
     Change out{.words = fmt::format("in each run of {} k, those of B meet k {} of A", period,
                                     fmt::join(met, ", "))};
     out.a = [&run = given.run, met, period](std::size_t i, std::size_t k) {
-      return run.a[i * run.k + k - k % period + met[k % period]];
+      return run.a[i * run.k + k / period * period + met[k % period]];
     };
     return {out};
   }
