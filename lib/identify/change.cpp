@@ -8,14 +8,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
 #include "lib/gemm/files.h"
-#include "lib/identify/change_fit.h"
+#include "lib/identify/misread.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -31,12 +30,6 @@ std::vector<std::uint64_t> filled(std::size_t lines, std::size_t k, const auto& 
   return out;
 }
 
-std::uint64_t with_bytes_swapped(std::uint64_t code, int bits) {
-  std::uint64_t out = 0;
-  for (int at = 0; at < bits; at += 8) out = out << 8 | (code >> at & 0xFF);
-  return out;
-}
-
 /// Builds the rows that concern one case.
 class Changes {
  public:
@@ -47,7 +40,7 @@ class Changes {
     addends();
     ends_of_k();
     if (!is_integer(x_.types.a) && !is_integer(x_.types.b)) rounded();
-    read_otherwise();
+    for (Change& x : misread_changes(x_)) out_.push_back(std::move(x));
     shifted_k();
     return std::move(out_);
   }
@@ -225,85 +218,6 @@ class Changes {
     if (of_b) x.b = codes_of(run_.b, x_.types.b);
   }
 
-  /// Codes read in another format of their width, or with their bytes swapped.
-  void read_otherwise() {
-    const KernelTypes& t = x_.types;
-    const auto like = [](const Format& f) {
-      std::vector<Format> out;
-      if (is_integer(f)) {
-        if (f == s8) out.push_back(u8);
-        if (f == u8) out.push_back(s8);
-        return out;
-      }
-      for (const Format& other : {binary16, bfloat16, e4m3, e5m2}) {
-        if (other != f && other.storage_bits() == f.storage_bits()) out.push_back(other);
-      }
-      return out;
-    };
-    const auto same = [](const std::vector<std::uint64_t>& codes, std::size_t k) {
-      return [&codes, k](std::size_t line, std::size_t at) { return codes[line * k + at]; };
-    };
-    for (const Format& f : like(t.a)) {
-      Change& x = add(fmt::format("A read as {}", type_name(f)));
-      x.a = same(run_.a, k_);
-      x.as_a = f;
-    }
-    for (const Format& f : like(t.b)) {
-      Change& x = add(fmt::format("B read as {}", type_name(f)));
-      x.b = same(run_.b, k_);
-      x.as_b = f;
-    }
-    if (t.a == t.b) {
-      for (const Format& f : like(t.a)) {
-        Change& x = add(fmt::format("A and B read as {}", type_name(f)));
-        x.a = same(run_.a, k_);
-        x.b = same(run_.b, k_);
-        x.as_a = x.as_b = f;
-      }
-    }
-    std::vector<Format> of_d = like(t.d);
-    for (const Format& f : of_d) {
-      Change& x = add(fmt::format("D holds bits of {}", type_name(f)));
-      x.d = [&run = run_](std::size_t at) { return run.d[at]; };
-      x.as_d = f;
-    }
-    if (const std::optional<Format> to = narrower_d(x_)) {
-      Change& x = add(fmt::format("D rounded to {}", type_name(*to)));
-      x.d = [&run = run_, from = t.d, to = *to](std::size_t at) {
-        return convert(run.d[at], from, to).bits;
-      };
-      x.as_d = *to;
-    }
-    if (t.d == binary32) {
-      Change& bits = add("D holds bits of s32, read as f32");
-      bits.d = [&run = run_](std::size_t at) { return run.d[at]; };
-      bits.as_c = bits.as_d = s32;
-      Change& numbers = add("D holds the sums of s32 as numbers of f32");
-      numbers.d = [&run = run_](std::size_t at) {
-        const double value = number_in(run.d[at], binary32);
-        const bool whole = std::abs(value) < 0x1p31 && std::trunc(value) == value;
-        if (!whole) return std::uint64_t{0x80000000};
-        return static_cast<std::uint64_t>(
-            static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
-      };
-      numbers.as_c = numbers.as_d = s32;
-    }
-    if (const int bits = t.d.storage_bits(); bits > 8) {
-      add("D's bytes swapped").d = [&run = run_, bits](std::size_t at) {
-        return with_bytes_swapped(run.d[at], bits);
-      };
-    }
-    for (const bool of_a : {true, false}) {
-      const int bits = (of_a ? t.a : t.b).storage_bits();
-      if (bits <= 8) continue;
-      Change& x = add(of_a ? "A's bytes swapped" : "B's bytes swapped");
-      (of_a ? x.a : x.b) = [codes = same(of_a ? run_.a : run_.b, k_), bits](std::size_t line,
-                                                                            std::size_t at) {
-        return with_bytes_swapped(codes(line, at), bits);
-      };
-    }
-  }
-
   /// B's k out of step with A's.
   void shifted_k() {
     for (std::size_t t = 1; t <= 128 && t < k_; t *= 2) {
@@ -394,6 +308,17 @@ std::optional<Format> narrower_d(const KernelCase& x) {
     if (all) return to;
   }
   return std::nullopt;
+}
+
+std::optional<Change> rounded_d(const KernelCase& given) {
+  const std::optional<Format> to = narrower_d(given);
+  if (!to) return std::nullopt;
+  Change out{.words = fmt::format("D rounded to {}", type_name(*to))};
+  out.d = [&run = given.run, from = given.types.d, to = *to](std::size_t at) {
+    return convert(run.d[at], from, to).bits;
+  };
+  out.as_d = *to;
+  return out;
 }
 
 std::vector<Change> usual_changes(const KernelCase& given) { return Changes(given).take(); }

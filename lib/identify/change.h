@@ -53,6 +53,8 @@ KernelCase changed(const KernelCase& given, const Change& change);
 
 /// Returns a format narrower than D's that holds all of its numbers, if there is one.
 std::optional<Format> narrower_d(const KernelCase& x);
+/// Returns the change that takes D for numbers of that format, if there is one.
+std::optional<Change> rounded_d(const KernelCase& given);
 /// Returns the usual mistakes that can be made with these matrices: transposed, rounded or read
 /// otherwise, the ends of K, C and the bias.
 std::vector<Change> usual_changes(const KernelCase& given);

@@ -15,6 +15,9 @@ namespace binade {
 /// The number that an encoding holds, also of an integer format; NaN for a NaN.
 double number_in(std::uint64_t code, const Format& f);
 
+/// A unit in the last place of a format at x; 1 of an integer format.
+double ulp_at(double x, const Format& f);
+
 /// D's elements beside the exact ones, nearly: computed in binary64.
 struct NearSums {
   std::vector<double> exact;  ///< alpha·Σab + beta·C + bias
@@ -40,9 +43,5 @@ ChangeFit fit_of(const KernelCase& x);
 std::vector<std::size_t> spread_over(std::size_t n, std::size_t most);
 /// Some elements of a case under a change, as a smaller case.
 KernelCase sample_of(const KernelCase& given, const Change& change);
-
-/// Changes that are computed from D: parts of K that are missing or counted several times, factors
-/// of all elements, and rows and columns of D that hold those of other places.
-std::vector<Change> measured_changes(const KernelCase& given);
 
 }  // namespace binade

@@ -4,6 +4,7 @@
 #include "lib/identify/cores.h"
 
 #include <algorithm>
+#include <array>
 
 #include "emulate/codec.h"
 #include "lib/instruction/instruction_name.h"
@@ -57,26 +58,34 @@ void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b
   }
 }
 
+/// Adds a chain of an operation, such as "fma.rn.", as a core or as another name of one.
+void add_chain(std::vector<Core>& cores, const char* operation, const Format& a, const Format& b,
+               const Format& d) {
+  std::string name = operation;
+  for (const Format& f : {d, a, b, d}) name.append(type_name(f)).append(".");
+  name.pop_back();
+  const NamedGemm named = parse_gemm(name, 0);
+  const CoreName core_name{name, {}, named.known.evidence, named.known.source};
+  const auto fused = std::ranges::find_if(cores, [&](const Core& core) {
+    return core.is_chain() && core.plain.types == named.model.types;
+  });
+  if (fused != cores.end() && is_exact_product(a, b, d)) {
+    fused->names.push_back(core_name);
+  } else {
+    cores.push_back({named.model, {core_name}});
+  }
+}
+
+constexpr std::array chain_operations{"fma.rn.", "mul_add.rn."};
+
 /// Adds the chains of rounded operations. Their accumulator is binary32 or binary64, or has the
 /// operands' own type.
 void add_chains(std::vector<Core>& cores, const Format& a, const Format& b) {
-  for (const char* operation : {"fma.rn.", "mul_add.rn."}) {
+  for (const char* operation : chain_operations) {
     for (const Format& d : {binary32, binary64, binary16, bfloat16}) {
       const bool usual = d == binary32 || d == binary64;
       if (usual ? !fits_in(a, d) || !fits_in(b, d) : a != d || b != d) continue;
-      std::string name = operation;
-      for (const Format& f : {d, a, b, d}) name.append(type_name(f)).append(".");
-      name.pop_back();
-      const NamedGemm named = parse_gemm(name, 0);
-      const CoreName core_name{name, {}, named.known.evidence, named.known.source};
-      const auto fused = std::ranges::find_if(cores, [&](const Core& core) {
-        return core.is_chain() && core.plain.types == named.model.types;
-      });
-      if (fused != cores.end() && is_exact_product(a, b, d)) {
-        fused->names.push_back(core_name);
-      } else {
-        cores.push_back({named.model, {core_name}});
-      }
+      add_chain(cores, operation, a, b, d);
     }
   }
 }
@@ -95,6 +104,15 @@ std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched) 
   std::vector<Core>& first = searched.gpu ? instructions : chains;
   std::ranges::move(searched.gpu ? chains : instructions, std::back_inserter(first));
   return std::move(first);
+}
+
+void add_unusual_chains(std::vector<Core>& cores, const KernelTypes& types) {
+  if (is_integer(types.a) || is_integer(types.b)) return;
+  for (const char* operation : chain_operations) {
+    for (const Format& d : {binary16, bfloat16, tf32}) {
+      if (types.a != d || types.b != d) add_chain(cores, operation, types.a, types.b, d);
+    }
+  }
 }
 
 bool looks_like_gpu(const KernelTypes& types, std::span<const KernelRun> runs) {

@@ -54,6 +54,10 @@ bool is_exact_product(const Format& a, const Format& b, const Format& d);
 /// for a GPU instructions first.
 std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched = {});
 
+/// Adds the chains whose accumulator is binary16, bfloat16 or tf32 while the operands are not all
+/// of that type.
+void add_unusual_chains(std::vector<Core>& cores, const KernelTypes& types);
+
 /// Returns whether the bits look like a GPU's. One sign is operands of less than 16 bits that are
 /// no integers, which libraries for CPUs seldom multiply. The other is NVIDIA's NaN (7FFF,
 /// 7FFFFFFF) in D while the operands hold no NaN; there x86 gives FE00 or FFC00000, Arm and RISC-V

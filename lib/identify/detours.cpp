@@ -85,19 +85,20 @@ int parts_of(const Epilogue& detour) {
 
 /// Returns the detours whose models, in plain order, come nearest to the samples of D: nearer than
 /// every model without a detour, by more than chance. The simplest come first.
-std::vector<Epilogue> promising(const Identification& x, const KernelFacts& facts) {
+std::vector<Epilogue> promising(const std::vector<Core>& cores, const KernelFacts& facts,
+                                std::span<const KernelRun> runs) {
   std::vector<Epilogue> detours{{}};
   std::ranges::copy(detours_for(facts), std::back_inserter(detours));
   std::vector<Candidate> tried;
   std::vector<std::size_t> detour_of;
   for (std::size_t i = 0; i < detours.size(); ++i) {
-    const auto more = candidates_for(x.cores, facts, detours[i], Orders::plain);
+    const auto more = candidates_for(cores, facts, detours[i], Orders::plain);
     tried.insert(tried.end(), more.begin(), more.end());
     detour_of.resize(tried.size(), i);
   }
   std::vector<KernelRun> samples;
-  for (const KernelRun& run : x.runs) samples.push_back(sample_of(run));
-  const std::vector<std::size_t> scores = scores_of(x.cores, tried, samples);
+  for (const KernelRun& run : runs) samples.push_back(sample_of(run));
+  const std::vector<std::size_t> scores = scores_of(cores, tried, samples);
   std::vector<ScoredDetour> scored;
   for (const Epilogue& detour : detours) scored.push_back({detour});
   for (std::size_t i = 0; i < tried.size(); ++i) {
@@ -144,16 +145,23 @@ bool has_negative(const Format& d, std::span<const KernelRun> runs) {
   });
 }
 
+std::vector<Candidate> promising_candidates(const std::vector<Core>& cores,
+                                            const KernelFacts& facts,
+                                            std::span<const KernelRun> runs) {
+  std::vector<Candidate> out;
+  if (is_integer(facts.types.d)) return out;
+  for (const Epilogue& detour : promising(cores, facts, runs)) {
+    const std::vector<Candidate> more = candidates_for(cores, facts, detour);
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  std::ranges::stable_sort(out, {}, &Candidate::departures);
+  return out;
+}
+
 void search_detours(Identification& x, const KernelFacts& facts, const SearchOptions& options,
                     const SearchProgress& progress) {
-  if (is_integer(x.types.d)) return;
-  std::vector<Candidate> tried;
-  for (const Epilogue& detour : promising(x, facts)) {
-    const std::vector<Candidate> more = candidates_for(x.cores, facts, detour);
-    tried.insert(tried.end(), more.begin(), more.end());
-  }
+  const std::vector<Candidate> tried = promising_candidates(x.cores, facts, x.runs);
   if (tried.empty()) return;
-  std::ranges::stable_sort(tried, {}, &Candidate::departures);
   SearchResult found = search(x.cores, tried, x.runs, options, progress);
   renumber(found, x.candidates.size());
   add_result(x.result, std::move(found), options);

@@ -13,6 +13,12 @@ namespace binade {
 /// Returns whether a number of a run's D is below 0.
 bool has_negative(const Format& d, std::span<const KernelRun> runs);
 
+/// Returns the models, in all orders, of the detours that bring these runs nearer than none, the
+/// simplest first.
+std::vector<Candidate> promising_candidates(const std::vector<Core>& cores,
+                                            const KernelFacts& facts,
+                                            std::span<const KernelRun> runs);
+
 /// Searches again, with the detours that come nearer than none, and adds the models that were tried
 /// and their verdicts to `x`, which no model explained. What a detour rounds to is narrow and hides
 /// most of what orders differ in, so that the plain orders, on a sample of D, tell which detours

@@ -28,21 +28,6 @@ Format format_of_results(const Format& d, const std::vector<KernelRun>& runs) {
   return d;
 }
 
-KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& runs,
-                     const KnownEpilogue& epilogue) {
-  KernelFacts facts{.types = types, .epilogue = epilogue};
-  for (const KernelRun& run : runs) {
-    facts.k = std::max(facts.k, run.k);
-    facts.has_c = facts.has_c || !run.c.empty();
-    facts.has_bias = facts.has_bias || !run.bias.empty();
-    facts.has_a_scale = facts.has_a_scale || !run.a_scale.empty();
-    facts.has_b_scale = facts.has_b_scale || !run.b_scale.empty();
-  }
-  facts.is_negative = has_negative(types.d, runs);
-  facts.results = format_of_results(types.d, runs);
-  return facts;
-}
-
 /// Returns whether a model explains every bit, or may, for all that the time allowed to compare.
 bool is_settled(const Identification& x) {
   return !x.result.explaining.empty() || !x.result.open.empty();
@@ -141,6 +126,21 @@ std::optional<Identification> identify_rounded(Identification& plain, const Know
 }
 
 }  // namespace
+
+KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& runs,
+                     const KnownEpilogue& epilogue) {
+  KernelFacts facts{.types = types, .epilogue = epilogue};
+  for (const KernelRun& run : runs) {
+    facts.k = std::max(facts.k, run.k);
+    facts.has_c = facts.has_c || !run.c.empty();
+    facts.has_bias = facts.has_bias || !run.bias.empty();
+    facts.has_a_scale = facts.has_a_scale || !run.a_scale.empty();
+    facts.has_b_scale = facts.has_b_scale || !run.b_scale.empty();
+  }
+  facts.is_negative = has_negative(types.d, runs);
+  facts.results = format_of_results(types.d, runs);
+  return facts;
+}
 
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,

@@ -31,6 +31,10 @@ struct Identification {
   const Core& core(const Candidate& x) const { return cores[x.core]; }
 };
 
+/// Returns what runs say about their kernel.
+KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& runs,
+                     const KnownEpilogue& epilogue);
+
 /// Searches for the models that explain every bit of the runs; if no model does, also with the
 /// detours of epilogues that come nearer (detours.h). If still no model does, a, b and d are
 /// binary32, and `searched` allows instructions and tf32, then a and b are rounded to tf32, with

@@ -40,6 +40,9 @@ constexpr std::size_t confirmed_products = std::size_t{1} << 22;
 constexpr std::size_t judges = 48;
 constexpr std::size_t judged_products = std::size_t{1} << 29;
 
+/// If so many models explain every bit, others of which nothing is contradicted may stay open.
+constexpr std::size_t enough = 8;
+
 /// A task of a thread has at most so many models of one core, which share their sums, and at most
 /// so many products of them.
 struct AtOnce {
@@ -126,23 +129,24 @@ class Search {
 
   SearchResult run(const SearchOptions& options) {
     followed_ = options.known == 0 ? followed : followed_of_more;
-    gather_distinct(options.known);
+    for (const KernelRun& run : runs()) k_ = std::max(k_, run.k);
+    if (options.distinct) {
+      for (std::size_t i = 0; i < candidates_.size(); ++i) distinct_.push_back({.candidate = i});
+    } else {
+      gather_distinct(options.known);
+    }
     if (distinct_.empty())
       return {.elements = natural_.size(), .tried = 0, .explaining = {}, .rejected = {}};
     sort_by_difference();
-    std::vector<std::size_t> field(distinct_.size());
-    std::iota(field.begin(), field.end(), std::size_t{0});
-    std::size_t done = 0;
-    std::size_t sample = std::min(first_sample, sampled_.size());
-    while (done < sampled_.size() && !field.empty()) {
-      if (done > 0 && std::chrono::steady_clock::now() > options.end) break;
-      compare(field, done, sample);
-      done = sample;
-      thin(field, options.nearest, done);
-      if (!field.empty()) {
-        best_ = fmt::format("best so far {} of {}", distinct_[field[0]].equal, done);
-      }
-      sample = std::min(sampled_.size(), sample * sample_growth);
+    std::vector<std::size_t> all(distinct_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::vector<Waiting> waiting{{std::move(all), 0}};
+    std::size_t explaining = 0;
+    while (!waiting.empty() && explaining < enough) {
+      if (waiting.back().done > 0 && is_over(options)) break;
+      const Waiting next = std::move(waiting.back());
+      waiting.pop_back();
+      explaining += compare_all(next, waiting, options);
     }
     return result(options);
   }
@@ -151,6 +155,47 @@ class Search {
   bool agrees(const Verdict& x) const { return x.equal == x.compared; }
   const Candidate& candidate(const Verdict& x) const { return candidates_[x.candidate]; }
   std::span<const KernelRun> runs() const { return evaluator_.runs(); }
+
+  /// Candidates, as indices in distinct_, that were compared with `done` elements.
+  struct Waiting {
+    std::vector<std::size_t> field;
+    std::size_t done;
+  };
+
+  static bool is_over(const SearchOptions& options) {
+    return std::chrono::steady_clock::now() > options.end;
+  }
+
+  /// Compares candidates with all elements, in growing samples, and returns how many contradict
+  /// none. Where many agree and a sample would cost much, the simplest go on and the others wait.
+  std::size_t compare_all(Waiting next, std::vector<Waiting>& waiting,
+                          const SearchOptions& options) {
+    auto& [field, done] = next;
+    std::size_t sample = done == 0 ? first_sample : done * sample_growth;
+    while (done < sampled_.size() && !field.empty()) {
+      sample = std::min(sampled_.size(), sample);
+      if (done > 0) {
+        if (is_over(options)) return 0;
+        const std::size_t most = std::max(enough, options.round_products / ((sample - done) * k_));
+        if (field.size() > most) {
+          const auto agree =
+              std::ranges::find_if(field, [&](std::size_t i) { return !agrees(distinct_[i]); });
+          const auto first = field.begin() + static_cast<std::ptrdiff_t>(most);
+          if (first < agree) waiting.push_back({{first, agree}, done});
+          field.erase(first, field.end());
+        }
+      }
+      compare(field, done, sample);
+      done = sample;
+      thin(field, options.nearest, done);
+      if (!field.empty()) {
+        best_ = fmt::format("best so far {} of {}", distinct_[field[0]].equal, done);
+      }
+      sample *= sample_growth;
+    }
+    return static_cast<std::size_t>(
+        std::ranges::count_if(field, [&](std::size_t i) { return agrees(distinct_[i]); }));
+  }
 
   /// Makes one verdict for all candidates that compute the same; the first of them is the simplest.
   /// The first `past` candidates get none, nor does what computes the same as one of them.
@@ -184,9 +229,7 @@ class Search {
 
   /// Moves the elements on which models differ most to the front.
   void sort_by_difference() {
-    std::size_t k = 1;
-    for (const KernelRun& run : runs()) k = std::max(k, run.k);
-    const std::size_t affordable = std::max<std::size_t>(judged_products / (judges * k), 256);
+    const std::size_t affordable = std::max<std::size_t>(judged_products / (judges * k_), 256);
     const std::size_t elements = std::min(affordable, sampled_.size());
     const std::size_t models = std::min(judges, distinct_.size());
     std::vector<std::vector<std::uint64_t>> results(models);
@@ -381,6 +424,7 @@ class Search {
   const SearchProgress& progress_;
   std::vector<Place> natural_, sampled_;
   std::vector<Verdict> distinct_;
+  std::size_t k_ = 1;  ///< the longest K of the runs
   std::size_t followed_ = followed;
   std::string best_ = "comparing";  ///< what progress says
 };

@@ -41,7 +41,8 @@ struct SearchResult {
   std::size_t tried = 0;            ///< number of candidates that differ in what they compute
   std::vector<Verdict> explaining;  ///< simplest first; each was compared with every element
   std::vector<Verdict> rejected;    ///< nearest first
-  /// Simplest first: those that contradict nothing of what was compared before the time ended.
+  /// Simplest first: those that contradict nothing of what they were compared with, which is not
+  /// every element, because the time ended, or because enough simpler models explain every bit.
   std::vector<Verdict> open = {};
 };
 
@@ -52,6 +53,11 @@ struct SearchOptions {
   /// So many of the candidates, the first ones, were searched before: of the others only those are
   /// compared that compute something else, and fewer of the rejected are followed.
   std::size_t known = 0;
+  /// The candidates are known to differ in what they compute.
+  bool distinct = false;
+  /// A sample that costs more multiply-adds is compared by the simplest of the models that agree
+  /// first. If enough of them explain every bit, the others stay open.
+  std::size_t round_products = std::size_t{1} << 31;
   /// After this, no further elements are compared.
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };

@@ -235,13 +235,15 @@ std::string conclusion_text(const Identification& x) {
                        nans) +
            chance_text(x);
   }
+  const std::string more =
+      r.open.empty() ? "" : fmt::format(", and {} more agree so far", r.open.size());
   std::string out = fmt::format(
-      "several: {} of {} models explain every bit; these inputs do not tell them apart\n{}", n,
-      r.tried, nans);
+      "several: {} of {} models explain every bit{}; these inputs do not tell them apart\n{}", n,
+      r.tried, more, nans);
   if (place_is_open(x)) {
     out += "where it ran narrows them: --arch sm_90 for a GPU of these, --cpu for a CPU\n";
   }
-  if (n * 20 > r.tried) {
+  if ((n + r.open.size()) * 20 > r.tried) {
     out += "warning: these inputs discriminate poorly; --propose FILE.npz writes some that do\n";
   }
   return out + chance_text(x);
@@ -314,8 +316,9 @@ std::string identification_text(const Identification& x, std::size_t show) {
   if (r.explaining.size() > show) {
     out += fmt::format("  … and {} more; --show\n", r.explaining.size() - show);
   }
-  if (!r.open.empty()) out += "\nAgree so far, simplest first\n";
-  for (std::size_t i = 0; i < std::min(show, r.open.size()); ++i) {
+  const bool is_open = conclusion_of(r) == Conclusion::open;
+  if (is_open) out += "\nAgree so far, simplest first\n";
+  for (std::size_t i = 0; is_open && i < std::min(show, r.open.size()); ++i) {
     out += fmt::format("  {} of {} equal: {}\n", r.open[i].equal, r.open[i].compared,
                        command_of(x, x.candidate(r.open[i])));
   }

@@ -113,6 +113,100 @@ TEST_CASE("operands cut to bf16") {
   CHECK(found.told[0].model.find("--round=toward_zero") != std::string::npos);
 }
 
+/// A number rounded to bf16, to nearest with ties to even.
+float to_bf16(double number) {
+  int exponent = 0;
+  const double part = std::frexp(number, &exponent);
+  return static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(part, 8)), exponent - 8));
+}
+
+TEST_CASE("two mistakes at once") {
+  const Matrices x;
+  std::vector<float> d = x.multiplied(
+      [&](std::size_t i, std::size_t j, std::size_t k) { return x.at_a(i, k) * x.at_b(j, k); });
+  for (float& one : d) {
+    one = std::bit_cast<float>(std::bit_cast<std::uint32_t>(one) & 0xFFFF0000);
+  }
+  check_first(hypotheses_about(x, d),
+              "B transposed, and D rounded to bf16, and D rounded toward_zero");
+  d = x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+    return to_bf16(x.at_a(i, k)) * to_bf16(x.at_b(k, j));
+  });
+  check_first(hypotheses_about(x, d, true),
+              "C left out, and operands rounded to bf16, ties_to_even");
+}
+
+TEST_CASE("an accumulator that is narrower than the operands") {
+  const Matrices x;
+  std::vector<float> d(side * side);
+  for (std::size_t k = 0; k < side; ++k) {
+    for (std::size_t at = 0; at < d.size(); ++at) {
+      d[at] = to_bf16(double{d[at]} + double{x.at_a(at / side, k)} * double{x.at_b(k, at % side)});
+    }
+  }
+  const auto found = hypotheses_about(x, d);
+  check_first(found, "D rounded to bf16, and an accumulator of bf16");
+  CHECK(found.told[0].model == "--instruction fma.rn.bf16.f32.f32.bf16");
+}
+
+TEST_CASE("a tile of an operand that is read before it is written") {
+  const Matrices x;
+  const auto d = x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+    return x.at_a(i, k < 16 ? k : k - 8) * x.at_b(k, j);
+  });
+  check_first(hypotheses_about(x, d), "k 16..23 of A hold its k 8..15");
+}
+
+TEST_CASE("fragments whose k are in another order") {
+  const Matrices x;
+  constexpr std::size_t met[8]{0, 2, 4, 6, 1, 3, 5, 7};
+  const auto d = x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+    return x.at_a(i, k / 8 * 8 + met[k % 8]) * x.at_b(k, j);
+  });
+  check_first(hypotheses_about(x, d),
+              "in each run of 8 k, those of B meet k 0, 2, 4, 6, 1, 3, 5, 7 of A");
+}
+
+TEST_CASE("an accumulator that is not cleared between tiles") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    if (at % side < 16) continue;
+    float sum = d[at - 8];
+    for (std::size_t k = 0; k < side; ++k) sum += x.at_a(at / side, k) * x.at_b(k, at % side);
+    d[at] = sum;
+  }
+  check_first(hypotheses_about(x, d), "the sum begins with the element of D 8 columns before");
+}
+
+TEST_CASE("FP8 read as that of AMD") {
+  KernelRun run{8, 8, 16, false, {}, {}, {}, {}, {}};
+  // Codes without NaNs of either type; e4m3fnuz has half the value of e4m3.
+  const auto drawn = [](std::uint64_t stream, std::size_t i) {
+    return std::uint64_t{random_word(stream, 2, i) % 0x70};
+  };
+  const auto number = [](std::uint64_t code) {
+    const int exponent = static_cast<int>(code >> 3), fraction = static_cast<int>(code & 7);
+    return exponent == 0 ? std::ldexp(fraction, -10) : std::ldexp(8 + fraction, exponent - 11);
+  };
+  for (std::size_t i = 0; i < 128; ++i) {
+    run.a.push_back(drawn(1, i));
+    run.b.push_back(drawn(2, i) | (i % 16 == 3 ? 0x7F : 0));
+  }
+  for (std::size_t at = 0; at < 64; ++at) {
+    float sum = 0;
+    for (std::size_t k = 0; k < 16; ++k) {
+      sum += static_cast<float>(number(run.a[at / 8 * 16 + k]) * number(run.b[at % 8 * 16 + k]));
+    }
+    run.d.push_back(std::bit_cast<std::uint32_t>(sum));
+  }
+  const Identification found = identify({e4m3, e4m3, binary32, binary32, binary32}, {run}, {}, {});
+  const KernelHypotheses told = hypotheses_of(found);
+  REQUIRE(!told.told.empty());
+  CHECK(told.told[0].words.starts_with("A and B read as e4m3fnuz"));
+  CHECK(told.told[0].equal == 64);
+}
+
 TEST_CASE("an addend that is left out, or added twice") {
   const Matrices x;
   std::vector<float> d = x.right();

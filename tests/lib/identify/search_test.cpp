@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 
+#include "lib/identify/text.h"
 #include "lib/text/error.h"
 #include "tests/lib/identify/find_models.h"
 
@@ -57,6 +58,26 @@ TEST_CASE("the rejected tell their first contradiction in the order of D") {
       CHECK(gemm_element(g, run.element(at)) == run.d[at]);
     }
   }
+}
+
+TEST_CASE("where many models agree, the simplest are compared with every element first") {
+  Random random(9);
+  const Setup& setup = setups[7];  // to e4m3, of which most orders give the same
+  KernelRun run = test::draw_run(random, setup.types, setup.shape, false, false);
+  const std::vector<Core> cores = cores_for(setup.types, {.gpu = true});
+  const std::vector<Candidate> all = all_of(setup, setup.shape.k);
+  test::compute(all[0].model, run);
+  const SearchResult whole = search(cores, all, std::vector<KernelRun>{run}, {});
+  const SearchResult some = search(cores, all, std::vector<KernelRun>{run}, {.round_products = 1});
+  CHECK(whole.open.empty());
+  REQUIRE(!some.open.empty());
+  REQUIRE(some.explaining.size() >= 8);
+  CHECK(some.explaining.size() < whole.explaining.size());
+  for (std::size_t i = 0; i < some.explaining.size(); ++i) {
+    CHECK(some.explaining[i].candidate == whole.explaining[i].candidate);
+    CHECK(some.explaining[i].compared == run.size());
+  }
+  CHECK(conclusion_of(some) == Conclusion::several);
 }
 
 TEST_CASE("several runs of different K are one body of evidence") {

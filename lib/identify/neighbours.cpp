@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counts how often elements went up, by the fraction that was discarded.
+#include "lib/identify/neighbours.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
+#include "emulate/instruction_shapes.h"
+#include "emulate/project.h"
+#include "lib/text/percent.h"
+
+namespace binade {
+
+std::string neighbours_words(const KernelCase& given, const NearSums& sums) {
+  const Format f = narrower_d(given).value_or(given.types.d);
+  if (is_integer(f) || f.precision > binary16.precision) return "";
+  std::size_t inexact = 0, up = 0;
+  double expected = 0;
+  std::size_t small = 0, small_up = 0, large = 0, large_up = 0;
+  for (std::size_t at = 0; at < given.run.size(); ++at) {
+    const double x = sums.exact[at];
+    const auto rounded = [&](Rounding rounding) {
+      return number_in(
+          convert(std::bit_cast<std::uint64_t>(std::abs(x)), binary64, f, {.rounding = rounding})
+              .bits,
+          f);
+    };
+    if (!std::isfinite(x)) return "";
+    const double found = std::copysign(1.0, x) * sums.found[at];
+    const double low = rounded(Rounding::toward_zero), high = rounded(Rounding::toward_positive);
+    const double slack = 0x1p-20 * sums.size[at];
+    const bool is_low = found == low, is_high = found == high;
+    if (!is_low && !is_high) {
+      // An error of the sum may have carried it over a number of the format.
+      if (!(std::abs(found - std::abs(x)) <= (high - low) + slack)) return "";
+      continue;
+    }
+    if (low == high) continue;
+    const double fraction = (std::abs(x) - low) / (high - low);
+    ++inexact;
+    up += is_high ? 1U : 0U;
+    expected += fraction;
+    if (fraction < 0.25) {
+      ++small;
+      small_up += is_high ? 1U : 0U;
+    } else if (fraction >= 0.75) {
+      ++large;
+      large_up += is_high ? 1U : 0U;
+    }
+  }
+  if (inexact < 16 || small == 0 || large == 0) return "";
+  const auto share = [](std::size_t part, std::size_t all) {
+    return percent(static_cast<double>(part) / static_cast<double>(all));
+  };
+  const double low_up = static_cast<double>(small_up) / static_cast<double>(small);
+  const double high_up = static_cast<double>(large_up) / static_cast<double>(large);
+  // To nearest, none of the small fractions goes up and all of the large do.
+  if (low_up < 0.01 && high_up > 0.99) return "";
+  const bool drawn =
+      std::abs(static_cast<double>(up) - expected) < 4 * std::sqrt(static_cast<double>(inexact)) &&
+      low_up > 0.02 && high_up < 0.98;
+  const char* const what = 100 * up < inexact        ? "toward zero"
+                           : 100 * up > 99 * inexact ? "away from zero"
+                           : drawn                   ? "stochastically"
+                                                     : "by a rule of its own";
+  return fmt::format(
+      "each element is one of the two numbers of {} beside the exact sum, rounded {}: {} went up "
+      "in magnitude, the discarded fractions would give {}; of fractions below 1/4 {} "
+      "went up, from 3/4 on {}",
+      type_name(f), what, share(up, inexact), percent(expected / static_cast<double>(inexact)),
+      share(small_up, small), share(large_up, large));
+}
+
+}  // namespace binade
