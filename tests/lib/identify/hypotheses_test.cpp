@@ -74,8 +74,8 @@ KernelHypotheses hypotheses_about(const Matrices& x, const std::vector<float>& d
     }
   }
   if (with_c) run.c = bits_of_all(x.c);
-  const Identification found =
-      identify(f32_all, {run}, {}, {.nearest = 1}, {}, {.instructions = false, .tf32 = false});
+  const Identification found = identify(f32_all, {run}, {}, {.nearest = 1, .rare = false}, {},
+                                        {.instructions = false, .tf32 = false});
   return hypotheses_of(found);
 }
 
