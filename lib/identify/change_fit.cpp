@@ -126,6 +126,13 @@ std::vector<std::size_t> spread_over(std::size_t n, std::size_t most) {
   return out;
 }
 
+std::vector<std::size_t> some_elements(const KernelRun& run, std::span<const std::size_t> elements,
+                                       std::size_t most) {
+  std::vector<std::size_t> out = spread_over(elements.empty() ? run.size() : elements.size(), most);
+  for (std::size_t& at : out) at = elements.empty() ? at : elements[at];
+  return out;
+}
+
 KernelCase sample_of(const KernelCase& given, const Change& change) {
   if (given.run.dots) {
     const auto some = spread_over(given.run.m, sample_dots);

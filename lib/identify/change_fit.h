@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/identify/change.h"
@@ -41,6 +42,9 @@ ChangeFit fit_of(const KernelCase& x);
 
 /// At most `most` numbers below n, spread evenly.
 std::vector<std::size_t> spread_over(std::size_t n, std::size_t most);
+/// At most `most` of these elements of a run, spread evenly; of all if there are none.
+std::vector<std::size_t> some_elements(const KernelRun& run, std::span<const std::size_t> elements,
+                                       std::size_t most);
 /// Some elements of a case under a change, as a smaller case.
 KernelCase sample_of(const KernelCase& given, const Change& change);
 

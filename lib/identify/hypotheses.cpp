@@ -21,12 +21,10 @@
 #include "lib/identify/line_factors.h"
 #include "lib/identify/misplaced.h"
 #include "lib/identify/neighbours.h"
-#include "lib/identify/part_weights.h"
 #include "lib/identify/plausible.h"
-#include "lib/identify/stale_tiles.h"
 #include "lib/identify/text.h"
-#include "lib/identify/uncleared.h"
 #include "lib/identify/unordered.h"
+#include "lib/identify/weighed_groups.h"
 
 namespace binade {
 namespace {
@@ -60,12 +58,14 @@ class HypothesisSearch {
     changes();
     if (sums_ && !explained()) {
       for (const bool rows : {true, false}) factors_of_lines(rows);
+      factors_of_groups();
     }
     if (!explained()) several_at_once();
     if (sums_ && !explained()) {
       neighbours();
       unordered();
     }
+    right_lines();
     finish();
     return std::move(out_);
   }
@@ -80,25 +80,13 @@ class HypothesisSearch {
     out_.told.push_back({std::move(words), equal, elements(), std::move(model)});
   }
 
-  /// Tells of a D of one value alone, where its sums are others. Returns whether that is all: a
-  /// zero or a NaN everywhere fits many mistakes.
+  /// Tells of a D of one value alone. Returns whether that is all: a zero or a NaN everywhere fits
+  /// many mistakes.
   bool whole() {
-    const KernelRun& run = given_.run;
-    const Format& f = given_.types.d;
-    const bool same = std::ranges::all_of(run.d, [&](std::uint64_t d) { return d == run.d[0]; });
-    if (!same || run.size() < 4 || !sums_) return false;
-    bool near = true, tiny = true;
-    for (std::size_t at = 0; at < run.size(); ++at) {
-      near = near && is_near(*sums_, at, f);
-      tiny = tiny && std::abs(sums_->exact[at]) < std::ldexp(1.0, f.emin());
-    }
-    if (near) return false;
-    const double value = number_in(run.d[0], f);
-    const bool flushed = value == 0 && tiny && !is_integer(f) && f.has_subnormals();
-    out_.told.push_back(
-        {flushed ? "every sum is subnormal, and flushed to zero"
-                 : fmt::format("every element holds {:X}: D was never written, or not with sums",
-                               run.d[0])});
+    std::string words = sums_ ? one_value_words(given_, *sums_) : "";
+    if (words.empty()) return false;
+    out_.told.push_back({std::move(words)});
+    const double value = number_in(given_.run.d[0], given_.types.d);
     return value == 0 || std::isnan(value);
   }
 
@@ -145,6 +133,10 @@ class HypothesisSearch {
     if (x_.candidates.empty()) return;
     const TestedChange base = tested(x_, given_, {}, others);
     base_equal_ = base.equal;
+    if (!base.right.empty()) {
+      right_lines_ = right_lines_words(given_.run, base.right);
+      base_model_ = command_of(base.core, base.model);
+    }
     std::vector<std::size_t> rest;
     for (std::size_t at = 0; at < elements(); ++at) {
       if (!base.right[at]) rest.push_back(at);
@@ -177,10 +169,7 @@ class HypothesisSearch {
       columns.push_back(given_.run.column(rest[i]));
     }
     const KernelCase part = part_of(given_, {}, rows, columns, true);
-    std::vector<Change> all = usual_changes(given_);
-    for (Change& change : weighed_changes(part)) all.push_back(std::move(change));
-    for (Change& change : stale_tiles(given_, part)) all.push_back(std::move(change));
-    for (Change& change : uncleared(given_, rest)) all.push_back(std::move(change));
+    const std::vector<Change> all = changes_in(given_, part, rest);
     const ChangeFit before = fit_of(part);
     const Change* best = nullptr;
     ChangeFit best_fit = before;
@@ -218,6 +207,15 @@ class HypothesisSearch {
     return true;
   }
 
+  /// The lines that are right, where nothing is known of the others.
+  void right_lines() {
+    const bool some =
+        std::ranges::any_of(out_.told, [](const auto& one) { return one.elements > 0; });
+    if (some || right_lines_.empty()) return;
+    tell(fmt::format("{} are right; what the others hold is not known", right_lines_), base_equal_,
+         base_model_);
+  }
+
   void changes() {
     const PlausibleChanges plausible = plausible_changes(given_, !x_.candidates.empty());
     out_.tried = plausible.tried;
@@ -238,6 +236,12 @@ class HypothesisSearch {
     } else if (!in_time()) {
       out_.left_out.push_back(std::move(scaled->words));
     }
+  }
+
+  /// Runs of K that are each scaled by a factor of their own.
+  void factors_of_groups() {
+    auto weighed = weighed_groups(x_, given_, [this] { return in_time(); });
+    if (weighed) out_.told.push_back(std::move(*weighed));
   }
 
   /// Whether there is time for another test, which is entered as left out if there is none.
@@ -391,6 +395,7 @@ class HypothesisSearch {
   KernelCase given_;
   std::optional<NearSums> sums_;
   std::size_t base_equal_ = 0;
+  std::string base_model_ = {}, right_lines_ = {};
   KernelHypotheses out_;
 };
 

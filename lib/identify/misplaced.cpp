@@ -18,26 +18,54 @@
 namespace binade {
 namespace {
 
+/// Runs of numbers in ascending order: "0..3", "9".
+std::vector<std::string> runs_of(const std::vector<std::size_t>& lines) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < lines.size();) {
+    std::size_t end = i + 1;
+    while (end < lines.size() && lines[end] == lines[end - 1] + 1) ++end;
+    out.push_back(end == i + 1 ? std::to_string(lines[i])
+                               : fmt::format("{}..{}", lines[i], lines[end - 1]));
+    i = end;
+  }
+  return out;
+}
+
+/// The period with which some of `all` lines return, at least twice; `all` if with none.
+std::size_t period_of(const std::vector<std::size_t>& lines, std::size_t all) {
+  std::vector<bool> is_in(all);
+  for (const std::size_t line : lines) is_in[line] = true;
+  for (std::size_t period = 2; 2 * period <= all; ++period) {
+    std::size_t i = period;
+    while (i < all && is_in[i] == is_in[i - period]) ++i;
+    if (i == all) return period;
+  }
+  return all;
+}
+
 std::string ranges_text(std::vector<std::size_t> lines, std::size_t all, const char* noun) {
   constexpr std::size_t most = 4;
   std::ranges::sort(lines);
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   if (lines.size() == all) return fmt::format("all {}", noun);
-  std::vector<std::string> runs;
-  for (std::size_t i = 0; i < lines.size();) {
-    std::size_t end = i + 1;
-    while (end < lines.size() && lines[end] == lines[end - 1] + 1) ++end;
-    if (runs.size() == most) {
-      runs.emplace_back("…");
-      break;
+  std::vector<std::string> runs = runs_of(lines);
+  if (runs.size() > most) {
+    const std::size_t period = period_of(lines, all);
+    lines.erase(std::ranges::lower_bound(lines, period), lines.end());
+    if (period < all) {
+      return fmt::format("{} {} of each {}", noun, fmt::join(runs_of(lines), ", "), period);
     }
-    runs.push_back(end == i + 1 ? std::to_string(lines[i])
-                                : fmt::format("{}..{}", lines[i], lines[end - 1]));
-    i = end;
+    runs.resize(most);
+    runs.emplace_back("…");
   }
   // One line is "row 5".
   const std::string_view name(noun, std::string_view(noun).size() - (lines.size() == 1 ? 1 : 0));
   return fmt::format("{} {}", name, fmt::join(runs, ", "));
+}
+
+std::size_t count_of_different(std::vector<std::size_t> lines) {
+  std::ranges::sort(lines);
+  return lines.size() - std::ranges::unique(lines).size();
 }
 
 std::string bits_words(std::uint64_t code, const Format& f) {
@@ -57,6 +85,29 @@ std::pair<std::uint64_t, std::size_t> commonest(const KernelRun& run,
   return out;
 }
 
+/// The triangle of D that holds a code, also where a sum is equal to it.
+std::string mask_words(const KernelRun& run, std::uint64_t code,
+                       std::span<const std::size_t> elements) {
+  std::vector<std::size_t> all;
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    if (run.d[at] == code) all.push_back(at);
+  }
+  return all.size() < elements.size() ? "" : triangle_words(run, all);
+}
+
+/// C as it was.
+MisplacedBits unchanged(const KernelCase& x, std::span<const std::size_t> elements) {
+  if (x.run.c.empty() || !(x.types.c == x.types.d)) return {};
+  std::vector<std::size_t> same;
+  for (const std::size_t at : elements) {
+    if (x.run.d[at] == x.run.c[at]) same.push_back(at);
+  }
+  if (same.size() < 4 || 10 * same.size() < 9 * elements.size()) return {};
+  return {fmt::format("{} elements hold C as it was, without a sum: {}", same.size(),
+                      region_words(x.run, same)),
+          same.size()};
+}
+
 MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> elements,
                        const std::vector<std::uint64_t>& emulated) {
   const Format& f = x.types.d;
@@ -71,6 +122,11 @@ MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> element
   };
   const std::string where = region_words(x.run, elements);
   const std::string bits = bits_words(code, f);
+  if (const std::string mask = mask_words(x.run, code, elements); !mask.empty()) {
+    return {
+        fmt::format("{} elements hold {} {}: a mask, as of causal attention", count, bits, mask),
+        count};
+  }
   if (zero && f.has_subnormals() &&
       all([&](double sum) { return std::abs(sum) < std::ldexp(1.0, f.emin()); })) {
     return {fmt::format("{} elements that are subnormal are flushed to {}: {}", count, bits, where),
@@ -216,27 +272,89 @@ std::string region_words(const KernelRun& run, std::span<const std::size_t> elem
     rows.push_back(run.row(at));
     columns.push_back(run.column(at));
   }
-  if (!run.dots && run.m > 2 && run.n > 2) {
-    const auto half = [&](auto belongs) {
-      std::size_t all = 0;
-      for (std::size_t i = 0; i < run.m; ++i) {
-        for (std::size_t j = 0; j < run.n; ++j) all += belongs(i, j) ? 1U : 0U;
-      }
-      return all == elements.size() && std::ranges::all_of(elements, [&](std::size_t at) {
-               return belongs(run.row(at), run.column(at));
-             });
-    };
-    if (half([](std::size_t i, std::size_t j) { return j > i; })) return "all above the diagonal";
-    if (half([](std::size_t i, std::size_t j) { return j < i; })) return "all below the diagonal";
+  if (run.dots) return ranges_text(std::move(rows), run.m, "rows");
+  const std::size_t box = count_of_different(rows) * count_of_different(columns);
+  if (box != elements.size()) {
+    if (std::string words = triangle_words(run, elements); !words.empty()) return words;
+    if (box == run.size()) return "spread over all rows and columns";
   }
-  const std::string of_rows = ranges_text(std::move(rows), run.m, "rows");
-  if (run.dots) return of_rows;
-  return of_rows + ", " + ranges_text(std::move(columns), run.n, "columns");
+  std::string out = ranges_text(std::move(rows), run.m, "rows") + ", " +
+                    ranges_text(std::move(columns), run.n, "columns");
+  if (box != elements.size()) out += fmt::format(" ({} of these {})", elements.size(), box);
+  return out;
+}
+
+std::string triangle_words(const KernelRun& run, std::span<const std::size_t> elements) {
+  if (run.dots || run.m < 3 || run.n < 3 || elements.size() < 6) return "";
+  // Diagonal d holds the elements whose column is their row + d.
+  const auto diagonal = [&](std::size_t at) {
+    return static_cast<std::ptrdiff_t>(run.column(at)) - static_cast<std::ptrdiff_t>(run.row(at));
+  };
+  std::ptrdiff_t low = PTRDIFF_MAX, high = PTRDIFF_MIN;
+  for (const std::size_t at : elements) {
+    low = std::min(low, diagonal(at));
+    high = std::max(high, diagonal(at));
+  }
+  std::size_t above = 0, below = 0;
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    above += diagonal(at) >= low ? 1U : 0U;
+    below += diagonal(at) <= high ? 1U : 0U;
+  }
+  const auto words = [](const char* relation, std::ptrdiff_t d) {
+    return d == 0
+               ? fmt::format("where column {} row", relation)
+               : fmt::format("where column {} row {} {}", relation, d < 0 ? "-" : "+", std::abs(d));
+  };
+  if (above == elements.size()) return low == 1 ? "where column > row" : words(">=", low);
+  if (below == elements.size()) return high == -1 ? "where column < row" : words("<=", high);
+  return "";
+}
+
+std::string one_value_words(const KernelCase& x, const NearSums& sums) {
+  const KernelRun& run = x.run;
+  const Format& f = x.types.d;
+  const bool same = std::ranges::all_of(run.d, [&](std::uint64_t d) { return d == run.d[0]; });
+  if (!same || run.size() < 4) return "";
+  bool near = true, tiny = true;
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    near = near && is_near(sums, at, f);
+    tiny = tiny && std::abs(sums.exact[at]) < std::ldexp(1.0, f.emin());
+  }
+  if (near) return "";
+  const bool flushed = number_in(run.d[0], f) == 0 && tiny && !is_integer(f) && f.has_subnormals();
+  if (flushed) return "every sum is subnormal, and flushed to zero";
+  return fmt::format("every element holds {:X}: D was never written, or not with sums", run.d[0]);
+}
+
+std::string right_lines_words(const KernelRun& run, const std::vector<bool>& right) {
+  constexpr std::size_t fewest_in_line = 8;  // a whole line is right by chance where D is narrow
+  if (run.dots) return "";
+  for (const bool of_rows : {true, false}) {
+    const std::size_t lines = of_rows ? run.m : run.n, length = of_rows ? run.n : run.m;
+    std::vector<std::size_t> equal(lines), whole;
+    for (std::size_t at = 0; at < right.size(); ++at) {
+      equal[of_rows ? run.row(at) : run.column(at)] += right[at] ? 1U : 0U;
+    }
+    std::size_t elsewhere = 0;
+    for (std::size_t line = 0; line < lines; ++line) {
+      if (equal[line] == length) {
+        whole.push_back(line);
+      } else {
+        elsewhere += equal[line];
+      }
+    }
+    const std::size_t others = (lines - whole.size()) * length;
+    const bool is_evident = length >= fewest_in_line && 16 * whole.size() >= lines &&
+                            whole.size() >= 2 && 4 * elsewhere < others;
+    if (is_evident) return ranges_text(std::move(whole), lines, of_rows ? "rows" : "columns");
+  }
+  return "";
 }
 
 MisplacedBits misplaced(const KernelCase& x, std::span<const std::size_t> elements,
                         const std::vector<std::uint64_t>& emulated) {
   if (elements.empty()) return {};
+  if (const MisplacedBits out = unchanged(x, elements); !out.words.empty()) return out;
   if (const MisplacedBits out = constant(x, elements, emulated); !out.words.empty()) return out;
   if (const MisplacedBits out = clipped(x, elements, emulated); !out.words.empty()) return out;
   if (const MisplacedBits out = copied(x.run, elements); !out.words.empty()) return out;

@@ -13,8 +13,21 @@
 
 namespace binade {
 
-/// Returns where elements of D lie: "rows 64..127, columns 0..63", or "element 7" of dots.
+/// Returns where elements of D lie: "rows 64..127, columns 0..63", "where column > row", or "row 7"
+/// of dots.
 std::string region_words(const KernelRun& run, std::span<const std::size_t> elements);
+
+/// Returns the triangle that elements of D fill, all of it: "where column >= row + 2"; "" if they
+/// fill none.
+std::string triangle_words(const KernelRun& run, std::span<const std::size_t> elements);
+
+/// Returns the whole rows, or columns, of D that are right while most elements of the others are
+/// not: "rows 0..63"; "" if there are none, or too few to tell from chance.
+std::string right_lines_words(const KernelRun& run, const std::vector<bool>& right);
+
+/// Returns what a D of one value alone is, where its sums are others: flushed, or never written; ""
+/// of another D.
+std::string one_value_words(const KernelCase& x, const NearSums& sums);
 
 /// What the bits of some elements are by themselves.
 struct MisplacedBits {

@@ -13,6 +13,7 @@
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
 #include "lib/identify/change_fit.h"
+#include "lib/identify/fnuz_read.h"
 
 namespace binade {
 namespace {
@@ -59,6 +60,7 @@ std::uint64_t with_bytes_swapped(std::uint64_t code, int bits) {
 }
 
 /// A, B or both, read as other types. Where one of them is given in binary16, so is the other.
+/// Where no code has more in fnuz, fnuz_read.h tells it by the instructions of the format itself.
 void add_operands(std::vector<Change>& out, const KernelCase& x) {
   const KernelTypes& t = x.types;
   const auto add = [&](const char* which, const OtherType* of_a, const OtherType* of_b) {
@@ -76,10 +78,17 @@ void add_operands(std::vector<Change>& out, const KernelCase& x) {
     take(of_b, x.run.b, t.b, change.b, change.as_b);
     out.push_back(std::move(change));
   };
-  for (const OtherType& type : types_like(t.a)) add("A", &type, nullptr);
-  for (const OtherType& type : types_like(t.b)) add("B", nullptr, &type);
-  if (t.a != t.b) return;
-  for (const OtherType& type : types_like(t.a)) add("A and B", &type, &type);
+  const auto concerns = [](const OtherType& type, const Codes& codes, const Format& f) {
+    return type.given == type.read || has_more_in_fnuz(codes, f);
+  };
+  for (const OtherType& type : types_like(t.a)) {
+    if (concerns(type, x.run.a, t.a)) add("A", &type, nullptr);
+    const bool of_both = concerns(type, x.run.a, t.a) || concerns(type, x.run.b, t.b);
+    if (t.a == t.b && of_both) add("A and B", &type, &type);
+  }
+  for (const OtherType& type : types_like(t.b)) {
+    if (concerns(type, x.run.b, t.b)) add("B", nullptr, &type);
+  }
 }
 
 /// D as bits of other types, as narrower numbers, and as sums of integers.
@@ -130,6 +139,7 @@ void add_swapped_bytes(std::vector<Change>& out, const KernelCase& x) {
 std::vector<Change> misread_changes(const KernelCase& given) {
   std::vector<Change> out;
   add_operands(out, given);
+  for (Change& change : read_as_fnuz(given)) out.push_back(std::move(change));
   add_results(out, given);
   add_swapped_bytes(out, given);
   return out;

@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "lib/identify/change_fit.h"
 
@@ -71,7 +72,50 @@ class Weights {
     return out;
   }
 
+  std::optional<GroupFactors> groups() {
+    const KernelRun& run = part_.run;
+    sums_ = near_sums(part_);
+    addends();
+    const double most_error = std::max(0x1p-12, std::ldexp(2.0, -part_.types.d.precision));
+    for (std::size_t length = 1024; length >= 8; length /= 2) {
+      const std::size_t n = (run.k + length - 1) / length;
+      if (n < 2 || n > std::min(most_weights, run.size() / 4)) continue;
+      const Measured x = measured(length);
+      if (x.weights.empty()) continue;
+      const double error = std::sqrt(x.left / x.size);
+      if (error > most_error) continue;
+      return chosen(x.weights, length, 0x1p-22 + 4 * error);
+    }
+    return std::nullopt;
+  }
+
  private:
+  /// The factors that weights mean, whose relative errors are so large.
+  std::optional<GroupFactors> chosen(const std::vector<double>& weights, std::size_t length,
+                                     double error) const {
+    constexpr std::size_t most_named = 4;
+    GroupFactors out{length, {}, ""};
+    const double unlike = 0.01 + error;
+    const auto [low, high] = std::ranges::minmax(weights);
+    const bool whole = std::ranges::all_of(
+        weights, [&](double x) { return std::abs(x - std::round(x)) <= unlike; });
+    if (high - low <= unlike || whole) return std::nullopt;
+    std::size_t told = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      double exact = 0;
+      const std::string words =
+          std::abs(weights[i]) <= error ? "0" : factor_words(weights[i], error, exact);
+      out.factors.push_back(exact);
+      if (exact == 1 || told > most_named) continue;
+      const std::size_t first = i * length, end = std::min(given_.run.k, first + length);
+      out.words += told++ == most_named
+                       ? ", …"
+                       : fmt::format("{}k {}..{} by {}", out.words.empty() ? "" : ", ", first,
+                                     end - 1, words);
+    }
+    return out;
+  }
+
   /// The part of D that is not the sum: C and the bias.
   void addends() {
     const KernelRun& run = part_.run;
@@ -156,7 +200,13 @@ class Weights {
     return out;
   }
 
-  std::vector<Change> weighted(std::size_t step) const {
+  /// Weights of runs of K, and squares: of what they leave, of the errors without them, of D.
+  struct Measured {
+    std::vector<double> weights;
+    double left = 0, before = 0, size = 0;
+  };
+
+  Measured measured(std::size_t step) const {
     const KernelRun& run = part_.run;
     const std::size_t n = (run.k + step - 1) / step;
     std::vector<double> a(run.a.size()), b(run.b.size());
@@ -180,7 +230,7 @@ class Weights {
       size += wanted * wanted;
       rows.push_back(row);
     }
-    const std::vector<double> weights = least_squares(matrix, right);
+    std::vector<double> weights = least_squares(matrix, right);
     if (weights.empty() || size == 0) return {};
     double left = 0;
     std::size_t index = 0;
@@ -191,8 +241,13 @@ class Weights {
       left += x * x;
       ++index;
     }
-    if (left > before / 4 || left > size / 64) return {};
-    return parted(weights, step);
+    return {std::move(weights), left, before, size};
+  }
+
+  std::vector<Change> weighted(std::size_t step) const {
+    const Measured x = measured(step);
+    if (x.weights.empty() || x.left > x.before / 4 || x.left > x.size / 64) return {};
+    return parted(x.weights, step);
   }
 
   /// The changes that whole weights mean; a part of no whole weight ends at some k inside of it.
@@ -284,6 +339,11 @@ std::vector<double> least_squares(std::vector<double> matrix, std::vector<double
     right[i] /= matrix[i * n + i];
   }
   return right;
+}
+
+std::optional<GroupFactors> group_factors(const KernelCase& given) {
+  if (!given.run.c.empty() || !given.run.bias.empty() || given.epilogue.alpha != 1) return {};
+  return Weights(given).groups();
 }
 
 std::vector<Change> weighed_changes(const KernelCase& given) { return Weights(given).changes(); }

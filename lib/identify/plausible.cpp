@@ -7,10 +7,12 @@
 #include <cmath>
 #include <utility>
 
+#include "lib/identify/moved_data.h"
 #include "lib/identify/moved_lines.h"
 #include "lib/identify/part_weights.h"
 #include "lib/identify/permuted_k.h"
 #include "lib/identify/stale_tiles.h"
+#include "lib/identify/uncleared.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -36,17 +38,24 @@ bool is_nearer_fit(const ChangeFit& x, const ChangeFit& y) {
 
 }  // namespace
 
-std::vector<Change> all_changes(const KernelCase& given) {
+std::vector<Change> changes_in(const KernelCase& given, const KernelCase& part,
+                               std::span<const std::size_t> elements) {
   std::vector<Change> out = usual_changes(given);
-  for (Change& change : moved_lines(given)) out.push_back(std::move(change));
-  for (Change& change : weighed_changes(given)) out.push_back(std::move(change));
-  for (Change& change : permuted_k(given)) out.push_back(std::move(change));
-  for (Change& change : stale_tiles(given, sample_of(given, {}))) out.push_back(std::move(change));
+  const auto add = [&out](std::vector<Change> more) {
+    for (Change& change : more) out.push_back(std::move(change));
+  };
+  const bool of_all = elements.empty();
+  if (of_all) add(moved_lines(given));
+  add(weighed_changes(of_all ? given : part));
+  if (of_all) add(permuted_k(given));
+  add(stale_tiles(given, part));
+  add(moved_data(given, elements));
+  add(uncleared(given, elements));
   return out;
 }
 
 PlausibleChanges plausible_changes(const KernelCase& given, bool has_models) {
-  std::vector<Change> all = all_changes(given);
+  std::vector<Change> all = changes_in(given, sample_of(given, {}), {});
   PlausibleChanges out{.tried = all.size()};
   out.before = has_models ? fit_of(sample_of(given, {})) : ChangeFit{0, 0, 1};
   std::vector<ChangeFit> fits(all.size());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,10 @@ struct PlausibleChanges {
 /// whether any model takes the types of the case as it is.
 PlausibleChanges plausible_changes(const KernelCase& given, bool has_models = true);
 
-/// Returns every change that is tried for a case: the usual ones, and those that are measured.
-std::vector<Change> all_changes(const KernelCase& given);
+/// Returns the changes that are tried for some elements of a case, or for all of them if none are
+/// given: the usual ones, and those that are measured on `part`, a smaller case of them. They refer
+/// to the arrays of `given`, and if there are elements to those of `part`.
+std::vector<Change> changes_in(const KernelCase& given, const KernelCase& part,
+                               std::span<const std::size_t> elements);
 
 }  // namespace binade

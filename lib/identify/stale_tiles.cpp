@@ -28,9 +28,9 @@ Change change_of(const KernelCase& given, const StaleTile& x) {
   const std::size_t end = std::min(first + x.size, given.run.k);
   Change out{
       .words = x.tile == 0
-                   ? fmt::format("each tile of {} k of {} holds the {} it, as one that is read "
-                                 "before it is written",
-                                 x.size, name, x.back == 1 ? "one before" : "second before")
+                   ? fmt::format("each tile of {} k of {} holds the one {} before it, as one that "
+                                 "is read before it is written",
+                                 x.size, name, x.back)
                    : fmt::format("k {}..{} of {} hold its k {}..{}, as a tile that is read before "
                                  "it is written",
                                  first, end - 1, name, from, from + (end - first) - 1)};
@@ -74,7 +74,7 @@ std::vector<Change> stale_tiles(const KernelCase& given, const KernelCase& part)
   double least = before / 16;
   StaleTile best;
   for (const std::size_t size : {8, 16, 32, 64, 128}) {
-    for (const std::size_t back : {1, 2}) {
+    for (const std::size_t back : {1, 2, 3}) {
       if (back * size >= run.k) continue;
       const std::size_t tiles = (run.k + size - 1) / size;
       for (const bool of_a : {true, false}) {

@@ -10,8 +10,8 @@
 
 namespace binade {
 
-/// Returns the change by which one tile of A or of B, or each of them, holds the one before it or
-/// the one before that, if one such change leaves little of D's distance from the exact sums. It is
+/// Returns the change by which one tile of A or of B, or each of them, holds the one up to
+/// three before it, if one such change leaves little of D's distance from the exact sums. It is
 /// measured on `part`, some elements of the case, and refers to the arrays of `given`.
 std::vector<Change> stale_tiles(const KernelCase& given, const KernelCase& part);
 

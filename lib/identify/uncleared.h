@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums that begin with what another tile left: accumulators that were not cleared.
+// Accumulators that a kernel did not clear between two tiles of D.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -10,9 +11,9 @@
 
 namespace binade {
 
-/// Returns the changes by which these elements, if they fill a rectangle of D, begin with the
-/// elements as many columns before as it is wide, or as many rows before as it is high; none if
-/// the case has a C.
+/// Returns the change by which each tile of D, after some first ones, begins with what an earlier
+/// tile holds, if those of `elements` (of all if there are none) that are far off differ by that
+/// from their sums. None for dots, or with C. It refers to the arrays of the case.
 std::vector<Change> uncleared(const KernelCase& given, std::span<const std::size_t> elements);
 
 }  // namespace binade

@@ -74,8 +74,8 @@ KernelHypotheses hypotheses_about(const Matrices& x, const std::vector<float>& d
     }
   }
   if (with_c) run.c = bits_of_all(x.c);
-  const Identification found =
-      identify(f32_all, {run}, {}, {.nearest = 1}, {}, {.instructions = false, .tf32 = false});
+  const Identification found = identify(f32_all, {run}, {}, {.nearest = 1, .rare = false}, {},
+                                        {.instructions = false, .tf32 = false});
   return hypotheses_of(found);
 }
 
@@ -176,7 +176,9 @@ TEST_CASE("an accumulator that is not cleared between tiles") {
     for (std::size_t k = 0; k < side; ++k) sum += x.at_a(at / side, k) * x.at_b(k, at % side);
     d[at] = sum;
   }
-  check_first(hypotheses_about(x, d), "the sum begins with the element of D 8 columns before");
+  check_first(
+      hypotheses_about(x, d),
+      "accumulators not cleared: each element begins with what D holds 8 columns to its left");
 }
 
 TEST_CASE("FP8 read as that of AMD") {
@@ -230,6 +232,21 @@ TEST_CASE("parts of K that are left out or counted twice") {
               "of K, k 5..10 left out");
 }
 
+TEST_CASE("runs of K that are multiplied by factors of their own") {
+  const Matrices x;
+  std::vector<float> d(side * side);
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    for (const std::size_t first : {0, 8, 16}) {
+      float sum = 0;
+      for (std::size_t k = first; k < first + 8; ++k) {
+        sum += x.at_a(at / side, k) * x.at_b(k, at % side);
+      }
+      d[at] += sum * (first == 8 ? 1.6F : 1.0F);
+    }
+  }
+  check_first(hypotheses_about(x, d), "parts of 8 k weighted, k 8..15 by 1.6");
+}
+
 TEST_CASE("factors of all elements, and of rows") {
   const Matrices x;
   std::vector<float> d = x.right();
@@ -275,6 +292,105 @@ TEST_CASE("a mistake in some columns alone") {
                 return j >= 16 && k >= 20 ? 0.0F : x.at_a(i, k) * x.at_b(k, j);
               })),
               "the last 4 k of K left out (k 20 on), in all rows, columns 16..23");
+}
+
+TEST_CASE("operands that were read at other places") {
+  const Matrices x;
+  const auto of = [&](auto a, auto b) {
+    return hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+      return a(i, k) * b(k, j);
+    }));
+  };
+  const auto a = [&](std::size_t i, std::size_t k) { return x.at_a(i, k); };
+  const auto b = [&](std::size_t k, std::size_t j) { return x.at_b(k, j); };
+  check_first(of(a, [&](std::size_t k,
+                        std::size_t j) { return x.at_b(k / 8 * 8 + j % 8, j / 8 * 8 + k % 8); }),
+              "each 8x8 block of B transposed");
+  check_first(
+      of(a, [&](std::size_t k,
+                std::size_t j) { return k * 32 + j < side * side ? x.b[k * 32 + j] : 0.0F; }),
+      "B's rows of 24 read with a stride of 32");
+  check_first(
+      of([&](std::size_t i, std::size_t k) { return x.at_a(i, ((k / 2) ^ (i % 4)) * 2 + k % 2); },
+         b),
+      "A swizzled on one side alone: in each row, chunk c of 2 is chunk c xor (row mod 4)");
+  check_first(of(a, [&](std::size_t k, std::size_t j) { return x.at_b(k < 16 ? k : k - 8, j); }),
+              "k 16..23 of B hold its k 8..15, as a tile that is read before it is written");
+}
+
+TEST_CASE("accumulators that were not cleared between tiles") {
+  const Matrices x;
+  std::vector<float> d(side * side);
+  for (std::size_t tile = 0; tile < 9; ++tile) {
+    for (std::size_t at = 0; at < 64; ++at) {
+      const auto place = [&](std::size_t of) {
+        return (of / 3 * 8 + at / 8) * side + of % 3 * 8 + at % 8;
+      };
+      const std::size_t i = place(tile) / side, j = place(tile) % side;
+      float sum = tile < 2 ? 0.0F : d[place(tile - 2)];
+      for (std::size_t k = 0; k < side; ++k) sum += x.at_a(i, k) * x.at_b(k, j);
+      d[place(tile)] = sum;
+    }
+  }
+  check_first(hypotheses_about(x, d),
+              "accumulators not cleared: each tile of 8 × 8 begins with what the tile 2 before it "
+              "holds, along rows");
+}
+
+TEST_CASE("e4m3 that is read as e4m3fnuz, where -0 is NaN") {
+  const auto number = [](std::uint64_t code) {  // of small normal numbers and zeros
+    const float size = (code & 0x7F) == 0 ? 0.0F
+                                          : std::ldexp(8.0F + static_cast<float>(code & 7),
+                                                       static_cast<int>(code >> 3 & 15) - 10);
+    return code >= 0x80 ? -size : size;
+  };
+  KernelRun run{16, 16, 32, false, {}, {}, {}, {}, {}};
+  for (std::size_t i = 0; i < 16 * 32; ++i) {
+    run.a.push_back(random_word(1, 4, i) % 32 + 40 + (random_word(3, 4, i) & 0x80));
+    run.b.push_back(random_word(2, 4, i) % 32 + 40 + (random_word(4, 4, i) & 0x80));
+  }
+  for (const bool marked : {false, true}) {
+    if (marked) run.b[5 * 32 + 7] = 0x80;
+    run.d.clear();
+    for (std::size_t at = 0; at < 256; ++at) {
+      const std::size_t i = at / 16, j = at % 16;
+      float sum = 0;
+      for (std::size_t k = 0; k < 32; ++k) {
+        sum += number(run.a[i * 32 + k]) * number(run.b[j * 32 + k]) / 2;
+      }
+      run.d.push_back(std::bit_cast<std::uint32_t>(marked && j == 5 ? std::nanf("") : sum));
+    }
+    const Identification found =
+        identify({e4m3, e4m3, binary32, binary32, binary32}, {run}, {}, {.nearest = 1}, {},
+                 {.instructions = false, .tf32 = false});
+    const KernelHypotheses told = hypotheses_of(found);
+    REQUIRE(!told.told.empty());
+    CHECK(told.told[0].equal == 256);
+    CHECK(told.told[0].words.find(marked ? "B read as e4m3fnuz" : "the sum scaled by") == 0);
+  }
+}
+
+TEST_CASE("a mask, an unchanged C, and rows that are right where nothing else is known") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    if (at % side + 2 >= at / side) d[at] = -HUGE_VALF;
+  }
+  check_first(hypotheses_about(x, d), "345 elements hold -inf (FF800000) where column >= row - 2");
+  d = x.right();
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    d[at] = at % side > at / side ? x.c[at] : d[at] + x.c[at];
+  }
+  check_first(hypotheses_about(x, d, true),
+              "276 elements hold C as it was, without a sum: where column > row");
+  d = x.right();
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    if (at / side % 4 != 1) d[at] = Matrices::drawn(5, at) * d[at];
+  }
+  const KernelHypotheses found = hypotheses_about(x, d);
+  REQUIRE(found.told.size() == 1);
+  CHECK(found.told[0].words == "rows 1 of each 4 are right; what the others hold is not known");
+  CHECK(found.told[0].equal == side * side / 4);
 }
 
 TEST_CASE("bits of integers in a D of binary32") {
@@ -348,6 +464,16 @@ TEST_CASE("where D is right, or has nothing to do with its operands, nothing is 
   const KernelHypotheses found = hypotheses_about(x, d);
   CHECK(found.told.empty());
   CHECK(found.tried > 20);
+  // A right sum in an order of its own.
+  Matrices thirds;
+  for (float& one : thirds.a) one /= 3;
+  const auto scattered = [&](std::size_t i, std::size_t j, std::size_t k) {
+    const std::size_t at = (7 * k + 12 * k * k + 3) % side;
+    return thirds.at_a(i, at) * thirds.at_b(at, j);
+  };
+  for (const KernelHypothesis& one : hypotheses_about(thirds, thirds.multiplied(scattered)).told) {
+    CHECK(one.elements == 0);
+  }
 }
 
 }  // namespace
