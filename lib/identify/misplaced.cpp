@@ -18,28 +18,6 @@
 namespace binade {
 namespace {
 
-std::string ranges_text(std::vector<std::size_t> lines, std::size_t all, const char* noun) {
-  constexpr std::size_t most = 4;
-  std::ranges::sort(lines);
-  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-  if (lines.size() == all) return fmt::format("all {}", noun);
-  std::vector<std::string> runs;
-  for (std::size_t i = 0; i < lines.size();) {
-    std::size_t end = i + 1;
-    while (end < lines.size() && lines[end] == lines[end - 1] + 1) ++end;
-    if (runs.size() == most) {
-      runs.emplace_back("…");
-      break;
-    }
-    runs.push_back(end == i + 1 ? std::to_string(lines[i])
-                                : fmt::format("{}..{}", lines[i], lines[end - 1]));
-    i = end;
-  }
-  // One line is "row 5".
-  const std::string_view name(noun, std::string_view(noun).size() - (lines.size() == 1 ? 1 : 0));
-  return fmt::format("{} {}", name, fmt::join(runs, ", "));
-}
-
 std::string bits_words(std::uint64_t code, const Format& f) {
   const std::string bits = fmt::format("{:0{}X}", code, (f.storage_bits() + 3) / 4);
   return is_integer(f) ? bits : fmt::format("{} ({})", value_text(code, f), bits);
@@ -210,6 +188,28 @@ MisplacedBits displaced(const KernelRun& run, std::span<const std::size_t> eleme
 
 }  // namespace
 
+std::string lines_words(std::vector<std::size_t> lines, std::size_t all, const char* noun) {
+  constexpr std::size_t most = 4;
+  std::ranges::sort(lines);
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  if (lines.size() == all) return fmt::format("all {}", noun);
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < lines.size();) {
+    std::size_t end = i + 1;
+    while (end < lines.size() && lines[end] == lines[end - 1] + 1) ++end;
+    if (runs.size() == most) {
+      runs.emplace_back("…");
+      break;
+    }
+    runs.push_back(end == i + 1 ? std::to_string(lines[i])
+                                : fmt::format("{}..{}", lines[i], lines[end - 1]));
+    i = end;
+  }
+  // One line is "row 5".
+  const std::string_view name(noun, std::string_view(noun).size() - (lines.size() == 1 ? 1 : 0));
+  return fmt::format("{} {}", name, fmt::join(runs, ", "));
+}
+
 std::string region_words(const KernelRun& run, std::span<const std::size_t> elements) {
   std::vector<std::size_t> rows, columns;
   for (const std::size_t at : elements) {
@@ -229,9 +229,9 @@ std::string region_words(const KernelRun& run, std::span<const std::size_t> elem
     if (half([](std::size_t i, std::size_t j) { return j > i; })) return "all above the diagonal";
     if (half([](std::size_t i, std::size_t j) { return j < i; })) return "all below the diagonal";
   }
-  const std::string of_rows = ranges_text(std::move(rows), run.m, "rows");
+  const std::string of_rows = lines_words(std::move(rows), run.m, "rows");
   if (run.dots) return of_rows;
-  return of_rows + ", " + ranges_text(std::move(columns), run.n, "columns");
+  return of_rows + ", " + lines_words(std::move(columns), run.n, "columns");
 }
 
 MisplacedBits misplaced(const KernelCase& x, std::span<const std::size_t> elements,
