@@ -280,7 +280,7 @@ TEST_CASE("a mistake in some columns alone") {
 }
 
 TEST_CASE("factors of sums of FP8, which are cut off so much that no exact sum gives the factor") {
-  constexpr std::size_t k = 64;
+  constexpr std::size_t k = 32;
   const GemmModel model = parse_gemm("wgmma.m64n256k32.f32.e4m3.e4m3", 90).model;
   KernelRun run{side, side, k, false, {}, {}, {}, {}, {}};
   const auto drawn = [](std::uint64_t stream, std::size_t i) {
@@ -424,8 +424,8 @@ TEST_CASE("atomic additions into a narrow D are told, and other ones are not") {
     for (const float one : d) run.d.push_back(std::bit_cast<std::uint32_t>(one) >> 16);
     KernelTypes types = f32_all;
     types.d = bfloat16;
-    const Identification found =
-        identify(types, {run}, {}, {.nearest = 1}, {}, {.instructions = false, .tf32 = false});
+    const Identification found = identify(types, {run}, {}, {.nearest = 1, .rare = false}, {},
+                                          {.instructions = false, .tf32 = false});
     const KernelHypotheses h = hypotheses_of(found);
     return std::ranges::any_of(h.told, [](const KernelHypothesis& one) {
       return one.elements == 0 &&
