@@ -351,22 +351,25 @@ class HypothesisSearch {
     const Change& change = one.change;
     const Change* best = &change;
     TestedChange found = tested(x_, given_, change, every());
-    if (found.right.empty()) return;
-    // What fits as well on a sample may still give more or fewer of all elements.
+    // What fits as well on a sample may still give more or fewer of all elements, or have models
+    // where the other has none.
     std::vector<std::string> same;
     for (std::size_t i = 0; i < std::min(most_same, one.same.size()); ++i) {
       const Change& other = one.same[i];
-      if (!has_models_of(other, change)) {
+      const bool by_same_model = !found.right.empty() && has_models_of(other, *best);
+      if (!by_same_model && found.equal == elements()) {
         same.push_back(other.words);
         continue;
       }
-      TestedChange of_other = counted_by(given_, other, found.core, found.model);
-      if (of_other.equal == found.equal) same.push_back(other.words);
+      TestedChange of_other = by_same_model ? counted_by(given_, other, found.core, found.model)
+                                            : tested(x_, given_, other, every());
+      if (of_other.equal == found.equal && of_other.equal > 0) same.push_back(other.words);
       if (of_other.equal <= found.equal) continue;
       best = &other;
       found = std::move(of_other);
       same.clear();
     }
+    if (found.right.empty()) return;
     const bool near = one.fit.near >= 0.95 && before.near < 0.9;
     const bool more = found.equal > base_equal_ + elements() / 64;
     if (!more || (2 * found.equal < elements() && !near)) return;
