@@ -185,11 +185,25 @@ class Changes {
           if (b) widen(x.b, x.as_b, to, t.b);
         };
         if (of_a && of_b) change(true, true, "operands");
+        if (of_a && of_b && to == tf32) {
+          for (const Rounding other : ways) {
+            if (other != way) rounded_apart(to, way, other);
+          }
+        }
         if (of_a) change(true, false, "A");
         if (of_b) change(false, true, "B");
       }
     }
     flushed();
+  }
+
+  /// A rounded in another way than B.
+  void rounded_apart(const Format& to, Rounding of_a, Rounding of_b) {
+    Change& x = add(fmt::format("A rounded to {}, {}, B {}", type_name(to), rounding_name(of_a),
+                                rounding_name(of_b)));
+    x.a = rounded_codes(run_.a, k_, x_.types.a, to, of_a);
+    x.b = rounded_codes(run_.b, k_, x_.types.b, to, of_b);
+    x.as_a = x.as_b = to;
   }
 
   static void widen(std::function<std::uint64_t(std::size_t, std::size_t)>& codes,

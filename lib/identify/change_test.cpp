@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t searched_dots = 160;  // elements by which the model under a mistake is found
 
 /// Some of these elements, spread evenly.
-std::vector<std::size_t> some_of(const std::vector<std::size_t>& from) {
+std::vector<std::size_t> some_of(const std::vector<std::size_t>& from, std::size_t most) {
   std::vector<std::size_t> out;
-  for (const std::size_t i : spread_over(from.size(), searched_dots)) out.push_back(from[i]);
+  for (const std::size_t i : spread_over(from.size(), most)) out.push_back(from[i]);
   return out;
 }
 
@@ -101,6 +101,19 @@ Models models_for(const Identification& x, const KernelCase& part, TestedModels 
   return out;
 }
 
+/// Returns the candidate of each core that a search found to be the nearest, the nearest first.
+std::vector<Candidate> nearest_of_cores(const std::vector<Candidate>& candidates,
+                                        const SearchResult& found) {
+  std::vector<Candidate> out;
+  for (const Verdict& verdict : found.rejected) {
+    const Candidate& x = candidates[verdict.candidate];
+    const bool known =
+        std::ranges::any_of(out, [&](const Candidate& other) { return other.core == x.core; });
+    if (!known) out.push_back(x);
+  }
+  return out;
+}
+
 }  // namespace
 
 TestedChange counted_by(const KernelCase& given, const Change& change, const Core& core,
@@ -135,7 +148,7 @@ TestedChange counted_by(const KernelCase& given, const Change& change, const Cor
 TestedChange tested(const Identification& x, const KernelCase& given, const Change& change,
                     const std::vector<std::size_t>& eligible, TestedModels which) {
   constexpr int most_rounds = 4;
-  std::vector<std::size_t> some = some_of(eligible);
+  std::vector<std::size_t> some = some_of(eligible, searched_dots);
   KernelCase part = dots_under(given, change, some);
   auto [cores, left, are_distinct] = models_for(x, part, which);
   std::vector<bool> is_known(given.run.size());
@@ -148,17 +161,26 @@ TestedChange tested(const Identification& x, const KernelCase& given, const Chan
     const Candidate best = left[(is_found ? found.explaining : found.rejected)[0].candidate];
     TestedChange counted = counted_by(given, change, cores[best.core], best.model);
     if (round == 0 || counted.equal > out.equal) out = std::move(counted);
-    if (found.explaining.size() < 2 || out.equal == given.run.size()) break;
-    // Those that are left are held to some of the elements that the simplest gets wrong.
-    for (const std::size_t at : some) is_known[at] = true;
+    if (out.equal == given.run.size()) break;
+    std::vector<Candidate> next;
+    if (is_found) {
+      for (const Verdict& verdict : found.explaining) next.push_back(left[verdict.candidate]);
+    } else if (round == 0 && 2 * out.equal > eligible.size()) {
+      next = nearest_of_cores(left, found);
+    }
+    if (next.size() < 2) break;
+    // Those that are left are held to some of the elements that the simplest gets wrong, and, where
+    // none is right everywhere, to as many others.
+    for (const std::size_t at : some) is_known[at] = is_found;
     std::vector<std::size_t> wrong;
     for (const std::size_t at : eligible) {
       if (!out.right[at] && !is_known[at]) wrong.push_back(at);
     }
-    some = some_of(wrong);
+    some = some_of(wrong, searched_dots);
+    if (!is_found) {
+      for (const std::size_t at : some_of(eligible, some.size())) some.push_back(at);
+    }
     part = dots_under(given, change, some);
-    std::vector<Candidate> next;
-    for (const Verdict& verdict : found.explaining) next.push_back(left[verdict.candidate]);
     left = std::move(next);
   }
   return out;

@@ -115,6 +115,7 @@ void add_displaced(std::vector<ConversionHypothesis>& out, const Converted& give
   const std::uint64_t n = given.inputs.size();
   std::vector<Displacement> all{
       {"of the other element of each pair", [](std::uint64_t i) { return i ^ 1; }},
+      {"of each 4 elements in the reverse order", [](std::uint64_t i) { return i ^ 3; }},
       {"of the element before", [](std::uint64_t i) { return i - 1; }},
       {"of the element after", [](std::uint64_t i) { return i + 1; }}};
   if (given.shape.size() == 2 && given.shape[0] > 1 && given.shape[1] > 1) {

@@ -16,6 +16,7 @@
 
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
+#include "lib/gemm/files.h"
 #include "lib/identify/change_test.h"
 #include "lib/identify/identification.h"
 #include "lib/identify/line_factors.h"
@@ -60,11 +61,12 @@ class HypothesisSearch {
       for (const bool rows : {true, false}) factors_of_lines(rows);
       factors_of_groups();
     }
-    if (!explained()) several_at_once();
+    bool is_unordered = false;
     if (sums_ && !explained()) {
       neighbours();
-      unordered();
+      is_unordered = unordered();
     }
+    if (!explained() && !is_unordered) several_at_once();
     right_lines();
     finish();
     return std::move(out_);
@@ -80,8 +82,14 @@ class HypothesisSearch {
     out_.told.push_back({std::move(words), equal, elements(), std::move(model)});
   }
 
-  /// Tells of a D of one value alone. Returns whether that is all: a zero or a NaN everywhere fits
-  /// many mistakes.
+  /// The options of `binade gemm` that give a model, of the operands as they were searched.
+  std::string command(const Core& core, const GemmModel& model, std::string more = "") const {
+    if (x_.searched.rounded && more.empty()) more = round_option(*x_.searched.rounded);
+    return command_of(core, model, more);
+  }
+
+  /// Tells of a D of one value alone, where its sums are others. Returns whether that is all: a
+  /// zero or a NaN everywhere fits many mistakes.
   bool whole() {
     std::string words = sums_ ? one_value_words(given_, *sums_) : "";
     if (words.empty()) return false;
@@ -147,7 +155,7 @@ class HypothesisSearch {
     if ((!most && 2 * rest.size() > elements()) || (!far.empty() && rest.size() > 2 * far.size()))
       rest = far;
     if (rest.empty()) return;
-    const std::string model = command_of(base.core, base.model);
+    const std::string model = command(base.core, base.model);
     MisplacedBits found = misplaced(given_, rest, base.d);
     if (!found.words.empty()) {
       tell(found.words, base.equal + found.elements, model);
@@ -203,7 +211,7 @@ class HypothesisSearch {
     if (equal == 0) return false;
     tell(fmt::format("{}, in {} ({} of these {} elements are equal so)", best->words,
                      region_words(given_.run, rest), equal, rest.size()),
-         base.equal + equal, command_of(base.core, base.model));
+         base.equal + equal, command(base.core, base.model));
     return true;
   }
 
@@ -295,7 +303,8 @@ class HypothesisSearch {
   /// than all that was told before.
   void test_pair(const KernelCase& under, const Change& second, const std::string& words,
                  TestedModels which, const std::string& options) {
-    if (explained() || !is_begun(words, 0.9)) return;
+    const char* const no_words = "two mistakes at once";
+    if (explained() || !is_begun(words.empty() ? no_words : words, 0.9)) return;
     const TestedChange found = tested(x_, under, second, every(), which);
     std::size_t most = base_equal_;
     for (const KernelHypothesis& told : out_.told) most = std::max(most, told.equal);
@@ -310,7 +319,7 @@ class HypothesisSearch {
     if (which == TestedModels::narrow_sums) what = joined(what, kept_words(found.model));
     std::string more = options;
     if (!second.options.empty()) more += (more.empty() ? "" : " ") + second.options;
-    tell(std::move(what), found.equal, command_of(found.core, found.model, more));
+    tell(std::move(what), found.equal, command(found.core, found.model, more));
   }
 
   static std::string kept_words(const GemmModel& g) {
@@ -334,21 +343,48 @@ class HypothesisSearch {
     });
   }
 
+  /// Whether the models under a change are those under another one.
+  static bool has_models_of(const Change& x, const Change& y) {
+    return x.as_a == y.as_a && x.as_b == y.as_b && x.as_c == y.as_c && x.as_d == y.as_d &&
+           x.places.size() == y.places.size() && x.without_c == y.without_c &&
+           x.without_bias == y.without_bias && bool{x.c} == bool{y.c} && x.alpha == y.alpha &&
+           x.beta == y.beta;
+  }
+
   void test_change(const PlausibleChange& one, const ChangeFit& before) {
     constexpr std::size_t most_same = 3;
     const Change& change = one.change;
-    const TestedChange found = tested(x_, given_, change, every());
+    const Change* best = &change;
+    TestedChange found = tested(x_, given_, change, every());
+    // What fits as well on a sample may still give more or fewer of all elements, or have models
+    // where the other has none.
+    std::vector<std::string> same;
+    for (std::size_t i = 0; i < std::min(most_same, one.same.size()); ++i) {
+      const Change& other = one.same[i];
+      const bool by_same_model = !found.right.empty() && has_models_of(other, *best);
+      if (!by_same_model && found.equal == elements()) {
+        same.push_back(other.words);
+        continue;
+      }
+      TestedChange of_other = by_same_model ? counted_by(given_, other, found.core, found.model)
+                                            : tested(x_, given_, other, every());
+      if (of_other.equal == found.equal && of_other.equal > 0) same.push_back(other.words);
+      if (of_other.equal <= found.equal) continue;
+      best = &other;
+      found = std::move(of_other);
+      same.clear();
+    }
     if (found.right.empty()) return;
     const bool near = one.fit.near >= 0.95 && before.near < 0.9;
     const bool more = found.equal > base_equal_ + elements() / 64;
     if (!more || (2 * found.equal < elements() && !near)) return;
-    std::string words = change.words;
-    for (std::size_t i = 0; i < std::min(most_same, one.same.size()); ++i) {
-      words += (i == 0 ? "; the same here: " : "; ") + one.same[i];
+    std::string words = best->words;
+    for (std::size_t i = 0; i < same.size(); ++i) {
+      words += (i == 0 ? "; the same here: " : "; ") + same[i];
     }
     if (one.same.size() > most_same) words += "; …";
     if (found.equal < elements() && near) words += "; what is not equal lies within rounding of it";
-    tell(std::move(words), found.equal, command_of(found.core, found.model, change.options));
+    tell(std::move(words), found.equal, command(found.core, found.model, best->options));
   }
 
   /// Elements that are each one of the two neighbours of the exact sum.
@@ -359,21 +395,26 @@ class HypothesisSearch {
   }
 
   /// Parts of K that were added in an order of its own for each element.
-  void unordered() {
+  bool unordered() {
+    const Format& f = given_.types.d;
     std::size_t near = 0;
-    for (std::size_t at = 0; at < elements(); ++at) {
-      near += is_near(*sums_, at, given_.types.d) ? 1U : 0U;
-    }
-    if (10 * near < 9 * elements() || 10 * base_equal_ > 9 * elements()) return;
-    const auto found = unordered_parts(given_, x_.cores, end_);
-    if (!found) return;
+    for (std::size_t at = 0; at < elements(); ++at) near += is_near(*sums_, at, f) ? 1U : 0U;
+    // Sums of a narrow format that are added in it lie further off.
+    if (f == binary32 && 10 * near < 9 * elements()) return false;
+    if (10 * base_equal_ > 9 * elements()) return false;
+    const auto found = unordered_parts(given_, sums_->exact, x_.cores, end_);
+    if (!found) return false;
+    const Core& core = x_.cores[found->core];
     out_.told.push_back(
         {fmt::format(
-             "K in {} parts, added in f32 in an order of its own for each element, as by "
+             "K in {} parts{}, added in {} in an order of its own for each element, as by "
              "atomics: some order gives each of {} elements that were tried, but only {} of "
-             "the numbers next to them",
-             found->parts, found->tried, found->beside),
-         0, 0, command_of(x_.cores[found->core], x_.cores[found->core].plain)});
+             "{} numbers {}",
+             found->parts, found->part == f ? "" : " of f32", type_name(f), found->tried,
+             found->beside, found->others,
+             f == binary32 ? "next to them" : "as far from the exact sum"),
+         0, 0, command(core, core.plain)});
+    return true;
   }
 
   void finish() {
@@ -399,12 +440,36 @@ class HypothesisSearch {
   KernelHypotheses out_;
 };
 
+/// Returns the identification of the operands as they are, or of rounded ones (others) that give
+/// most of D while those give less than half as much: then the rounding is no mistake.
+const Identification& nearest_operands(const Identification& x) {
+  const auto share = [](const Identification& of) {
+    if (of.result.rejected.empty()) return 0.0;
+    const Verdict& nearest = of.result.rejected[0];
+    return static_cast<double>(nearest.equal) /
+           static_cast<double>(std::max<std::size_t>(nearest.compared, 1));
+  };
+  const Identification* best = &x;
+  for (const Identification& other : x.others) {
+    const double of_other = share(other);
+    if (of_other > std::max(0.5, best == &x ? 2 * share(x) : share(*best))) best = &other;
+  }
+  return *best;
+}
+
 }  // namespace
 
 KernelHypotheses hypotheses_of(const Identification& x, double seconds,
                                const SearchProgress& progress) {
   if (!x.result.explaining.empty() || x.runs.empty()) return {};
-  return HypothesisSearch(x, seconds, progress).run();
+  const Identification& of = nearest_operands(x);
+  KernelHypotheses out = HypothesisSearch(of, seconds, progress).run();
+  if (!of.searched.rounded) return out;
+  for (KernelHypothesis& one : out.told) {
+    one.words = fmt::format("operands rounded to tf32, {}, and {}",
+                            rounding_name(*of.searched.rounded), one.words);
+  }
+  return out;
 }
 
 }  // namespace binade

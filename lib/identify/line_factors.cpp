@@ -14,6 +14,7 @@
 
 #include "emulate/arithmetic.h"
 #include "emulate/project.h"
+#include "lib/gemm/files.h"
 #include "lib/gemm/gemm.h"
 #include "lib/identify/identification.h"
 #include "lib/identify/text.h"
@@ -34,16 +35,18 @@ struct LinesOfD {
   }
 };
 
-/// Returns a factor of each line, or nothing if they have none or all the same one.
-std::vector<double> factors_of(const LinesOfD& of, const NearSums& sums) {
+/// Returns a factor of each line by which these products give D, or nothing if they have none or
+/// all the same one.
+std::vector<double> factors_of(const LinesOfD& of, const NearSums& sums,
+                               const std::vector<double>& products) {
   std::vector<double> factors(of.lines, 1);
   std::size_t measured = 0, different = 0;
   for (std::size_t line = 0; line < of.lines; ++line) {
     std::vector<double> ratios;
     for (std::size_t other = 0; other < of.others; ++other) {
       const std::size_t at = of.place(line, other);
-      const double ratio = sums.found[at] / sums.exact[at];
-      if (std::abs(sums.exact[at]) < sums.size[at] / 64 || !std::isfinite(ratio)) continue;
+      const double ratio = sums.found[at] / products[at];
+      if (std::abs(products[at]) < sums.size[at] / 64 || !std::isfinite(ratio)) continue;
       ratios.push_back(ratio);
     }
     if (ratios.size() < 3) continue;
@@ -87,6 +90,42 @@ std::size_t equal_in_line(const LinesOfD& of, std::size_t line, double measured,
   return out;
 }
 
+/// A model of one chain, k ascending, and the options that give it.
+struct PlainModel {
+  GemmModel model{};
+  std::string command;
+};
+
+/// Returns one model of each core whose sums are numbers of binary32 or integers, the simplest
+/// first.
+std::vector<PlainModel> plain_models(const Identification& x) {
+  std::vector<PlainModel> out;
+  std::vector<bool> seen(x.cores.size());
+  const auto add = [&](std::size_t core, const GemmModel& model) {
+    if (seen[core] || !fits_in(model.types.d, is_integer(model.types.d) ? s32 : binary32)) return;
+    seen[core] = true;
+    const auto& rounded = x.searched.rounded;
+    out.push_back({model, command_of(x.cores[core], model, rounded ? round_option(*rounded) : "")});
+  };
+  for (const Candidate& candidate : x.candidates) {
+    if (candidate.model.sum.splits[0].parts == 1) add(candidate.core, candidate.model);
+  }
+  for (std::size_t core = 0; core < x.cores.size(); ++core) add(core, x.cores[core].plain);
+  return out;
+}
+
+/// Returns a model's sums, those of integers converted.
+std::vector<std::uint64_t> sums_in_f32(GemmModel model, const KernelRun& run) {
+  const Format sum = model.types.d;
+  model.epilogue = {};
+  model.epilogue.out = is_integer(sum) ? sum : binary32;
+  std::vector<std::uint64_t> out = gemm(model, operands_of(run));
+  for (std::uint64_t& one : out) {
+    if (is_integer(sum)) one = nearest_float(number_in(one, sum));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<KernelHypothesis> scaled_lines(const Identification& x, const KernelCase& given,
@@ -97,24 +136,25 @@ std::optional<KernelHypothesis> scaled_lines(const Identification& x, const Kern
   const Format& f = given.types.d;
   const LinesOfD of(run, rows);
   if (run.dots || is_integer(f) || !run.c.empty() || !run.bias.empty()) return std::nullopt;
-  if (of.lines < 2 || of.others < 4 || x.candidates.empty()) return std::nullopt;
-  const std::vector<double> factors = factors_of(of, sums);
-  if (factors.empty()) return std::nullopt;
+  if (of.lines < 2 || of.others < 4) return std::nullopt;
+  const std::vector<double> measured = factors_of(of, sums, sums.exact);
+  if (measured.empty()) return std::nullopt;
   const char* const noun = rows ? "row" : "column";
-  KernelHypothesis out{fmt::format("each {} scaled by a factor of its own: {} 0 by about {:.6g}, "
-                                   "{} 1 by about {:.6g}",
-                                   noun, noun, factors[0], noun, factors[1]),
-                       0, run.size()};
-  std::vector<std::size_t> seen;
-  for (const Candidate& candidate : x.candidates) {
-    if (seen.size() == most_cores || out.equal == run.size() || !in_time()) break;
-    const bool known = std::ranges::find(seen, candidate.core) != seen.end();
-    if (known || candidate.model.sum.splits[0].parts > 1) continue;
-    seen.push_back(candidate.core);
-    GemmModel g = candidate.model;
-    if (!fits_in(g.types.d, binary32)) continue;
-    g.epilogue.out = binary32;
-    const std::vector<std::uint64_t> of_model = gemm(g, operands_of(run));
+  const auto words = [noun](const std::vector<double>& by) {
+    return fmt::format(
+        "each {} scaled by a factor of its own: {} 0 by about {:.6g}, {} 1 by about {:.6g}", noun,
+        noun, by[0], noun, by[1]);
+  };
+  KernelHypothesis out{words(measured), 0, run.size()};
+  std::size_t tried = 0;
+  for (const auto& [model, command] : plain_models(x)) {
+    if (tried == most_cores || out.equal == run.size() || !in_time()) break;
+    ++tried;
+    const std::vector<std::uint64_t> of_model = sums_in_f32(model, run);
+    std::vector<double> products;
+    for (const std::uint64_t sum : of_model) products.push_back(number_in(sum, binary32));
+    const std::vector<double> factors = factors_of(of, sums, products);
+    if (factors.empty()) continue;
     std::vector<std::size_t> equal(of.lines);
     parallel_for(of.lines, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t line = begin; line < end; ++line) {
@@ -124,7 +164,8 @@ std::optional<KernelHypothesis> scaled_lines(const Identification& x, const Kern
     const std::size_t all = std::accumulate(equal.begin(), equal.end(), std::size_t{0});
     if (all <= out.equal) continue;
     out.equal = all;
-    out.model = command_of(x.core(candidate), candidate.model);
+    out.words = words(factors);
+    out.model = command;
   }
   return out;
 }

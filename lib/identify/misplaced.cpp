@@ -43,26 +43,6 @@ std::size_t period_of(const std::vector<std::size_t>& lines, std::size_t all) {
   return all;
 }
 
-std::string ranges_text(std::vector<std::size_t> lines, std::size_t all, const char* noun) {
-  constexpr std::size_t most = 4;
-  std::ranges::sort(lines);
-  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-  if (lines.size() == all) return fmt::format("all {}", noun);
-  std::vector<std::string> runs = runs_of(lines);
-  if (runs.size() > most) {
-    const std::size_t period = period_of(lines, all);
-    lines.erase(std::ranges::lower_bound(lines, period), lines.end());
-    if (period < all) {
-      return fmt::format("{} {} of each {}", noun, fmt::join(runs_of(lines), ", "), period);
-    }
-    runs.resize(most);
-    runs.emplace_back("…");
-  }
-  // One line is "row 5".
-  const std::string_view name(noun, std::string_view(noun).size() - (lines.size() == 1 ? 1 : 0));
-  return fmt::format("{} {}", name, fmt::join(runs, ", "));
-}
-
 std::size_t count_of_different(std::vector<std::size_t> lines) {
   std::ranges::sort(lines);
   return lines.size() - std::ranges::unique(lines).size();
@@ -266,20 +246,40 @@ MisplacedBits displaced(const KernelRun& run, std::span<const std::size_t> eleme
 
 }  // namespace
 
+std::string lines_words(std::vector<std::size_t> lines, std::size_t all, const char* noun) {
+  constexpr std::size_t most = 4;
+  std::ranges::sort(lines);
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  if (lines.size() == all) return fmt::format("all {}", noun);
+  std::vector<std::string> runs = runs_of(lines);
+  if (runs.size() > most) {
+    const std::size_t period = period_of(lines, all);
+    lines.erase(std::ranges::lower_bound(lines, period), lines.end());
+    if (period < all) {
+      return fmt::format("{} {} of each {}", noun, fmt::join(runs_of(lines), ", "), period);
+    }
+    runs.resize(most);
+    runs.emplace_back("…");
+  }
+  // One line is "row 5".
+  const std::string_view name(noun, std::string_view(noun).size() - (lines.size() == 1 ? 1 : 0));
+  return fmt::format("{} {}", name, fmt::join(runs, ", "));
+}
+
 std::string region_words(const KernelRun& run, std::span<const std::size_t> elements) {
   std::vector<std::size_t> rows, columns;
   for (const std::size_t at : elements) {
     rows.push_back(run.row(at));
     columns.push_back(run.column(at));
   }
-  if (run.dots) return ranges_text(std::move(rows), run.m, "rows");
+  if (run.dots) return lines_words(std::move(rows), run.m, "rows");
   const std::size_t box = count_of_different(rows) * count_of_different(columns);
   if (box != elements.size()) {
     if (std::string words = triangle_words(run, elements); !words.empty()) return words;
     if (box == run.size()) return "spread over all rows and columns";
   }
-  std::string out = ranges_text(std::move(rows), run.m, "rows") + ", " +
-                    ranges_text(std::move(columns), run.n, "columns");
+  std::string out = lines_words(std::move(rows), run.m, "rows") + ", " +
+                    lines_words(std::move(columns), run.n, "columns");
   if (box != elements.size()) out += fmt::format(" ({} of these {})", elements.size(), box);
   return out;
 }
@@ -346,7 +346,7 @@ std::string right_lines_words(const KernelRun& run, const std::vector<bool>& rig
     const std::size_t others = (lines - whole.size()) * length;
     const bool is_evident = length >= fewest_in_line && 16 * whole.size() >= lines &&
                             whole.size() >= 2 && 4 * elsewhere < others;
-    if (is_evident) return ranges_text(std::move(whole), lines, of_rows ? "rows" : "columns");
+    if (is_evident) return lines_words(std::move(whole), lines, of_rows ? "rows" : "columns");
   }
   return "";
 }

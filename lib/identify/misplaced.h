@@ -13,6 +13,9 @@
 
 namespace binade {
 
+/// Returns some of so many lines as "rows 0..7, 12", or "all rows".
+std::string lines_words(std::vector<std::size_t> lines, std::size_t all, const char* noun);
+
 /// Returns where elements of D lie: "rows 64..127, columns 0..63", "where column > row", or "row 7"
 /// of dots.
 std::string region_words(const KernelRun& run, std::span<const std::size_t> elements);

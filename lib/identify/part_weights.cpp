@@ -11,44 +11,57 @@
 #include <cmath>
 #include <utility>
 
+#include "emulate/gemm.h"
 #include "lib/identify/change_fit.h"
+#include "lib/identify/cores.h"
+#include "lib/parallel/parallel.h"
 
 namespace binade {
 namespace {
 
 constexpr std::size_t most_weights = 96;  // parts of K whose weights are measured
 
-/// A factor as people choose it, if one lies within `error` of x: a power of two, a whole number or
-/// its inverse, the inverse of a root.
-std::string factor_words(double x, double error, double& exact) {
+/// A factor as people write it.
+struct NamedFactor {
+  std::string words;
+  double value = 1;
+};
+
+/// Returns the factors within `error` of x that people choose: a power of two, or else a whole
+/// number or its inverse or a root of these, and a short decimal number; if there are none, x.
+std::vector<NamedFactor> factors_near(double x, double error) {
   const double size = std::abs(x);
   const std::string sign = x < 0 ? "-" : "";
-  const auto fits = [&](double wanted) {
-    const bool near = std::abs(size / wanted - 1) <= error;
-    if (near) exact = std::copysign(wanted, x);
-    return near;
+  std::vector<NamedFactor> out;
+  const auto fits = [&](double wanted) { return std::abs(size / wanted - 1) <= error; };
+  const auto add = [&](const std::string& words, double wanted) {
+    out.push_back({sign + words, std::copysign(wanted, x)});
   };
   const int e = static_cast<int>(std::lround(std::log2(size)));
-  if (fits(std::ldexp(1.0, e))) {
-    return e == 0            ? sign + "1"
-           : e > 0 && e < 10 ? fmt::format("{}{}", sign, 1 << e)
-                             : fmt::format("{}2^{}", sign, e);
+  if (const double power = std::ldexp(1.0, e); fits(power)) {
+    add(e >= 0 && e < 10 ? fmt::format("{}", 1 << e) : fmt::format("2^{}", e), power);
+    return out;
   }
   // Where such factors lie close together, one fits by chance.
-  for (int d = 3; d <= 1024 && 8 * d * error < 1; ++d) {
-    if (fits(d)) return fmt::format("{}{}", sign, d);
-    if (fits(1.0 / d)) return fmt::format("{}1/{}", sign, d);
-    if (fits(1 / std::sqrt(d))) return fmt::format("{}1/√{}", sign, d);
-    if (fits(std::sqrt(d))) return fmt::format("{}√{}", sign, d);
+  for (int d = 2; d <= 1024 && 8 * d * error < 1 && out.empty(); ++d) {
+    const double root = std::sqrt(d);
+    if (fits(d))
+      add(fmt::format("{}", d), d);
+    else if (fits(1.0 / d))
+      add(fmt::format("1/{}", d), 1.0 / d);
+    else if (fits(1 / root))
+      add(fmt::format("1/√{}", d), 1 / root);
+    else if (fits(root))
+      add(fmt::format("√{}", d), root);
   }
-  if (fits(1 / std::sqrt(2.0))) return sign + "1/√2";
-  if (fits(std::sqrt(2.0))) return sign + "√2";
   for (int digits = 1; digits <= 6 && std::pow(10.0, digits) * error < 0.25; ++digits) {
     const std::string text = fmt::format("{:.{}g}", size, digits);
-    if (fits(std::stod(text))) return sign + text;
+    if (!fits(std::stod(text))) continue;
+    if (out.empty() || out[0].words != sign + text) add(text, std::stod(text));
+    break;
   }
-  exact = x;
-  return fmt::format("about {:.9g}", x);
+  if (out.empty()) out.push_back({fmt::format("about {:.9g}", x), x});
+  return out;
 }
 
 /// Weights of the parts of K by which D is their sum.
@@ -65,7 +78,7 @@ class Weights {
     std::size_t step = 1;
     while ((run.k + step - 1) / step > most) step *= 2;
     std::vector<Change> out;
-    if (const auto all = scaled(); !all.words.empty()) out.push_back(all);
+    for (Change& change : scaled()) out.push_back(std::move(change));
     if (step < run.k) {
       for (Change& change : weighted(step)) out.push_back(std::move(change));
     }
@@ -102,16 +115,15 @@ class Weights {
     if (high - low <= unlike || whole) return std::nullopt;
     std::size_t told = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      double exact = 0;
-      const std::string words =
-          std::abs(weights[i]) <= error ? "0" : factor_words(weights[i], error, exact);
-      out.factors.push_back(exact);
-      if (exact == 1 || told > most_named) continue;
+      const NamedFactor factor =
+          std::abs(weights[i]) <= error ? NamedFactor{"0", 0} : factors_near(weights[i], error)[0];
+      out.factors.push_back(factor.value);
+      if (factor.value == 1 || told > most_named) continue;
       const std::size_t first = i * length, end = std::min(given_.run.k, first + length);
       out.words += told++ == most_named
                        ? ", …"
                        : fmt::format("{}k {}..{} by {}", out.words.empty() ? "" : ", ", first,
-                                     end - 1, words);
+                                     end - 1, factor.words);
     }
     return out;
   }
@@ -131,22 +143,31 @@ class Weights {
     return std::isfinite(sums_.found[at]) && std::isfinite(sums_.exact[at]);
   }
 
-  /// One factor for all sums, and one for C or, without C, for the bias.
-  Change scaled() const {
+  /// C, or without C the bias, as it is added to an element.
+  double addend(std::size_t at) const {
     const KernelRun& run = part_.run;
-    const bool of_bias = run.c.empty() && !run.bias.empty();
-    const bool with_c = !run.c.empty() || of_bias;
-    const auto addend = [&](std::size_t at) {
-      if (of_bias) return number_in(run.bias[run.column(at)], part_.types.bias);
-      return run.c.empty() ? 0.0 : given_.epilogue.beta * number_in(run.c[at], part_.types.c);
-    };
+    if (is_of_bias()) return number_in(run.bias[run.column(at)], part_.types.bias);
+    return run.c.empty() ? 0.0 : given_.epilogue.beta * number_in(run.c[at], part_.types.c);
+  }
+  bool is_of_bias() const { return part_.run.c.empty() && !part_.run.bias.empty(); }
+
+  /// Factors of the sums and of C, or of the bias, and the squares of what they leave.
+  struct Factors {
+    std::vector<double> of;  ///< of the sums; if there is C or a bias, of that
+    double left = 0, size = 0, of_sums = 0, of_c = 0;
+    std::size_t used = 0;
+  };
+
+  /// The factors by which these products and C give D; without any, `of` is empty.
+  Factors factors_of(const std::vector<double>& products) const {
+    const bool with_c = !part_.run.c.empty() || is_of_bias();
     std::vector<double> matrix(4), right(2);
     std::vector<std::array<double, 3>> rows;  // product, C, D without the bias
-    double size = 0;
+    Factors out;
     for (std::size_t at = 0; at < rest_.size(); ++at) {
-      if (!is_used(at)) continue;
+      if (!is_used(at) || !std::isfinite(products[at])) continue;
       const double c = addend(at);
-      const double product = sums_.exact[at] - rest_[at];
+      const double product = products[at];
       // Where terms cancel, errors of rounding are large beside the sum.
       if (!with_c && std::abs(product) < sums_.size[at] / 64) continue;
       const double wanted = sums_.found[at] - (rest_[at] - c);
@@ -155,47 +176,105 @@ class Weights {
       matrix[3] += c * c;
       right[0] += product * wanted;
       right[1] += c * wanted;
-      size += wanted * wanted;
+      out.size += wanted * wanted;
       rows.push_back({product, c, wanted});
     }
+    out.used = rows.size();
+    out.of_sums = matrix[0];
+    out.of_c = matrix[3];
     if (rows.size() < 4 || matrix[0] == 0) return {};
     if (!with_c) {
       matrix.resize(1);
       right.resize(1);
     }
-    std::vector<double> factors = least_squares(matrix, right);
-    if (factors.empty()) return {};
-    factors.push_back(1);
-    double left = 0;
+    out.of = least_squares(matrix, right);
+    if (out.of.empty()) return {};
     for (const auto& [product, c, wanted] : rows) {
-      const double error = wanted - factors[0] * product - (with_c ? factors[1] : 0) * c;
-      left += error * error;
+      const double error = wanted - out.of[0] * product - (with_c ? out.of[1] : 0) * c;
+      out.left += error * error;
     }
-    const double spread = std::sqrt(left / std::max(size, 1e-300));
-    if (!(spread < 1.0 / 64)) return {};
-    // Tensor Cores cut sums toward zero, which makes them smaller by some 2^-24.
-    const double of_one = std::sqrt(left / static_cast<double>(rows.size()));
-    Change out;
-    const auto scale = [&](const char* what, double factor, double squares, double& to) {
-      const double error = 0x1p-20 + 8 * of_one / std::sqrt(std::max(squares, 1e-300));
-      if (std::abs(factor - 1) <= error) return;
-      if (std::abs(factor) <= error) {
-        to = 0;
-        out.words += fmt::format("{}{} left out", out.words.empty() ? "" : ", ", what);
-        return;
+    return out;
+  }
+
+  /// The sums of the cores that cut off so much that a factor beside the exact sums would be off,
+  /// as FP8's do; also with every fourth one added to a register of binary32, as kernels do there.
+  std::vector<std::vector<double>> narrow_products() const {
+    constexpr int promoted = 4;
+    std::vector<std::vector<double>> out;
+    for (const Core& core : cores_for(part_.types)) {
+      const DotModel& model = core.plain.model;
+      if (!is_fused(model) || model.fraction_bits >= binary32.fraction_bits()) continue;
+      if (core.plain.types.d != binary32) continue;
+      for (const int every : {0, promoted}) {
+        GemmModel g = core.plain;
+        g.sum.promote_every = every;
+        out.push_back(products_by(g));
       }
-      out.words +=
-          fmt::format("{}{} scaled by {}", out.words.empty() ? "" : ", ", what,
-                      factor_words(factor, 0x1p-20 + (error - 0x1p-20) / std::abs(factor), to));
+    }
+    return out;
+  }
+
+  std::vector<double> products_by(const GemmModel& g) const {
+    const KernelRun& run = part_.run;
+    std::vector<double> out(run.size());
+    parallel_for(run.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t at = begin; at < end; ++at) {
+        const GemmElement<std::uint64_t> x = run.element(at);
+        const Typed sum = element_sum(g, GemmElement<std::uint64_t>{x.a, x.b, x.k});
+        out[at] = given_.epilogue.alpha * number_in(sum.bits, sum.format);
+      }
+    });
+    return out;
+  }
+
+  /// One factor for all sums, and one for C or, without C, for the bias.
+  std::vector<Change> scaled() const {
+    const bool of_bias = is_of_bias();
+    const bool with_c = !part_.run.c.empty() || of_bias;
+    std::vector<double> exact(rest_.size());
+    for (std::size_t at = 0; at < rest_.size(); ++at) exact[at] = sums_.exact[at] - rest_[at];
+    Factors found = factors_of(exact);
+    // Where the exact sums are far from any factor, so are those that were cut off.
+    const auto spread = [&] { return std::sqrt(found.left / std::max(found.size, 1e-300)); };
+    if (found.of.empty() || !(spread() < 1.0 / 64)) return {};
+    for (const std::vector<double>& products : narrow_products()) {
+      Factors other = factors_of(products);
+      if (!other.of.empty() && other.left < found.left) found = std::move(other);
+    }
+    const std::vector<double>& factors = found.of;
+    // Tensor Cores cut sums toward zero, which makes them smaller by some 2^-24.
+    const double of_one = std::sqrt(found.left / static_cast<double>(found.used));
+    const auto factors_of_one = [&](double factor, double squares) {
+      const double error = 0x1p-20 + 8 * of_one / std::sqrt(std::max(squares, 1e-300));
+      if (std::abs(factor - 1) <= error) return std::vector<NamedFactor>{{"", 1}};
+      if (std::abs(factor) <= error) return std::vector<NamedFactor>{{"left out", 0}};
+      std::vector<NamedFactor> out =
+          factors_near(factor, 0x1p-20 + (error - 0x1p-20) / std::abs(factor));
+      for (NamedFactor& one : out) one.words = "scaled by " + one.words;
+      return out;
     };
-    scale("the sum", factors[0], matrix[0], out.alpha);
-    if (!with_c) return out;
-    scale(of_bias ? "the bias" : "C", factors[1], matrix[3], out.beta);
-    if (of_bias && out.beta != 1) {  // an epilogue has no factor of the bias, but one of C
-      out.without_bias = true;
-      out.c = [&bias = given_.run.bias, n = given_.run.n](std::size_t at) { return bias[at % n]; };
-      out.as_c = given_.types.bias;
-      out.beta /= given_.epilogue.beta;
+    const NamedFactor of_addend =
+        with_c ? factors_of_one(factors[1], found.of_c)[0] : NamedFactor{"", 1};
+    std::vector<Change> out;
+    for (const NamedFactor& of_sum : factors_of_one(factors[0], found.of_sums)) {
+      Change change;
+      change.alpha = of_sum.value;
+      change.beta = of_addend.value;
+      if (!of_sum.words.empty()) change.words = "the sum " + of_sum.words;
+      if (!of_addend.words.empty()) {
+        change.words += fmt::format("{}{} {}", change.words.empty() ? "" : ", ",
+                                    of_bias ? "the bias" : "C", of_addend.words);
+      }
+      if (change.words.empty()) continue;
+      if (of_bias && change.beta != 1) {  // an epilogue has no factor of the bias, but one of C
+        change.without_bias = true;
+        change.c = [&bias = given_.run.bias, n = given_.run.n](std::size_t at) {
+          return bias[at % n];
+        };
+        change.as_c = given_.types.bias;
+        change.beta /= given_.epilogue.beta;
+      }
+      out.push_back(std::move(change));
     }
     return out;
   }
@@ -276,7 +355,10 @@ class Weights {
       }
       i = end;
     }
-    if (!some || out.places.empty()) return {};
+    // One weight of all of K is a factor of the sum.
+    const bool is_one = std::ranges::all_of(
+        weights, [&](double x) { return std::lround(x) == std::lround(weights[0]); });
+    if (!some || is_one || out.places.empty()) return {};
     if (words.size() > 4) words = {periodic_words(weights, step)};
     if (words[0].empty()) return {};
     std::vector<Change> all;

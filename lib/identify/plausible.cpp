@@ -74,7 +74,7 @@ PlausibleChanges plausible_changes(const KernelCase& given, bool has_models) {
     if (same == out.nearest.end()) {
       out.nearest.push_back({std::move(all[i]), fits[i]});
     } else if (same->change.words != all[i].words) {
-      same->same.push_back(all[i].words);
+      same->same.push_back(std::move(all[i]));
     }
   }
   return out;

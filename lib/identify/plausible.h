@@ -16,7 +16,7 @@ namespace binade {
 struct PlausibleChange {
   Change change;
   ChangeFit fit{};
-  std::vector<std::string> same = {};  ///< words of other changes that fit as well to the last bit
+  std::vector<Change> same = {};  ///< others that fit as well to the last bit
 };
 
 struct PlausibleChanges {

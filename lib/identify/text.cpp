@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lib/gemm/files.h"
+#include "lib/identify/misplaced.h"
 #include "lib/identify/text.h"
 #include "lib/identify/together.h"
 #include "lib/text/spelling.h"
@@ -109,18 +110,28 @@ std::string hypotheses_text(const Identification& x) {
   return out;
 }
 
+/// Returns where a part is right: the rows and columns that only it explains as a whole, or else
+/// the box of the elements that only it explains.
+std::string place_text(const KernelRun& run, const TogetherPart& part) {
+  std::vector<std::string> whole;
+  if (!part.whole_rows.empty()) whole.push_back(lines_words(part.whole_rows, run.m, "rows"));
+  if (!part.whole_columns.empty()) {
+    whole.push_back(lines_words(part.whole_columns, run.n, "columns"));
+  }
+  if (!whole.empty()) return fmt::format("among them whole {}", fmt::join(whole, " and "));
+  return fmt::format("in rows {} to {} and columns {} to {}", part.first_row, part.last_row,
+                     part.first_column, part.last_column);
+}
+
 /// Returns what few models explain between them (together.h).
-std::string together_text(const Identification& x) {
-  const std::vector<TogetherPart> parts = together(x);
+std::string together_text(const Identification& x, const std::vector<TogetherPart>& parts) {
   if (parts.empty()) return {};
   std::string out =
       "\nEvery bit between them, as kernels do that treat edges, tiles or chunks of a ring "
       "otherwise\n";
   for (const TogetherPart& part : parts) {
-    out += fmt::format(
-        "  {} of {}, {} by this alone, in rows {} to {} and columns {} to {}\n     {}\n",
-        part.equal, x.result.elements, part.alone, part.first_row, part.last_row, part.first_column,
-        part.last_column, command_of(x, part.candidate));
+    out += fmt::format("  {} of {}, {} by this alone, {}\n     {}\n", part.equal, x.result.elements,
+                       part.alone, place_text(x.runs[0], part), command_of(x, part.candidate));
   }
   return out;
 }
@@ -203,7 +214,41 @@ std::string chance_text(const Identification& x) {
       x.candidates.size() == x.usual ? ", and rarer orders were not tried" : "");
 }
 
-std::string conclusion_text(const Identification& x) {
+/// Returns what follows where no model explains every bit: only as much as what was told before
+/// leaves open.
+std::string none_text(const Identification& x, const std::vector<TogetherPart>& parts) {
+  const KernelHypotheses& h = x.hypotheses;
+  if (x.result.tried == 0 && h.told.empty()) {
+    return fmt::format(
+        "none: no model of the table ends products of {} and {} in {}, so that none was tried\n",
+        type_name(x.types.a), type_name(x.types.b), type_name(x.types.d));
+  }
+  std::string out = "none: no model of the table explains every bit";
+  const auto is_counted = [](const KernelHypothesis& one) { return one.elements > 0; };
+  const auto counted = std::ranges::find_if(h.told, is_counted);
+  const bool has_all = counted != h.told.end() && counted->equal == counted->elements;
+  if (has_all) {
+    return out + "; the first of what may have happened makes every element equal\n";
+  }
+  if (!parts.empty()) {
+    return out + fmt::format(" alone; {} explain every bit between them\n", parts.size());
+  }
+  if (h.tried > 0) {
+    out += fmt::format(", nor do{} {} mistakes of kernels that were tried",
+                       h.told.empty() ? "" : " by themselves", h.tried);
+  }
+  if (counted != h.told.end()) {
+    out += fmt::format("; what may have happened makes at most {} of {} elements equal\n",
+                       counted->equal, counted->elements);
+  } else if (!h.told.empty()) {
+    out += "; what may have happened leaves the bits open\n";
+  } else {
+    out += "; the kernel sums in an order that is not in it, or these are not its inputs\n";
+  }
+  return out + not_tried_text(x);
+}
+
+std::string conclusion_text(const Identification& x, const std::vector<TogetherPart>& parts) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
   if (n == 0 && !r.open.empty()) {
@@ -213,19 +258,7 @@ std::string conclusion_text(const Identification& x) {
         r.open[0].compared, r.elements, r.open.size(), r.open.size() == 1 ? "" : "s",
         r.open.size() == 1 ? "s" : "", not_tried_text(x));
   }
-  if (n == 0) {
-    const KernelHypotheses& h = x.hypotheses;
-    const bool found = std::ranges::any_of(h.told, [](const KernelHypothesis& one) {
-      return one.elements > 0 && one.equal == one.elements;
-    });
-    std::string out = "none: no model of the table explains every bit";
-    if (found) return out + "; the first of what may have happened makes every element equal\n";
-    if (h.tried > 0) {
-      out += fmt::format(", nor do {} mistakes of kernels that were tried", h.tried);
-    }
-    out += "; the kernel sums in an order that is not in it, or these are not its inputs\n";
-    return out + not_tried_text(x);
-  }
+  if (n == 0) return none_text(x, parts);
   const bool nan_open = std::ranges::any_of(
       r.explaining, [&](const Verdict& v) { return any_nan_fits(x.candidate(v).model); });
   const std::string nans =
@@ -324,8 +357,15 @@ std::string identification_text(const Identification& x, std::size_t show) {
   }
   out += hypotheses_text(x);
   if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
-  for (const NearModel& near : nearest_of(x)) out += rejected_text(*near.of, *near.verdict);
-  return out + together_text(x) + "\n" + conclusion_text(x);
+  bool is_far = false;
+  for (const NearModel& near : nearest_of(x)) {
+    // Of those that give no element, one is enough.
+    if (is_far && near.verdict->equal == 0) continue;
+    is_far = near.verdict->equal == 0;
+    out += rejected_text(*near.of, *near.verdict);
+  }
+  const std::vector<TogetherPart> parts = together(x);
+  return out + together_text(x, parts) + "\n" + conclusion_text(x, parts);
 }
 
 }  // namespace binade

@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::size_t most_parts = 4;
 constexpr std::size_t most_searched = 512;
-/// Rings are tried of the cores of so many of the nearest models, on so many elements of a row.
-constexpr std::size_t most_near = 4, least_of_row = 8, most_of_row = 64;
+/// Rings are tried of so many cores, those of the nearest models, on so many elements of a row.
+constexpr std::size_t most_cores = 8, least_of_row = 8, most_of_row = 64;
+constexpr std::size_t most_rings = 16;  // of which all elements are compared
 /// If models that are independently right now and then would leave this many elements uncovered on
 /// average, then the probability that they leave none is at most e^-20.
 constexpr double least_uncovered = 20;
@@ -99,42 +100,6 @@ bool has_row(const std::vector<GemmModel>& models, const KernelRun& run, std::si
   });
 }
 
-/// Returns the rotations of one model of the cores that are nearest, if some rows are right in one
-/// of them each.
-Cover ring(const Identification& x) {
-  const KernelRun& run = x.runs[0];
-  if (run.n < least_of_row) return {};
-  std::vector<std::size_t> cores;
-  for (std::size_t i = 0; i < std::min(most_near, x.result.rejected.size()); ++i) {
-    cores.push_back(x.candidate(x.result.rejected[i]).core);
-  }
-  for (std::size_t i = x.usual; i < x.candidates.size(); ++i) {
-    const Candidate& candidate = x.candidates[i];
-    // One candidate stands for its rotations.
-    if (candidate.model.sum.splits[0].first != 1) continue;
-    if (std::ranges::find(cores, candidate.core) == cores.end()) continue;
-    const std::vector<GemmModel> models = rotations_of(candidate.model);
-    const auto has = [&](std::size_t row) { return has_row(models, run, row); };
-    if (!has(0) || !has(run.m / 2) || !has(run.m - 1)) continue;
-    Cover out;
-    for (const GemmModel& g : models) {
-      out.candidates.push_back(candidate);
-      out.candidates.back().model = g;
-      out.masks.push_back(mask_of(x, out.candidates.back()));
-    }
-    return out;
-  }
-  return {};
-}
-
-/// Returns the models of tiles whose K is cut elsewhere each.
-Cover tiles_of(const Identification& x) {
-  Cover out;
-  out.candidates = uneven_tiles(x);
-  for (const Candidate& candidate : out.candidates) out.masks.push_back(mask_of(x, candidate));
-  return out;
-}
-
 /// Returns whether each row is right in one of the models as a whole, where by chance none would
 /// be.
 bool has_whole_rows(const KernelRun& run, const std::vector<Mask>& masks) {
@@ -156,12 +121,72 @@ bool has_whole_rows(const KernelRun& run, const std::vector<Mask>& masks) {
   return true;
 }
 
+/// Returns the rotations of one model of the cores that are nearest, if each row is right in one of
+/// them. Of a narrow D, some rows may be right in those of several.
+Cover ring(const Identification& x) {
+  const KernelRun& run = x.runs[0];
+  if (run.n < least_of_row) return {};
+  std::vector<std::size_t> cores;
+  for (const Verdict& verdict : x.result.rejected) {
+    const std::size_t core = x.candidate(verdict).core;
+    if (cores.size() == most_cores) break;
+    if (std::ranges::find(cores, core) == cores.end()) cores.push_back(core);
+  }
+  std::size_t tried = 0;
+  for (std::size_t i = x.usual; i < x.candidates.size() && tried < most_rings; ++i) {
+    const Candidate& candidate = x.candidates[i];
+    // One candidate stands for its rotations.
+    if (candidate.model.sum.splits[0].first != 1) continue;
+    if (std::ranges::find(cores, candidate.core) == cores.end()) continue;
+    const std::vector<GemmModel> models = rotations_of(candidate.model);
+    const auto has = [&](std::size_t row) { return has_row(models, run, row); };
+    if (!has(0) || !has(run.m / 2) || !has(run.m - 1)) continue;
+    Cover out;
+    for (const GemmModel& g : models) {
+      out.candidates.push_back(candidate);
+      out.candidates.back().model = g;
+      out.masks.push_back(mask_of(x, out.candidates.back()));
+    }
+    if (!out.masks.empty() && has_whole_rows(run, out.masks)) return out;
+    ++tried;
+  }
+  return {};
+}
+
+/// Returns the models of tiles whose K is cut elsewhere each.
+Cover tiles_of(const Identification& x) {
+  Cover out;
+  out.candidates = uneven_tiles(x);
+  for (const Candidate& candidate : out.candidates) out.masks.push_back(mask_of(x, candidate));
+  return out;
+}
+
 /// Returns how many elements models that are right as often as these would leave uncovered by
 /// chance.
 double uncovered_by_chance(const std::vector<Mask>& masks) {
   const auto n = static_cast<double>(masks[0].size());
   double out = n;
   for (const Mask& mask : masks) out *= static_cast<double>(std::ranges::count(mask, false)) / n;
+  return out;
+}
+
+/// Returns the lines of so many, `others` elements each, that a part explains as a whole and no
+/// other part does. `place` is the element of a line at a place.
+template <class Place>
+std::vector<std::size_t> whole_lines(const Cover& cover, std::size_t mine, std::size_t lines,
+                                     std::size_t others, const Place& place) {
+  std::vector<std::size_t> out;
+  for (std::size_t line = 0; line < lines; ++line) {
+    const auto is_whole = [&](const Mask& mask) {
+      for (std::size_t i = 0; i < others; ++i) {
+        if (!mask[place(line, i)]) return false;
+      }
+      return true;
+    };
+    if (is_whole(cover.masks[mine]) && std::ranges::count_if(cover.masks, is_whole) == 1) {
+      out.push_back(line);
+    }
+  }
   return out;
 }
 
@@ -180,6 +205,11 @@ TogetherPart measured(const KernelRun& run, const Cover& cover, std::size_t mine
     part.first_column = std::min(part.first_column, run.column(at));
     part.last_column = std::max(part.last_column, run.column(at));
   }
+  const std::size_t n = run.n;
+  part.whole_rows =
+      whole_lines(cover, mine, run.m, n, [n](std::size_t i, std::size_t j) { return i * n + j; });
+  part.whole_columns =
+      whole_lines(cover, mine, n, run.m, [n](std::size_t j, std::size_t i) { return i * n + j; });
   return part;
 }
 
@@ -191,7 +221,7 @@ std::vector<TogetherPart> together(const Identification& x) {
   if (x.runs.size() != 1 || x.runs[0].dots || !r.explaining.empty() || r.rejected.empty())
     return {};
   Cover found = ring(x);
-  const bool is_ring = !found.masks.empty() && has_whole_rows(x.runs[0], found.masks);
+  const bool is_ring = !found.masks.empty();
   const auto is_chance = [](const Cover& some) {
     return some.masks.empty() || uncovered_by_chance(some.masks) < least_uncovered;
   };

@@ -13,11 +13,13 @@
 namespace binade {
 
 /// One of the models: how many elements it explains (equal), how many of these no other part
-/// explains (alone), and the box in which those lie, with first and last row and column inside.
+/// explains (alone), the box in which those lie, with first and last row and column inside, and the
+/// rows and columns that it explains as a whole and no other part does.
 struct TogetherPart {
   Candidate candidate{};
   std::size_t equal = 0, alone = 0;
   std::size_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
+  std::vector<std::size_t> whole_rows = {}, whole_columns = {};
 };
 
 /// Returns at most four models, the nearest first, without those that explain no element by

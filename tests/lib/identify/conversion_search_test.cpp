@@ -284,6 +284,13 @@ TEST_CASE("suspicions are told with their share") {
   const std::string pairs = hypotheses(identify_conversion(swapped));
   CHECK(pairs.starts_with("codes of the other element of each pair\n"));
   CHECK_FALSE(holds_text(pairs, "of the element before"));
+  Converted reversed = given(inputs, bfloat16, even);
+  for (std::size_t i = 0; i < inputs.size() / 4 * 4; i += 4) {
+    std::reverse(reversed.codes.begin() + static_cast<std::ptrdiff_t>(i),
+                 reversed.codes.begin() + static_cast<std::ptrdiff_t>(i + 4));
+  }
+  CHECK(hypotheses(identify_conversion(reversed))
+            .starts_with("codes of each 4 elements in the reverse order\n"));
   Converted moved = given(inputs, bfloat16, even);
   std::ranges::rotate(moved.codes, moved.codes.begin() + 1);
   CHECK(holds_text(hypotheses(identify_conversion(moved)), "of the element after"));

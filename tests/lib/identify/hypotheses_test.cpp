@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "emulate/gemm.h"
 #include "emulate/integer_dot.h"
 #include "emulate/philox.h"
+#include "lib/gemm/named_gemm.h"
 #include "lib/identify/identification.h"
 
 namespace binade::hypotheses_test {
@@ -393,6 +395,47 @@ TEST_CASE("a mask, an unchanged C, and rows that are right where nothing else is
   CHECK(found.told[0].equal == side * side / 4);
 }
 
+TEST_CASE("factors of sums of FP8, which are cut off so much that no exact sum gives the factor") {
+  constexpr std::size_t k = 32;
+  const GemmModel model = parse_gemm("wgmma.m64n256k32.f32.e4m3.e4m3", 90).model;
+  KernelRun run{side, side, k, false, {}, {}, {}, {}, {}};
+  const auto drawn = [](std::uint64_t stream, std::size_t i) {
+    const std::uint32_t word = random_word(stream, 2, i);
+    return (word >> 24 & 0x80) | (0x30 + (word & 0xF));
+  };
+  for (std::size_t i = 0; i < side * k; ++i) {
+    run.a.push_back(drawn(1, i));
+    run.b.push_back(drawn(2, i));
+  }
+  run.d.resize(side * side);
+  const auto told_of = [&](auto factor) {
+    for (std::size_t at = 0; at < run.size(); ++at) {
+      const auto sum = static_cast<std::uint32_t>(gemm_element(model, run.element(at)));
+      run.d[at] = std::bit_cast<std::uint32_t>(std::bit_cast<float>(sum) * factor(run.row(at)));
+    }
+    return hypotheses_of(identify({e4m3, e4m3, binary32, binary32, binary32}, {run}, {},
+                                  {.nearest = 1, .rare = false}, {}, {.architectures = {90}}));
+  };
+  check_first(told_of([](std::size_t) { return 0.3F; }), "the sum scaled by 0.3");
+  check_first(told_of([](std::size_t) { return 2.0F; }), "the sum scaled by 2");
+  check_first(told_of([](std::size_t row) { return 1.0F + 0.3F * static_cast<float>(row); }),
+              "each row scaled by a factor of its own");
+}
+
+TEST_CASE("operands that are rounded to tf32 in two ways") {
+  Matrices x;
+  for (float& one : x.a) one /= 3;
+  for (float& one : x.b) one /= 3;
+  x.a[0] = 1.0F + 0x1p-11F;  // a tie
+  const auto cut = [](float number, std::uint32_t added) {
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(number) + added) & 0xFFFFE000);
+  };
+  check_first(hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+                return cut(x.at_a(i, k), 0x1000) * cut(x.at_b(k, j), 0);
+              })),
+              "A rounded to tf32, ties_to_away, B toward_zero");
+}
+
 TEST_CASE("bits of integers in a D of binary32") {
   KernelRun run{8, 8, 16, false, {}, {}, {}, {}, {}};
   std::vector<int> a, b;
@@ -413,6 +456,16 @@ TEST_CASE("bits of integers in a D of binary32") {
   REQUIRE(!told.told.empty());
   CHECK(told.told[0].words == "D holds bits of s32, read as f32");
   CHECK(told.told[0].equal == 64);
+  for (std::size_t at = 0; at < 64; ++at) {
+    const auto sum = static_cast<float>(static_cast<std::int32_t>(run.d[at]));
+    run.d[at] = std::bit_cast<std::uint32_t>(sum * (0.1F + static_cast<float>(at / 8)));
+  }
+  const KernelHypotheses scaled =
+      hypotheses_of(identify({s8, s8, binary32, binary32, binary32}, {run}, {}, {}));
+  REQUIRE(!scaled.told.empty());
+  CHECK(scaled.told[0].words.starts_with(
+      "each row scaled by a factor of its own: row 0 by about 0.1,"));
+  CHECK(scaled.told[0].equal == 64);
 }
 
 TEST_CASE("neighbours of the sum are told, and explain nothing") {
@@ -454,6 +507,49 @@ TEST_CASE(
   });
   REQUIRE(atomics != found.told.end());
   CHECK(atomics->elements == 0);
+}
+
+TEST_CASE("atomic additions into a narrow D are told, and other ones are not") {
+  Matrices x;
+  for (float& one : x.a) one /= 3;
+  const auto bf16 = [](float number) {
+    const auto bits = std::bit_cast<std::uint32_t>(number);
+    return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000);
+  };
+  const auto told_of = [&](std::size_t parts) {
+    std::vector<float> d(side * side);
+    for (std::size_t at = 0; at < d.size(); ++at) {
+      const std::size_t first = random_word(11, 0, at) % parts;
+      float sum = 0;
+      for (std::size_t i = 0; i < parts; ++i) {
+        const std::size_t part = (first + i) % parts;
+        float of_part = 0;
+        for (std::size_t k = part * side / parts; k < (part + 1) * side / parts; ++k) {
+          of_part += x.at_a(at / side, k) * x.at_b(k, at % side);
+        }
+        sum = bf16(sum + of_part);
+      }
+      d[at] = sum;
+    }
+    KernelRun run{side, side, side, false, bits_of_all(x.a), {}, {}, {}, {}};
+    for (std::size_t j = 0; j < side; ++j) {
+      for (std::size_t k = 0; k < side; ++k) {
+        run.b.push_back(std::bit_cast<std::uint32_t>(x.at_b(k, j)));
+      }
+    }
+    for (const float one : d) run.d.push_back(std::bit_cast<std::uint32_t>(one) >> 16);
+    KernelTypes types = f32_all;
+    types.d = bfloat16;
+    const Identification found = identify(types, {run}, {}, {.nearest = 1, .rare = false}, {},
+                                          {.instructions = false, .tf32 = false});
+    const KernelHypotheses h = hypotheses_of(found);
+    return std::ranges::any_of(h.told, [](const KernelHypothesis& one) {
+      return one.elements == 0 &&
+             one.words.starts_with("K in 4 parts of f32, added in bf16 in an order of its own");
+    });
+  };
+  CHECK(told_of(4));
+  CHECK_FALSE(told_of(12));
 }
 
 TEST_CASE("where D is right, or has nothing to do with its operands, nothing is told") {

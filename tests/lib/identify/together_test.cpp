@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 
+#include "lib/identify/text.h"
 #include "tests/lib/identify/kernel_draw.h"
 
 namespace binade::together_test {
@@ -43,6 +44,11 @@ TEST_CASE("rows of another order are told, and where they lie") {
   CHECK(parts[1].last_row == 15);
   CHECK(parts[0].alone + parts[1].alone <= found.result.elements);
   CHECK(parts[1].candidate.model.sum.splits[0].parts == 2);
+  CHECK(parts[1].whole_rows == std::vector<std::size_t>{12, 13, 14, 15});
+  CHECK(parts[1].whole_columns.empty());
+  const std::string text = identification_text(found, 1);
+  CHECK(text.find("by this alone, among them whole rows 12..15\n") != std::string::npos);
+  CHECK(text.ends_with("explains every bit alone; 2 explain every bit between them\n"));
 }
 
 TEST_CASE("a ring's chunks of rows are told with the part that each begins with") {
