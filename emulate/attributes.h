@@ -18,6 +18,7 @@ namespace binade {
 ///     exact value        2.25    2.5     3.5    -2.25
 ///     ties_to_even       2       2       4      -2
 ///     ties_to_away       2       3       4      -2
+///     ties_toward_zero   2       2       3      -2
 ///     toward_zero        2       2       3      -2
 ///     toward_positive    3       3       4      -2
 ///     toward_negative    2       2       3      -3
@@ -28,6 +29,8 @@ namespace binade {
 enum class Rounding : std::uint8_t {
   ties_to_even,     ///< PTX .rn; at precision 1 a tie takes the larger magnitude
   ties_to_away,     ///< PTX .rna
+  /// IEEE 754-2019 9.5, roundTiesTowardZero; quantizers of FP4 that compare with midpoints
+  ties_toward_zero,
   toward_zero,      ///< PTX .rz
   toward_positive,  ///< PTX .rp
   toward_negative,  ///< PTX .rm
@@ -67,6 +70,7 @@ constexpr RoundingRule rule_of(Rounding rounding) {
   switch (rounding) {
     case Rounding::ties_to_even: return both(Up::above_half, Up::from_half);
     case Rounding::ties_to_away: return both(Up::from_half, Up::from_half);
+    case Rounding::ties_toward_zero: return both(Up::above_half, Up::above_half);
     case Rounding::toward_zero: return both(Up::never, Up::never);
     case Rounding::toward_positive:
       return {{Up::above_zero, Up::above_zero}, {Up::never, Up::never}};
@@ -141,6 +145,7 @@ struct NamedRounding {
 inline constexpr auto roundings = std::to_array<NamedRounding>({
     {"ties_to_even", Rounding::ties_to_even, "rn", "near_even"},
     {"ties_to_away", Rounding::ties_to_away, "rna", "near_maxMag"},
+    {"ties_toward_zero", Rounding::ties_toward_zero, "", ""},
     {"toward_zero", Rounding::toward_zero, "rz", "minMag"},
     {"toward_positive", Rounding::toward_positive, "rp", "max"},
     {"toward_negative", Rounding::toward_negative, "rm", "min"},

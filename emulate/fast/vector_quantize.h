@@ -390,6 +390,7 @@ struct VectorQuantizer {
     switch (rounding) {
       case Rounding::ties_to_even: return run_of<To, Rounding::ties_to_even>(method, plain);
       case Rounding::ties_to_away: return run_of<To, Rounding::ties_to_away>(method, plain);
+      case Rounding::ties_toward_zero: return run_of<To, Rounding::ties_toward_zero>(method, plain);
       case Rounding::toward_zero: return run_of<To, Rounding::toward_zero>(method, plain);
       case Rounding::toward_positive: return run_of<To, Rounding::toward_positive>(method, plain);
       case Rounding::toward_negative: return run_of<To, Rounding::toward_negative>(method, plain);
@@ -404,8 +405,8 @@ struct VectorQuantizer {
   static Run run_of(const TileQuantizer<T>& quantizer) {
     const Plan& plan = quantizer.plan;
     if (plan.method == RoundingMethod::none) return nullptr;
-    // ties_to_away sets a bit below a tie (vector_rounding.h), for which at least two bits must be
-    // dropped.
+    // ties_to_away and ties_toward_zero move a tie by its last bit (vector_rounding.h), for which at
+    // least two bits must be dropped.
     if (plan.method == RoundingMethod::carrier && plan.drop < 2) return nullptr;
     constexpr Bits sign = ~Plan::magnitude_bits;
     const bool plain = plan.sign == sign && plan.zero_sign == sign && plan.flushed_below == 0 &&

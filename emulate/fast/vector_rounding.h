@@ -68,6 +68,8 @@ struct CutLanes {
       a = V::add(V::add(a, below_half), last);
     } else if constexpr (rounding == Rounding::ties_to_away) {
       a = V::add(a, half);
+    } else if constexpr (rounding == Rounding::ties_toward_zero) {
+      a = V::add(a, below_half);
     } else if constexpr (rounding == Rounding::toward_positive) {
       a = V::add(a, V::select_by_sign(x, V::zero(), rest));
     } else if constexpr (rounding == Rounding::toward_negative) {
@@ -127,6 +129,9 @@ struct CarrierLanes {
       // At least two bits are dropped, so that a tie ends in a 0; with a 1 there it is more than a
       // tie.
       s = sum(V::bit_or(a, one), m);
+    } else if constexpr (rounding == Rounding::ties_toward_zero) {
+      // With the last bit of the number below, a tie is less than one; what ends in a 1 stays.
+      s = sum(V::bit_or(V::minus_one(a, V::greater(a, V::zero())), one), m);
     } else if constexpr (rounding == Rounding::stochastic) {
       s = toward_zero(a, m);
       const F rest = V::sub(V::number(a), V::sub(V::number(s), V::number(m)));

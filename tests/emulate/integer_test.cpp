@@ -17,18 +17,20 @@ namespace {
 
 using test::deterministic;
 
-double nearest(double x, bool even) {
+double nearest(double x, Rounding ties) {
   const double below = std::floor(x);
   const double rest = x - below;
   if (rest != 0.5) return rest < 0.5 ? below : below + 1;
-  if (!even) return x < 0 ? below : below + 1;
+  if (ties == Rounding::ties_to_away) return x < 0 ? below : below + 1;
+  if (ties == Rounding::ties_toward_zero) return x < 0 ? below + 1 : below;
   return std::fmod(below, 2) == 0 ? below : below + 1;
 }
 
 double integral(double x, Rounding rounding) {
   switch (rounding) {
-    case Rounding::ties_to_even: return nearest(x, true);
-    case Rounding::ties_to_away: return nearest(x, false);
+    case Rounding::ties_to_even:
+    case Rounding::ties_to_away:
+    case Rounding::ties_toward_zero: return nearest(x, rounding);
     case Rounding::toward_zero: return std::trunc(x);
     case Rounding::toward_positive: return std::ceil(x);
     case Rounding::toward_negative: return std::floor(x);

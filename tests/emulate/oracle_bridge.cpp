@@ -40,6 +40,7 @@ oracle::Rules rules_of(const Attributes& attributes) {
   switch (attributes.rounding) {
     case Rounding::ties_to_even: rules.way = oracle::Way::nearest_even; break;
     case Rounding::ties_to_away: rules.way = oracle::Way::nearest_away; break;
+    case Rounding::ties_toward_zero: rules.way = oracle::Way::nearest_zero; break;
     case Rounding::toward_zero: rules.way = oracle::Way::to_zero; break;
     case Rounding::toward_positive: rules.way = oracle::Way::up; break;
     case Rounding::toward_negative: rules.way = oracle::Way::down; break;

@@ -76,7 +76,8 @@ MpfrResult round_by_mpfr(const Value& value, const Spec& spec, Way way) {
       mpfr_set(out, keep ? low : high, MPFR_RNDN);
       break;
     }
-    case Way::nearest_away: {
+    case Way::nearest_away:
+    case Way::nearest_zero: {
       inexact = narrow(low, x, spec, MPFR_RNDZ);
       narrow(high, x, spec, MPFR_RNDA);
       if (mpfr_inf_p(high)) {  // 7.4 counts distance as if the next number were there
@@ -86,7 +87,9 @@ MpfrResult round_by_mpfr(const Value& value, const Spec& spec, Way way) {
       Number to_low(wide), to_high(wide);
       mpfr_sub(to_low, x, low, MPFR_RNDN);
       mpfr_sub(to_high, high, x, MPFR_RNDN);
-      const bool away = mpfr_cmpabs(to_low, to_high) >= 0 || mpfr_cmpabs(x, high) >= 0;
+      const int side = mpfr_cmpabs(to_low, to_high);
+      const bool away = side > 0 || (side == 0 && way == Way::nearest_away) ||
+                        mpfr_cmpabs(x, high) >= 0;
       mpfr_set(out, inexact && away ? high : low, MPFR_RNDN);
       if (mpfr_get_exp(out) > spec.bias + 1) mpfr_set_inf(out, value.negative ? -1 : 1);
       break;

@@ -34,11 +34,13 @@ bool takes_above(const Dyadic& x, const Around& around, bool negative, const Rul
       return scaled_fraction(x, around, rules.random_bits) + Integer(random) % one >= one;
     }
     case Way::nearest_even:
-    case Way::nearest_away: {
+    case Way::nearest_away:
+    case Way::nearest_zero: {
       Dyadic twice = x;
       twice.n *= 2;
       const int side = compare(twice, add(around.below.value, around.above.value));
       if (side != 0) return side > 0;
+      if (rules.way == Way::nearest_zero) return false;
       if (rules.way == Way::nearest_away || both_odd) return true;
       return spec.precision > 1 && !above_is_odd;
     }

@@ -49,7 +49,7 @@ std::span<const NamedSpec> named_specs();
 const NamedSpec& named_spec(std::string_view name);
 
 /// The rounding direction; `random`, the last, is stochastic rounding.
-enum class Way { nearest_even, nearest_away, to_zero, up, down, odd, random };
+enum class Way { nearest_even, nearest_away, nearest_zero, to_zero, up, down, odd, random };
 /// The NaN of a result in formats with Codes::ieee: its quiet bit alone; all fraction bits ones; or
 /// the operand's sign and payload, quiet.
 enum class Nan { quiet, all_ones, keep };

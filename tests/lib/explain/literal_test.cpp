@@ -93,6 +93,7 @@ Rounded oracle(const Fraction& x, const Shape& f, Rounding rounding, std::uint32
   switch (rounding) {
     case Rounding::ties_to_even: up = 2 * rest > units.den || (out.tie && floor % 2 == 1); break;
     case Rounding::ties_to_away: up = 2 * rest >= units.den; break;
+    case Rounding::ties_toward_zero: up = 2 * rest > units.den; break;
     case Rounding::toward_zero:
     case Rounding::toward_negative: stops_at_max = true; break;
     case Rounding::toward_positive: up = out.inexact; break;
