@@ -14,6 +14,7 @@
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
 #include "lib/cli/suggestions.h"
+#include "lib/explain/shown_block.h"
 #include "lib/explain/shown_encoding.h"
 #include "lib/text/error.h"
 #include "lib/text/json_text.h"
@@ -24,6 +25,7 @@ namespace {
 
 struct ShowOptions {
   ShowQuestion question;
+  ShowBlockQuestion block;
   bool json = false;
 };
 
@@ -56,6 +58,27 @@ void show_values(const ShowOptions& options) {
   }
 }
 
+void show_block(ShowOptions& options) {
+  const ShowQuestion& other = options.question;
+  if (!other.values.empty()) {
+    throw Error("'" + printable(other.values[0]) +
+                "': the numbers of a block stand in the one argument of --block: \"0.1 -3 7\"");
+  }
+  if (other.formats.size() != 1) {
+    throw Error("--block: one block format is wanted; add --format mxfp4");
+  }
+  options.block.format = other.formats[0];
+  if (other.attributes.rounding != AttributeOptions().rounding) {
+    options.block.rounding = other.attributes.rounding;
+  }
+  const ShownBlock shown = shown_block(options.block);
+  if (options.json) {
+    std::cout << json_text(shown_block_json(shown), 2) << '\n';
+  } else {
+    std::cout << shown_block_text(shown);
+  }
+}
+
 void define_show(App app, int& status) {
   const auto options = std::make_shared<ShowOptions>();
   app.add_option("value", options->question.values,
@@ -63,7 +86,7 @@ void define_show(App app, int& status) {
   app.add_option("-f,--format", options->question.formats,
                  "format in which to show the values: a name or a specification, explained below. "
                  "Several are separated by commas, or the option is repeated")
-      .suggest(format_words)
+      .suggest(all_format_words)
       .delimiter(',')
       .allow_extra_args(false);
   add_rounding(app, options->question.attributes);
@@ -74,18 +97,39 @@ void define_show(App app, int& status) {
   app.add_option(
       "--random", options->question.random,
       "the random number that --rounding stochastic adds, below 2^n where n is --random-bits");
+  const char* const block = "One block of a block format";
+  app.add_option("--block", options->block.numbers,
+                 "numbers that share a scale, such as \"0.1 -3 7\": the scale, the codes and the "
+                 "values that rules make of them")
+      .group(block);
+  app.add_option("--scale-rule", options->block.rules,
+                 "whose rules, by the names of `binade formats --scale-rules`; all: each that fits "
+                 "(default: the first that fits)")
+      .suggest(scale_rule_words)
+      .delimiter(',')
+      .group(block);
+  app.add_option("--tensor-amax", options->block.tensor_amax,
+                 "largest magnitude of the whole tensor, where a second scale lies over it "
+                 "(default: that of the block)")
+      .group(block);
   app.add_flag("--json", options->json, "print JSON instead of text, every number exact");
-  app.footer("\n" + std::string(literal_help) + "\n\n" + format_spec_help +
+  app.footer("\n" + std::string(literal_help) + "\n\n" + format_spec_help + "\n\n" +
+             block_spec_help +
              "\n\nExamples:\n"
              "  binade show 0.1 --format binary16\n"
              "  binade show 2^-25 65520 --format binary16,bfloat16\n"
              "  binade show 465 --format e4m3 --saturation finite\n"
-             "  binade show bits:0x7f --format e4m3\n\n"
+             "  binade show bits:0x7f --format e4m3\n"
+             "  binade show --block \"0.1 -3 7\" --format mxfp4 --scale-rule all\n\n"
              "Exit status: 0 the values were shown, 2 a value, a format or an option is wrong.");
   app.allow_extras();
   app.callback([app, &status, options] {
     take_back_negative_words(app, *options);
-    show_values(*options);
+    if (options->block.numbers.empty()) {
+      show_values(*options);
+    } else {
+      show_block(*options);
+    }
     status = 0;
   });
 }

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "emulate/block.h"
 #include "emulate/format.h"
+#include "emulate/scale_rule.h"
 #include "lib/amp/op_lists.h"
 #include "lib/amp/opt_level.h"
 #include "lib/device/record_dots.h"
@@ -35,6 +37,19 @@ std::vector<std::string> sorted_once(std::vector<std::string> words) {
 }  // namespace
 
 std::vector<std::string> format_words() { return words_of_table(formats); }
+std::vector<std::string> all_format_words() {
+  std::vector<std::string> words = format_words();
+  for (const NamedBlockFormat& row : block_formats) words.emplace_back(row.name);
+  return words;
+}
+std::vector<std::string> scale_rule_words() {
+  std::vector<std::string> words;
+  for (const NamedScaleRule& row : scale_rules) {
+    if (std::ranges::find(words, row.name) == words.end()) words.emplace_back(row.name);
+  }
+  words.emplace_back("all");
+  return words;
+}
 std::vector<std::string> report_format_words() { return words_of_table(report_formats); }
 
 std::vector<std::string> type_and_format_words() {

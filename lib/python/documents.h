@@ -31,6 +31,7 @@ nb::object text_object(std::string_view text);
 inline bool is_any_object(PyObject*) { return true; }
 BINADE_DOCUMENT(FormatTable, "_documents");
 BINADE_DOCUMENT(Shown, "_documents");
+BINADE_DOCUMENT(ShownBlock, "_documents");
 BINADE_DOCUMENT(GemmAccount, "_products");
 BINADE_DOCUMENT(Validation, "_products");
 BINADE_DOCUMENT(Explanation, "_products");

@@ -11,7 +11,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include "lib/explain/block_table.h"
 #include "lib/explain/format_table.h"
+#include "lib/explain/shown_block.h"
 #include "lib/explain/shown_encoding.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
@@ -82,6 +84,33 @@ ShownObject show_numbers(nb::handle values, nb::handle wanted, std::string_view 
   const std::vector<ShownEncoding> all = shown_values(question);
   return nb::borrow<ShownObject>(
       document("Shown", shown_encodings_text(all), shown_encodings_json(all)));
+}
+
+ShownBlockObject show_one_block(nb::handle numbers, nb::handle format, nb::handle scale_rule,
+                                nb::handle tensor_amax, nb::handle rounding) {
+  ShowBlockQuestion question;
+  for (const nb::object& one : in_list(numbers)) {
+    question.numbers += (question.numbers.empty() ? "" : " ") + literal_of(one);
+  }
+  question.format = utf8_of(format);
+  if (!scale_rule.is_none()) {
+    for (const nb::object& one : in_list(scale_rule)) question.rules.push_back(utf8_of(one));
+  }
+  if (!tensor_amax.is_none()) question.tensor_amax = literal_of(tensor_amax);
+  if (!rounding.is_none()) question.rounding = utf8_of(rounding);
+  const ShownBlock shown = shown_block(question);
+  return nb::borrow<ShownBlockObject>(
+      document("ShownBlock", shown_block_text(shown), shown_block_json(shown)));
+}
+
+nb::object rules_of_formats(nb::handle names) {
+  std::vector<NamedOrCustomBlock> chosen;
+  if (!names.is_none()) {
+    for (const nb::object& one : in_list(names)) {
+      chosen.push_back(parse_block_format(utf8_of(one)));
+    }
+  }
+  return python_of(scale_rules_json(rules_for(chosen)));
 }
 
 }  // namespace
@@ -175,6 +204,33 @@ void add_formats(nb::module_& m) {
 
     >>> show(0.1, "binary16").to_dict()["values"][0]["bits"]
     '0x2e66'
+)");
+  m.def(
+      "show_block", &show_one_block, "numbers"_a, "format"_a, nb::kw_only(),
+      "scale_rule"_a = nb::none(), "tensor_amax"_a = nb::none(), "rounding"_a = nb::none(),
+      R"(Shows one block of a block format: its scale, codes and values by the rules of stacks that people use.
+
+    numbers: a list of numbers, or of text, as for show(), each rounded to binary32; a block that is not full is filled with
+    zeros. format: a block format, as "mxfp4", "nvfp4", "e2m1:block=1x32:scale=e8m0". scale_rule: a name of scale_rules(), or a
+    list of names; "all" for each that fits; None for the usual one. tensor_amax: the largest magnitude of the tensor, where a
+    second scale lies over it (default: that of the block). rounding: of the elements, as for quantize(), but not stochastic;
+    None: to nearest, as the rule says. Returns a document: str() is the program's text, to_dict() its JSON. Raises ValueError
+    for what is no number, format or rule.
+
+    >>> [one["scale"] for one in show_block([0.1, -3, 7], "mxfp4", scale_rule=["ocp", "torchao_even"]).to_dict()["outcomes"]]
+    ['7F', '80']
+)");
+  m.def(
+      "scale_rules", &rules_of_formats, "formats"_a = nb::none(),
+      nb::sig("def scale_rules(formats: object | None = None) -> list[dict]"),
+      R"(Returns the rules by which stacks get the scales of block formats, as a list of dicts: name, scale, tensor_scale, elements,
+    scale_step, element_step, source, and open, what is taken as exact where the stack uses an approximation.
+
+    formats: a block format, or a list of them, that the rules must fit; None: all rules. Raises ValueError for a name that is no
+    block format.
+
+    >>> scale_rules("nvfp4")[0]["name"]
+    'te'
 )");
 }
 

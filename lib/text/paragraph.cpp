@@ -22,6 +22,22 @@ std::string right_aligned(std::string_view text, std::size_t width) {
   return std::string(width > used ? width - used : 0, ' ') + std::string(text);
 }
 
+std::string side_by_side(const std::vector<std::vector<std::string>>& columns) {
+  std::vector<std::string> lines(columns.empty() ? 0 : columns[0].size());
+  for (const std::vector<std::string>& column : columns) {
+    std::size_t width = 0;
+    for (const std::string& cell : column) width = std::max(width, columns_of(cell));
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      lines[i] += (lines[i].empty() ? "" : "  ") + left_aligned(column[i], width);
+    }
+  }
+  std::string out;
+  for (const std::string& line : lines) {
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
 std::string grouped(std::uint64_t n) {
   std::string digits = std::to_string(n);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace binade {
 
@@ -18,6 +19,10 @@ std::size_t columns_of(std::string_view text);
 /// Return the text padded with blanks to `width` columns; a longer text is returned unchanged.
 std::string left_aligned(std::string_view text, std::size_t width);
 std::string right_aligned(std::string_view text, std::size_t width);
+
+/// Returns lines of cells, a column each, padded on the right and two blanks apart; lines end with
+/// a newline, and with no blanks. All columns have the same number of cells.
+std::string side_by_side(const std::vector<std::vector<std::string>>& columns);
 
 /// Returns n with commas between groups of three digits, counted from the right: "11,950", "950".
 std::string grouped(std::uint64_t n);

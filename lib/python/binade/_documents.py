@@ -89,6 +89,10 @@ class Shown(Document):
     """Numbers in formats, bit by bit; show() makes it."""
 
 
+class ShownBlock(Document):
+    """One block of a block format under scale rules; show_block() makes it."""
+
+
 def cell(x):
     if x is None:
         return "–"

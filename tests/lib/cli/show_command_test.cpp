@@ -302,3 +302,31 @@ TEST_CASE("mistakes get one line with the nearest name") {
         "error: value 'bits:0x100': more than the 8 bits of e4m3");
 }
 }  // namespace show_command_test
+
+TEST_CASE(
+    "a block shows each different outcome once, with its rules, and marks where it parts from the "
+    "first") {
+  const std::string text =
+      show({"--block", "0.1 -3 7 0.26", "--format", "mxfp4", "--scale-rule", "all"});
+  CHECK(contains(text, "mxfp4: 4 numbers, amax 7; 28 zeros fill the block\n"));
+  CHECK(contains(text, "  A  scale 7F = 2^0, rms error 0.5182: ocp, torchao_floor\n"));
+  CHECK(contains(text, "scale 80 = 2^1"));
+  CHECK(contains(text, "7       7  6    ≠ 6  8 "));
+  const std::string second = show(
+      {"--block", "7,1", "--format", "nvfp4", "--scale-rule", "te,torchao", "--tensor-amax", "50"});
+  CHECK(contains(second, "A  scale 68 = 64 · 0.01860119 of the tensor"));
+  CHECK(contains(second, "te, torchao"));
+}
+
+TEST_CASE("what a block cannot be is said with what to write") {
+  const auto complaint = [](const Arguments& arguments) { return show(arguments); };
+  CHECK(contains(complaint({"--block", "1", "--format", "e4m3"}), "e4m3:block=1x32:scale=e8m0"));
+  CHECK(contains(complaint({"--block", "1"}), "add --format mxfp4"));
+  CHECK(contains(complaint({"--block", "1 x", "--format", "mxfp4"}), "'x'"));
+  CHECK(contains(complaint({"--block", "3", "--format", "mxfp4", "--tensor-amax", "5"}),
+                 "no scale of the tensor"));
+  CHECK(contains(complaint({"--block", "3", "--format", "nvfp4", "--tensor-amax", "1"}),
+                 "less than 3"));
+  CHECK(contains(complaint({"--block", "3", "--format", "mxfp4", "-r", "rs"}),
+                 "does not round a block"));
+}
