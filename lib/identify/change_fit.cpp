@@ -71,13 +71,21 @@ NearSums near_sums(const KernelCase& x) {
         sum += product;
         size += std::abs(product);
       }
-      sum *= x.epilogue.alpha;
-      size *= std::abs(x.epilogue.alpha);
       const auto add = [&](double addend) {
         sum += addend;
         size += std::abs(addend);
       };
-      if (!run.c.empty()) add(x.epilogue.beta * number_in(run.c[at], x.types.c));
+      const auto scale = [&](double factor) {
+        sum *= factor;
+        size *= std::abs(factor);
+      };
+      // C of integers, of which zero points are a part, belongs to the sum that is scaled.
+      const bool is_scaled = is_integer(x.types.c);
+      if (!run.c.empty() && is_scaled) add(number_in(run.c[at], x.types.c));
+      scale(x.epilogue.alpha);
+      if (!run.a_scale.empty()) scale(number_in(run.a_scale[run.row(at)], binary32));
+      if (!run.b_scale.empty()) scale(number_in(run.b_scale[run.column(at)], binary32));
+      if (!run.c.empty() && !is_scaled) add(x.epilogue.beta * number_in(run.c[at], x.types.c));
       if (!run.bias.empty()) add(number_in(run.bias[run.column(at)], x.types.bias));
       out.exact[at] = sum;
       out.size[at] = size;

@@ -205,8 +205,9 @@ double explaining_by_chance(const SearchResult& r) {
 
 /// Returns a warning where D is too small for what was found to mean much.
 std::string chance_text(const Identification& x) {
+  constexpr std::size_t few = 64;  // of more, what is equal in nearly all is near for a reason
   const double n = explaining_by_chance(x.result);
-  if (n < 0.5) return {};
+  if (n < 0.5 || x.result.elements > few) return {};
   return fmt::format(
       "warning: {} element{} so few that about {:.0f} of these models would fit by chance{}; give "
       "more of D\n",
@@ -251,6 +252,12 @@ std::string none_text(const Identification& x, const std::vector<TogetherPart>& 
 std::string conclusion_text(const Identification& x, const std::vector<TogetherPart>& parts) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
+  if (n == 1 && !r.open.empty()) {
+    return fmt::format(
+        "open: one model explains every bit, and the time ended while {} more agreed; --seconds "
+        "allows more\n{}",
+        r.open.size(), not_tried_text(x));
+  }
   if (n == 0 && !r.open.empty()) {
     return fmt::format(
         "open: the time ended after {} of {} elements, with which {} model{} agree{}; --seconds "
@@ -286,7 +293,7 @@ std::string conclusion_text(const Identification& x, const std::vector<TogetherP
 
 Conclusion conclusion_of(const SearchResult& result) {
   const std::size_t n = result.explaining.size();
-  if (n == 0 && !result.open.empty()) return Conclusion::open;
+  if (n <= 1 && !result.open.empty()) return Conclusion::open;
   return n == 0 ? Conclusion::none : n == 1 ? Conclusion::unique : Conclusion::several;
 }
 

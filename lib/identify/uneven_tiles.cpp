@@ -40,10 +40,15 @@ KernelRun block_of(const KernelRun& run, std::size_t row, std::size_t column) {
       if (!run.c.empty()) out.c.push_back(run.c[at]);
     }
   }
-  if (!run.bias.empty()) {
-    const auto begin = run.bias.begin() + static_cast<std::ptrdiff_t>(column);
-    out.bias.assign(begin, begin + static_cast<std::ptrdiff_t>(out.n));
-  }
+  const auto some = [](const std::vector<std::uint64_t>& from, std::size_t first,
+                       std::size_t count) {
+    if (from.empty()) return from;
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+    return std::vector(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  out.bias = some(run.bias, column, out.n);
+  out.a_scale = some(run.a_scale, row, out.m);
+  out.b_scale = some(run.b_scale, column, out.n);
   return out;
 }
 
