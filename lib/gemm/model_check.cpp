@@ -115,6 +115,9 @@ void check_runs_and_order(const Split& split) {
     throw Error("GemmModel: until of a split is for 2 parts, and at least " +
                 std::to_string(least_until));
   }
+  if (split.until != 0 && split.shares == TileShares::listed) {
+    throw Error("GemmModel: until of a split halves its runs again; ends that are listed have none");
+  }
   if (split.reduction == Reduction::listed && !lists_all_parts(split)) {
     throw Error("GemmModel: the order of a listed split has to name each of its parts once, from " +
                 std::string("0 on, of at most ") + std::to_string(most_listed_parts) +
