@@ -10,8 +10,8 @@
 
 namespace binade {
 
-/// Returns whether a number of a run's D is below 0.
-bool has_negative(const Format& d, std::span<const KernelRun> runs);
+/// Returns whether a number of a run's D is below `bound`; of integers it is not asked.
+bool has_below(double bound, const Format& d, std::span<const KernelRun> runs);
 
 /// Searches again, with the detours that come nearer than none, and adds the models that were tried
 /// and their verdicts to `x`, which no model explained. What a detour rounds to is narrow and hides

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "lib/gemm/files.h"
@@ -178,6 +179,23 @@ std::string not_tried_text(const Identification& x) {
   return all.empty() ? "" : fmt::format("not tried, for want of time: {}\n", fmt::join(all, "; "));
 }
 
+/// Returns for how many elements it depends on the steps of activations whether they are equal.
+std::string undecided_text(const Identification& x) {
+  std::map<Activation, std::size_t> most;
+  for (const Verdict& verdict : x.result.explaining) {
+    const Activation by = x.candidate(verdict).model.epilogue.activation;
+    if (is_smooth(by)) most[by] = std::max(most[by], verdict.undecided);
+  }
+  std::string out;
+  for (const auto& [by, undecided] : most) {
+    out += fmt::format(
+        "behind {}, up to {} of {} elements are not decided: they lie within what its formula "
+        "gives in f32, whose steps are not known; the others are equal whatever these are\n",
+        activation_name(by), undecided, x.result.elements);
+  }
+  return out;
+}
+
 std::string conclusion_text(const Identification& x) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
@@ -203,15 +221,17 @@ std::string conclusion_text(const Identification& x) {
   }
   const bool nan_open = std::ranges::any_of(
       r.explaining, [&](const Verdict& v) { return any_nan_fits(x.candidate(v).model); });
+  const std::string undecided = undecided_text(x);
   const std::string nans =
       nan_open ? "any NaN of a chain counts as any other: their bits are open\n" : "";
   if (n == 1) {
-    return fmt::format("unique: one model explains every bit, {} are contradicted\n{}", r.tried - 1,
-                       nans);
+    return fmt::format("unique: one model {}, {} are contradicted\n{}{}",
+                       undecided.empty() ? "explains every bit" : "agrees with every element",
+                       r.tried - 1, undecided, nans);
   }
   std::string out = fmt::format(
-      "several: {} of {} models explain every bit; these inputs do not tell them apart\n{}", n,
-      r.tried, nans);
+      "several: {} of {} models {}; these inputs do not tell them apart\n{}{}", n, r.tried,
+      undecided.empty() ? "explain every bit" : "agree with every element", undecided, nans);
   if (place_is_open(x)) {
     out += "where it ran narrows them: --arch sm_90 for a GPU of these, --cpu for a CPU\n";
   }
@@ -277,7 +297,11 @@ std::vector<NearModel> nearest_of(const Identification& x) {
 std::string identification_text(const Identification& x, std::size_t show) {
   std::string out = head_text(x);
   const SearchResult& r = x.result;
-  if (!r.explaining.empty()) out += "\nExplain every bit, simplest first\n";
+  if (!r.explaining.empty()) {
+    out +=
+        fmt::format("\n{}, simplest first\n",
+                    undecided_text(x).empty() ? "Explain every bit" : "Agree with every element");
+  }
   for (std::size_t i = 0; i < std::min(show, r.explaining.size()); ++i) {
     const Candidate& candidate = x.candidate(r.explaining[i]);
     out += fmt::format("{:>3}  {}\n", i + 1, order_text(candidate.model));
