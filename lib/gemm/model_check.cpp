@@ -196,6 +196,7 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   require_format("epilogue.out", g.epilogue.out, false);
   require_known("epilogue.rounding", g.epilogue.rounding, roundings);
   require_known("epilogue.scales", g.epilogue.scales, scale_order_names);
+  require_known("epilogue.activation", g.epilogue.activation, activations);
   if (g.epilogue.rounding == Rounding::stochastic) {
     throw Error("GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
   }
