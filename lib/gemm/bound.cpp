@@ -6,6 +6,7 @@
 
 #include "lib/gemm/error_walk.h"
 #include "lib/gemm/loss.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {
