@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "emulate/activation.h"
 #include "emulate/dot.h"
 #include "emulate/gemm_model.h"
 #include "emulate/sum_order.h"
@@ -168,10 +169,15 @@ constexpr Typed finished(const GemmModel& g, const GemmElement<Code>& x, Typed s
     }
     if (with_c) step(Role::beta, Action::multiply_add, {beta(), x.c, sum.bits}, {f, g.c, f});
   }
-  if (e.relu) {
+  if (e.activation == Activation::relu) {
     sum.bits = compute_step(trace, Role::relu, Action::maximum, 0,
                             {sum.bits, zero_bits(sum.format, false)}, {sum.format, sum.format},
                             sum.format, detail::to_nearest);
+  }
+  if (is_smooth(e.activation)) {  // no rounded operation, of which no tracer is told
+    to(Role::narrow, binary32);
+    const float value = std::bit_cast<float>(static_cast<std::uint32_t>(sum.bits));
+    sum.bits = std::bit_cast<std::uint32_t>(rounded_activation(e.activation, value));
   }
   if (e.through) to(Role::output, *e.through);
   return sum;

@@ -169,12 +169,40 @@ enum class ScaleOrder : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> scale_order_names{"a-first", "b-first",
                                                                    "together"};
 
+/// What is applied to the value behind the bias. `gelu`, `gelu_tanh` and `silu` take a number of
+/// binary32 (others are converted to it first) and give the exact value of the formula, rounded
+/// once to binary32 (activation.h). Kernels compute them in binary32 step by step, with errors of a
+/// few ulp that depend on the library (lib/gemm/activated.h).
+enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
+
+struct ActivationRow {
+  Activation activation{};
+  std::string_view name, formula, source;
+};
+
+/// The activations, in the order of their numbers.
+inline constexpr std::array<ActivationRow, 5> activations{{
+    {Activation::none, "none", "x", ""},
+    {Activation::relu, "relu", "max(+0, x)", "PyTorch's F.relu"},
+    {Activation::gelu, "gelu", "x/2·(1 + erf(x/√2))", "PyTorch's F.gelu"},
+    {Activation::gelu_tanh, "gelu_tanh", "x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³)))",
+     "PyTorch's F.gelu(approximate=\"tanh\")"},
+    {Activation::silu, "silu", "x/(1 + e^-x)", "PyTorch's F.silu"},
+}};
+
+constexpr std::string_view activation_name(Activation x) {
+  return activations[static_cast<std::size_t>(x)].name;
+}
+
+/// Returns whether an activation is one of those that kernels compute with errors of their own.
+constexpr bool is_smooth(Activation x) { return x != Activation::none && x != Activation::relu; }
+
 /// How D follows from the sum: D = alpha·sum + beta·C + bias, each operation rounded to nearest in
 /// the format `compute`, and the result to `out`. If alpha is 1 and there is neither C nor a bias
 /// to add, the sum is rounded to `out` alone, unless it is an integer and `out` is not: that goes
 /// through `compute`. With every step that a model can have:
 ///
-///     sum -> `sum` -> alpha·sum + beta·C + bias in `compute` -> max(+0, ·) -> `through` -> `out`
+///     sum -> `sum` -> alpha·sum + beta·C + bias in `compute` -> `activation` -> `through` -> `out`
 ///
 /// Where A's rows or B's columns have scales (GemmElement), the last of them takes alpha's place,
 /// and `alpha` is not read; the sum is multiplied by the other one before:
@@ -198,13 +226,13 @@ struct Epilogue {
   std::optional<Format> sum = {};
   /// What was computed is rounded to this format, to nearest, before it is rounded to `out`.
   std::optional<Format> through = {};
-  bool relu = false;                        ///< what is below +0 becomes +0
+  Activation activation = Activation::none;
   ScaleOrder scales = ScaleOrder::a_first;  ///< of no effect unless there are two scales
   /// The bias is added to the sum before that is multiplied by anything.
   bool bias_first = false;
 
   /// Returns whether the epilogue only computes D in `compute` and rounds it to `out`.
-  constexpr bool is_direct() const { return !sum && !through && !relu; }
+  constexpr bool is_direct() const { return !sum && !through && activation == Activation::none; }
 
   friend constexpr bool operator==(const Epilogue&, const Epilogue&) = default;
 };

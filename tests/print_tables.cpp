@@ -14,6 +14,7 @@
 #include "emulate/codec.h"
 #include "emulate/fast/kernels.h"
 #include "emulate/format.h"
+#include "emulate/gemm_model.h"
 #include "lib/amp/loss_scaler.h"
 #include "lib/cli/command.h"
 #include "lib/io/file_format.h"
@@ -71,6 +72,18 @@ Json commands_table() {
   return out;
 }
 
+/// The activations, as lib/gemm/README.md shows them.
+Json activations_table() {
+  Json out;
+  for (const binade::ActivationRow& x : binade::activations) {
+    if (x.activation == binade::Activation::none) continue;
+    out.push_back({{"said as", "`--activation " + std::string(x.name) + "`"},
+                   {"what is computed", x.formula},
+                   {"by", x.source}});
+  }
+  return out;
+}
+
 /// The experiments, as experiments/README.md shows them.
 Json experiments_table() {
   Json out;
@@ -112,6 +125,7 @@ int main() {
                     {"roundings", names(roundings)},
                     {"levels", names(levels)},
                     {"architectures", targets},
+                    {"activations", activations_table()},
                     {"loss_scalers", names(loss_scale_policies())},
                     {"changing_scalers", names(loss_scale_policies(), changes)},
                     {"other_scalers", names(loss_scale_policies(), is_other)},

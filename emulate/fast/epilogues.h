@@ -261,7 +261,7 @@ inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   for (std::size_t i = 0; i < x.n; ++i) {
     if (plan.by_steps) {
       const float value = detail::in_steps(x, i, std::bit_cast<float>(d[i]));
-      set(i, plan.model.epilogue.relu && value <= 0 ? 0.0F : value);
+      set(i, rounded_activation(plan.model.epilogue.activation, value));
       continue;
     }
     const float c = plan.with_c ? detail::float_of(x.c[i], plan.model.c) : 0;

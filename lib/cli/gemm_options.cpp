@@ -6,6 +6,7 @@
 #include <span>
 
 #include "emulate/attributes.h"
+#include "emulate/gemm_model.h"
 #include "lib/cli/rule_options.h"
 #include "lib/cli/suggestions.h"
 #include "lib/instruction/instruction_name.h"
@@ -21,6 +22,16 @@ std::vector<std::string> operand_rounding_words() {
   for (const NamedRounding& row : roundings) {
     out.emplace_back(row.name);
     if (!row.ptx.empty()) out.emplace_back(row.ptx);
+  }
+  return out;
+}
+
+/// The activations with their formulas: "relu max(+0, x); gelu …".
+std::string activations_text() {
+  std::string out;
+  for (const ActivationRow& row : activations) {
+    if (row.activation == Activation::none) continue;
+    out += (out.empty() ? "" : "; ") + std::string(row.name) + " " + std::string(row.formula);
   }
   return out;
 }
@@ -167,7 +178,13 @@ void add_gemm_options(App app, GemmOptions& o) {
                  "of f32 is added to a product of bf16 (default: the sum is not rounded)")
       .suggest(type_and_format_words)
       .group(epilogue);
-  app.add_flag("--relu", o.relu, "what is below 0 becomes 0, after the bias (default: it stays)")
+  app.add_flag("--relu", o.relu, "the same as --activation relu").group(epilogue);
+  app.add_option("--activation", o.activation,
+                 "what is applied behind the bias: " + activations_text() +
+                     ". The last three are exact up to one rounding to f32, where kernels round "
+                     "each step")
+      .one_of(words_of_table(activations))
+      .capture_default_str()
       .group(epilogue);
   app.add_option("--out-through", o.out_through,
                  "format that the result is rounded to before it is rounded to D's, as from f32 "

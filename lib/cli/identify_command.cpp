@@ -102,7 +102,7 @@ void define_identify(App app, int& status) {
       "--a-zero-point", files.a_zero_point,
       "file of integers that the kernel subtracted from the elements of A, one for each row or one "
       "for all; of products of integers");
-  file("--b-zero-point", files.b_zero_point, "the same of the columns of B");
+  file("--b-zero-point", files.b_zero_point, "such integers of the columns of B");
   app.add_flag("--transpose-a", files.transposed_a, "the file of A holds its transpose, (K, M)");
   app.add_flag("--transpose-b", files.transposed_b, "the file of B holds its transpose, (N, K)");
   app.add_option("--types", files.types,

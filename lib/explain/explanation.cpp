@@ -9,6 +9,7 @@
 #include "emulate/integer_dot.h"
 #include "emulate/sum_order.h"
 #include "lib/instruction/instruction_name.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {
@@ -229,7 +230,7 @@ std::optional<ExactNumber> with_epilogue(const GemmModel& g, const Explanation& 
   if (x.b_scale) out = value_of(*x.b_scale) * out;
   if (with_c) out += value_of(beta) * value_of(*x.c);
   if (x.bias && !e.bias_first) out += value_of(*x.bias);
-  return e.relu ? std::max(out, ExactNumber{}) : out;
+  return e.activation == Activation::relu ? std::max(out, ExactNumber{}) : out;
 }
 
 }  // namespace
@@ -286,6 +287,10 @@ Explanation explain_dot(const Instruction& x, std::span<const std::uint64_t> a,
 
 Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64_t>& element) {
   const GemmModel& g = gemm.model;
+  if (is_smooth(g.epilogue.activation)) {
+    throw Error("--activation " + std::string(activation_name(g.epilogue.activation)) +
+                ": its steps in f32 are not known; leave it out to see the value before it");
+  }
   Explanation out{.instruction = gemm.instruction,
                   .sm = gemm.sm,
                   .known = gemm.known,

@@ -120,7 +120,7 @@ struct Explanation {
 Explanation explain_dot(const Instruction& instruction, std::span<const std::uint64_t> a,
                         std::span<const std::uint64_t> b, std::uint64_t c);
 
-/// Explains one element of a matrix product.
+/// Explains one element of a matrix product. Throws Error if it has a smooth activation.
 Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64_t>& element);
 
 /// Returns whether an encoding is a finite number.

@@ -272,8 +272,11 @@ GemmAccount account(const GemmModel& model, const GemmOperands& operands,
   check(model, added_in(operands));
   check(sizes_of(operands));
   require_whole_sums(model, operands.k);
-  if (model.epilogue.relu) {
-    throw Error("an account tells what roundings lost, not what --relu sets to 0: leave it out");
+  if (model.epilogue.activation != Activation::none) {
+    throw Error(
+        "an account tells what roundings lost, not what an activation makes of it: leave --" +
+        std::string(model.epilogue.activation == Activation::relu ? "relu" : "activation") +
+        " out");
   }
   if (!operands.a_scale.empty() || !operands.b_scale.empty() || model.epilogue.bias_first) {
     throw Error(

@@ -6,6 +6,7 @@
 
 #include "lib/gemm/error_walk.h"
 #include "lib/gemm/loss.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {
@@ -24,7 +25,7 @@ std::optional<Upper> gamma(int k) {
 /// apart.
 ElementBound bound_with_relu(GemmModel model, const GemmElement<std::uint64_t>& element) {
   const std::uint64_t result = gemm_element(model, element);
-  model.epilogue.relu = false;
+  model.epilogue.activation = Activation::none;
   ElementBound out = bound_of(model, element);
   out.result = result;
   if (out.special) return out;
@@ -37,7 +38,11 @@ ElementBound bound_with_relu(GemmModel model, const GemmElement<std::uint64_t>& 
 }  // namespace
 
 ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
-  if (model.epilogue.relu) return bound_with_relu(model, element);
+  if (is_smooth(model.epilogue.activation)) {
+    throw Error("no error bound is known behind --activation " +
+                std::string(activation_name(model.epilogue.activation)) + ": leave it out");
+  }
+  if (model.epilogue.activation == Activation::relu) return bound_with_relu(model, element);
   require_whole_sums(model, static_cast<std::size_t>(element.k));
   ElementLosses losses;
   ElementBound out;

@@ -96,7 +96,8 @@ void check_integer(const GemmOptions& o) {
   }
   const bool plain = o.epilogue_format.empty() && o.alpha == 1 && o.fused == usual.fused &&
                      !o.saturate && o.sum_format.empty() && o.out_through.empty() && !o.relu &&
-                     o.out_rounding == usual.out_rounding && o.scale_order == usual.scale_order;
+                     o.activation == usual.activation && o.out_rounding == usual.out_rounding &&
+                     o.scale_order == usual.scale_order;
   if (plain || dequantizes(o)) return;
   throw Error(
       "an integer product has no epilogue unless it ends in floating point; give --out-format, "
@@ -110,6 +111,18 @@ ScaleOrder scale_order_of(const std::string& word) {
   }
   throw Error("--scale-order " + printable(word) + ": no such choice" +
               did_you_mean(word, scale_order_names) + "; there are " + listed(scale_order_names));
+}
+
+Activation activation_of(const GemmOptions& o) {
+  const auto row = std::ranges::find(activations, o.activation, &ActivationRow::name);
+  if (row == activations.end()) {
+    throw Error("--activation " + printable(o.activation) + ": no such choice" +
+                did_you_mean(o.activation, names_of(activations)) + "; there are " +
+                listed(names_of(activations)));
+  }
+  if (!o.relu) return row->activation;
+  if (row->activation == Activation::none) return Activation::relu;
+  throw Error("--relu is --activation relu; give one of the two");
 }
 
 void set_sums_of_parts(GemmModel& g, const Format& f) {
@@ -147,7 +160,7 @@ void set_epilogue(Epilogue& e, const GemmOptions& o) {
   e.rounding = output_rounding(o.out_rounding);
   if (!o.sum_format.empty()) e.sum = format_of(o.sum_format);
   if (!o.out_through.empty()) e.through = format_of(o.out_through);
-  e.relu = o.relu;
+  e.activation = activation_of(o);
   e.scales = scale_order_of(o.scale_order);
   e.bias_first = o.bias_first;
 }

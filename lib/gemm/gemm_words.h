@@ -29,6 +29,7 @@ struct GemmOptions {
   bool saturate = false;
   std::string sum_format, out_through, out_rounding = "ties_to_even";
   bool relu = false;
+  std::string activation = "none";
   std::string scale_order = "a-first";
   bool bias_first = false;
   RuleChoice rules;

@@ -115,6 +115,9 @@ void check_runs_and_order(const Split& split) {
     throw Error("GemmModel: until of a split is for 2 parts, and at least " +
                 std::to_string(least_until));
   }
+  if (split.until != 0 && split.shares == TileShares::listed) {
+    throw Error("GemmModel: until of a split halves its runs again; ends that are listed have none");
+  }
   if (split.reduction == Reduction::listed && !lists_all_parts(split)) {
     throw Error("GemmModel: the order of a listed split has to name each of its parts once, from " +
                 std::string("0 on, of at most ") + std::to_string(most_listed_parts) +
@@ -193,6 +196,7 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   require_format("epilogue.out", g.epilogue.out, false);
   require_known("epilogue.rounding", g.epilogue.rounding, roundings);
   require_known("epilogue.scales", g.epilogue.scales, scale_order_names);
+  require_known("epilogue.activation", g.epilogue.activation, activations);
   if (g.epilogue.rounding == Rounding::stochastic) {
     throw Error("GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
   }

@@ -376,7 +376,8 @@ std::string options_of(const GemmModel& g) {
   if (e.out != usual.epilogue.out) option("--out-format", format_word(e.out));
   if (e.saturate) option("--saturate", "");
   if (e.sum) option("--sum-format", format_word(*e.sum));
-  if (e.relu) option("--relu", "");
+  if (e.activation == Activation::relu) option("--relu", "");
+  if (is_smooth(e.activation)) option("--activation", std::string(activation_name(e.activation)));
   if (e.through) option("--out-through", format_word(*e.through));
   if (e.rounding != usual.epilogue.rounding) {
     option("--out-rounding", std::string(rounding_name(e.rounding)));
@@ -409,7 +410,8 @@ std::string order_text(const GemmModel& g) {
   if (e.bias_first) out.emplace_back("the bias added first");
   if (e.scales == ScaleOrder::b_first) out.emplace_back("B's scales before A's");
   if (e.scales == ScaleOrder::together) out.emplace_back("by the product of both scales");
-  if (e.relu) out.emplace_back("below 0 becomes 0");
+  if (e.activation == Activation::relu) out.emplace_back("below 0 becomes 0");
+  if (is_smooth(e.activation)) out.emplace_back(activation_name(e.activation));
   if (e.through) out.push_back(fmt::format("D by way of {}", format_word(*e.through)));
   if (e.rounding != Rounding::ties_to_even) {
     out.push_back(fmt::format("D rounded {}", rounding_name(e.rounding)));

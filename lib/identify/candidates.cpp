@@ -328,12 +328,15 @@ std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
 /// number that comes to it, or the epilogue computes nothing with a rounded sum, where rounding D
 /// on the way is the same.
 bool take_detour(Epilogue& e, const Epilogue& detour, const Format& sum, bool computes) {
-  const Format& computed = computes ? e.compute : sum;
+  const bool smooth = is_smooth(detour.activation);
+  const Format& before = computes ? e.compute : sum;
+  const Format& computed = smooth ? binary32 : before;
   e.sum = detour.sum;
   e.through = detour.through;
-  e.relu = detour.relu;
+  e.activation = detour.activation;
   e.rounding = detour.rounding;
-  if (e.sum && (!computes || fits_in(sum, *e.sum))) return false;
+  if (smooth && !fits_in(before, binary32)) return false;
+  if (e.sum && (!(computes || smooth) || fits_in(sum, *e.sum))) return false;
   if (e.through && (fits_in(computed, *e.through) || e.through == e.out)) return false;
   return e.rounding == Rounding::ties_to_even || !fits_in(e.through.value_or(computed), e.out);
 }
@@ -395,13 +398,22 @@ std::vector<Epilogue> detours_for(const KernelFacts& facts) {
     if (computes) out.push_back({.sum = f});
     out.push_back({.through = f});
   }
+  // In a wider D each step of the formula shows, and no element would be decided.
+  if (!facts.is_below_smooth && d.precision <= binary16.precision) {
+    for (const ActivationRow& row : activations) {
+      if (!is_smooth(row.activation)) continue;
+      out.push_back({.activation = row.activation});
+      out.push_back({.sum = d, .activation = row.activation});
+    }
+  }
   if (facts.is_negative) return out;
   const std::size_t n = out.size();
-  out.push_back({.relu = true});
+  out.push_back({.activation = Activation::relu});
   for (std::size_t i = 0; i < n; ++i) {
     if (out[i].rounding == Rounding::toward_negative) continue;  // then it is toward zero
+    if (out[i].activation != Activation::none) continue;         // one of the two
     out.push_back(out[i]);
-    out.back().relu = true;
+    out.back().activation = Activation::relu;
   }
   return out;
 }

@@ -20,14 +20,18 @@ struct Candidate {
   int departures = 0;    ///< number of differences from the plain order; the fewer, the simpler
 };
 
+/// No smooth activation gives a number below: SiLU's least is -0.2785, GELU's -0.17.
+inline constexpr double least_smooth = -0.3;
+
 /// What is known about the kernel before the search.
 struct KernelFacts {
   KernelTypes types{};
   std::size_t k = 0;  ///< the longest K of the runs
   bool has_c = false, has_bias = false;
   KnownEpilogue epilogue{};
-  bool is_negative = true;  ///< whether a number of D is below 0
-  Format results{};         ///< the narrowest format that is tried of which all numbers of D are
+  bool is_negative = true;      ///< whether a number of D is below 0
+  bool is_below_smooth = true;  ///< whether one is below least_smooth
+  Format results{};  ///< the narrowest format that is tried of which all numbers of D are
   bool has_a_scale = false, has_b_scale = false;
 
   bool is_scaled() const { return has_a_scale || has_b_scale; }
@@ -40,7 +44,7 @@ enum class Orders : std::uint8_t { all, plain };
 /// round. Some orders that compute what a simpler one does at the longest K of the runs are left
 /// out; the search recognises the others (meaning.h). A `detour` is what the epilogue of each model
 /// does beside computing and rounding once to nearest: the members `rounding`, `sum`, `through` and
-/// `relu`. Endings that it does not change are left out.
+/// `activation`. Endings that it does not change are left out.
 std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts,
                                       const Epilogue& detour = {}, Orders which = Orders::all);
 

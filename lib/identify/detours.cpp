@@ -4,6 +4,7 @@
 #include "lib/identify/detours.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <iterator>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "lib/identify/evaluator.h"
+#include "lib/identify/match.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -44,17 +46,17 @@ std::vector<std::size_t> scores_of(const std::vector<Core>& cores,
   std::vector<std::size_t> scores(tried.size());
   parallel_for(cores.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t core = begin; core < end; ++core) {
-      std::vector<const Candidate*> models;
-      for (const std::size_t i : of_cores[core]) models.push_back(&tried[i]);
+      Evaluated evaluated;
+      for (const std::size_t i : of_cores[core]) evaluated.add(tried[i]);
+      const std::vector<const Candidate*>& models = evaluated.models;
       for (std::size_t run = 0; run < samples.size() && !models.empty(); ++run) {
         std::vector<std::size_t> elements(samples[run].size());
         std::iota(elements.begin(), elements.end(), std::size_t{0});
         const auto count = [&](std::size_t i, std::size_t first, std::span<const std::uint64_t> d) {
-          const GemmModel& g = models[i]->model;
+          const GemmModel& g = tried[of_cores[core][i]].model;
           for (std::size_t n = 0; n < d.size(); ++n) {
-            const bool equal =
-                is_same_result(d[n], samples[run].d[first + n], g.epilogue.out, any_nan_fits(g));
-            scores[of_cores[core][i]] += equal ? 1 : 0;
+            const Match match = match_of(g, d[n], samples[run].d[first + n]);
+            scores[of_cores[core][i]] += match == Match::different ? 0 : 1;
           }
         };
         evaluator.evaluate(models, run, elements, count);
@@ -80,7 +82,8 @@ bool is_more_than_chance(std::size_t plain, std::size_t score, std::size_t all) 
 
 int parts_of(const Epilogue& detour) {
   const int rounding = detour.rounding == Rounding::ties_to_even ? 0 : 1;
-  return rounding + (detour.sum ? 1 : 0) + (detour.through ? 1 : 0) + (detour.relu ? 1 : 0);
+  return rounding + (detour.sum ? 1 : 0) + (detour.through ? 1 : 0) +
+         (detour.activation == Activation::none ? 0 : 1);
 }
 
 /// Returns the detours whose models, in plain order, come nearest to the samples of D: nearer than
@@ -135,12 +138,11 @@ void renumber(SearchResult& found, std::size_t first) {
 
 }  // namespace
 
-bool has_negative(const Format& d, std::span<const KernelRun> runs) {
+bool has_below(double bound, const Format& d, std::span<const KernelRun> runs) {
   if (is_integer(d)) return true;
   return std::ranges::any_of(runs, [&](const KernelRun& run) {
     return std::ranges::any_of(run.d, [&](std::uint64_t code) {
-      const Exact x = decode(code, d);
-      return x.negative && (x.kind == Kind::finite || x.kind == Kind::infinite);
+      return std::bit_cast<double>(convert(code, d, binary64).bits) < bound;
     });
   });
 }

@@ -10,8 +10,8 @@
 
 namespace binade {
 
-/// Returns whether a number of a run's D is below 0.
-bool has_negative(const Format& d, std::span<const KernelRun> runs);
+/// Returns whether a number of a run's D is below `bound`; of integers it is not asked.
+bool has_below(double bound, const Format& d, std::span<const KernelRun> runs);
 
 /// Returns the models, in all orders, of the detours that bring these runs nearer than none, the
 /// simplest first.

@@ -137,7 +137,8 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
     facts.has_a_scale = facts.has_a_scale || !run.a_scale.empty();
     facts.has_b_scale = facts.has_b_scale || !run.b_scale.empty();
   }
-  facts.is_negative = has_negative(types.d, runs);
+  facts.is_negative = has_below(0, types.d, runs);
+  facts.is_below_smooth = has_below(least_smooth, types.d, runs);
   facts.results = format_of_results(types.d, runs);
   return facts;
 }

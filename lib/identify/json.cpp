@@ -99,6 +99,7 @@ Json identification_json(const Identification& x, std::size_t show) {
     const Verdict& verdict = r.explaining[i];
     Json row = candidate_json(x, x.candidate(verdict));
     row["compared"] = verdict.compared;
+    row["undecided"] = verdict.undecided;
     row["any_nan"] = any_nan_fits(x.candidate(verdict).model);
     row["same"] = Json::array();
     for (const std::size_t other : verdict.same) {

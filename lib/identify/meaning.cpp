@@ -158,13 +158,14 @@ std::uint64_t detours_of(const Epilogue& e, const Format& sum, bool computes) {
   };
   std::uint64_t first = step(e.sum);
   if (computes) value = e.compute;
+  if (is_smooth(e.activation)) value = binary32;
   std::uint64_t last = step(e.through);
   // Without anything in between, and a step the one or the other way, D is the same.
-  if (!computes && last == 0) std::swap(first, last);
+  if (!computes && last == 0 && !is_smooth(e.activation)) std::swap(first, last);
   const bool rounds = value != e.out && e.rounding != Rounding::ties_to_even;
   const std::uint64_t rounding = rounds ? static_cast<std::uint64_t>(e.rounding) : 0;
-  if (first == 0 && last == 0 && rounding == 0 && !e.relu) return 0;
-  return hash_of({first, last, rounding, number(e.relu)});
+  if (first == 0 && last == 0 && rounding == 0 && e.activation == Activation::none) return 0;
+  return hash_of({first, last, rounding, static_cast<std::uint64_t>(e.activation)});
 }
 
 }  // namespace

@@ -16,7 +16,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "lib/gemm/activated.h"
 #include "lib/identify/evaluator.h"
+#include "lib/identify/match.h"
 #include "lib/identify/meaning.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
@@ -237,7 +239,9 @@ class Search {
     for (std::size_t i = 0; i < models; ++i) chosen.push_back(i * distinct_.size() / models);
     for (auto& row : results) row.resize(elements);
     evaluate(chosen, std::span(sampled_).first(elements), "elements",
-             [&](std::size_t i, std::size_t at, std::uint64_t d) { results[i][at] = d; });
+             [&](std::size_t i, std::size_t at, std::uint64_t d) {
+               results[i][at] = result_of(candidate(distinct_[chosen[i]]).model, d);
+             });
     std::vector<std::size_t> order(elements);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<std::size_t> different(elements);
@@ -296,8 +300,9 @@ class Search {
     }
     each(tasks.size(), stage, [&](std::size_t number) {
       const Task& task = tasks[number];
-      std::vector<const Candidate*> models;
-      for (const std::size_t i : task.models) models.push_back(&candidate(distinct_[field[i]]));
+      Evaluated evaluated;
+      for (const std::size_t i : task.models) evaluated.add(candidate(distinct_[field[i]]));
+      const std::vector<const Candidate*>& models = evaluated.models;
       const auto told = [&](std::span<const std::size_t> numbers_of) {
         return [&, numbers_of](std::size_t i, std::size_t first, std::span<const std::uint64_t> d) {
           for (std::size_t n = 0; n < d.size(); ++n) {
@@ -315,9 +320,11 @@ class Search {
     });
   }
   std::uint64_t found(const Place& place) const { return runs()[place.run].d[place.element]; }
+  Match match(const Verdict& x, const Place& place, std::uint64_t d) const {
+    return match_of(candidate(x).model, d, found(place));
+  }
   bool is_right(const Verdict& x, const Place& place, std::uint64_t d) const {
-    return is_same_result(d, found(place), candidate(x).model.epilogue.out,
-                          any_nan_fits(candidate(x).model));
+    return match(x, place, d) != Match::different;
   }
 
   /// Compares elements done … sample - 1 of the sample with everything in the field.
@@ -352,7 +359,8 @@ class Search {
     out.elements = natural_.size();
     out.tried = distinct_.size();
     for (Verdict& x : distinct_) {
-      const bool explains = x.compared == natural_.size() && agrees(x);
+      bool explains = x.compared == natural_.size() && agrees(x);
+      if (explains) explains = is_decided(x);
       const bool open = !explains && agrees(x);
       (explains ? out.explaining : open ? out.open : out.rejected).push_back(std::move(x));
     }
@@ -366,6 +374,23 @@ class Search {
     return out;
   }
 
+  /// Counts the undecided elements of a candidate that agrees with all. If they are too many for a
+  /// conclusion, they no longer count as equal, and false is returned.
+  bool is_decided(Verdict& x) const {
+    if (!is_smooth(candidate(x).model.epilogue.activation)) return true;
+    const std::size_t number = static_cast<std::size_t>(&x - distinct_.data());
+    std::atomic<std::size_t> undecided = 0;
+    evaluate({number}, natural_, "undecided", [&](std::size_t, std::size_t at, std::uint64_t d) {
+      undecided += match(x, natural_[at], d) == Match::undecided ? 1 : 0;
+    });
+    if (are_enough(x.equal - undecided, x.equal)) {
+      x.undecided = undecided;
+      return true;
+    }
+    x.equal -= undecided;
+    return false;
+  }
+
   /// Checks that the definition gives the bits that the fast evaluation found.
   void confirm(const Verdict& x) const {
     std::vector<Place> some;
@@ -375,16 +400,19 @@ class Search {
       if (products > confirmed_products && !some.empty()) break;
       some.push_back(place);
     }
+    Evaluated evaluated;
+    evaluated.add(candidate(x));
     std::atomic<bool> right = true;
     each(some.size(), "confirming", [&](std::size_t i) {
       const GemmElement<std::uint64_t> element = runs()[some[i].run].element(some[i].element);
-      if (!is_right(x, some[i], gemm_element(candidate(x).model, element))) right = false;
+      if (!is_right(x, some[i], gemm_element(evaluated.models[0]->model, element))) right = false;
     });
     if (!right) throw std::logic_error("a model was found that its own definition contradicts");
   }
 
   void find_first(Verdict& x) const {
-    const Candidate* const models[]{&candidate(x)};
+    Evaluated evaluated;
+    evaluated.add(candidate(x));
     auto step = static_cast<std::size_t>(tile_columns);
     for (std::size_t at = 0; at < natural_.size() && !x.first; at += step) {
       step = at == 0 ? step : elements_at_once;
@@ -392,15 +420,16 @@ class Search {
           std::span(natural_).subspan(at, std::min(step, natural_.size() - at));
       poll();
       for (const PlacesOfRun& some : by_run(places)) {
-        evaluator_.evaluate(
-            models, some.run, some.elements,
-            [&](std::size_t, std::size_t first, std::span<const std::uint64_t> d) {
-              for (std::size_t n = 0; n < d.size() && !x.first; ++n) {
-                const Place& place = places[some.numbers[first + n]];
-                if (is_right(x, place, d[n])) continue;
-                x.first = Contradiction{place.run, place.element, d[n], found(place)};
-              }
-            });
+        evaluator_.evaluate(evaluated.models, some.run, some.elements,
+                            [&](std::size_t, std::size_t first, std::span<const std::uint64_t> d) {
+                              for (std::size_t n = 0; n < d.size() && !x.first; ++n) {
+                                const Place& place = places[some.numbers[first + n]];
+                                if (is_right(x, place, d[n])) continue;
+                                x.first = Contradiction{place.run, place.element,
+                                                        result_of(candidate(x).model, d[n]),
+                                                        found(place)};
+                              }
+                            });
       }
     }
   }

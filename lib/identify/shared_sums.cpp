@@ -176,7 +176,8 @@ std::optional<int> SharedSums::finished(int sum, const GemmModel& g) {
   const bool nearest = e.rounding == Rounding::ties_to_even;
   const bool is_scaled = !run_.a_scale.empty() || !run_.b_scale.empty();
   if (is_scaled || is_integer(this->format(sum))) return std::nullopt;
-  if (by_definition() || scales || e.saturate || e.relu || !nearest) return std::nullopt;
+  if (by_definition() || scales || e.saturate || !nearest) return std::nullopt;
+  if (e.activation != Activation::none) return std::nullopt;
   if (e.sum) sum = converted(sum, *e.sum);
   if (with_c) {
     const int c = node({.kind = SumNode::Kind::c, .format = g.c});

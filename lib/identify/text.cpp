@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "lib/gemm/files.h"
@@ -249,6 +250,23 @@ std::string none_text(const Identification& x, const std::vector<TogetherPart>& 
   return out + not_tried_text(x);
 }
 
+/// Returns for how many elements it depends on the steps of activations whether they are equal.
+std::string undecided_text(const Identification& x) {
+  std::map<Activation, std::size_t> most;
+  for (const Verdict& verdict : x.result.explaining) {
+    const Activation by = x.candidate(verdict).model.epilogue.activation;
+    if (is_smooth(by)) most[by] = std::max(most[by], verdict.undecided);
+  }
+  std::string out;
+  for (const auto& [by, undecided] : most) {
+    out += fmt::format(
+        "behind {}, up to {} of {} elements are not decided: they lie within what its formula "
+        "gives in f32, whose steps are not known; the others are equal whatever these are\n",
+        activation_name(by), undecided, x.result.elements);
+  }
+  return out;
+}
+
 std::string conclusion_text(const Identification& x, const std::vector<TogetherPart>& parts) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
@@ -268,18 +286,20 @@ std::string conclusion_text(const Identification& x, const std::vector<TogetherP
   if (n == 0) return none_text(x, parts);
   const bool nan_open = std::ranges::any_of(
       r.explaining, [&](const Verdict& v) { return any_nan_fits(x.candidate(v).model); });
+  const std::string undecided = undecided_text(x);
   const std::string nans =
       nan_open ? "any NaN of a chain counts as any other: their bits are open\n" : "";
   if (n == 1) {
-    return fmt::format("unique: one model explains every bit, {} are contradicted\n{}", r.tried - 1,
-                       nans) +
+    return fmt::format("unique: one model {}, {} are contradicted\n{}{}",
+                       undecided.empty() ? "explains every bit" : "agrees with every element",
+                       r.tried - 1, undecided, nans) +
            chance_text(x);
   }
   const std::string more =
       r.open.empty() ? "" : fmt::format(", and {} more agree so far", r.open.size());
   std::string out = fmt::format(
-      "several: {} of {} models explain every bit{}; these inputs do not tell them apart\n{}", n,
-      r.tried, more, nans);
+      "several: {} of {} models {}{}; these inputs do not tell them apart\n{}{}", n, r.tried,
+      undecided.empty() ? "explain every bit" : "agree with every element", more, undecided, nans);
   if (place_is_open(x)) {
     out += "where it ran narrows them: --arch sm_90 for a GPU of these, --cpu for a CPU\n";
   }
@@ -345,7 +365,11 @@ std::vector<NearModel> nearest_of(const Identification& x) {
 std::string identification_text(const Identification& x, std::size_t show) {
   std::string out = head_text(x);
   const SearchResult& r = x.result;
-  if (!r.explaining.empty()) out += "\nExplain every bit, simplest first\n";
+  if (!r.explaining.empty()) {
+    out +=
+        fmt::format("\n{}, simplest first\n",
+                    undecided_text(x).empty() ? "Explain every bit" : "Agree with every element");
+  }
   for (std::size_t i = 0; i < std::min(show, r.explaining.size()); ++i) {
     const Candidate& candidate = x.candidate(r.explaining[i]);
     out += fmt::format("{:>3}  {}\n", i + 1, order_text(candidate.model));

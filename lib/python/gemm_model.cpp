@@ -29,7 +29,7 @@ using namespace nanobind::literals;
 /// A keyword of a model, and where it goes.
 using OptionPlace =
     std::variant<std::string GemmOptions::*, bool GemmOptions::*, double GemmOptions::*>;
-constexpr std::array<std::pair<std::string_view, OptionPlace>, 18> option_places{{
+constexpr std::array<std::pair<std::string_view, OptionPlace>, 19> option_places{{
     {"instruction", &GemmOptions::instruction},
     {"arch", &GemmOptions::architecture},
     {"k_order", &GemmOptions::k_order},
@@ -44,6 +44,7 @@ constexpr std::array<std::pair<std::string_view, OptionPlace>, 18> option_places
     {"out_format", &GemmOptions::out_format},
     {"sum_format", &GemmOptions::sum_format},
     {"relu", &GemmOptions::relu},
+    {"activation", &GemmOptions::activation},
     {"scale_order", &GemmOptions::scale_order},
     {"bias_first", &GemmOptions::bias_first},
     {"out_through", &GemmOptions::out_through},
@@ -240,6 +241,7 @@ std::string order_parameters() {
          "c_first: bool = False, alpha: float = 1, beta: float = 1, fused: str = 'alpha', "
          "epilogue_format: str | Format | None = None, out_format: str | Format | None = None, "
          "saturate: bool = False, sum_format: str | Format | None = None, relu: bool = False, "
+         "activation: str = 'none', "
          "scale_order: str = 'a-first', bias_first: bool = False, "
          "out_through: str | Format | None = None, out_rounding: str = 'ties_to_even', " +
          rule_parameters() + ", round: bool | str = False";
@@ -290,8 +292,9 @@ void add_gemm_model(nb::module_& m) {
         summed in parts, which are then added; or up to three, outermost first.
     partial: format of the parts. reduce_in: format in which they are added. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.
-    sum_format: format that the sum is rounded to before that. relu: below 0 becomes 0. out_through, out_rounding: a format on the
-        way to D's, and how D is rounded, by the names of `binade quantize -r`.
+    sum_format: format that the sum is rounded to before that. relu: below 0 becomes 0. activation: what follows behind the bias,
+        "relu" too, "gelu", "gelu_tanh" or "silu". out_through, out_rounding: a format on the way to D's, and how D is rounded, by
+        the names of `binade quantize -r`.
     scale_order ("a-first", "b-first" or "together"): where rows of A and columns of B have scales, which the sum is multiplied
         by first, or whether by the product of both. bias_first: the bias is added before the sum is multiplied by anything.
     zero_raises, floor, cut_to_zero: rules of fused sums in the place of the table's. round: operands are rounded

@@ -193,9 +193,9 @@ constexpr auto all_workloads = std::to_array<WorkloadRow>({
     {"digits_tanh8", &digits_data,
      maker_of(
          []<class T>(std::uint64_t seed, std::size_t) {
-           return make_mlp<T>(
-               {.widths = {64, 64, 64, 64, 64, 64, 64, 64, 10}, .activation = Activation::tanh},
-               seed);
+           return make_mlp<T>({.widths = {64, 64, 64, 64, 64, 64, 64, 64, 10},
+                               .activation = HiddenActivation::tanh},
+                              seed);
          },
          true),
      128, "sgd", 0.05, "MLP of eight layers of 64, tanh, on the digits"},

@@ -40,13 +40,13 @@ struct Model {
 template <std::floating_point T>
 void cast_model(Model<T>& model, const Format& dtype, bool keep_batch_norm);
 
-enum class Activation : std::uint8_t { relu, tanh };
+enum class HiddenActivation : std::uint8_t { relu, tanh };
 
 /// Fully connected network. `widths` begins with the number of inputs and ends with the number of
 /// classes; its layers are called "fc1", "fc2", ...
 struct MlpShape {
   std::vector<std::size_t> widths{64, 128, 128, 10};
-  Activation activation = Activation::relu;
+  HiddenActivation activation = HiddenActivation::relu;
 };
 template <std::floating_point T>
 Model<T> make_mlp(const MlpShape& shape, std::uint64_t seed);

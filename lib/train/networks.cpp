@@ -21,7 +21,7 @@ Model<T> make_mlp(const MlpShape& shape, std::uint64_t seed) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const bool last = i + 1 == layers.size();
       x = layers[i](tape, x);
-      if (!last) x = activation == Activation::relu ? relu(tape, x) : tanh(tape, x);
+      if (!last) x = activation == HiddenActivation::relu ? relu(tape, x) : tanh(tape, x);
       tape.watch(layers[i].name, x);
     }
     return x;

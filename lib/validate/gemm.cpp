@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/gemm/activated.h"
 #include "lib/gemm/model_check.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
@@ -42,6 +43,38 @@ void add(GemmDifferences& to, const GemmDifference& x, std::size_t keep) {
   if (to.first.size() < keep) to.first.push_back(x);
 }
 
+/// The agreement of an element outside the range of its activation: whether another sum, as far
+/// off as the bounds allow, would take it there.
+Agreement agreement_behind(const GemmModel& g, const GemmElement<std::uint64_t>& element,
+                           std::uint64_t given) {
+  const ElementBound bound = bound_of(before_activation(g), element);
+  const Kind kind = decode(given, g.epilogue.out).kind;
+  if (bound.special || kind == Kind::nan || kind == Kind::infinite) return Agreement::special;
+  const auto reaches = [&](const Upper& most) {
+    // Both sums lie within the bound of the exact one.
+    const ActivatedCodes codes = reached_codes(g.epilogue, bound.result, 2 * most.value());
+    return is_within(codes, given, g.epilogue.out);
+  };
+  if (reaches(bound.bound)) return Agreement::within_bound;
+  return reaches(bound.any_order) ? Agreement::within_any_order : Agreement::beyond_bound;
+}
+
+/// Turns values before a smooth activation into the codes of D to compare with: the given ones
+/// where they agree without being decided, which it counts.
+void settle(GemmCheck& out, const Epilogue& e, const std::vector<std::uint64_t>& given,
+            std::vector<std::uint64_t>& values) {
+  for (std::size_t at = 0; at < given.size(); ++at) {
+    if (at % 4096 == 0) poll();
+    const ActivatedCodes codes = activated_codes(e, values[at]);
+    values[at] = codes.exact;
+    if (codes.is_decided() || !is_within(codes, given[at], e.out)) continue;
+    values[at] = given[at];
+    out.undecided += 1;
+    const auto distance = ulp_distance(given[at], codes.exact, e.out);
+    out.undecided_ulp = std::max<std::uint64_t>(out.undecided_ulp, distance.value_or(0));
+  }
+}
+
 /// Returns all elements that differ, row after row, with their agreement.
 std::vector<GemmDifference> differences(const GemmModel& model, const GemmOperands& x,
                                         const std::vector<std::uint64_t>& given,
@@ -54,14 +87,20 @@ std::vector<GemmDifference> differences(const GemmModel& model, const GemmOperan
   }
   parallel_for(out.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {
-      const ElementBound bound = bound_of(model, x.element(out[i].row, out[i].column));
-      out[i].agreement = agreement_of(model, bound, out[i].given);
+      const GemmElement<std::uint64_t> element = x.element(out[i].row, out[i].column);
+      out[i].agreement = is_smooth(model.epilogue.activation)
+                             ? agreement_behind(model, element, out[i].given)
+                             : agreement_of(model, bound_of(model, element), out[i].given);
     }
   });
   return out;
 }
 
 }  // namespace
+
+bool is_equal(const GemmCheck& x) {
+  return x.different.count == 0 && are_enough(x.equal(), x.elements());
+}
 
 GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
                      const std::vector<std::uint64_t>& given, std::size_t keep,
@@ -77,7 +116,10 @@ GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
   out.n = operands.n;
   out.different = none(out.m, out.n, map_rows, map_columns);
   out.wrong = out.different;
-  const std::vector<std::uint64_t> emulated = gemm(model, operands, progress);
+  const bool smooth = is_smooth(model.epilogue.activation);
+  std::vector<std::uint64_t> emulated =
+      gemm(smooth ? before_activation(model) : model, operands, progress);
+  if (smooth) settle(out, model.epilogue, given, emulated);
   std::uint64_t most = 0;
   for (const GemmDifference& x : differences(model, operands, given, emulated)) {
     if (out.different.count % 256 == 0) poll();

@@ -54,9 +54,16 @@ struct GemmCheck {
   /// The element the most ulps away; empty if none has a distance.
   std::optional<GemmDifference> farthest;
 
+  /// Behind a smooth activation (lib/gemm/activated.h): elements that agree without being decided,
+  /// neither equal nor different, and the most ulp by which one is off the exact activation.
+  std::uint64_t undecided = 0, undecided_ulp = 0;
+
   std::uint64_t elements() const { return static_cast<std::uint64_t>(m) * n; }
-  std::uint64_t equal() const { return elements() - different.count; }
+  std::uint64_t equal() const { return elements() - different.count - undecided; }
 };
+
+/// Returns whether all elements agree, and enough of them are decided for a conclusion.
+bool is_equal(const GemmCheck& x);
 
 /// Compares `given`, m × n, with the product. It keeps the first `keep` elements of each subset.
 /// Maps have at most map_rows × map_columns cells, whose sides are powers of two. Throws Error if

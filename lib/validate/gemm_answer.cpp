@@ -194,6 +194,15 @@ std::string first_text(const GemmDifference& x, const NamedGemm& named,
   return out;
 }
 
+/// About the elements that depend on the steps of an activation's formula.
+std::string undecided_text(const GemmCheck& check, Activation by) {
+  if (check.undecided == 0) return "";
+  return fmt::format(
+      "{} of {} elements are not decided: they lie within what the formula of {} gives in f32, at "
+      "most {} ulp from the exact one; its steps are not known\n",
+      check.undecided, check.elements(), activation_name(by), check.undecided_ulp);
+}
+
 std::string gemm_check_text(const GemmValidation& x, const ValidateGemmOptions& options) {
   const GemmCheck& check = x.check;
   const NamedGemm& named = x.named;
@@ -220,8 +229,10 @@ std::string gemm_check_text(const GemmValidation& x, const ValidateGemmOptions& 
       out += "  " + element_text(shown.first[i], f) + "\n";
     }
     if (check.farthest) out += "farthest " + element_text(*check.farthest, f) + "\n";
-    out += first_text(shown.first.front(), named, operands);
-    out += "step by step: " + explain_command(options, named, shown.first.front()) + "\n";
+    if (!is_smooth(named.model.epilogue.activation)) {
+      out += first_text(shown.first.front(), named, operands);
+      out += "step by step: " + explain_command(options, named, shown.first.front()) + "\n";
+    }
   }
   std::vector<GivenElement> given;
   for (const GemmDifference& one : check.different.first) {
@@ -234,8 +245,11 @@ std::string gemm_check_text(const GemmValidation& x, const ValidateGemmOptions& 
   }
   const std::string touched = touched_text(touched_by(named, operands), "elements");
   if (!touched.empty()) out += touched + "\n";
-  return out + fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
-                           check.different.count);
+  out += undecided_text(check, named.model.epilogue.activation);
+  return out +
+         fmt::format("elements {}, equal {}, different {}{}\n", check.elements(), check.equal(),
+                     check.different.count,
+                     check.undecided == 0 ? "" : fmt::format(", not decided {}", check.undecided));
 }
 
 nlohmann::ordered_json gemm_difference_json(const GemmDifference& x, const Format& f) {
@@ -277,7 +291,9 @@ nlohmann::ordered_json gemm_check_json(const GemmValidation& x, std::size_t show
                              {"m", check.m},
                              {"n", check.n},
                              {"elements", check.elements()},
-                             {"equal", check.equal()}};
+                             {"equal", check.equal()},
+                             {"undecided", check.undecided},
+                             {"undecided_ulp", check.undecided_ulp}};
   for (std::size_t i = 0; i < check.agreements.size(); ++i) {
     out["agreement"][std::string(agreement_names[i])] = check.agreements[i];
   }

@@ -507,7 +507,7 @@ TEST_CASE("a sum is rounded before the bias, a result on the way to D, and below
   g.epilogue.through = bfloat16;
   CHECK(gemm_element(g, x) == 0x38);  // 1 + 2^-4 became a tie
   CHECK((finished(g, x, element_sum(g, x)).format == bfloat16));
-  g.epilogue = {.relu = true};
+  g.epilogue = {.activation = Activation::relu};
   CHECK(gemm_element(g, x) == 0x3F882000);
   const std::uint64_t minus_one[]{0xBC00}, minus_zero[]{0x8000}, nan[]{0x7E00};
   for (const std::uint64_t* b : {minus_one, minus_zero}) {

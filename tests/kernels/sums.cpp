@@ -108,7 +108,7 @@ GemmModel draw_epilogue(Random& random) {
   switch (random() % 16) {
     case 0: e.sum = bfloat16; break;
     case 1: e.through = binary16; break;
-    case 2: e.relu = true; break;
+    case 2: e.activation = activations[1 + random() % (activations.size() - 1)].activation; break;
     case 3: e.bias_first = true; break;
     default: break;
   }

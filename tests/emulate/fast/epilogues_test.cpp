@@ -25,8 +25,8 @@ TEST_CASE("an epilogue is nothing, in float, or the definition's") {
   CHECK_FALSE(plan({.alpha = 0.5, .out = e8m0}, binary32, false).is_float);
   CHECK_FALSE(epilogue_plan({}, binary32, false, false, 3).is_nothing);
   CHECK(plan({.out = bfloat16, .rounding = Rounding::to_odd}, binary32, true).is_float);
-  for (const Epilogue& e :
-       {Epilogue{.sum = bfloat16}, Epilogue{.through = bfloat16}, Epilogue{.relu = true}}) {
+  for (const Epilogue& e : {Epilogue{.sum = bfloat16}, Epilogue{.through = bfloat16},
+                            Epilogue{.activation = Activation::silu}}) {
     CHECK_FALSE(plan(e, binary32, false).is_nothing);
     CHECK_FALSE(plan(e, binary32, true).is_float);
     CHECK(plan(e, binary32, true).by_steps);

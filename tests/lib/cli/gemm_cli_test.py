@@ -234,7 +234,7 @@ class Gemm(Case):
                 ((*plain, *HOPPER, "--fused", "gamma"), "--fused"),
                 ((*plain, *HOPPER, "--out-rounding", "stochastic"), "which random numbers a kernel draws is not known"),
                 ((*plain, *HOPPER, "--out-rounding", "toward_zer"), "did you mean toward_zero"),
-                (("gemm", "a.npy", "b.npy", "--account", "no.json", *HOPPER, "--relu"), "--relu sets to 0: leave it out"),
+                (("gemm", "a.npy", "b.npy", "--account", "no.json", *HOPPER, "--relu"), "an activation makes of it: leave --relu out"),
                 (("gemm", "a.npy", "a.npy", "-o", "no.npy", *HOPPER), "K is 5; A's is 19"),
                 (("gemm", "a.npy", "none.npy", "-o", "no.npy", *HOPPER), "none.npy"),
                 (("gemm", "a.npy", "b.npy", "-o", "no.txt", *HOPPER), "name it .npy or .safetensors"),

@@ -62,7 +62,7 @@ void draw_epilogue(Random& random, GemmModel& g) {
   const Format outs[]{binary32, binary16, bfloat16, e4m3};
   g.epilogue.out = outs[random() % 4];
   g.epilogue.saturate = random() % 4 == 0;
-  g.epilogue.relu = random() % 4 == 0;
+  g.epilogue.activation = random() % 4 == 0 ? Activation::relu : Activation::none;
   g.epilogue.scales = static_cast<ScaleOrder>(random() % scale_order_names.size());
   g.epilogue.bias_first = random() % 4 == 0;
   if (random() % 4 == 0) g.epilogue.sum = bfloat16;
@@ -99,7 +99,7 @@ Rational exactly(const GemmModel& g, const GemmElement<std::uint64_t>& x,
   if (x.has_b_scale) out *= rational(x.b_scale, binary32);
   if (x.has_c && !g.sum.c_first) out += scale(g.epilogue.beta) * rational(x.c, g.c);
   if (!g.epilogue.bias_first) out += bias;
-  return g.epilogue.relu ? std::max(out, Rational(0)) : out;
+  return g.epilogue.activation == Activation::relu ? std::max(out, Rational(0)) : out;
 }
 
 TEST_CASE("every step of elements of whole products is what fractions say") {

@@ -134,10 +134,11 @@ TEST_CASE("whole products add up: counts and magnitudes are the sums of the elem
 
 TEST_CASE("a product whose results below zero become zero has no account") {
   GemmModel g = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 90).model;
-  g.epilogue.relu = true;
+  g.epilogue.activation = Activation::relu;
   CHECK_THROWS_WITH_AS(
       account(g, {1, 1, 1, {0}, {0}, {}, {}}),
-      "an account tells what roundings lost, not what --relu sets to 0: leave it out", Error);
+      "an account tells what roundings lost, not what an activation makes of it: leave --relu out",
+      Error);
 }
 
 TEST_CASE("the worst elements are where the account says") {

@@ -317,7 +317,7 @@ TEST_CASE("a D that is cut off is rounded otherwise, and not wrong, one that is 
 TEST_CASE("what relu sets to zero has the error of zero, and the bound stays") {
   GemmModel g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   g.epilogue.out = bfloat16;
-  g.epilogue.relu = true;
+  g.epilogue.activation = Activation::relu;
   GemmOperands x{1, 1, 1, {0x3F80'4000}, {0xBF80'0000}, {}, {}};  // -(1 + 2^-9)
   const ElementBound below = bound_of(g, x.element(0, 0));
   CHECK(below.result == 0);

@@ -194,7 +194,7 @@ TEST_CASE("options say all that is not usual, and words do too") {
                 .rounding = Rounding::toward_zero,
                 .sum = bfloat16,
                 .through = binary16,
-                .relu = true,
+                .activation = Activation::relu,
                 .scales = ScaleOrder::b_first,
                 .bias_first = true};
   CHECK(options_of(g) ==
@@ -203,6 +203,9 @@ TEST_CASE("options say all that is not usual, and words do too") {
   CHECK(order_text(g) ==
         "k ascending; the sum rounded to bf16; the bias added first; B's scales before A's; below "
         "0 becomes 0; D by way of f16; D rounded toward_zero");
+  g.epilogue = {.activation = Activation::gelu_tanh};
+  CHECK(options_of(g) == "--activation gelu_tanh");
+  CHECK(order_text(g) == "k ascending; gelu_tanh");
   GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   chain.sum.promote_every = 384;
   CHECK(order_text(chain) == "k ascending; into f32 every 384 products");

@@ -164,8 +164,9 @@ struct HandMade {
       run.d[at] = ending(sum, at);
     }
   }
-  Identification searched() const {
-    return identify(types, {run}, {}, {.nearest = 2}, {}, {.instructions = false, .tf32 = false});
+  Identification searched(bool rare = true) const {
+    return identify(types, {run}, {}, {.nearest = 2, .rare = rare}, {},
+                    {.instructions = false, .tf32 = false});
   }
   /// Checks that a chain of fma in plain order with this ending is found, and only with it.
   void check(const std::string& ending) const {
@@ -190,6 +191,38 @@ TEST_CASE("outputs that are cut off, rounded on the way or after relu are found"
   x.types.d = binary32;
   x.fill([](float sum, std::size_t) { return HandMade::to_bf16(sum) << 16; });
   x.check("--out-through bf16");
+}
+
+/// The kernels are PyTorch's formulas in float, each operation rounded.
+TEST_CASE("gelu, its formula by tanh and silu are found behind bf16, and told apart") {
+  constexpr auto gelu = [](float v) { return v * 0.5F * (1 + std::erf(v * 0.70710678F)); };
+  constexpr auto by_tanh = [](float v) {
+    return 0.5F * v * (1 + std::tanh(0.79788456F * (v + 0.044715F * v * v * v)));
+  };
+  constexpr auto silu = [](float v) { return v / (1 + std::exp(-v)); };
+  HandMade x(11, false);
+  Random random(12);
+  for (auto* const codes : {&x.run.a, &x.run.b}) {
+    for (std::uint64_t& code : *codes) {
+      code = HandMade::bits(std::ldexp(static_cast<float>(random() >> 40), -23) - 1);
+    }
+  }
+  x.fill([&](float sum, std::size_t) { return HandMade::to_bf16(gelu(sum)); });
+  x.check("--out-format bf16 --activation gelu");
+  const Identification found = x.searched(false);
+  CHECK(found.result.explaining[0].undecided < x.run.size() / 10);
+  x.run.d[7] ^= 2;
+  CHECK(x.searched(false).result.explaining.empty());
+  x.fill([&](float sum, std::size_t) { return HandMade::to_bf16(by_tanh(sum)); });
+  x.check("--out-format bf16 --activation gelu_tanh");
+  x.fill([&](float sum, std::size_t) {
+    return HandMade::to_bf16(silu(HandMade::of_bf16(HandMade::to_bf16(sum))));
+  });
+  x.check("--out-format bf16 --sum-format bf16 --activation silu");
+  // Far below 0, 1 + erf loses all bits: too few elements are decided.
+  for (std::uint64_t& code : x.run.a) code = HandMade::bits(8 * HandMade::number(code));
+  x.fill([&](float sum, std::size_t) { return HandMade::to_bf16(gelu(sum)); });
+  CHECK(x.searched(false).result.explaining.empty());
 }
 
 TEST_CASE("a sum that is rounded before the bias is found, and relu after it") {

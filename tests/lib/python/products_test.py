@@ -5,7 +5,9 @@
 # products_test.py PATH_TO_BINADE with the package on PYTHONPATH; needs NumPy.
 
 import ast
+import decimal
 import itertools
+import math
 import os
 import pickle
 import signal
@@ -18,6 +20,10 @@ from products_case import FMA, FP8, HOPPER, HOPPER_WORDS, INT8, Products, halves
 
 import binade
 from binade import GemmModel
+
+
+D = decimal.Decimal
+PI = D("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798214808651328230664709384460955")
 
 
 class Gemm(Products):
@@ -105,6 +111,44 @@ class Gemm(Products):
         self.assertEqual(exact, float(sums[2, 1]) * float(sa[2, 0]) * float(sb[1]))
         self.same_bits(binade.gemm(a, b, b_scale=np.float32(0.5), instruction=INT8[0], arch=INT8[1]),
                        (a.astype(np.int32) @ b.astype(np.int32)).astype(np.float32) * np.float32(0.5))
+
+    def test_activations_are_the_exact_functions_rounded_once(self):
+        with decimal.localcontext() as context:
+            context.prec = 120
+            erf = lambda z: 2 / PI.sqrt() * sum((-1) ** n * z ** (2 * n + 1) / ((2 * n + 1) * math.factorial(n)) for n in range(450))
+            exact = {"gelu": lambda x: x / 2 * (1 + erf(x / D(2).sqrt())), "silu": lambda x: x / (1 + (-x).exp()),
+                     "gelu_tanh": lambda x: x / (1 + (-2 * (2 / PI).sqrt() * (x + D("0.044715") * x ** 3)).exp())}
+            x = np.float32([-14, -10.5, -5.75, -5.5, -3, -0.75, -1e-3, -1e-45, 3e-45, 0.3, 2.5, 7, -90, 100])
+            one = np.float32([[1]])
+            for name, function in exact.items():
+                mine = binade.gemm(x[:, None], one, instruction=FMA[0], activation=name)[:, 0]
+                for value, y in zip(x, mine):
+                    if name == "gelu" and abs(value) > 20:
+                        self.assertEqual(float(y), max(float(value), 0))
+                        continue
+                    wanted, near = function(D(float(value))), (np.nextafter(y, np.float32(t)) for t in (-np.inf, np.inf))
+                    off = abs(D(float(y)) - wanted)
+                    self.assertTrue(all(off <= abs(D(float(z)) - wanted) for z in near), (name, value, y))
+        odd = np.float32([[0.0], [-0.0], [np.inf], [-np.inf], [np.nan]])
+        for name in exact:
+            out = binade.gemm(odd, one, instruction=FMA[0], activation=name)[:, 0]
+            self.assertEqual([str(v) for v in out], ["0.0", "0.0", "inf", "nan", "nan"])  # fma(-0, 1, +0) is +0
+
+    def test_a_kernels_activation_is_decided_behind_a_narrow_d_alone(self):
+        rng = np.random.default_rng(8)
+        a, b = rng.standard_normal((8, 16), np.float32) / 4, rng.standard_normal((16, 24), np.float32)
+        sums = binade.gemm(a, b, instruction=FMA[0])
+        single = sums * np.float32(0.5) * (1 + np.float32([[math.erf(v) for v in row] for row in sums * np.float32(0.5**0.5)]))
+        narrow = binade.validate(a, b, single.astype(np.float16), instruction=FMA[0], activation="gelu")
+        self.assertTrue(narrow.equal and narrow.undecided < 10, str(narrow))
+        wide = binade.validate(a, b, single, instruction=FMA[0], activation="gelu")
+        self.assertEqual((wide.equal, wide.different), (False, 0), str(wide))
+        self.assertIn("elements are not decided: they lie within what the formula of gelu gives in f32, at most", str(wide))
+        self.assertGreater(binade.validate(a, b, single.astype(np.float16), instruction=FMA[0], activation="silu").different, 9)
+        with self.assertRaisesRegex(ValueError, "activation gelu: its steps in f32 are not known"):
+            binade.explain(a, b, element=(0, 0), instruction=FMA[0], activation="gelu")
+        with self.assertRaisesRegex(ValueError, "activation silo: no such choice; did you mean silu"):
+            GemmModel(*FMA, activation="silo")
 
     def test_rounding_operands(self):
         a, b = self.a.astype(np.float32) + np.float32(2**-14), self.b.astype(np.float64) * 1.0001
