@@ -162,7 +162,7 @@ struct Accumulation {
 /// The order in which a sum is multiplied by a scale of A's row and one of B's column. Each product
 /// is rounded.
 enum class ScaleOrder : std::uint8_t {
-  a_first,   ///< (sum · a) · b: CUTLASS's row-wise kernel in PyTorch (RowwiseScaledMM.cu)
+  a_first,   ///< (sum · a) · b: PyTorch's RowwiseScaledMM.cu, unless D is transposed
   b_first,   ///< (sum · b) · a: vLLM's ScaledEpilogue (scaled_mm_epilogues_c3x.hpp)
   together,  ///< sum · (a · b): DeepGEMM (sm90_fp8_gemm_1d2d.cuh)
 };

@@ -210,6 +210,10 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
   }
   if (files.bias) {
     model.bias = named_format(*files.bias).value_or(accumulator);
+    if (is_integer(model.epilogue.out) && !is_integer(model.bias)) {
+      throw error_in(*files.bias, "a bias of numbers, and D is one of integers",
+                     "give a bias of int32, or a D or --out-format in floating point");
+    }
     out.bias = read_shaped(*files.bias, model.bias, {"the bias"}, {out.n});
   }
   if (!files.a_scale.empty()) out.a_scale = read_scales(files.a_scale, "--a-scale", out.m);

@@ -191,9 +191,9 @@ NamedGemm model_of(const GemmOptions& o) {
     if (!dequantizes(o)) return out;
     g.epilogue.out = binary32;
     set_epilogue(g.epilogue, o);
-    if (is_integer(g.epilogue.out) && (has_scales(o) || !o.bias.empty())) {
+    if (is_integer(g.epilogue.out) && has_scales(o)) {
       throw Error("--out-format " + printable(o.out_format) +
-                  ": scales and a bias end in floating point; name such a format");
+                  ": scales end in floating point; name such a format");
     }
     return out;
   }
@@ -262,7 +262,9 @@ void check_effects(const GemmOptions& o, const GemmModel& g) {
 
 void adopt_output(const GemmOptions& o, const std::string& d, GemmModel& model) {
   if (!o.out_format.empty() || is_integer(model.epilogue.out)) return;
-  model.epilogue.out = named_format(d).value_or(model.epilogue.out);
+  // Integers with a bias of integers may end as integers.
+  const bool is_sum = is_integer(model.types.d) && !has_scales(o) && integer_format(d) == s32;
+  model.epilogue.out = is_sum ? s32 : named_format(d).value_or(model.epilogue.out);
 }
 
 std::vector<InputPath> inputs_of(const GemmOptions& o) {

@@ -101,7 +101,9 @@ class Changes {
   }
 
   void addends() {
-    if (!run_.c.empty()) add("C left out").without_c = true;
+    if (!run_.c.empty()) {
+      add(run_.zero_points ? "zero points, or C, left out" : "C left out").without_c = true;
+    }
     if (!run_.bias.empty()) add("the bias left out").without_bias = true;
     if (!run_.c.empty() && !run_.bias.empty()) {
       Change& neither = add("C and the bias left out");

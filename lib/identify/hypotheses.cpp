@@ -150,6 +150,8 @@ class HypothesisSearch {
       if (!base.right[at]) rest.push_back(at);
     }
     if (rest.empty()) return;
+    // What lies within rounding is another order, of which no line is right by itself.
+    if (2 * far.size() < rest.size()) right_lines_.clear();
     // Where the model is not known, the rest is what numbers say.
     const bool most = 2 * far.size() > elements();
     if ((!most && 2 * rest.size() > elements()) || (!far.empty() && rest.size() > 2 * far.size()))

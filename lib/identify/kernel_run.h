@@ -29,6 +29,7 @@ struct KernelRun {
   bool dots = false;
   std::vector<std::uint64_t> a, b, c, bias, d;
   std::vector<std::uint64_t> a_scale = {}, b_scale = {};
+  bool zero_points = false;  ///< c is what zero points add, and C if there is one
 
   std::size_t size() const { return d.size(); }
   std::size_t row(std::size_t element) const { return dots ? element : element / n; }

@@ -102,7 +102,8 @@ void add_results(std::vector<Change>& out, const KernelCase& x) {
     out.back().as_d = type.read;
   }
   if (std::optional<Change> rounded = rounded_d(x)) out.push_back(std::move(*rounded));
-  if (x.types.d != binary32) return;
+  // Sums under scales are no integers.
+  if (x.types.d != binary32 || !run.a_scale.empty() || !run.b_scale.empty()) return;
   out.push_back({.words = "D holds bits of s32, read as f32"});
   out.back().d = as_it_is;
   out.back().as_c = out.back().as_d = s32;

@@ -153,6 +153,7 @@ void read_beside(KernelRun& run, const RunNames& names, const KernelTypes& types
         "--a-zero-point and --b-zero-point have no effect except on integers: leave them out");
   }
   if (!integers) return;
+  run.zero_points = has_zeros;
   add_zero_points(run.c, operands_of(run), {types.a, types.b, s32, s32}, zeros, run.dots);
   if (is_integer(types.bias)) add_integer_bias(run.c, run.m, std::exchange(run.bias, {}));
 }

@@ -101,15 +101,17 @@ class Completion(CliCase):
         self.exactly(table)
 
     def test_names_come_from_the_tables(self):
-        formats = [row["name"] for row in self.json("formats")["formats"]]
+        document = self.json("formats")
+        formats = [row["name"] for row in document["formats"]]
+        with_blocks = formats + [row["name"] for row in document["block_formats"]]
         reported = ["binary16", "bfloat16", "tf32", "e5m2", "e4m3"]
         architectures = [row["architecture"] for row in self.json("architectures")["architectures"]]
         instructions = {line for line in self.good("architectures", "--names").splitlines() if " " not in line}
         experiments = re.findall(r"^(\w+)$", self.good("experiment", "list"), re.MULTILINE)
         roundings = self.listed("show", "1", "--format", "e4m3", "--rounding", "no")
         self.exactly({
-            "binade quantize --format ": formats, "binade show -f ": formats, "binade formats ": formats,
-            "binade formats e4m3 ": formats, "binade advise --format e": [name for name in formats if name[0] == "e"],
+            "binade quantize --format ": formats, "binade show -f ": with_blocks, "binade formats ": with_blocks,
+            "binade formats e4m3 ": with_blocks, "binade advise --format e": [name for name in formats if name[0] == "e"],
             "binade report --formats ": reported, "binade report --formats e": ["e5m2", "e4m3"],
             "binade report --formats=e": ["--formats=e5m2", "--formats=e4m3"],
             "binade report --formats binary16,bf": ["binary16,bfloat16"],

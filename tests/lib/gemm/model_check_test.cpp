@@ -106,8 +106,11 @@ TEST_CASE("the formats of a C and a bias that are not there are not looked at") 
 TEST_CASE("epilogues that there are not are refused") {
   refused([](GemmModel& g) { g.epilogue.rounding = Rounding::stochastic; },
           "GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
-  refused([](GemmModel& g) { g.epilogue.rounding = static_cast<Rounding>(7); },
-          "GemmModel: epilogue.rounding is 7; give an integer from 0 to 6");
+  const std::string last = std::to_string(roundings.size() - 1);
+  const std::string beyond = std::to_string(roundings.size());
+  refused([](GemmModel& g) { g.epilogue.rounding = static_cast<Rounding>(roundings.size()); },
+          ("GemmModel: epilogue.rounding is " + beyond + "; give an integer from 0 to " + last)
+              .c_str());
   refused([](GemmModel& g) { g.epilogue.through = Format{}; },
           "GemmModel: epilogue.through is no format of floating-point numbers that is computed "
           "with; give a named one");

@@ -198,7 +198,8 @@ class Arrays(CliCase):
         self.assertEqual(str(shown), self.good(*words))
         self.assertEqual(shown.to_json(), self.good(*words, "--json"))
         self.assertEqual(str(binade.show(0.1, "e4m3")), self.good("show", (0.1).hex(), "--format", "e4m3"))
-        self.assertEqual(str(binade.format_table(binade.formats())), self.good("formats"))
+        names = [str(one) for one in binade.formats()]
+        self.assertEqual(str(binade.format_table(binade.formats())), self.good("formats", *names))
         self.assertEqual(binade.format_table("e5m7").to_json(), self.good("formats", "e5m7", "--json"))
         self.assertEqual(binade.Format("e4m3").to_dict(), self.json("formats", "e4m3")["formats"][0])
         self.assertIn("<table", binade.Format("e4m3")._repr_html_())
