@@ -129,6 +129,7 @@ class HypothesisSearch {
   void as_it_is() {
     if (progress_) progress_("the nearest", 0.01);
     std::vector<std::size_t> far = sums_ ? far_off() : std::vector<std::size_t>{};
+    const std::size_t all_far = far.size();
     if (2 * far.size() > elements() && misplaced(given_, far, exact_codes()).words.empty()) {
       far.clear();
     }
@@ -151,7 +152,7 @@ class HypothesisSearch {
     }
     if (rest.empty()) return;
     // What lies within rounding is another order, of which no line is right by itself.
-    if (2 * far.size() < rest.size()) right_lines_.clear();
+    if (2 * all_far < rest.size()) right_lines_.clear();
     // Where the model is not known, the rest is what numbers say.
     const bool most = 2 * far.size() > elements();
     if ((!most && 2 * rest.size() > elements()) || (!far.empty() && rest.size() > 2 * far.size()))
