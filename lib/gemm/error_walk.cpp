@@ -114,10 +114,14 @@ void ErrorWalk::increase(const Exact& value) {
   }
 }
 
+Upper ErrorWalk::largest_in_any_order() {
+  return (is_finished_ ? top().exact.upper() : magnitude_) + top().any_order;
+}
+
 void ErrorWalk::rounds(const Format& f, Rounding rounding) {
   Accumulator& accumulator = top();
   accumulator.error += rounding_error(accumulator.exact.upper() + accumulator.error, f, rounding);
-  accumulator.any_order += rounding_error(magnitude_ + accumulator.any_order, f, rounding);
+  accumulator.any_order += rounding_error(largest_in_any_order(), f, rounding);
   accumulator.format = f;
 }
 
@@ -292,7 +296,6 @@ void ErrorWalk::scale(const Exact& alpha) {
   const Upper factor = magnitude_of(alpha);
   accumulator.error = accumulator.error * factor;
   accumulator.any_order = accumulator.any_order * factor;
-  magnitude_ = magnitude_ * factor;
 }
 
 /// Multiplies by the scales of the row and of the column, all but the last rounding, which is that
@@ -312,7 +315,7 @@ void ErrorWalk::take_scales() {
   }
   const Upper lost = rounding_error(magnitude_of(times(a, b)), f, nearest);
   const Upper of_own = lost * (top().exact.upper() + top().error);
-  const Upper of_any = lost * (magnitude_ + top().any_order);
+  const Upper of_any = lost * largest_in_any_order();
   scale(a);
   scale(b);
   top().error += of_own;
@@ -320,6 +323,7 @@ void ErrorWalk::take_scales() {
 }
 
 void ErrorWalk::finish() {
+  is_finished_ = true;
   constexpr Rounding nearest = Rounding::ties_to_even;
   const Epilogue& e = g_.epilogue;
   const Format& f = e.compute;
@@ -328,7 +332,6 @@ void ErrorWalk::finish() {
       with_c ? times(number_of(scalar_bits(e.beta, f), f), number_of(x_.c, g_.c)) : Exact{};
   const Exact bias = x_.has_bias ? number_of(x_.bias, g_.bias) : Exact{};
   const auto operation = [&](const Exact& value) {
-    magnitude_ += magnitude_of(value);
     increase(value);
     rounds(f, nearest);
   };
@@ -370,12 +373,17 @@ void ErrorWalk::finish() {
   Accumulator& x = top();
   const auto ended = [&](Rounding rounding, bool saturates) {
     const auto lost = [&](const Upper& magnitude) {
-      // What saturates becomes the largest finite number, which may be far from it.
-      const bool far = saturates && !magnitude.is_zero() && magnitude.log2() >= e.out.emax();
-      return far ? magnitude : rounding_error(magnitude, e.out, rounding);
+      // What saturates becomes the largest finite number: up to twice its power of two it is no
+      // further off than that power is, and what is larger may be far from it.
+      const int unit = e.out.emax() - e.out.fraction_bits();
+      const std::uint64_t largest = e.out.max_significand();
+      const Upper rounded = rounding_error(magnitude, e.out, rounding);
+      if (!saturates || magnitude <= Upper(largest, unit)) return rounded;
+      if (magnitude.log2() > e.out.emax()) return magnitude;
+      return rounded + Upper((std::uint64_t{1} << e.out.precision) - largest, unit);
     };
     return Bounds{x.error + lost(x.exact.upper() + x.error),
-                  x.any_order + lost(magnitude_ + x.any_order)};
+                  x.any_order + lost(largest_in_any_order())};
   };
   Bounds own{x.error, x.any_order};
   if (!is_exact || e.saturate) {

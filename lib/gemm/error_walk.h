@@ -57,6 +57,9 @@ class ErrorWalk {
   using Codes = std::span<const std::uint64_t>;
 
   Accumulator& top() { return stack_.back(); }
+  /// A bound of the magnitude of what is rounded, whatever the order: a finished sum is near the
+  /// exact value in all of them.
+  Upper largest_in_any_order();
   void start(const Exact& value, const Format& f);
   void rounds(const Format& f, Rounding rounding);
   void scale(const Exact& alpha);
@@ -75,7 +78,8 @@ class ErrorWalk {
 
   const GemmModel& g_;
   const GemmElement<std::uint64_t>& x_;
-  Upper magnitude_;  ///< bound of every partial sum's magnitude, in any order
+  bool is_finished_ = false;  ///< the walk is over, and the epilogue follows
+  Upper magnitude_;           ///< bound of every partial sum's magnitude, in any order
   int largest_exponent_ = std::numeric_limits<int>::min();  ///< largest exponent of a product
   /// Largest exponent with which a product of zero takes part in the alignment, in models in which
   /// it does; it is taken as if it were in every block.

@@ -314,6 +314,24 @@ TEST_CASE("a D that is cut off is rounded otherwise, and not wrong, one that is 
   CHECK(agreement_of(g, got, 0x3F7F) == Agreement::beyond_bound);
 }
 
+TEST_CASE("half of a sum that cancels is wrong in a narrow D, whatever the order") {
+  GemmModel g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
+  g.epilogue.out = e4m3;
+  // 300 - 300 + 60: the finished sum is rounded at 60, not at the 660 of the products.
+  const GemmOperands x{
+      1,  1, 3, {0x4396'0000, 0xC396'0000, 0x4270'0000}, std::vector<std::uint64_t>(3, 0x3F80'0000),
+      {}, {}};
+  const ElementBound got = bound_of(g, x.element(0, 0));
+  CHECK(got.result == 0x67);                                     // 60
+  CHECK(agreement_of(g, got, 0x5F) == Agreement::beyond_bound);  // 30
+  CHECK(agreement_of(g, got, 0x66) == Agreement::within_bound);  // 56
+  // 300 is in the top binade, and does not saturate: 288 and 320 are its neighbours.
+  const GemmOperands one{1, 1, 1, {0x4396'0000}, {0x3F80'0000}, {}, {}};
+  const ElementBound top = bound_of(g, one.element(0, 0));
+  CHECK(agreement_of(g, top, 0x7A) == Agreement::within_bound);  // 320
+  CHECK(agreement_of(g, top, 0x77) == Agreement::beyond_bound);  // 240
+}
+
 TEST_CASE("what relu sets to zero has the error of zero, and the bound stays") {
   GemmModel g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   g.epilogue.out = bfloat16;
