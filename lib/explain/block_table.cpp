@@ -181,12 +181,12 @@ nlohmann::ordered_json block_table_json(std::span<const NamedOrCustomBlock> rows
   return out;
 }
 
-std::vector<const NamedScaleRule*> rules_for(std::span<const NamedOrCustomBlock> formats) {
+std::vector<const NamedScaleRule*> rules_for(std::span<const NamedOrCustomBlock> chosen) {
   std::vector<const NamedScaleRule*> out;
   for (const NamedScaleRule& row : scale_rules) {
     const bool fits_some = std::ranges::any_of(
-        formats, [&](const NamedOrCustomBlock& format) { return fits(row, format.format); });
-    if (formats.empty() || fits_some) out.push_back(&row);
+        chosen, [&](const NamedOrCustomBlock& format) { return fits(row, format.format); });
+    if (chosen.empty() || fits_some) out.push_back(&row);
   }
   return out;
 }

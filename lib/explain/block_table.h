@@ -19,7 +19,7 @@ std::string block_table_text(std::span<const NamedOrCustomBlock> rows);
 nlohmann::ordered_json block_table_json(std::span<const NamedOrCustomBlock> rows);
 
 /// The rows of scale_rules that fit one of these formats, or all if there are none.
-std::vector<const NamedScaleRule*> rules_for(std::span<const NamedOrCustomBlock> formats);
+std::vector<const NamedScaleRule*> rules_for(std::span<const NamedOrCustomBlock> chosen);
 
 /// Returns the steps and the source of each rule.
 std::string scale_rules_text(std::span<const NamedScaleRule* const> rules);

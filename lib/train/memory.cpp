@@ -38,16 +38,17 @@ std::span<const OptimizerMoments> optimizer_moments() {
 std::optional<MemoryUse> memory_use(const TrainingMode& mode, const BytesPerParameter& bytes,
                                     const TrainingSize& size) {
   const uint128 state = state_bytes(bytes, size);
-  const uint128 activations = sample_bytes(mode, size) * size.batch;
-  if ((state + activations) >> 63 != 0) return std::nullopt;
-  return MemoryUse{static_cast<std::uint64_t>(state), static_cast<std::uint64_t>(activations)};
+  const uint128 activation_bytes = sample_bytes(mode, size) * size.batch;
+  if ((state + activation_bytes) >> 63 != 0) return std::nullopt;
+  return MemoryUse{static_cast<std::uint64_t>(state), static_cast<std::uint64_t>(activation_bytes)};
 }
 
 std::uint64_t most_parameters(const TrainingMode& mode, const BytesPerParameter& bytes,
                               const TrainingSize& size, std::uint64_t memory) {
-  const uint128 activations = sample_bytes(mode, size) * size.batch;
-  if (activations > memory) return 0;
-  return (memory - static_cast<std::uint64_t>(activations)) / static_cast<unsigned>(bytes.total());
+  const uint128 activation_bytes = sample_bytes(mode, size) * size.batch;
+  if (activation_bytes > memory) return 0;
+  return (memory - static_cast<std::uint64_t>(activation_bytes)) /
+         static_cast<unsigned>(bytes.total());
 }
 
 std::optional<std::uint64_t> largest_batch(const TrainingMode& mode, const BytesPerParameter& bytes,
