@@ -17,6 +17,7 @@
 #include "lib/explain/shown_block.h"
 #include "lib/explain/shown_encoding.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 
@@ -58,6 +59,20 @@ void show_values(const ShowOptions& options) {
   }
 }
 
+/// Throws Error if something of a block is asked for, and no numbers are given for it.
+void check_no_block(const ShowOptions& options) {
+  refuse_idle(std::array{
+      IdleOption{"--scale-rule", !options.block.rules.empty(), "without --block"},
+      IdleOption{"--tensor-amax", !options.block.tensor_amax.empty(), "without --block"},
+  });
+  for (const std::string& format : options.question.formats) {
+    if (!names_block_format(format)) continue;
+    throw Error("--format " + printable(format) +
+                ": a block format, whose numbers are shown together; give them as --block \"0.1 -3 "
+                "7\"");
+  }
+}
+
 void show_block(ShowOptions& options) {
   const ShowQuestion& other = options.question;
   if (!other.values.empty()) {
@@ -68,7 +83,16 @@ void show_block(ShowOptions& options) {
     throw Error("--block: one block format is wanted; add --format mxfp4");
   }
   options.block.format = other.formats[0];
-  if (other.attributes.rounding != AttributeOptions().rounding) {
+  const AttributeOptions usual;
+  const std::string on = "on a block, whose elements saturate and are not flushed";
+  refuse_idle(std::array{
+      IdleOption{"--saturation", other.attributes.saturation != usual.saturation, on},
+      IdleOption{"--nan", other.attributes.nan != usual.nan, on},
+      IdleOption{"--ftz", other.attributes.flush_results, on},
+      IdleOption{"--random-bits", other.attributes.random_bits != usual.random_bits, on},
+      IdleOption{"--random", other.random.has_value(), on},
+  });
+  if (other.attributes.rounding != usual.rounding) {
     options.block.rounding = other.attributes.rounding;
   }
   const ShownBlock shown = shown_block(options.block);
@@ -126,6 +150,7 @@ void define_show(App app, int& status) {
   app.callback([app, &status, options] {
     take_back_negative_words(app, *options);
     if (options->block.numbers.empty()) {
+      check_no_block(*options);
       show_values(*options);
     } else {
       show_block(*options);

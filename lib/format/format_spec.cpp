@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulate/block.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 
@@ -129,6 +130,11 @@ Format base_of(std::string_view text, std::string_view whole) {
       throw wrong(whole, "a fraction has 0 to 52 bits, not " + std::to_string(f->fraction_bits()));
     }
     return *f;
+  }
+  if (find_block_format(text)) {
+    throw wrong(whole,
+                "a block format, whose elements share scales; here a format of single "
+                "numbers is wanted, such as e4m3");
   }
   const std::vector<std::string_view> names = names_of(formats);
   const std::string hint = did_you_mean(text, names);

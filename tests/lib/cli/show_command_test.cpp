@@ -320,6 +320,9 @@ TEST_CASE(
 TEST_CASE("what a block cannot be is said with what to write") {
   const auto complaint = [](const Arguments& arguments) { return show(arguments); };
   CHECK(contains(complaint({"--block", "1", "--format", "e4m3"}), "e4m3:block=1x32:scale=e8m0"));
+  CHECK(contains(complaint({"1", "--format", "mxfp4"}), "give them as --block"));
+  CHECK(contains(complaint({"1", "--format", "e4m3", "--scale-rule", "te"}), "without --block"));
+  CHECK(contains(complaint({"--block", "1", "--format", "mxfp4", "--ftz"}), "on a block"));
   CHECK(contains(complaint({"--block", "1"}), "add --format mxfp4"));
   CHECK(contains(complaint({"--block", "1 x", "--format", "mxfp4"}), "'x'"));
   CHECK(contains(complaint({"--block", "3", "--format", "mxfp4", "--tensor-amax", "5"}),

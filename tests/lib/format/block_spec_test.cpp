@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "lib/format/format_spec.h"
 #include "lib/text/error.h"
 
 namespace binade::block_spec_test {
@@ -44,6 +45,13 @@ TEST_CASE("a specification says the elements, and which of them share which scal
   CHECK(own.scale == binary32);
   CHECK_FALSE(names_block_format("e4m3:bias=8"));
   CHECK_FALSE(names_block_format("e4m3"));
+}
+
+TEST_CASE("where single numbers are formatted a block format is told as one") {
+  CHECK_THROWS_WITH_AS(parse_format("mxfp4"),
+                       "format 'mxfp4': a block format, whose elements share scales; here a format "
+                       "of single numbers is wanted, such as e4m3",
+                       Error);
 }
 
 TEST_CASE("what is wrong is said in one line with what would be right") {
