@@ -10,7 +10,7 @@
 
 #include "emulate/block.h"
 #include "emulate/format.h"
-#include "emulate/scale_rule.h"
+#include "emulate/scale_rules.h"
 #include "lib/amp/op_lists.h"
 #include "lib/amp/opt_level.h"
 #include "lib/device/record_dots.h"

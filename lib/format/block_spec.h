@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How users name a block format and a scale rule: by their names in the tables of emulate/block.h
-// and emulate/scale_rule.h, or a block format by a specification of their own.
+// and emulate/scale_rules.h, or a block format by a specification of their own.
 //
 //     nvfp4                              a row of emulate/block.h
 //     e2m1:block=1x32:scale=e8m0         elements, which of them share a scale, its format
@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "emulate/block.h"
-#include "emulate/scale_rule.h"
+#include "emulate/scale_rules.h"
 
 namespace binade {
 

@@ -14,6 +14,23 @@
 
 namespace binade {
 
+/// Returns what an element of D is made of: line i of a, line j of b, c at its place.
+template <class Matrices>
+GemmElement<std::uint64_t> element_of(const Matrices& x, std::size_t i, std::size_t j,
+                                      std::size_t at) {
+  return {x.a.data() + i * x.k,
+          x.b.data() + j * x.k,
+          static_cast<int>(x.k),
+          x.c.empty() ? 0 : x.c[at],
+          x.bias.empty() ? 0 : x.bias[j],
+          !x.c.empty(),
+          !x.bias.empty(),
+          x.a_scale.empty() ? 0 : x.a_scale[i],
+          x.b_scale.empty() ? 0 : x.b_scale[j],
+          !x.a_scale.empty(),
+          !x.b_scale.empty()};
+}
+
 /// Matrices as encodings. a is m × k, row after row; b is k × n, column after column, so that a dot
 /// product runs along both; c is m × n, row after row, or empty; bias has n elements, one for each
 /// column, or is empty. The scales of A's rows and of B's columns are of binary32, m and n of them,
@@ -25,17 +42,7 @@ struct GemmOperands {
 
   /// Returns what element (i, j) of D is made of.
   GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
-    return {a.data() + i * k,
-            b.data() + j * k,
-            static_cast<int>(k),
-            c.empty() ? 0 : c[i * n + j],
-            bias.empty() ? 0 : bias[j],
-            !c.empty(),
-            !bias.empty(),
-            a_scale.empty() ? 0 : a_scale[i],
-            b_scale.empty() ? 0 : b_scale[j],
-            !a_scale.empty(),
-            !b_scale.empty()};
+    return element_of(*this, i, j, i * n + j);
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers say which mistakes are plausible (plausible.h); a search on some elements under each of
-// these finds the model, and all elements are counted by it (change_test.h).
+// these finds the model, and all elements are counted by it (tested_change.h).
 #include "lib/identify/hypotheses.h"
 
 #include <fmt/format.h>
@@ -17,12 +17,12 @@
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
 #include "lib/gemm/files.h"
-#include "lib/identify/change_test.h"
 #include "lib/identify/identification.h"
 #include "lib/identify/line_factors.h"
 #include "lib/identify/misplaced.h"
 #include "lib/identify/neighbours.h"
 #include "lib/identify/plausible.h"
+#include "lib/identify/tested_change.h"
 #include "lib/identify/text.h"
 #include "lib/identify/unordered.h"
 #include "lib/identify/weighed_groups.h"

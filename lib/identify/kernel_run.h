@@ -35,19 +35,7 @@ struct KernelRun {
   std::size_t row(std::size_t element) const { return dots ? element : element / n; }
   std::size_t column(std::size_t element) const { return dots ? element : element % n; }
   GemmElement<std::uint64_t> element(std::size_t at) const {
-    const std::size_t j = column(at);
-    const std::size_t i = row(at);
-    return {a.data() + i * k,
-            b.data() + j * k,
-            static_cast<int>(k),
-            c.empty() ? 0 : c[at],
-            bias.empty() ? 0 : bias[j],
-            !c.empty(),
-            !bias.empty(),
-            a_scale.empty() ? 0 : a_scale[i],
-            b_scale.empty() ? 0 : b_scale[j],
-            !a_scale.empty(),
-            !b_scale.empty()};
+    return element_of(*this, row(at), column(at), at);
   }
 };
 

@@ -47,6 +47,7 @@
 #include "emulate/range_count.h"
 #include "emulate/refined_functions.h"
 #include "emulate/scale_rule.h"
+#include "emulate/scale_rules.h"
 #include "emulate/sm_target.h"
 #include "emulate/sparse.h"
 #include "emulate/sum_order.h"

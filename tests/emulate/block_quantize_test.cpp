@@ -4,6 +4,7 @@
 // each element's value, and scales are those that published sources state. What each rule gives,
 // step by step, tests/lib/python/block_rules_test.py holds against an oracle.
 #include "emulate/block_quantize.h"
+#include "emulate/scale_rules.h"
 
 #include <doctest/doctest.h>
 

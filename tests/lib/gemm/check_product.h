@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the engine of products with the definition, at every level of the kernels' table.
+// Compares the engine of products with the definition, at every level of the kernels' table that
+// the machine has.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "lib/gemm/prepared_product.h"
+#include "lib/parallel/parallel.h"
 #include "tests/lib/gemm/exact_product.h"
 
 namespace binade::test {
@@ -80,7 +82,7 @@ inline void check_values(const PreparedProduct& product, const GemmModel& g, con
   tally.values += d.size();
 }
 
-/// Checks D as a whole and each element by itself, at every level.
+/// Checks D as a whole and each element by itself, at every level that the machine has.
 inline void check_product(const GemmModel& g, const GemmOperands& x, int scale_log2, Tally& tally) {
   const ProductShape shape{x.k, !x.c.empty(), !x.bias.empty(), scale_log2};
   std::vector<std::uint64_t> expected;
@@ -91,9 +93,10 @@ inline void check_product(const GemmModel& g, const GemmOperands& x, int scale_l
       tally.numbers += is_number(expected.back(), g.epilogue.out) ? 1 : 0;
     }
   }
-  for (std::size_t level = 0; level < levels.size(); ++level) {
-    CAPTURE(levels[level].name);
-    const Kernels& table = kernels(static_cast<Level>(level));
+  for (const auto& [name, level] : levels) {
+    if (!machine_has(level)) continue;
+    CAPTURE(name);
+    const Kernels& table = kernels(level);
     const PreparedProduct product(g, shape, table);
     const std::vector<std::uint64_t> all = product.all(x);
     REQUIRE(all.size() == expected.size());

@@ -142,7 +142,7 @@ TEST_CASE("multiply-adds of vectors that leave the straight way are counted, eac
   using Counts = std::array<std::uint64_t, 4>;
   int with_vectors = 0;
   for (const auto& [name, level] : levels) {
-    if (level <= Level::portable) continue;
+    if (level <= Level::portable || !machine_has(level)) continue;
     const Kernels& table = kernels(level);
     if (!PreparedProduct(halves, {.k = k}, table).reading().packing.in_values) continue;
     CAPTURE(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Searches on some elements, then on some of those that the simplest model found gets wrong.
-#include "lib/identify/change_test.h"
+#include "lib/identify/tested_change.h"
 
 #include <algorithm>
 #include <numeric>
