@@ -275,7 +275,8 @@ constexpr BlockScale block_scale(const ScaleRule& rule, const BlockFormat& forma
   return {code, factor(rule, format, code, q, amax, tensor), divides};
 }
 
-/// Returns the code of a magnitude and sign as the block format stores it.
+/// Returns the code of a magnitude and sign as the block format stores it; of a stored code, but for
+/// 10…0 of two's complement, the code of its magnitude and sign.
 constexpr std::uint64_t stored_element(const BlockFormat& format, std::uint64_t bits) {
   const Fields x = fields_of(bits, format.element);
   if (!format.twos_complement || !x.negative) return bits;

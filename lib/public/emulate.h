@@ -13,6 +13,7 @@
 #include "emulate/arithmetic.h"
 #include "emulate/attributes.h"
 #include "emulate/block.h"
+#include "emulate/block_arrays.h"
 #include "emulate/block_quantize.h"
 #include "emulate/carrier.h"
 #include "emulate/codec.h"
