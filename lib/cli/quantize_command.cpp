@@ -13,17 +13,18 @@
 #include <vector>
 
 #include "lib/cli/attribute_options.h"
+#include "lib/cli/block_options.h"
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/suggestions.h"
 #include "lib/format/format_spec.h"
+#include "lib/io/chosen_tensors.h"
 #include "lib/io/file_format.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/safetensors.h"
 #include "lib/io/safetensors_writer.h"
-#include "lib/io/scaled_codes.h"
 #include "lib/io/tensor_file.h"
 #include "lib/range/event_columns.h"
 #include "lib/range/quantize_stream.h"
@@ -37,6 +38,7 @@ struct QuantizeArguments {
   AttributeOptions attributes;
   std::uint64_t seed = 0;
   bool encode = false;
+  BlockOptions block;
   DeviceOption device;
 };
 
@@ -61,49 +63,6 @@ void check_quantize_for_device(const QuantizeArguments& a, const Quantizer& to) 
                 ": a device quantizes in binary32, which does not hold it; leave --device and "
                 "--emulated out");
   }
-}
-
-/// Throws Error if some tensors of the file are codes whose scales are other tensors: they are no
-/// values to round.
-void refuse_scaled_codes(const TensorFile& file) {
-  const std::vector<std::string> reasons = code_reasons(file.tensors());
-  const auto at = std::ranges::find_if_not(reasons, &std::string::empty);
-  if (at == reasons.end()) return;
-  const TensorInfo& info = file.tensors()[static_cast<std::size_t>(at - reasons.begin())];
-  throw error_in(file.path(),
-                 fmt::format("{} ({}) is no tensor of values: {}", printable(info.name, 60),
-                             info.dtype.name, *at),
-                 "multiply codes by their scales first, and give the products");
-}
-
-/// The tensors of a file that are rounded, and what is said of the others.
-struct ChosenTensors {
-  std::vector<std::size_t> indices;
-  std::uint64_t bytes = 0;  ///< of these in the file
-  std::vector<std::string> left_out;
-};
-
-/// The floating-point tensors. Throws Error if there is none, or if some are codes whose scales are
-/// other tensors.
-ChosenTensors choose_tensors(const TensorFile& file) {
-  refuse_scaled_codes(file);
-  ChosenTensors out;
-  for (std::size_t i = 0; i < file.tensors().size(); ++i) {
-    const TensorInfo& info = file.tensors()[i];
-    if (info.dtype.kind == DtypeKind::floating) {
-      out.indices.push_back(i);
-      out.bytes += info.bytes;
-    } else {
-      out.left_out.push_back(fmt::format("{} ({}, {})", printable(info.name, 60), info.dtype.name,
-                                         info.made_by.empty()
-                                             ? std::string(to_string(info.dtype.kind))
-                                             : "made by " + info.made_by));
-    }
-  }
-  if (out.indices.empty()) {
-    throw error_in(file.path(), "no floating-point tensor", "nothing to quantize");
-  }
-  return out;
 }
 
 /// Where rounded tensors go, one after the other.
@@ -214,6 +173,12 @@ std::string quantize_tensors(const QuantizeArguments& a, const Quantizer& to,
   return chosen.indices.size() > 1 ? text + counts_line("total", all) : text;
 }
 
+void check_output_name(const std::string& out) {
+  if (!out.ends_with(".npy") && !out.ends_with(".safetensors")) {
+    throw error_in(out, "cannot tell what to write", "name it .npy or .safetensors");
+  }
+}
+
 /// Throws Error if the options do not go together.
 void check_options(const QuantizeArguments& a, const Quantizer& to) {
   if (!a.encode && !fits_in(to.format, binary64)) {
@@ -222,26 +187,55 @@ void check_options(const QuantizeArguments& a, const Quantizer& to) {
                 "--encode");
   }
   if (a.device.asked()) check_quantize_for_device(a, to);
-  if (!a.out.ends_with(".npy") && !a.out.ends_with(".safetensors")) {
-    throw error_in(a.out, "cannot tell what to write", "name it .npy or .safetensors");
+  check_output_name(a.out);
+}
+
+std::unique_ptr<TensorFile> open_input(const QuantizeArguments& a) {
+  prepare_outputs(std::array{InputPath{"IN", a.in}}, std::array{OutputPath{"OUT", a.out}});
+  return open_tensor_file(a.in, {a.dtype.empty() ? std::optional<Dtype>{} : parse_dtype(a.dtype)});
+}
+
+std::string told_of_left_out(const ChosenTensors& chosen) {
+  std::string text;
+  for (const std::string& tensor : chosen.left_out) text += "skipped " + tensor + ", not written\n";
+  return text;
+}
+
+int run_quantize_blocks(const QuantizeArguments& a) {
+  if (a.device.asked()) {
+    throw Error("--format " + printable(a.format) +
+                ": a device quantizes to no block format; leave --device and --emulated out");
   }
+  const BlockFileRule rule = block_rule_of(a.format, a.block, a.attributes, a.seed, a.encode);
+  check_output_name(a.out);
+  if (a.encode && a.out.ends_with(".npy")) {
+    throw error_in(a.out, "codes and scales are several arrays, and a .npy holds one",
+                   "name it .safetensors");
+  }
+  const auto file = open_input(a);
+  const ChosenTensors chosen = choose_tensors(*file);
+  ProgressLine line;
+  const std::uint64_t bytes = chosen.bytes * static_cast<std::uint64_t>(readings(rule));
+  const std::vector<BlockCounts> counts = quantize_block_file(
+      rule, *file, chosen, a.out, [&](std::uint64_t done) { line.update(done, bytes); });
+  fmt::print("{}{}", block_counts_text(*file, chosen, counts), told_of_left_out(chosen));
+  return 0;
 }
 
 int run_quantize(const QuantizeArguments& a) {
+  if (names_block_format(a.format)) return run_quantize_blocks(a);
+  check_no_block_options(a.block);
   const Quantizer to = quantizer_from(a);
   check_options(a, to);
   const OpenedDevice opened = a.device.asked() ? open_chosen_device(a.device) : OpenedDevice{};
   if (a.device.asked() && !opened.device) return no_hardware("", opened.why_none, false);
-  prepare_outputs(std::array{InputPath{"IN", a.in}}, std::array{OutputPath{"OUT", a.out}});
-  const auto file =
-      open_tensor_file(a.in, {a.dtype.empty() ? std::optional<Dtype>{} : parse_dtype(a.dtype)});
+  const auto file = open_input(a);
   const ChosenTensors chosen = choose_tensors(*file);
   const std::string on_device = told_of_device(opened, *file, chosen, to);
   const RoundedOutput output = output_of(a, to, *file, chosen);
-  std::string text = quantize_tensors(a, to, *file, chosen, opened, output);
+  const std::string text = quantize_tensors(a, to, *file, chosen, opened, output);
   output.finish();
-  for (const std::string& tensor : chosen.left_out) text += "skipped " + tensor + ", not written\n";
-  fmt::print("{}{}", text, on_device);
+  fmt::print("{}{}{}", text, told_of_left_out(chosen), on_device);
   return 0;
 }
 
@@ -259,8 +253,8 @@ void define_quantize(App app, int& status) {
       .required();
   app.add_option("--format", a->format,
                  "format to which values are rounded: a name from `binade formats`, or your own, "
-                 "such as e5m7")
-      .suggest(format_words)
+                 "such as e5m7 or e2m1:block=1x32:scale=e8m0")
+      .suggest(all_format_words)
       .required();
   add_rounding(app, a->attributes);
   add_saturation(app, a->attributes);
@@ -275,23 +269,28 @@ void define_quantize(App app, int& status) {
   app.add_flag(
       "--encode", a->encode,
       "write encodings, in the dtype of the format (F16, BF16, F8_…) or in U8, U16, U32 or U64 if "
-      "it has none (default: values in F32, or in F64 if F32 does not hold them)");
+      "it has none (default: values in F32, or in F64 if F32 does not hold them). Of a block "
+      "format: codes, two of 4 bits to a byte, the first in its low half, and scales");
   app.add_option("--dtype", a->dtype,
                  "dtype of the elements of a .npy file that holds raw bytes (V1, V2), such as "
                  "bfloat16 or float8_e4m3fn")
       .suggest(dtype_words);
+  add_block_options(app, a->block);
   add_on_device_options(app, a->device,
                         "tensors of F32 are rounded there, others on this machine, as are, with "
                         "--rounding stochastic, those in Fortran order; the format must be one "
                         "that F32 holds, and --encode does not apply");
   app.footer(
-      "\nTensors of integers and of complex numbers are named and not written.\n"
+      "\nTensors of integers and of complex numbers are named and not written. Of a block format, "
+      "numbers are rounded to binary32 before, and values to F32 at the end.\n"
       "Exit status: 0 the file was written, 2 an argument or a file cannot be used, 77 there is no "
       "GPU (--device).\n\n"
       "Examples:\n"
       "  binade quantize weights.safetensors weights_e4m3.safetensors --format e4m3 --saturation "
       "finite\n"
-      "  binade quantize a.npy a_bits.npy --format bfloat16 --encode");
+      "  binade quantize a.npy a_bits.npy --format bfloat16 --encode\n"
+      "  binade quantize weights.safetensors out.safetensors --format nvfp4 --scale-rule modelopt "
+      "--encode --layout modelopt");
   app.callback([a, &status] { status = run_quantize(*a); });
 }
 

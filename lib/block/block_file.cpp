@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of a file stand in it by the width of their dtypes, so that each is aligned: numbers of
+// binary32 of all tensors, then the bytes of all tensors. Where there are both, every tensor is
+// quantized twice, once for each.
+#include "lib/block/block_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include "emulate/block_packing.h"
+#include "lib/io/npy_writer.h"
+#include "lib/io/safetensors_writer.h"
+#include "lib/range/event_columns.h"
+#include "lib/range/quantize_stream.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
+
+namespace binade {
+namespace {
+
+/// A part of a quantized tensor in a file.
+struct BlockPart {
+  TensorSpec spec;
+  std::vector<std::byte> bytes = {};
+};
+
+bool packs_nibbles(const BlockFormat& format) { return format.element.bits() == 4; }
+
+Dtype dtype_of_scales(const BlockFormat& format) {
+  if (format.scale == binary32) return *find_dtype("F32");
+  if (format.scale == e8m0) return *find_dtype("F8_E8M0");
+  return format.scale == ue4m3 ? *find_dtype("F8_E4M3") : encoded_dtype(format.scale);
+}
+
+Dtype dtype_of_codes(const BlockFormat& format) {
+  return packs_nibbles(format) || format.twos_complement ? *find_dtype("U8")
+                                                         : encoded_dtype(format.element);
+}
+
+/// The shape of the codes: two of 4 bits share a byte along the last axis.
+std::vector<std::uint64_t> shape_of_codes(const BlockFormat& format,
+                                          std::vector<std::uint64_t> shape) {
+  if (packs_nibbles(format) && shape.empty()) shape = {1};
+  if (packs_nibbles(format)) shape.back() = (shape.back() + 1) / 2;
+  return shape;
+}
+
+/// Which two axes of the scales a layout takes as rows and columns: all but the last, and the last.
+ScaleGrid grid_of(const std::vector<std::uint64_t>& shape) {
+  ScaleGrid out;
+  if (shape.empty()) return out;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) out.rows *= shape[i];
+  out.columns = shape.back();
+  return out;
+}
+
+const ScaleLayout& scale_layout_of(const BlockFileRule& rule) {
+  if (rule.scale_layout != nullptr) return *rule.scale_layout;
+  return *find_scale_layout(rule.layout->scale_layout);
+}
+
+std::vector<std::uint64_t> shape_of_scales(const BlockFileRule& rule, const BlockView& view) {
+  const ScaleLayout& layout = scale_layout_of(rule);
+  if (layout.name == "row_major") return view.scale_shape;
+  const ScaleGrid filled = layout.filled(grid_of(view.scale_shape));
+  return {filled.rows, filled.columns};
+}
+
+std::vector<std::byte> bytes_of_scales(const BlockFileRule& rule, const BlockTensor& x) {
+  const std::vector<std::uint32_t> laid = laid_out(
+      scale_layout_of(rule), grid_of(x.view.scale_shape), std::span<const std::uint32_t>(x.scales));
+  const std::size_t bytes = code_bytes(rule.format.format.scale);
+  std::vector<std::byte> out(laid.size() * bytes);
+  for (std::size_t i = 0; i < laid.size(); ++i) std::memcpy(&out[i * bytes], &laid[i], bytes);
+  return out;
+}
+
+std::vector<std::byte> bytes_of_codes(const BlockFormat& format,
+                                      const std::vector<std::uint64_t>& shape,
+                                      const std::vector<std::byte>& codes) {
+  if (!packs_nibbles(format)) return codes;
+  const std::size_t line = shape.empty() ? 1 : shape.back(), packed = (line + 1) / 2;
+  const std::size_t lines = line == 0 ? 0 : codes.size() / line;
+  std::vector<std::byte> out(lines * packed);
+  for (std::size_t i = 0; i < lines; ++i) pack_4(&codes[i * line], line, &out[i * packed]);
+  return out;
+}
+
+std::vector<std::byte> bytes_of_word(std::uint32_t word) {
+  std::vector<std::byte> out(sizeof word);
+  std::memcpy(out.data(), &word, sizeof word);
+  return out;
+}
+
+std::uint32_t tensor_scale_part(TensorScalePart part, const TensorScale& scale) {
+  switch (part) {
+    case TensorScalePart::decode: return scale.decode;
+    case TensorScalePart::encode: return scale.encode;
+    case TensorScalePart::amax: return scale.amax;
+  }
+  return scale.decode;
+}
+
+/// The parts of a tensor, whose bytes are made only where the tensor is given.
+std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& info,
+                                const BlockView& view, const BlockTensor* made) {
+  const BlockFormat& format = rule.format.format;
+  const CheckpointLayout& layout = *rule.layout;
+  std::vector<BlockPart> out;
+  if (format.tensor_scale) {
+    out.push_back({{part_name(layout.tensor, info.name), *find_dtype("F32"), {}}});
+    if (made != nullptr) {
+      out.back().bytes = bytes_of_word(tensor_scale_part(layout.part, made->tensor));
+    }
+  }
+  out.push_back({{part_name(layout.scales, info.name), dtype_of_scales(format),
+                  shape_of_scales(rule, view)}});
+  if (made != nullptr) out.back().bytes = bytes_of_scales(rule, *made);
+  out.push_back({{part_name(layout.elements, info.name), dtype_of_codes(format),
+                  shape_of_codes(format, info.shape)}});
+  if (made != nullptr) out.back().bytes = bytes_of_codes(format, info.shape, made->codes);
+  return out;
+}
+
+/// The numbers of a tensor in binary32 and C order.
+std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
+                                     const std::function<void(std::uint64_t)>& add_bytes) {
+  const TensorInfo& info = file.tensors()[index];
+  const Format from = *find_format(info.dtype.format);
+  std::vector<float> out(info.elements);
+  std::size_t done = 0;
+  file.read(index, [&](std::span<const std::byte> chunk) {
+    const std::size_t n = chunk.size() / code_bytes(from);
+    const std::span<float> to = std::span(out).subspan(done, n);
+    if (fits_in(from, binary32)) {
+      decode_elements(from, chunk, ResultKind::f32, std::as_writable_bytes(to));
+    } else {
+      quantize_elements({.format = binary32}, from, ResultKind::f32, chunk, done,
+                        std::as_writable_bytes(to));
+    }
+    done += n;
+    add_bytes(chunk.size());
+  });
+  if (!info.fortran_order || info.shape.size() < 2) return out;
+  const ElementIndex index_of = fortran_index(info.shape);
+  if (!index_of) return out;
+  std::vector<float> turned(out.size());
+  for (std::size_t i = 0; i < out.size(); ++i) turned[index_of(i)] = out[i];
+  return turned;
+}
+
+BlockView view_of(const BlockFileRule& rule, const TensorFile& file, const TensorInfo& info) {
+  try {
+    BlockView view = block_view(rule.format.format, info.shape, rule.axis);
+    if (rule.refuses_ragged && view.padding() > 0) {
+      throw Error(fmt::format("blocks of {} do not divide its shape; leave out --ragged refuse",
+                              shape_words(rule.format.format.shape)));
+    }
+    return view;
+  } catch (const Error& e) {
+    throw error_in(file.path(), printable(info.name, 60) + ": " + e.what(),
+                   "choose another --axis or format, or leave the tensor out of the file");
+  }
+}
+
+BlockTensor quantized_tensor(const BlockFileRule& rule, const BlockView& view,
+                             std::span<const float> x, std::size_t stream, BlockCounts& counts) {
+  BlockQuantizer to{.format = rule.format.format,
+                    .rule = rule.rule->rule,
+                    .attributes = rule.attributes,
+                    .seed = rule.seed,
+                    .stream = stream};
+  if (to.format.tensor_scale) {
+    to.tensor = tensor_scale(to.rule, to.format, amax_of(to.rule, x));
+  }
+  return quantize_blocks(to, view, x, counts);
+}
+
+std::map<std::string, std::string> told_of(const BlockFileRule& rule) {
+  return {{"binade.format", rule.format.name},
+          {"binade.scale_rule", std::string(rule.rule->name)},
+          {"binade.axis", std::to_string(rule.axis)},
+          {"binade.rounding", std::string(rounding_name(rule.attributes.rounding))}};
+}
+
+}  // namespace
+
+void check_block_rule(const BlockFileRule& rule) {
+  const CheckpointLayout* layout = rule.layout;
+  if (layout == nullptr) return;
+  if (layout->formats.empty()) return;
+  const std::vector<std::string_view> known = split(layout->formats, ' ');
+  if (std::ranges::find(known, rule.format.name) != known.end()) return;
+  throw Error(fmt::format("--layout {}: that stack has no {}; it has {}", layout->name,
+                          printable(rule.format.name), alternatives(known)));
+}
+
+int readings(const BlockFileRule& rule) {
+  const BlockFormat& format = rule.format.format;
+  return rule.layout != nullptr && (format.tensor_scale || format.scale == binary32) ? 2 : 1;
+}
+
+std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const TensorFile& file,
+                                             const ChosenTensors& chosen, const std::string& out,
+                                             const std::function<void(std::uint64_t)>& progress) {
+  const std::vector<TensorInfo>& tensors = file.tensors();
+  std::vector<BlockView> views;
+  for (const std::size_t i : chosen.indices) views.push_back(view_of(rule, file, tensors[i]));
+  std::uint64_t done = 0;
+  std::vector<BlockCounts> counts(chosen.indices.size());
+  const auto made = [&](std::size_t n, std::vector<float>* numbers) {
+    std::vector<float> x = numbers_of_tensor(file, chosen.indices[n],
+                                             [&](std::uint64_t bytes) { progress(done += bytes); });
+    counts[n] = {};
+    BlockTensor tensor = quantized_tensor(rule, views[n], x, n, counts[n]);
+    if (numbers != nullptr) *numbers = std::move(x);
+    return tensor;
+  };
+  if (rule.layout == nullptr) {
+    const auto write_all = [&](auto& writer) {
+      for (std::size_t n = 0; n < views.size(); ++n) {
+        std::vector<float> values;
+        const BlockTensor tensor = made(n, &values);
+        values_of_blocks(rule.format.format, tensor, values);
+        writer.write(std::as_bytes(std::span(values)));
+      }
+      writer.finish();
+    };
+    if (out.ends_with(".npy")) {
+      if (views.size() > 1) {
+        throw error_in(out, fmt::format("a .npy holds one array, not {}", views.size()),
+                       "name it .safetensors");
+      }
+      NpyWriter writer(out, *find_dtype("F32"), tensors[chosen.indices[0]].shape, false);
+      write_all(writer);
+      return counts;
+    }
+    std::vector<TensorSpec> specs;
+    for (const std::size_t i : chosen.indices) {
+      specs.push_back({tensors[i].name, *find_dtype("F32"), tensors[i].shape});
+    }
+    SafetensorsWriter writer(out, specs, told_of(rule));
+    write_all(writer);
+    return counts;
+  }
+  std::vector<TensorSpec> specs;
+  const bool two_widths = readings(rule) == 2;
+  const auto is_in = [&](const BlockPart& part, bool wide) {
+    return !two_widths || (part.spec.dtype.bits == 32) == wide;
+  };
+  for (const bool wide : two_widths ? std::vector{true, false} : std::vector{true}) {
+    for (std::size_t n = 0; n < views.size(); ++n) {
+      for (BlockPart& part : parts_of(rule, tensors[chosen.indices[n]], views[n], nullptr)) {
+        if (is_in(part, wide)) specs.push_back(std::move(part.spec));
+      }
+    }
+  }
+  SafetensorsWriter writer(out, specs, told_of(rule));
+  for (const bool wide : two_widths ? std::vector{true, false} : std::vector{true}) {
+    for (std::size_t n = 0; n < views.size(); ++n) {
+      const BlockTensor tensor = made(n, nullptr);
+      for (const BlockPart& part : parts_of(rule, tensors[chosen.indices[n]], views[n], &tensor)) {
+        if (is_in(part, wide)) writer.write(part.bytes);
+      }
+    }
+  }
+  writer.finish();
+  return counts;
+}
+
+std::string block_counts_text(const TensorFile& file, const ChosenTensors& chosen,
+                              const std::vector<BlockCounts>& counts) {
+  std::string text = counts_head("tensor");
+  BlockCounts all;
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    text += counts_line(file.tensors()[chosen.indices[n]].name, counts[n].elements);
+    all += counts[n];
+  }
+  if (counts.size() > 1) text += counts_line("total", all.elements);
+  text += fmt::format("\n{:<36}{:>13}{:>11}{:>11}{:>12}{:>12}{:>12}\n", "scales", "blocks",
+                      "clamped", "zero", "not finite", "saturated", "padding");
+  const auto line = [&](std::string_view name, const BlockCounts& c) {
+    const std::string shown = printable(std::string(name), 60);
+    text += fmt::format("{:<36}{:>13}{:>11}{:>11}{:>12}{:>12}{:>12}\n",
+                        shown.size() > 36 ? shown.substr(0, 33) + "..." : shown, c.scales.blocks,
+                        c.scales.clamped, c.scales.zero, c.scales.nonfinite, c.scales.saturated,
+                        c.padding);
+  };
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    line(file.tensors()[chosen.indices[n]].name, counts[n]);
+  }
+  if (counts.size() > 1) line("total", all);
+  return text;
+}
+
+}  // namespace binade

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tensor in memory to a block format and back, on all threads: codes of its elements, codes of
+// the scales of its blocks, and the scale of the tensor, by emulate/block_arrays.h. Any number of
+// threads gives the same bits and counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "emulate/block_arrays.h"
+#include "lib/block/block_view.h"
+
+namespace binade {
+
+struct BlockTensor {
+  BlockView view;
+  std::vector<std::byte> codes;       ///< of code_bytes(element format) bytes each, in C order
+  std::vector<std::uint32_t> scales;  ///< codes of the scales' format
+  TensorScale tensor;                 ///< 1 where the format has none
+};
+
+/// What happened to the numbers and the scales of a tensor.
+struct BlockCounts {
+  EventCounts elements;
+  ScaleCounts scales;
+  std::uint64_t padding = 0;  ///< zeros that would fill the short blocks
+
+  BlockCounts& operator+=(const BlockCounts& other) {
+    elements += other.elements;
+    scales += other.scales;
+    padding += other.padding;
+    return *this;
+  }
+};
+
+/// Returns the largest magnitude of numbers as a rule takes it (next_amax): bits of binary32.
+std::uint32_t amax_of(const ScaleRule& rule, std::span<const float> x);
+
+/// Rounds view.elements() numbers to the format of `to`, whose tensor scale is taken as it is.
+/// Element i in C order is number i of its stream of random words. Adds to `counts`.
+BlockTensor quantize_blocks(const BlockQuantizer& to, const BlockView& view,
+                            std::span<const float> x, BlockCounts& counts);
+
+/// Writes the values of all elements, view.elements() of them: exact, or rounded once to nearest
+/// even where floats do not hold them.
+void values_of_blocks(const BlockFormat& format, const BlockTensor& x, std::span<float> out);
+void values_of_blocks(const BlockFormat& format, const BlockTensor& x, std::span<double> out);
+
+}  // namespace binade

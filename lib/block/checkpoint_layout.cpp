@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of layouts of checkpoints.
+#include "lib/block/checkpoint_layout.h"
+
+#include <array>
+#include <vector>
+
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
+
+namespace binade {
+namespace {
+
+constexpr auto checkpoint_rows = std::to_array<CheckpointLayout>({
+    {.name = "plain",
+     .elements = "{name}",
+     .scales = "{name}_scale",
+     .tensor = "{name}_scale_2",
+     .source = "binade's own: codes and scales as they come"},
+    {.name = "modelopt",
+     .elements = "{name}",
+     .scales = "{name}_scale",
+     .tensor = "{name}_scale_2",
+     .formats = "nvfp4 mxfp8_e4m3 mxfp4 fp8_tensor",
+     .source = "NVIDIA/Model-Optimizer a2fbac7, modelopt/torch/export"},
+    {.name = "compressed-tensors",
+     .elements = "{name}_packed",
+     .scales = "{name}_scale",
+     .tensor = "{name}_global_scale",
+     .part = TensorScalePart::encode,
+     .formats = "nvfp4 mxfp4",
+     .source = "vllm-project/compressed-tensors 0.20.1"},
+    {.name = "deepseek",
+     .elements = "{name}",
+     .scales = "{name}_scale_inv",
+     .tensor = "",
+     .formats = "fp8_128x128 fp8_1x128",
+     .source = "DeepSeek-V3's files; the scale multiplies, whatever its name says"},
+    {.name = "torchao",
+     .elements = "{layer}._{last}_qdata",
+     .scales = "{layer}._{last}_scale",
+     .tensor = "{layer}._{last}_per_tensor_scale",
+     .source = "pytorch/ao 1926418, torchao/prototype/safetensors, without its metadata"},
+    {.name = "te",
+     .elements = "{name}._rowwise_data",
+     .scales = "{name}._rowwise_scale_inv",
+     .tensor = "{name}._amax_rowwise",
+     .part = TensorScalePart::amax,
+     .scale_layout = "te",
+     .formats = "mxfp8_e4m3 mxfp8_e5m2 nvfp4 nvfp4_2d",
+     .source = "TransformerEngine 00768c7, pytorch/tensor"},
+});
+
+}  // namespace
+
+const std::span<const CheckpointLayout> checkpoint_layouts = checkpoint_rows;
+
+const CheckpointLayout& parse_checkpoint_layout(std::string_view name) {
+  for (const CheckpointLayout& row : checkpoint_rows) {
+    if (row.name == name) return row;
+  }
+  throw Error("--layout: no layout '" + printable(name) + "'; choose " +
+              alternatives(names_of(checkpoint_layouts)));
+}
+
+std::string part_name(std::string_view pattern, std::string_view tensor) {
+  const std::size_t dot = tensor.rfind('.');
+  const std::string_view layer = dot == std::string_view::npos ? "" : tensor.substr(0, dot);
+  const std::string_view last = dot == std::string_view::npos ? tensor : tensor.substr(dot + 1);
+  std::string out;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const auto put = [&](std::string_view word, std::string_view text) {
+      if (!pattern.substr(at).starts_with(word)) return false;
+      out += text;
+      at += word.size();
+      return true;
+    };
+    if (put("{layer}.", dot == std::string_view::npos ? "" : std::string(layer) + ".")) continue;
+    if (put("{name}", tensor) || put("{last}", last)) continue;
+    out += pattern[at++];
+  }
+  return out;
+}
+
+}  // namespace binade

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stacks call the parts of a quantized tensor in their files, and how they hold them: a row of
+// a table each. The parts of "model.fc.weight" in nvfp4:
+//
+//     plain                 model.fc.weight          …weight_scale   …weight_scale_2       decode
+//     modelopt              model.fc.weight          …weight_scale   …weight_scale_2       decode
+//     compressed-tensors    model.fc.weight_packed   …weight_scale   …weight_global_scale  encode
+//     torchao               model.fc._weight_qdata   …_weight_scale  …_weight_per_tensor_scale
+//
+// Elements of 4 bits are two to a byte, the first one in its low half. A scale of the tensor by
+// which values are multiplied is decode's, its reciprocal encode's (TensorScale).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace binade {
+
+/// What a file holds of the scale of a tensor.
+enum class TensorScalePart : std::uint8_t { decode, encode, amax };
+
+struct CheckpointLayout {
+  std::string_view name;
+  /// Names of the parts, in which {name} is the tensor's, {layer} and {last} what stands before and
+  /// behind its last dot.
+  std::string_view elements, scales, tensor;
+  TensorScalePart part = TensorScalePart::decode;
+  std::string_view scale_layout = "row_major";  ///< of scale_layout.h
+  std::string_view formats{};                   ///< block formats that the stack has; empty: all
+  std::string_view source{};
+};
+
+extern const std::span<const CheckpointLayout> checkpoint_layouts;
+
+/// Returns the layout of a name. Throws Error, which lists the names, if there is none.
+const CheckpointLayout& parse_checkpoint_layout(std::string_view name);
+
+/// Returns a part's name.
+std::string part_name(std::string_view pattern, std::string_view tensor);
+
+}  // namespace binade

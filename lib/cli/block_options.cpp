@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words of options to the values of block formats' tables.
+#include "lib/cli/block_options.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "lib/cli/suggestions.h"
+#include "lib/text/error.h"
+#include "lib/text/idle_option.h"
+#include "lib/text/spelling.h"
+
+namespace binade {
+namespace {
+
+std::vector<std::string> texts_of(std::span<const std::string_view> words) {
+  return {words.begin(), words.end()};
+}
+
+const ScaleLayout& parse_scale_layout(const std::string& name) {
+  if (const ScaleLayout* found = find_scale_layout(name)) return *found;
+  throw Error("--scale-layout: no layout '" + printable(name) + "'; choose " +
+              alternatives(names_of(scale_layouts)));
+}
+
+/// Attributes of elements: the rule and the format say all but the rounding.
+Attributes element_attributes_of(const AttributeOptions& options) {
+  const AttributeOptions usual;
+  const std::string because = "with a block format, whose rules say it";
+  refuse_idle(std::array{
+      IdleOption{"--saturation", options.saturation != usual.saturation, because},
+      IdleOption{"--nan", options.nan != usual.nan, because},
+      IdleOption{"--ftz", options.flush_results, because},
+      IdleOption{"--daz", options.flush_operands, because},
+  });
+  Attributes out = attributes_of(options);
+  out.saturation = Saturation::finite;
+  return out;
+}
+
+}  // namespace
+
+void add_block_options(App app, BlockOptions& options) {
+  const char* const group = "Block formats";
+  app.add_option("--scale-rule", options.scale_rule,
+                 "whose rule makes the scales, a name of `binade formats --scale-rules` (default: "
+                 "the first that fits the format)")
+      .suggest([] {
+        std::vector<std::string> words = scale_rule_words();
+        std::erase(words, "all");
+        return words;
+      })
+      .group(group);
+  app.add_option(
+         "--axis", options.axis,
+         "the axis along which blocks lie, K; -1 is the last. Blocks of several rows lie in "
+         "the last two")
+      .capture_default_str()
+      .group(group);
+  app.add_option("--ragged", options.ragged,
+                 "blocks that an axis does not fill: pad (as with zeros, which change no scale) or "
+                 "refuse")
+      .suggest([] {
+        return std::vector<std::string>{"pad", "refuse"};
+      })
+      .capture_default_str()
+      .group(group);
+  app.add_option("--layout", options.layout,
+                 "with --encode, by whose names codes and scales are written: " +
+                     alternatives(names_of(checkpoint_layouts)) + " (default: plain)")
+      .suggest([] { return texts_of(names_of(checkpoint_layouts)); })
+      .group(group);
+  app.add_option("--scale-layout", options.scale_layout,
+                 "with --encode, the order of the scales: " +
+                     alternatives(names_of(scale_layouts)) + " (default: that of --layout)")
+      .suggest([] { return texts_of(names_of(scale_layouts)); })
+      .group(group);
+}
+
+void check_no_block_options(const BlockOptions& options) {
+  const BlockOptions usual;
+  const std::string because = "without a block format, such as mxfp4";
+  refuse_idle(std::array{
+      IdleOption{"--scale-rule", !options.scale_rule.empty(), because},
+      IdleOption{"--axis", options.axis != usual.axis, because},
+      IdleOption{"--ragged", options.ragged != usual.ragged, because},
+      IdleOption{"--layout", !options.layout.empty(), because},
+      IdleOption{"--scale-layout", !options.scale_layout.empty(), because},
+  });
+}
+
+BlockFileRule block_rule_of(const std::string& format, const BlockOptions& options,
+                            const AttributeOptions& attributes, std::uint64_t seed, bool encode) {
+  if (options.ragged != "pad" && options.ragged != "refuse") {
+    throw Error("--ragged: '" + printable(options.ragged) + "' is neither pad nor refuse");
+  }
+  refuse_idle(std::array{
+      IdleOption{"--layout", !options.layout.empty() && !encode, "without --encode"},
+      IdleOption{"--scale-layout", !options.scale_layout.empty() && !encode, "without --encode"},
+  });
+  BlockFileRule out{.format = parse_block_format(format),
+                    .attributes = element_attributes_of(attributes),
+                    .seed = seed,
+                    .axis = options.axis,
+                    .refuses_ragged = options.ragged == "refuse"};
+  refuse_idle(
+      std::array{IdleOption{"--axis", options.axis != -1 && out.format.format.is_of_tensor(),
+                            "with one scale for a tensor"}});
+  check_seed(out.attributes, seed);
+  out.rule = &parse_scale_rule(options.scale_rule, out.format);
+  if (encode) {
+    out.layout = &parse_checkpoint_layout(options.layout.empty() ? "plain" : options.layout);
+    if (!options.scale_layout.empty()) out.scale_layout = &parse_scale_layout(options.scale_layout);
+  }
+  check_block_rule(out);
+  return out;
+}
+
+}  // namespace binade

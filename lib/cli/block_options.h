@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options of `binade quantize` for block formats.
+#pragma once
+
+#include <string>
+
+#include "lib/block/block_file.h"
+#include "lib/cli/parser.h"
+#include "lib/explain/attribute_words.h"
+
+namespace binade {
+
+struct BlockOptions {
+  std::string scale_rule, ragged = "pad", layout, scale_layout;
+  int axis = -1;
+};
+
+/// Declares --scale-rule, --axis, --ragged, --layout and --scale-layout, in a group of the help.
+void add_block_options(App app, BlockOptions& options);
+
+/// Throws Error if one of the options was given for a format that is no block format.
+void check_no_block_options(const BlockOptions& options);
+
+/// Returns what the options and attributes say of a block format. Throws Error if a word is wrong
+/// or has no effect.
+BlockFileRule block_rule_of(const std::string& format, const BlockOptions& options,
+                            const AttributeOptions& attributes, std::uint64_t seed, bool encode);
+
+}  // namespace binade
