@@ -26,7 +26,7 @@ from binade.torch.watch.values.nonfinite import NonFinite
 from binade.torch.watch.values.residues import residues
 from binade.torch.watch.run import Layer
 from cli_case import CliCase, main
-from watch_runs import watched
+from watch_runs import Calls, fit, watched
 
 
 class Head(torch.nn.Module):
@@ -101,25 +101,17 @@ class Bound(CliCase):
         self.assertEqual(wide.loss_scale["binding_max"], narrow.loss_scale["binding_max"])
 
     def test_what_ends_a_model_binds_a_scale_where_it_is_cast(self):
-        class Model(torch.nn.Module):
-            def __init__(self, end):
-                super().__init__()
-                self.head, self.end = torch.nn.Linear(4, 3), end
-
-            def forward(self, x):
-                return self.end(self.head(x))
-
         for end, narrow, binds in ((lambda x: x.log_softmax(-1), False, False), (lambda x: x.float().log_softmax(-1), True, False),
                                    (lambda x: x.float(), True, True), (lambda x: x.float().sin(), True, False),
                                    (lambda x: x.sin(), False, True), (lambda x: x.bfloat16().log_softmax(-1), False, False)):
-            model = Model(end)
+            model = Calls(lambda self, x, end=end: end(self.head(x)), head=torch.nn.Linear(4, 3))
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             with binade.torch.watch(model, optimizer, every=1) as w:
                 with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
                     out = model(torch.ones(2, 4))
                 (out * torch.tensor([0.3, 0.5, 0.7])).float().sum().backward()
                 optimizer.step()
-            self.assertEqual(w.layers["Model", "dAct"].binds if ("Model", "dAct") in w.layers else True, binds)
+            self.assertEqual(w.layers["Calls", "dAct"].binds if ("Calls", "dAct") in w.layers else True, binds)
             self.assertTrue(w.layers["head", "dAct"].binds)
             self.assertTrue(w.layers["head", "dW"].binds)
 
@@ -128,10 +120,7 @@ class Bound(CliCase):
         half, head = torch.nn.Linear(4, 4).to(torch.bfloat16), torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
         model = Calls(lambda self, x: self.head(self.narrow(x).float()), narrow=half, head=head)
         for shape in ((2, 4), (2, 2, 4)):
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                model(torch.randn(shape, dtype=torch.bfloat16)).square().mean().backward()
-                optimizer.step()
+            w = fit(model, lambda: model(torch.randn(shape, dtype=torch.bfloat16)).square().mean(), 1)
             self.assertEqual([key for key, of in w.layers.items() if of.binds is False], [])
 
     def test_a_scalar_binds_a_scale_in_float16_alone(self):
@@ -158,18 +147,13 @@ class Bound(CliCase):
         self.assertIn("Not asked to be saved: 1 gradient of weights", str(advice))
 
     def test_rounding_is_told_from_small_gradients_in_bfloat16(self):
-        class Model(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.early, self.before, self.norm, self.head = (
-                    torch.nn.Linear(8, 16), torch.nn.Linear(16, 16), torch.nn.BatchNorm1d(16), torch.nn.Linear(16, 5))
-
-            def forward(self, x):
-                return self.head(self.norm(self.before(torch.cat((x, x), 1))).relu() + 1e-3 * self.early(x))
+        def forward(self, x):
+            return self.head(self.norm(self.before(torch.cat((x, x), 1))).relu() + 1e-3 * self.early(x))
 
         for clip in (None, 1e-3):
             torch.manual_seed(0)
-            model = Model().to(torch.bfloat16)
+            model = Calls(forward, early=torch.nn.Linear(8, 16), before=torch.nn.Linear(16, 16), norm=torch.nn.BatchNorm1d(16),
+                          head=torch.nn.Linear(16, 5)).to(torch.bfloat16)
             optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-9), []
             with binade.torch.watch(model, optimizer, every=1) as w:
                 w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
@@ -223,17 +207,10 @@ class Bound(CliCase):
             with torch.no_grad():
                 layer.bias.fill_(2.0**-26)
                 layer.weight.fill_(0.25)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                model(torch.full((2, 4), size)).sum().backward()
-                optimizer.step()
+            w = fit(model, lambda: model(torch.full((2, 4), size)).sum(), 1, lr=0.0)
             self.assertEqual([name for name in w.advise().keep_fp32 if name == "layer.bias"], kept)
 
     def test_an_output_that_fp16_loses_is_kept_unless_it_is_lost_in_a_sum_anyway(self):
-        class Scale(torch.nn.Module):
-            def forward(self, x):
-                return x * 1e-9
-
         def inner(self, x):
             return self.drop(self.scale(self.inner(x)))
 
@@ -242,7 +219,7 @@ class Bound(CliCase):
                               (lambda self, x: (y := inner(self, x)) + x + y * 1e9, ["drop", "scale"]),
                               (lambda self, x: inner(self, x) + inner(self, x), ["scale", "drop", "Calls"])):
             torch.manual_seed(0)
-            model = Calls(forward, inner=torch.nn.Linear(8, 8), scale=Scale(), drop=torch.nn.Dropout(0.1), norm=torch.nn.LayerNorm(8, eps=0))
+            model = Calls(forward, inner=torch.nn.Linear(8, 8), scale=Calls(lambda _, x: x * 1e-9), drop=torch.nn.Dropout(0.1), norm=torch.nn.LayerNorm(8, eps=0))
             w = watched(model=model, x=torch.randn(4, 8), steps=1)
             rows = [row["layer"] for row in w.advise().to_dict()["keep_fp32"] if any(one["role"] == "act" for one in row["reasons"])]
             self.assertEqual(sorted(rows), sorted(kept))
@@ -255,19 +232,6 @@ class Bound(CliCase):
 
 def parameter(*shape):
     return torch.nn.Parameter(torch.randn(shape))
-
-
-class Calls(torch.nn.Module):
-    """A function of modules and parameters, which it has under their names."""
-
-    def __init__(self, function, **parts):
-        super().__init__()
-        self.function = function
-        for name, part in parts.items():
-            setattr(self, name, part)
-
-    def forward(self, x):
-        return self.function(self, x)
 
 
 def advised(model, x=None, steps=4, every=1, loss=lambda y, step: y.float().square().mean(), lr=lambda step: 0.01):
@@ -299,14 +263,7 @@ class Untrained(CliCase):
         for lr, last, ill in ((0.3, torch.nn.ReLU, True), (0.01, torch.nn.ReLU, False), (0.05, torch.nn.GELU, False)):
             torch.manual_seed(0)
             model = torch.nn.Sequential(torch.nn.Linear(16, 32), last(), torch.nn.Linear(32, 1))
-            optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
-                for _ in range(12):
-                    x = torch.rand(64, 16)
-                    optimizer.zero_grad()
-                    torch.nn.functional.mse_loss(model(x), x[:, :1] * 10).backward()
-                    optimizer.step()
-            advice = w.advise()
+            advice = fit(model, lambda: torch.nn.functional.mse_loss(model(x := torch.rand(64, 16)), x[:, :1] * 10), 12, lr=lr, scaler=None).advise()
             rows = advice.to_dict()["dies"]
             self.assertEqual([row["layer"] for row in rows], ["0"] if ill else [])
             self.assertEqual("Layers that died: from step " in str(advice), ill)
@@ -314,26 +271,10 @@ class Untrained(CliCase):
             self.assertTrue(all(0 < row["since"] < 9 and row["moved_log2"] > 0 for row in rows), rows)
 
     def test_a_parameter_that_other_data_would_use_beside_modules_that_learn_is_no_module_without_gradients(self):
-        class Body(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.mask, self.inner = torch.nn.Parameter(torch.zeros(4)), torch.nn.Linear(4, 2)
-
-            def forward(self, x):
-                return self.inner(x)
-
-        class Weighted(Body):
-            def forward(self, x):
-                return self.inner(x).detach() * self.mask[:2]
-
-        for kind, told in ((Body, []), (Weighted, ["body.inner"])):
-            model = torch.nn.ModuleDict({"body": kind()})
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
-                for _ in range(3):
-                    optimizer.zero_grad()
-                    model["body"](torch.ones(3, 4)).square().sum().backward()
-                    optimizer.step()
+        for forward, told in ((lambda self, x: self.inner(x), []), (lambda self, x: self.inner(x).detach() * self.mask[:2], ["body.inner"])):
+            body = Calls(forward, mask=torch.nn.Parameter(torch.zeros(4)), inner=torch.nn.Linear(4, 2))
+            model = torch.nn.ModuleDict({"body": body})
+            w = fit(model, lambda: model["body"](torch.ones(3, 4)).square().sum(), scaler=None)
             of = w.advise().to_dict()["untrained"]
             self.assertEqual(of["detached"] + of["unused"], told)
 
@@ -344,11 +285,7 @@ class Untrained(CliCase):
             optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
             factor = torch.randn(64, 4) * 2.0**-25  # of whose values FP16 has few
             factor[::2] = torch.nan if ill else 0.0
-            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
-                for _ in range(4):
-                    optimizer.zero_grad()
-                    (model(torch.rand(64, 4)) * factor).sum().backward()
-                    optimizer.step()
+            w = fit(model, lambda: (model(torch.rand(64, 4)) * factor).sum(), 4, optimizer, scaler=None)
             rows = w.advise().to_dict()
             self.assertEqual(bool(rows["died"] or any(of["role"] == "dAct" for row in rows["keep_fp32"] for of in row["reasons"])), not ill)
 
@@ -357,12 +294,7 @@ class Untrained(CliCase):
             torch.manual_seed(0)
             model = torch.nn.Sequential(torch.nn.Linear(16, 1), torch.nn.ReLU())
             torch.nn.init.constant_(model[0].bias, 5.0)
-            optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
-                for _ in range(5):
-                    optimizer.zero_grad()
-                    model(torch.rand(64, 16)).square().mean().backward()
-                    optimizer.step()
+            w = fit(model, lambda: model(torch.rand(64, 16)).square().mean(), 5, lr=lr, scaler=None)
             self.assertEqual("step 1 on outputs of '0' were negative" in " ".join(str(w.advise()).split()), ill, w.advise())
             self.assertEqual("nor did any other weight" in " ".join(str(w.advise()).split()), ill)
 
@@ -370,12 +302,7 @@ class Untrained(CliCase):
         for steps, since in ((16, 12), (10, None)):
             model = torch.nn.Sequential(torch.nn.Linear(16, 1, bias=False), torch.nn.ReLU())
             model[0].weight.data = torch.linspace(0.05, 1.15, 16)[None]
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
-                for _ in range(steps):
-                    optimizer.zero_grad()
-                    model(torch.eye(16)).sum().backward()
-                    optimizer.step()
+            w = fit(model, lambda: model(torch.eye(16)).sum(), steps, scaler=None)
             self.assertEqual([row["since"] for row in w.advise().to_dict()["dies"]], [since] if since else [])
             self.assertEqual("If it is the ReLU of the model's output" in " ".join(str(w.advise()).split()), since is not None)
 
@@ -386,16 +313,10 @@ class Untrained(CliCase):
         return {row["layer"]: row["steps"] for row in rows["layers"]}, rows["zeros"], rows["negative"], rows["underflow"], text
 
     def test_recurrent_layers_that_no_gradient_reached_are_named_and_none_of_one_step(self):
-        class Last(torch.nn.Module):
-            def __init__(self, rows, factor):
-                super().__init__()
-                self.rnn, self.rows, self.factor = torch.nn.GRU(4, 4, batch_first=True), rows, factor
-
-            def forward(self, x):
-                return self.rnn(x[:, None].expand(-1, self.rows, -1))[0][:, -1] * self.factor
-
         for rows, factor, told in ((3, 0.0, {"0.rnn.0.input": 4, "0.rnn.0.hidden": 4}), (1, 1.0, {}), (3, 1.0, {})):
-            layers, *_, text = self.untrained(torch.nn.Sequential(Last(rows, factor), linear(4, 2)))
+            last = Calls(lambda self, x, n=rows, by=factor: self.rnn(x[:, None].expand(-1, n, -1))[0][:, -1] * by,
+                         rnn=torch.nn.GRU(4, 4, batch_first=True))
+            layers, *_, text = self.untrained(torch.nn.Sequential(last, linear(4, 2)))
             self.assertEqual({layer: n for layer, n in layers.items() if "rnn" in layer}, told, text)
 
     def test_layers_around_a_dead_relu_do_not_learn(self):

@@ -27,7 +27,7 @@ from binade.torch.watch.run import Layer
 from binade.torch.watch.values.words import shown
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import new_net, train, watched
+from watch_runs import fit, new_net, train, watched
 
 
 class Telling(CliCase):
@@ -439,10 +439,7 @@ class Names(CliCase):
         pair = Pair(torch.nn.Linear(4, 4), torch.nn.Linear(4, 8))
         model = torch.nn.ModuleDict({"pair": pair})
         model.forward = lambda x: sum(y.sum() for y in pair(x)).reshape(1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            model(torch.ones(3, 4)).sum().backward()
-            optimizer.step()
+        w = fit(model, lambda: model(torch.ones(3, 4)).sum(), 1)
         self.assertEqual({layer: s.values for (_, layer, role), s in w.summaries().items() if role == "act"},
                          {"pair.0": 12, "pair.1": 24, "pair[1]": 12, "ModuleDict": 1})
 

@@ -24,7 +24,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import Multiplied, new_net, train, watched
+from watch_runs import Multiplied, fit, new_net, train, watched
 
 
 class Norm(torch.nn.Module):
@@ -774,12 +774,7 @@ class InsideOfModules(CliCase):
 
     def test_the_loss_alone(self):
         model, loss = new_net(), torch.nn.MSELoss()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with binade.torch.watch(model, optimizer) as w:
-            for _ in range(2):
-                optimizer.zero_grad()
-                loss(model(torch.ones(3, 4)), torch.full((3, 2), 1e25)).backward()
-                optimizer.step()
+        w = fit(model, lambda: loss(model(torch.ones(3, 4)), torch.full((3, 2), 1e25)), 2, lr=0.0, every=50)
         found = w.first_nonfinite()
         self.assertEqual((found.step, found.layer, found.op, found.phase), (0, "MSELoss", "mse_loss", "forward"))
 

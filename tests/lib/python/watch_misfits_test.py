@@ -23,7 +23,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import new_net, train, watched
+from watch_runs import fit, new_net, train, watched
 
 
 class Shell(torch.optim.Optimizer):
@@ -143,10 +143,7 @@ class Loops(CliCase):
                 return x, y
 
         model = torch.nn.Sequential(torch.nn.Linear(4, 8), Freed())
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            model(torch.ones(3, 4))[0].sum().backward()
-            optimizer.step()
+        w = fit(model, lambda: model(torch.ones(3, 4))[0].sum(), 1, lr=0.0)
         self.assertNotIn((0, "1.1", "act"), w.summaries())
         self.assertEqual(w.notes, [])
 
@@ -258,12 +255,7 @@ class Gaps(CliCase):
 
     def test_layers_that_get_their_shapes_when_they_run_are_counted(self):
         model = torch.nn.Sequential(torch.nn.LazyBatchNorm1d(), torch.nn.LazyLinear(2))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            for _ in range(2):
-                optimizer.zero_grad()
-                model(torch.ones(3, 4)).square().mean().backward()
-                optimizer.step()
+        w = fit(model, lambda: model(torch.ones(3, 4)).square().mean(), 2)
         self.assertEqual((w.summary("1", "weight").values, w.notes), (16, [] if SHAPES_BUFFERS else [UNSHAPED]))
 
     def test_blocks_that_run_compiled(self):

@@ -20,7 +20,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import Multiplied, new_net, watched
+from watch_runs import Calls, Multiplied, fit, new_net, watched
 
 
 class NonFinite(CliCase):
@@ -139,12 +139,9 @@ class NonFinite(CliCase):
 
     def test_inf_that_does_no_harm_is_passed_over(self):
         """As that of a mask; and what it hid is told."""
-        class Masked(torch.nn.Module):
-            def forward(self, x):
-                return x.masked_fill(x > 0, -math.inf)
-
         torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Masked(), torch.nn.Softmax(-1), Multiplied())
+        masked = Calls(lambda _, x: x.masked_fill(x > 0, -math.inf))
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), masked, torch.nn.Softmax(-1), Multiplied())
 
         def break_it(now):
             model[3].factor = math.nan if now == 4 else 1.0
@@ -154,12 +151,8 @@ class NonFinite(CliCase):
         self.assertIn("1 gave Inf in step 0 and nothing after it was ill: its Inf is passed over", w.notes)
 
     def test_a_module_that_writes_to_what_it_got(self):
-        class InPlace(torch.nn.Module):
-            def forward(self, x):
-                return x.mul_(math.inf)
-
         torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), InPlace(), torch.nn.Linear(8, 1))
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Calls(lambda _, x: x.mul_(math.inf)), torch.nn.Linear(8, 1))
         found = watched(model=model).first_nonfinite()
         self.assertEqual((found.layer, found.inputs, found.arose), ("1", [], None))
 
@@ -247,31 +240,26 @@ class NonFinite(CliCase):
         self.assertIsNone(watched(x=torch.full((3, 4), math.nan), nonfinite=False).first_nonfinite())
 
 
-class Logarithm(torch.nn.Module):
+def logarithm():
     """log(x) where x > 0, whose gradient is NaN where x is 0."""
-
-    def forward(self, x):
-        return torch.where(x > 0, x.log(), torch.zeros_like(x))
+    return Calls(lambda _, x: torch.where(x > 0, x.log(), torch.zeros_like(x)))
 
 
 def trained(model, loss_of, steps=3, lr=1e-3, scale=1.0, every=1, before=lambda: None):
     """Returns (the Run of a watched training, the advice's text on one line)."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-    with binade.torch.watch(model, optimizer, every=every, scaler=None) as w:
-        for _ in range(steps):
-            optimizer.zero_grad()
-            loss_of().backward()
-            before()
-            for parameter in model.parameters():
-                parameter.grad.div_(scale)
-            optimizer.step()
+    def divide():
+        before()
+        for parameter in model.parameters():
+            parameter.grad.div_(scale)
+
+    w = fit(model, loss_of, steps, lr=lr, between=divide, every=every, scaler=None)
     return w, " ".join(str(w.advise()).split())
 
 
 class OfNoWeight(CliCase):
     def test_nan_that_ends_in_a_relu_is_not_told_as_a_run_that_broke(self):
         torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), Logarithm(), torch.nn.Linear(8, 1))
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), logarithm(), torch.nn.Linear(8, 1))
         x = torch.randn(16, 4)
         w, text = trained(model, lambda: model(x).square().mean())
         self.assertTrue(text.startswith("Inf or NaN reached no weight: step 0: "), text)
@@ -287,16 +275,13 @@ class OfNoWeight(CliCase):
         self.assertIn("Inf or NaN reached no weight", " ".join(report["notes"]))
 
     def test_what_reached_no_weight_in_few_steps_asks_for_no_format(self):
-        class Cast(torch.nn.Module):
-            factor = 1.0
-
-            def forward(self, x):
-                return torch.where(x == 0, x.half().float() * self.factor, x)
+        def cast(self, x):
+            return torch.where(x == 0, x.half().float() * self.factor, x)
 
         x = torch.randn(16, 4)
         for ill, told in (((1,), False), ((1, 3), False), ((1, 3, 4), True)):
             torch.manual_seed(0)
-            model, steps = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), Cast(), torch.nn.Linear(8, 1)), iter(range(6))
+            model, steps = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), Calls(cast, factor=1.0), torch.nn.Linear(8, 1)), iter(range(6))
 
             def loss_of(model=model, steps=steps, ill=ill):
                 model[2].factor = 1e9 if next(steps) in ill else 1.0
@@ -309,7 +294,7 @@ class OfNoWeight(CliCase):
             self.assertEqual("nothing to do unless it comes again in many steps" in text, not told)
 
     def test_the_same_nan_that_reaches_a_weight_is(self):
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Logarithm(), torch.nn.Linear(8, 1))
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), logarithm(), torch.nn.Linear(8, 1))
         torch.nn.init.zeros_(model[0].weight)
         torch.nn.init.zeros_(model[0].bias)
         _, text = trained(model, lambda: model(torch.ones(3, 4)).square().mean())
@@ -329,21 +314,13 @@ class OfNoWeight(CliCase):
             self.assertEqual(w.advise().keep_fp32, ["MSELoss"] if dtype == torch.float16 else [])
 
     def test_a_term_of_a_loss_whose_inf_has_no_slope_is_told_not_to_train(self):
-        class Heads(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.first, self.second = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
-
-            def forward(self, x):
-                return self.first(x), self.second(x)
-
         x, infinite = torch.linspace(-1, 2, 64).reshape(16, 4), torch.full((), math.inf)
         for term, op in ((lambda y: (y * 1e20).square().sum().log1p(), "log1p"), (lambda y: (y * 1e20).square().sum(1).sqrt().mean(), "sqrt"),
                          (lambda y: (y * 1e20).square().sum() / infinite, "div"), (lambda y: ((y * 1e20).square().sum() / 4).log(), "log"),
                          (lambda y: (y + 3e38).sum() * 1e-3, ""), (lambda y: (y + 3e38).sum() / 4, "")):
             for every in (1, 2):
                 torch.manual_seed(0)
-                model = Heads()
+                model = Calls(lambda self, x: (self.first(x), self.second(x)), first=torch.nn.Linear(4, 3), second=torch.nn.Linear(4, 3))
 
                 def loss_of(model=model, term=term):
                     first, second = model(x)
@@ -369,12 +346,8 @@ class OfNoWeight(CliCase):
         self.assertNotIn("its gradient is 0", text)
 
     def test_an_inf_of_the_model_that_comes_to_the_loss_and_to_no_weight(self):
-        class Scales(torch.nn.Module):
-            def forward(self, x):
-                return torch.relu(x).log()
-
         torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Scales())
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Calls(lambda _, x: torch.relu(x).log()))
         text = trained(model, lambda: model(torch.ones(3, 4)).sum().neg())[1]
         self.assertTrue(text.startswith("The loss was not finite, and its value is no number to watch: step 0: "), text)
         for words in ("Inf in log inside of '1'", "it ended in the backward of relu in 1", "What helps: add an eps inside of the logarithm"):
@@ -382,15 +355,7 @@ class OfNoWeight(CliCase):
         self.assertNotIn("passed it over", text)
 
     def test_a_step_without_targets_trains_nothing(self):
-        class Model(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a = torch.nn.Linear(4, 3)
-
-            def forward(self, x, y):
-                return torch.nn.functional.cross_entropy(self.a(x), y)
-
-        model = Model()
+        model = Calls(lambda self, x, y: torch.nn.functional.cross_entropy(self.a(x), y), a=torch.nn.Linear(4, 3))
         text = trained(model, lambda: model(torch.ones(3, 4), torch.full((3,), -100)))[1]
         self.assertIn("all of its targets are ignored, so that it is 0/0; all gradients of weights were zero: nothing was trained in this step. "
                       "What helps: pass over such batches.", text)
@@ -533,27 +498,15 @@ class OfTheLoss(CliCase):
             self.assertNotIn("the data of this step", text)
 
     def test_labels_that_are_too_long_are_named_and_no_overflow_where_they_are_left_out(self):
-        class Connectionist(torch.nn.Module):
-            def __init__(self, left_out):
-                super().__init__()
-                self.outputs, self.left_out = torch.nn.Linear(4, 5), left_out
-
-            def forward(self, x):
-                return torch.nn.functional.ctc_loss(self.outputs(x).log_softmax(-1), torch.ones(2, 3, dtype=torch.long), (4, 4), (3, 1),
-                                                    zero_infinity=self.left_out)
-
         for left_out in (False, True):
-            model = Connectionist(left_out)
+            model = Calls(lambda self, x, out=left_out: torch.nn.functional.ctc_loss(
+                self.outputs(x).log_softmax(-1), torch.ones(2, 3, dtype=torch.long), (4, 4), (3, 1), zero_infinity=out), outputs=torch.nn.Linear(4, 5))
             _, text = trained(model, lambda model=model: model(torch.ones(4, 2, 4)))
             self.assertEqual("zero_infinity=True" in text, not left_out, text)
             self.assertEqual("not finite" in text or "FP64" in text, not left_out, text)
 
     def test_an_overflow_of_the_backward_pass_is_told_before_a_loss_that_alone_was_inf(self):
-        class Far(torch.nn.Module):
-            def forward(self, x):
-                return x * 1e25 * 1e25
-
-        model = torch.nn.Sequential(torch.nn.Linear(4, 1, bias=False), Far())
+        model = torch.nn.Sequential(torch.nn.Linear(4, 1, bias=False), Calls(lambda _, x: x * 1e25 * 1e25))
         torch.nn.init.constant_(model[0].weight, 1e-25)
         text = self.check(lambda model: torch.nn.functional.mse_loss(model(torch.ones(2, 4)), torch.zeros(2, 1)),
                           "in the gradient of mul inside of '1'", model=model)
@@ -680,16 +633,8 @@ class OfTheLoss(CliCase):
             def backward(ctx, gradient):
                 return gradient / (2 * ctx.saved_tensors[0])
 
-        class Rooted(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.weight = torch.nn.Parameter(torch.zeros(4))
-
-            def forward(self, x):
-                return Root.apply(self.weight * x)
-
         self.check(lambda model: model(torch.ones(4)).sum(), "its backward is code of the loop's own. What helps: look in it for a division",
-                   model=Rooted())
+                   model=Calls(lambda self, x: Root.apply(self.weight * x), weight=torch.nn.Parameter(torch.zeros(4))))
 
     def test_a_slope_of_a_loss_that_is_infinite_is_named(self):
         self.check(lambda model: ((model(torch.ones(16, 4)) * 0).sqrt()).mean(),
@@ -702,22 +647,17 @@ class OfTheLoss(CliCase):
             self.assertNotIn(wrong, text)
 
     def test_a_loss_scale_that_fp16_cannot_hold_is_named(self):
-        class Scaled(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.weight = torch.nn.Parameter(torch.full((), 4.0).half())
-
-            def forward(self, x):
-                return self.weight * x
+        def scaled():
+            return Calls(lambda self, x: self.weight * x, weight=torch.nn.Parameter(torch.full((), 4.0).half()))
 
         x = torch.tensor(0.5).half()
         too_large = "the loss is FP16, and its scale, 2^16, is more than FP16's largest number, 65504: take a scale of at most 2^15, or"
-        self.check(lambda model: model(x) * 65536.0, "1 Inf in mul inside of the loss, forward; " + too_large, model=Scaled(), scale=2.0**16)
+        self.check(lambda model: model(x) * 65536.0, "1 Inf in mul inside of the loss, forward; " + too_large, model=scaled(), scale=2.0**16)
         self.check(lambda model: model(x).float() * 65536.0, "in the gradient of to_copy inside of the loss, backward; " + too_large,
-                   model=Scaled(), scale=2.0**16)
+                   model=scaled(), scale=2.0**16)
         self.check(lambda model: model(x) * 40000.0, "The loss alone was not finite", "the run trains", "compute the loss in FP32 (of outputs.float()), or bound the scale",
-                   model=Scaled(), scale=4e4)
-        self.assertNotIn("not finite", self.check(lambda model: model(x) * 1024.0, model=Scaled(), scale=1024.0))
+                   model=scaled(), scale=4e4)
+        self.assertNotIn("not finite", self.check(lambda model: model(x) * 1024.0, model=scaled(), scale=1024.0))
 
     def test_gradients_that_are_ill_after_a_finite_backward_pass_are_told_as_that(self):
         model, x = torch.nn.Linear(4, 1), torch.ones(2, 4)
@@ -732,7 +672,6 @@ class OfTheLoss(CliCase):
         w, text = trained(model, lambda: (model(x) * 3e38).sum(), every=1)
         self.assertFalse(w.first_nonfinite().received)
         self.assertNotIn("added up or communicated", text)
-
 
 
 class Block(torch.nn.Module):
@@ -812,14 +751,8 @@ class FromOutside(CliCase):
 
     def first(self, loss, every=1):
         torch.manual_seed(0)
-        model = Marked()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        with binade.torch.watch(model, optimizer, scaler=None, every=every) as w:
-            for step in range(3):
-                optimizer.zero_grad()
-                loss(model, step == 1).backward()
-                optimizer.step()
-        return w
+        model, ill = Marked(), iter((False, True, False))
+        return fit(model, lambda: loss(model, next(ill)), lr=0.01, every=every, scaler=None)
 
     def test_what_the_model_is_called_with_is_named_with_its_argument(self):
         x, zeros = torch.linspace(-1, 1, 12).reshape(3, 4), torch.zeros(3, 4)

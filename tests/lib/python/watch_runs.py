@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small watched trainings, for tests of what watch reports about them."""
+import warnings
+
 import torch
 
 import binade.torch
@@ -14,6 +16,19 @@ class Multiplied(torch.nn.Module):
 
     def forward(self, x):
         return x * self.factor
+
+
+class Calls(torch.nn.Module):
+    """A function of modules and parameters, which it has under their names."""
+
+    def __init__(self, function, **parts):
+        super().__init__()
+        self.function = function
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, *inputs):
+        return self.function(self, *inputs)
 
 
 def new_net():
@@ -41,4 +56,18 @@ def watched(steps=6, before=lambda step: None, scaler=None, model=None, x=None, 
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
     with binade.torch.watch(model, optimizer, **({"every": 2, "scaler": scaler} | options)) as w:
         train(model, steps, w, optimizer, scaler, before, x)
+    return w
+
+
+def fit(model, loss, steps=3, optimizer=None, lr=0.1, between=lambda: None, after=lambda: None, **options):
+    """Trains a model, by SGD unless an optimizer is given, on what loss() computes in each step. between() is called behind
+    each backward pass, after() behind each step. Returns the Watch, of every step unless options of watch say otherwise."""
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=lr)
+    with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, **({"every": 1} | options)) as w:
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss().backward()
+            between()
+            optimizer.step()
+            after()
     return w

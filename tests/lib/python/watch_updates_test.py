@@ -24,7 +24,7 @@ from binade.torch.watch.loop.settings import is_idle, note_ill_settings, schedul
 from binade.torch.watch.weights.state_decay import stuck
 from binade.torch.observe.names import Part
 from cli_case import CliCase, main
-from watch_runs import train
+from watch_runs import fit, train
 
 
 def lossy(dtype, make, steps=12, every=1, model=None, before=lambda step, model, optimizer: None):
@@ -157,11 +157,7 @@ class LostUpdates(CliCase):
         torch.manual_seed(0)
         model = torch.nn.Linear(4, 4)
         optimizer, x = torch.optim.Rprop(model.parameters(), lr=0.1), torch.randn(8, 4)
-        with binade.torch.watch(model, optimizer, scaler=None, every=1) as w:
-            for _ in range(12):
-                optimizer.zero_grad()
-                model(x).square().sum().backward()
-                optimizer.step()
+        w = fit(model, lambda: model(x).square().sum(), 12, optimizer, scaler=None)
         self.assertEqual({row["lost"] for row in w.advise().to_dict()["lost_updates"]}, {0})
 
     def test_decay_that_subnormal_weights_lose_is_counted(self):
@@ -294,12 +290,7 @@ class LostUpdates(CliCase):
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             rates = (lambda step: float(step % 5 < 2)) if ends is None else (lambda step, ends=ends: max(0.0, 1 - step / ends))
             scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rates)
-            with binade.torch.watch(model, optimizer, every=50) as w:
-                for _ in range(10):
-                    optimizer.zero_grad()
-                    model(torch.ones(3, 4)).square().mean().backward()
-                    optimizer.step()
-                    scheduler.step()
+            w = fit(model, lambda: model(torch.ones(3, 4)).square().mean(), 10, optimizer, every=50, after=scheduler.step)
             self.assertEqual("Nothing was trained from step 3 on: the learning rate of SGD was 0 in its last 7 steps. Its scheduler, LambdaLR, has set it: "
                              "it ends before the training does." in " ".join(str(w.advise()).split()), ill, ends)
 
@@ -348,12 +339,8 @@ class LostUpdates(CliCase):
     def test_an_eps_of_zero_is_the_cause_where_it_divides_zeros(self):
         for eps, told in ((0.0, True), (1e-8, False)):
             model = torch.nn.Embedding(8, 2)
-            optimizer = torch.optim.Adam(model.parameters(), lr=0.1, eps=eps)
-            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, every=1) as w:
-                for _ in range(3):
-                    optimizer.zero_grad()
-                    model(torch.arange(3)).square().sum().backward()
-                    optimizer.step()
+            w = fit(model, lambda: model(torch.arange(3)).square().sum(),
+                    3, torch.optim.Adam(model.parameters(), lr=0.1, eps=eps))
             self.assertEqual("Adam's eps is 0, so that its step divides 0 by 0 where all gradients of a weight were zero. Give it an eps above 0" in
                              " ".join(str(w.advise()).split()), told)
 
@@ -363,12 +350,7 @@ class LostUpdates(CliCase):
             model = torch.nn.Linear(4, 2)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.5, **options)
             schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
-            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer) as w:
-                for _ in range(steps):
-                    optimizer.zero_grad()
-                    model(torch.ones(3, 4)).square().mean().backward()
-                    optimizer.step()
-                    schedule.step()
+            w = fit(model, lambda: model(torch.ones(3, 4)).square().mean(), steps, optimizer, every=50, after=schedule.step)
             return " ".join(str(w.advise()).split()), " ".join(w.notes)
 
         below, notes = text_of(lambda step: 1 - step / 2)
@@ -419,14 +401,7 @@ class LostUpdates(CliCase):
             torch.manual_seed(0)
             model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.BatchNorm1d(4, momentum=momentum)).to(dtype)
             model[1].train(train)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                with binade.torch.watch(model, optimizer, every=6) as w:
-                    for _ in range(12):
-                        optimizer.zero_grad()
-                        model(3 * torch.randn(32, 8).to(dtype)).float().square().sum().backward()
-                        optimizer.step()
+            w = fit(model, lambda: model(3 * torch.randn(32, 8).to(dtype)).float().square().sum(), 12, lr=0.01, every=6)
             self.assertEqual([line.partition(" updates")[0] for line in w.advise().to_dict()["running"]], told)
 
     def test_of_many_running_statistics_that_stand_still_it_is_told_how_many_of_all_do(self):
