@@ -24,7 +24,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import Multiplied, fit, new_net, train, watched
+from watch_runs import Calls, Multiplied, fit, new_net, train, watched
 
 
 class Norm(torch.nn.Module):
@@ -51,24 +51,13 @@ class Attention(torch.nn.Module):
         return self.out(self.hidden((self.factor * q.abs()) @ (self.factor * k.abs()).transpose(-1, -2)).softmax(-1) @ v)
 
 
-class Halved(torch.nn.Module):
+def halved(op):
     """An op on float16 numbers between layers of float32."""
-
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def forward(self, x):
-        return self.op(x.half()).float()
+    return Calls(lambda _, x: op(x.half()).float())
 
 
-class Op(torch.nn.Module):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def forward(self, x):
-        return self.op(x)
+def of_op(op):
+    return Calls(lambda _, x: op(x))
 
 
 class HalfAdam(torch.optim.Optimizer):
@@ -183,61 +172,48 @@ class InsideOfModules(CliCase):
         self.assertEqual(*weights)
 
     def test_the_op_whose_gradient_it_is(self):
-        class Root(torch.nn.Module):
-            def forward(self, x):
-                return torch.sqrt(x * 0) + x
-
-        w = self.of(torch.nn.Linear(8, 8), Root(), torch.nn.Linear(8, 2), steps=2)
+        w = self.of(torch.nn.Linear(8, 8), of_op(lambda x: torch.sqrt(x * 0) + x), torch.nn.Linear(8, 2), steps=2)
         found = w.first_nonfinite()
         self.assertEqual((found.step, found.layer, found.op, found.phase, found.arose), (0, "1", "sqrt", "backward", True))
         self.assertRegex(found.text, r"32 Inf in the gradient of sqrt inside of '1' \(\S+\), backward; it got gradient .*; its operand "
                                      "holds 32 zeros, where the slope of sqrt is infinite")
         self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
         for op, slope in ((lambda x: torch.hypot(x * 0, x * 0), "hypot is undefined"), (lambda x: (x * 0) ** 0.5, "pow is infinite")):
-            text = self.of(torch.nn.Linear(8, 8), Op(lambda x: op(x) + x), torch.nn.Linear(8, 2), steps=1).first_nonfinite().text
+            text = self.of(torch.nn.Linear(8, 8), of_op(lambda x: op(x) + x), torch.nn.Linear(8, 2), steps=1).first_nonfinite().text
             self.assertIn(f"holds 32 zeros, where the slope of {slope}", text)
-        found = self.of(torch.nn.Linear(8, 8), Op(lambda x: torch.sqrt(x.abs() * 1e-30 * 1e-15)), steps=1).first_nonfinite()
+        found = self.of(torch.nn.Linear(8, 8), of_op(lambda x: torch.sqrt(x.abs() * 1e-30 * 1e-15)), steps=1).first_nonfinite()
         self.assertIn("the gradient of sqrt inside of '1'", found.text)
 
     def test_an_op_between_layers_of_which_the_last_one_gives_what_the_model_gives(self):
-        class Between(torch.nn.Module):
-            def __init__(self, op):
-                super().__init__()
-                self.a, self.b, self.op = torch.nn.Linear(8, 8), torch.nn.Linear(8, 2), op
-
-            def forward(self, x):
-                return self.b(self.op(self.a(x)))
+        def between(op):
+            return Calls(lambda self, x: self.b(op(self.a(x))), a=torch.nn.Linear(8, 8), b=torch.nn.Linear(8, 2))
 
         for op, name, cure in (
                 (lambda x: (x * 0).sqrt() + x, "sqrt", "replace these values before it"),
                 (lambda x: x @ torch.linalg.eigh(torch.eye(8) + 0 * x.mean())[1], "linalg_eigh", "take no gradient through its vectors")):
-            w = watched(model=Between(op), x=random_batch(4, 8), steps=1)
-            self.assertIn(f"in the gradient of {name} inside of Between", w.first_nonfinite().text)
-            self.check_no_format(w, "Between", name, cure)
-        self.assertIsNone(watched(model=Between(torch.exp), x=random_batch(4, 8), steps=2).first_nonfinite())
+            w = watched(model=between(op), x=random_batch(4, 8), steps=1)
+            self.assertIn(f"in the gradient of {name} inside of Calls", w.first_nonfinite().text)
+            self.check_no_format(w, "Calls", name, cure)
+        self.assertIsNone(watched(model=between(torch.exp), x=random_batch(4, 8), steps=2).first_nonfinite())
 
     def test_zeros_that_a_narrow_format_may_have_made_before_the_run_are_told_with_what_they_come_of(self):
-        class Kept(torch.nn.Module):
-            def __init__(self, op, x):
-                super().__init__()
-                self.op = op
-                self.register_buffer("kept", torch.tensor(x).half())
-
-            def forward(self, x):
-                return self.op(x.half(), self.kept).float()
+        def keeping(op, x):
+            model = Calls(lambda self, x: op(x.half(), self.kept).float())
+            model.register_buffer("kept", torch.tensor(x).half())
+            return model
 
         for op, x, why, cure in (
                 (lambda x, kept: x / (1 - kept), [[0.9999], [0.5], [0.5], [0.5]], r"its zeros come of rsub at \S+, a difference of numbers that are equal in FP16",
                  "compute that difference in FP32"),
                 (lambda x, kept: x / kept, 2e-8, "that is the buffer kept, in FP16, where a number below 3e-08 is 0", "keep kept in FP32")):
-            w = self.of(torch.nn.Linear(8, 8), Kept(op, x), torch.nn.Linear(8, 2), steps=1)
+            w = self.of(torch.nn.Linear(8, 8), keeping(op, x), torch.nn.Linear(8, 2), steps=1)
             self.assertRegex(w.first_nonfinite().text, f"its divisor holds 1 zero; {why}")
             text = str(w.advise())
             self.assertIn("Infinite or undefined at what they got, which rounding to FP16 or BF16 may have made", " ".join(text.split()))
             self.assertNotIn("No format helps", text)
             self.assertIn(cure, w.advise().to_dict()["no_format"][0]["cure"])
-        self.assertIsNone(self.of(torch.nn.Linear(8, 8), Kept(lambda x, kept: x / (1.5 - kept), 0.9999), steps=1).first_nonfinite())
-        w = self.of(torch.nn.Linear(8, 8), Kept(lambda x, kept: x / (1 - kept), [[1.0], [0.0], [1.0], [0.0]]), steps=1)  # a mask
+        self.assertIsNone(self.of(torch.nn.Linear(8, 8), keeping(lambda x, kept: x / (1.5 - kept), 0.9999), steps=1).first_nonfinite())
+        w = self.of(torch.nn.Linear(8, 8), keeping(lambda x, kept: x / (1 - kept), [[1.0], [0.0], [1.0], [0.0]]), steps=1)  # a mask
         self.assertNotIn("numbers that are equal", w.first_nonfinite().text)
 
     def test_a_norm_of_torch_over_a_weight_that_is_zero_is_cured_by_another_weight(self):
@@ -252,7 +228,7 @@ class InsideOfModules(CliCase):
             return functional.cross_entropy(x.masked_fill(torch.arange(8) > 3, -math.inf), torch.zeros(4).long(), label_smoothing=smoothing)
 
         for smoothing in (0.1, 0.0):
-            w = self.of(torch.nn.Linear(8, 8), Op(masked), steps=2, every=1)
+            w = self.of(torch.nn.Linear(8, 8), of_op(masked), steps=2, every=1)
             text = " ".join(str(w.advise()).split())
             for words in ("it is the Inf of a constant, as of a mask, that masked_fill at ", "What helps: take a large finite number in its place"):
                 self.assertEqual(words in text, smoothing > 0, text)
@@ -315,10 +291,10 @@ class InsideOfModules(CliCase):
                 (lambda x: x + mask * 0, "mul", "Inf was in what the layer got", "look at the data"),
                 (lambda x: x.masked_fill(~none, -math.inf) * 0, "mul", "Inf of a constant came to 0·Inf", "a large finite number")):
             with self.subTest(name=name):
-                w = self.of(torch.nn.Linear(8, 8), Op(op), steps=1)
+                w = self.of(torch.nn.Linear(8, 8), of_op(op), steps=1)
                 self.assertIn(f"; {found}", w.first_nonfinite().text)
                 self.check_no_format(w, "1", name, cure)
-        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0 - 2).sqrt() * 0), torch.nn.Linear(8, 2), steps=1)
+        w = self.of(torch.nn.Linear(8, 8), of_op(lambda x: (x * 0 - 2).sqrt() * 0), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("it got input 2 … 2, 32 negative; ", w.first_nonfinite().text)
         # Slopes that are infinite, one of them behind a condition.
         for op, name, found in (
@@ -326,34 +302,26 @@ class InsideOfModules(CliCase):
                 (lambda x: torch.xlogy(x * 0, x * 0), "xlogy", "zeros"), (lambda x: torch.special.entr(x * 0), "special_entr", "zeros"),
                 (lambda x: torch.pow(x * 0, torch.full((4, 8), 0.5)), "pow", "zeros")):
             with self.subTest(slope=name):
-                w = self.of(torch.nn.Linear(8, 8), Op(op), torch.nn.Linear(8, 2), steps=1)
+                w = self.of(torch.nn.Linear(8, 8), of_op(op), torch.nn.Linear(8, 2), steps=1)
                 self.assertIn(f" holds 32 {found}, where the slope of {name} is infinite", w.first_nonfinite().text)
                 self.check_no_format(w, "1", name, "replace these values before it")
 
     def test_a_whole_power_of_a_negative_number_that_overflows_is_for_want_of_range(self):
         two = torch.full((4, 8), 2.0).half()
         for power in (lambda x: x**2, lambda x: x**3, torch.square, lambda x: (x * 1e-8) ** -1, lambda x: torch.pow(x, two)):
-            w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: power(x.abs() * -1e3 - 300)), torch.nn.Linear(8, 2), steps=1)
+            w = self.of(torch.nn.Linear(8, 8), halved(lambda x: power(x.abs() * -1e3 - 300)), torch.nn.Linear(8, 2), steps=1)
             self.assertEqual((w.first_nonfinite().op, w.advise().to_dict()["no_format"]), ("pow", []))
             self.assertIn("1", w.advise().keep_fp32)
-        w = self.of(Halved(lambda x: x / (x**2 + 1)), torch.nn.Linear(8, 2), x=-1e3 - random_batch(4, 8).abs())
+        w = self.of(halved(lambda x: x / (x**2 + 1)), torch.nn.Linear(8, 2), x=-1e3 - random_batch(4, 8).abs())
         self.assertIn("div then gave finite numbers, and it was gone", w.first_nonfinite().text)
 
     def test_a_product_that_overflows_is_not_told_to_subtract_a_maximum(self):
         rnn = torch.nn.RNN(8, 8, nonlinearity="relu")
         with torch.no_grad():
             rnn.weight_hh_l0.copy_(1e9 * torch.eye(8))
-        for layer, told in ((rnn, True), (Op(lambda x: (x + 100).exp()), False)):
-            class First(torch.nn.Module):
-                def __init__(self, layer=layer):
-                    super().__init__()
-                    self.layer = layer
-
-                def forward(self, x):
-                    out = self.layer(x)
-                    return out[0] if isinstance(out, tuple) else out
-
-            text = " ".join(str(self.of(torch.nn.Linear(8, 8), First(), torch.nn.Linear(8, 2), x=random_batch(6, 2, 8), steps=1).advise()).split())
+        for layer, told in ((rnn, True), (of_op(lambda x: (x + 100).exp()), False)):
+            first = Calls(lambda self, x: self.layer(x)[0] if told else self.layer(x), layer=layer)
+            text = " ".join(str(self.of(torch.nn.Linear(8, 8), first, torch.nn.Linear(8, 2), x=random_batch(6, 2, 8), steps=1).advise()).split())
             self.assertEqual(("scale what it multiplies down" in text, "which subtract the maximum" in text), (told, not told), text)
 
     def test_distances_of_elements_to_themselves_are_zero_in_every_format_and_told_once(self):
@@ -361,7 +329,7 @@ class InsideOfModules(CliCase):
             def distances(x, other=other):
                 return x + (x[:, None] - other(x)).half().float().square().sum(-1).sqrt().sum(1, keepdim=True)
 
-            w = self.of(torch.nn.Linear(8, 8), Op(distances), torch.nn.Linear(8, 2), steps=1)
+            w = self.of(torch.nn.Linear(8, 8), of_op(distances), torch.nn.Linear(8, 2), steps=1)
             text = " ".join(str(w.advise()).split())
             self.assertEqual(("holds 4 zeros (differences of elements and themselves, zero in every format)" in text, "which rounding to" in text),
                              (exact, not exact), text)
@@ -369,13 +337,13 @@ class InsideOfModules(CliCase):
         self.assertEqual(inf.told[0], both.told[0])
 
     def test_what_is_left_of_a_run_that_broke_in_fp32_asks_for_no_format(self):
-        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (y := torch.relu(x - 0.8)) / y.sum(-1, keepdim=True) * 1e-8), steps=4, every=1)
+        w = self.of(torch.nn.Linear(8, 8), of_op(lambda x: (y := torch.relu(x - 0.8)) / y.sum(-1, keepdim=True) * 1e-8), steps=4, every=1)
         self.assertGreater(w.summary("0", "dAct").becomes("binary16")["lost_l2"], 1e-3)
         self.check_no_format(w, "1", "div", "add an eps to the divisor")
 
     def test_what_no_loss_scale_cures_is_told_of_steps_that_the_scaler_skips(self):
         with self.assertWarnsRegex(RuntimeWarning, "nothing was trained"):
-            w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 0).sqrt() + x), torch.nn.Linear(8, 2), scaler=CpuScaler(), steps=3)
+            w = self.of(torch.nn.Linear(8, 8), of_op(lambda x: (x * 0).sqrt() + x), torch.nn.Linear(8, 2), scaler=CpuScaler(), steps=3)
         self.assertTrue(all(found.skipped for found in w.nonfinite()))
         self.check_no_format(w, "1", "sqrt", "an eps inside of the root")
 
@@ -406,21 +374,21 @@ class InsideOfModules(CliCase):
         self.assertEqual(w.advise().to_dict()["no_format"], [])
 
     def test_what_became_zero_by_rounding_is_cured_by_another_format(self):
-        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2), steps=1)
+        w = self.of(torch.nn.Linear(8, 8), halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["1"]))
         first = w.advise().to_dict()["not_finite"]["lines"][0]
         self.assertRegex(first, r"; 1e-12 is 0 in FP16, where add at \S+ has it as eps. What helps: keep this layer in FP32, or take an eps that this format holds, with the slope there, as 1e-3")
         self.assertEqual(" ".join(str(w.advise()).split()).count("1e-12 is 0"), 2)
-        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0)), torch.nn.Linear(8, 2), steps=1)
+        w = self.of(torch.nn.Linear(8, 8), halved(lambda x: x / (x * 0)), torch.nn.Linear(8, 2), steps=1)
         self.assertIn("FP32 helps only where float16 has made the value", w.advise().to_dict()["no_format"][0]["cure"])
         self.assertIn("Infinite or undefined at what they got, which rounding to FP16 or BF16 may have made", str(w.advise()).replace("\n", " "))
         self.assertNotIn("No format helps", str(w.advise()))
-        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (x * 1e30) / (x * 1e-30)), torch.nn.Linear(8, 2), steps=1)
+        w = self.of(torch.nn.Linear(8, 8), of_op(lambda x: (x * 1e30) / (x * 1e-30)), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.first_nonfinite().op, too_wide(w), w.advise().keep_fp32), ("div", ["1"], []))
 
     def test_a_logarithm_of_zeros_that_an_overflow_left_is_told_as_that_overflow(self):
         for op in (lambda x: (1 / (1 + (x.abs() + 300).square().half())).float().log(), lambda x: 1 / (x / (x.abs() + 300).square().half())):
-            w = self.of(Op(op), torch.nn.Linear(8, 2), steps=1, x=1 + random_batch(4, 8).abs())
+            w = self.of(of_op(op), torch.nn.Linear(8, 2), steps=1, x=1 + random_batch(4, 8).abs())
             self.assertRegex(w.first_nonfinite().text, r"step 0: 32 Inf in to_copy inside of '0' .* made Inf of it$")
             self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["0"]))
 
@@ -444,12 +412,12 @@ class InsideOfModules(CliCase):
                 (lambda x: (x - 30).float().exp().half(), "to_copy"), (lambda x: x / 3e4 / 3e4, "div"), (lambda x: x * 1e-9, "mul")):
             for op in (lambda x: x.float().log(), lambda x: 1 / x, lambda x: 1 / x.float().sum(-1, keepdim=True).expand(4, 8)):
                 with self.subTest(made=name):
-                    w = self.of(Op(lambda x: op(made(x.half())).float()), torch.nn.Linear(8, 2), steps=1, x=x)
+                    w = self.of(of_op(lambda x: op(made(x.half())).float()), torch.nn.Linear(8, 2), steps=1, x=x)
                     self.assertEqual((w.advise().to_dict()["no_format"], w.advise().keep_fp32), ([], ["0"]))
                     self.assertRegex(w.first_nonfinite().text, rf"; the zeros that it got are what {name} at \S+ rounded to in FP16")
         # Zeros of which some are none of rounding, or nobody knows.
         for made in (lambda x: (x * 0).half(), lambda x: torch.cat([x.half()[:, 4:] * 0, x.half()[:, :4] / 3e4 / 3e4], 1)):
-            w = self.of(Op(lambda x: made(x).float().log()), torch.nn.Linear(8, 2), steps=1, x=x)
+            w = self.of(of_op(lambda x: made(x).float().log()), torch.nn.Linear(8, 2), steps=1, x=x)
             self.assertIn("FP32 helps only where float16 has made the value", w.advise().to_dict()["no_format"][0]["cure"])
 
     def test_an_overflow_that_an_op_after_it_hides_is_told_with_what_became_of_it(self):
@@ -471,7 +439,7 @@ class InsideOfModules(CliCase):
                 (lambda x: torch.where(torch.isfinite(x), x, torch.zeros_like(x)), "where", "0"),
                 (put, "(index_put|masked_fill)", "3")):
             with self.subTest(op=op, became=became):
-                w = self.of(torch.nn.Linear(8, 8), Op(lambda x: hide(x * 1e30 * 1e30)), torch.nn.Tanh(), torch.nn.Linear(8, 2),
+                w = self.of(torch.nn.Linear(8, 8), of_op(lambda x: hide(x * 1e30 * 1e30)), torch.nn.Tanh(), torch.nn.Linear(8, 2),
                             lr=0.0, steps=3)
                 found = w.first_nonfinite()
                 self.assertEqual((found.step, found.layer, found.op, found.hidden, len(w.nonfinite())), (0, "1", "mul", True, 3))
@@ -486,7 +454,7 @@ class InsideOfModules(CliCase):
     def test_an_overflow_that_comes_out_of_its_layer_and_is_clamped_by_another(self):
         for every, steps in ((1, [0, 1, 2, 3, 4, 5, 6]), (50, [6])):
             torch.manual_seed(0)
-            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Sequential(Multiplied()), Op(lambda x: x.clamp(-3e38, 3e38).tanh()),
+            model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Sequential(Multiplied()), of_op(lambda x: x.clamp(-3e38, 3e38).tanh()),
                                         torch.nn.Linear(8, 2))
 
             def change(step):
@@ -513,22 +481,18 @@ class InsideOfModules(CliCase):
             out[2:] = x[2:]
             return (out * out + 1).rsqrt() * x
 
-        w = self.of(torch.nn.Linear(8, 8), Op(attention), torch.nn.Linear(4, 2), steps=1)
+        w = self.of(torch.nn.Linear(8, 8), of_op(attention), torch.nn.Linear(4, 2), steps=1)
         found = w.first_nonfinite()
         self.assertEqual((found.layer, found.op, found.found, found.arose), ("1", "mul", {"nan": 0, "inf": 16}, True))
         self.assertIn("made NaN of it", found.text)
-        w = self.of(torch.nn.Linear(8, 8), Op(buffered), torch.nn.Linear(8, 2), steps=1)
+        w = self.of(torch.nn.Linear(8, 8), of_op(buffered), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().found), ("mul", {"nan": 0, "inf": 16}))
         self.assertIn("rsqrt then gave finite numbers", w.first_nonfinite().text)
-        w = self.of(Op(lambda x: torch.cat([(x * 1e30 * 1e30).exp(), x], 1)[:, 8:] * 1e38 * 1e38), torch.nn.Linear(8, 2), steps=1)
+        w = self.of(of_op(lambda x: torch.cat([(x * 1e30 * 1e30).exp(), x], 1)[:, 8:] * 1e38 * 1e38), torch.nn.Linear(8, 2), steps=1)
         self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().found["inf"]), ("mul", 32))
 
     def test_what_an_op_got_is_not_taken_from_its_layer(self):
-        class LogSoftmax(torch.nn.Module):
-            def forward(self, x):
-                return torch.log(torch.softmax(x * 1e4, -1))
-
-        found = self.of(torch.nn.Linear(8, 8), LogSoftmax(), torch.nn.Linear(8, 2), steps=1).first_nonfinite()
+        found = self.of(torch.nn.Linear(8, 8), of_op(lambda x: torch.log(torch.softmax(x * 1e4, -1))), torch.nn.Linear(8, 2), steps=1).first_nonfinite()
         self.assertEqual(found.op, "log")
         self.assertRegex(found.text, r"it got input \S+ … 1, \d+ zeros; its operand holds")
 
@@ -559,25 +523,20 @@ class InsideOfModules(CliCase):
         self.assertEqual(told.count("gone after rsqrt (the"), 1)
         self.assertRegex(told, r"1: mul at \S+ gives 32 Inf, gone after rsqrt \(the most of 6 steps\): clip or scale its operands")
         norm, x = (lambda x: x / (x * x + 1)), 300 + random_batch(4, 8, scale=1e3).abs()
-        w, told = ill(Halved(norm), Op(lambda x: x * 0 + 1e3), Halved(norm), x=x)
+        w, told = ill(halved(norm), of_op(lambda x: x * 0 + 1e3), halved(norm), x=x)
         self.assertRegex(told, r"in 2 layers \(0, 2\): inside: mul at \S+ gives 32 Inf, gone after div \(the most of 6 steps\); most in 0")
         self.assertEqual({row["layer"] for row in w.advise().to_dict()["keep_fp32"] for reason in row["reasons"]
                           if reason["what"] == "inside"}, {"0", "2"})
 
     def test_an_operand_that_an_addition_does_not_read_is_no_finding(self):
-        class Scores(torch.nn.Module):
-            def forward(self, x):
-                out = torch.baddbmm(torch.full((2, 4, 4), math.nan), x, x.transpose(1, 2), beta=0)
-                finite.append(bool(out.isfinite().all()))  # torch 1.13 reads the operand on some CPUs, now and then
-                return out
+        def scores(x):
+            out = torch.baddbmm(torch.full((2, 4, 4), math.nan), x, x.transpose(1, 2), beta=0)
+            finite.append(bool(out.isfinite().all()))  # torch 1.13 reads the operand on some CPUs, now and then
+            return out
 
         finite = []
-        model = torch.nn.Sequential(torch.nn.Linear(8, 8), Scores())
-        with binade.torch.watch(model, optimizer := torch.optim.SGD(model.parameters(), lr=0.1), scaler=None, every=1) as w:
-            for _ in range(2):
-                model(torch.ones(2, 4, 8)).mean().backward()
-                optimizer.step()
-                optimizer.zero_grad()
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), of_op(scores))
+        w = fit(model, lambda: model(torch.ones(2, 4, 8)).mean(), 2, scaler=None)
         self.assertEqual(w.first_nonfinite() is None, all(finite))
         self.assertEqual("not finite" not in str(w.advise()), all(finite))
 
@@ -590,20 +549,20 @@ class InsideOfModules(CliCase):
         for mask in masks:
             self.check_healthy(self.of(Attention(mask), Norm(), torch.nn.Linear(8, 2)))
         self.check_healthy(self.of(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.LayerNorm(8),
-                                   Halved(lambda x: torch.where(x > 0, x.float().clamp(min=0).log(), x * 0)),
+                                   halved(lambda x: torch.where(x > 0, x.float().clamp(min=0).log(), x * 0)),
                                    torch.nn.Linear(8, 2)))
         for op in (lambda x: (x * 1e3).exp().clamp(max=10).detach() + x,
                    lambda x: (x * 1e30).div(x * 1e-30).clamp(-1, 1).detach() + x,
                    lambda x: torch.where(x.abs() < 99, x, x.detach() * 1e38 * 5), lambda x: torch.where(x * 1e3 > 20, x, (x * 1e3).exp().log1p()).detach() + x,
                    lambda x: (1 / (x * 0).abs()).clamp(max=1).detach() + x, lambda x: torch.nan_to_num((x * 0) / (x * 0)).detach() + x):
-            self.check_healthy(self.of(torch.nn.Linear(8, 8), Op(op), torch.nn.Linear(8, 2), lr=0.0))
+            self.check_healthy(self.of(torch.nn.Linear(8, 8), of_op(op), torch.nn.Linear(8, 2), lr=0.0))
 
         # An eps of zero beside what is never zero, and overflows that are bounded below.
         for op in (lambda x: x / (x.abs() + 0.25 + 1e-12), lambda x: (x * 6e4).float().clamp(-1e4, 1e4).detach() + x,
                    lambda x: torch.nn.functional.relu6((x * 6e4 + 1).float()).detach() + x,
                    lambda x: (x * 6e4).float().clamp_(-1e4, 1e4).detach() + x,
                    lambda x: torch.minimum((x * 6e4).abs().float(), torch.full((), 9.0)).detach() + x):
-            self.check_healthy(self.of(torch.nn.Linear(8, 8), Halved(op), torch.nn.Linear(8, 2), x=4 + random_batch(4, 8), lr=0.0))
+            self.check_healthy(self.of(torch.nn.Linear(8, 8), halved(op), torch.nn.Linear(8, 2), x=4 + random_batch(4, 8), lr=0.0))
 
     def test_a_constant_that_the_dtype_does_not_hold_is_named_where_it_leaves_nothing_of_a_row(self):
         mask = torch.ones(4, 4).tril()
@@ -619,7 +578,7 @@ class InsideOfModules(CliCase):
             self.check_healthy(self.of(Attention(lambda s: s + (1 - mask.half()) * -1e9), torch.nn.Linear(8, 2), steps=2))
 
     def test_a_bound_after_a_series_that_overflowed_is_told(self):
-        w = self.of(torch.nn.Linear(8, 8), Op(lambda x: (1 + x.abs() * 1e38).cumprod(-1).clamp(-9, 9).detach() + x), torch.nn.Linear(8, 2),
+        w = self.of(torch.nn.Linear(8, 8), of_op(lambda x: (1 + x.abs() * 1e38).cumprod(-1).clamp(-9, 9).detach() + x), torch.nn.Linear(8, 2),
                     steps=1)
         self.assertEqual((w.first_nonfinite().op, w.first_nonfinite().hidden), ("cumprod", True))
 
@@ -652,23 +611,9 @@ class InsideOfModules(CliCase):
                           f"it grows its scale {words}", " ".join(str(w.advise()).split()))
 
     def test_a_loss_inside_of_the_model_that_is_infinite_is_never_passed_over(self):
-        class WithLoss(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.fc = torch.nn.Linear(4, 2)
-
-            def forward(self, x):
-                y = self.fc(x)
-                return y.square().sum().half() if self.in_half else y.square().sum()
-
-        model = WithLoss()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with binade.torch.watch(model, optimizer, scaler=None, every=50) as w:
-            for step in range(3):
-                model.in_half = step > 0
-                optimizer.zero_grad()
-                model(torch.full((3, 4), 1e3)).backward()
-                optimizer.step()
+        in_half = iter((False, True, True))
+        model = Calls(lambda self, x: self.fc(x).square().sum().to(torch.half if next(in_half) else torch.float), fc=torch.nn.Linear(4, 2))
+        w = fit(model, lambda: model(torch.full((3, 4), 1e3)), lr=0.0, scaler=None, every=50)
         self.assertEqual((w.first_nonfinite().step, w.first_nonfinite().role, w.first_nonfinite().found), (1, "act", {"nan": 0, "inf": 1}))
         self.assertFalse(any("passed over" in note for note in w.notes))
 
@@ -704,7 +649,7 @@ class InsideOfModules(CliCase):
             with self.subTest(every=every):
                 torch.manual_seed(0)
                 factor = Multiplied()
-                w = watched(model=torch.nn.Sequential(torch.nn.Linear(8, 8), factor, Op(lambda x: (x * x).sqrt().log() + x), torch.nn.Linear(8, 2)),
+                w = watched(model=torch.nn.Sequential(torch.nn.Linear(8, 8), factor, of_op(lambda x: (x * x).sqrt().log() + x), torch.nn.Linear(8, 2)),
                             x=random_batch(4, 8), steps=6, every=every, before=lambda step: setattr(factor, "factor", float(step != 5)))
                 advice = w.advise()
                 self.assertEqual(advice.to_dict()["not_finite"]["unlooked"], 5 if told else None)
@@ -714,24 +659,24 @@ class InsideOfModules(CliCase):
     def test_an_overflow_beside_an_exact_zero_is_no_pole(self):
         x = random_batch(4, 8, scale=1e25)
         x[0, 0] = 0
-        (found,) = self.of(Op(lambda x: x / (1 + x**2).sqrt()), torch.nn.Linear(8, 2), x=x, steps=1).nonfinite()
+        (found,) = self.of(of_op(lambda x: x / (1 + x**2).sqrt()), torch.nn.Linear(8, 2), x=x, steps=1).nonfinite()
         self.assertEqual((found.layer, found.op, found.arose), ("0", "pow", True))
 
     def test_what_becomes_zero_inside_counts_against_the_range(self):
-        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: (x * 1e-3) * (x * 1e-6)), torch.nn.Linear(8, 2))
+        w = self.of(torch.nn.Linear(8, 8), halved(lambda x: (x * 1e-3) * (x * 1e-6)), torch.nn.Linear(8, 2))
         (row,) = w.advise().to_dict()["keep_fp32"]
         self.assertEqual((row["layer"], row["reasons"][0]["what"]), ("1", "inside"))
         self.assertRegex(row["reasons"][0]["text"], r"inside: mul at .*watch_inside_test.py:\d+ makes \d+ of 32 values zero")
 
     def test_eps_that_is_zero_in_the_dtype_is_named_where_what_came_of_it_is_ill(self):
-        w = self.of(torch.nn.Linear(8, 8), Halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2))
+        w = self.of(torch.nn.Linear(8, 8), halved(lambda x: x / (x * 0 + 1e-12)), torch.nn.Linear(8, 2))
         self.assertRegex(" ".join(str(w.advise()).split()), "1: inside: div at .* 1e-12 is 0 in FP16, where add at ")
         for end in (lambda y: y.exp(), lambda y: torch.maximum(y, torch.full_like(y, -4)), lambda y: y.clamp(min=-11)):  # as of a logarithm of energies
             def op(x, end=end):
                 return end((x * 0 + 1e-12).float().log()).half().detach() + x
 
-            self.check_healthy(self.of(torch.nn.Linear(8, 8), Halved(op), torch.nn.Linear(8, 2), steps=2))
-            w = self.of(torch.nn.Linear(8, 8), Halved(op), torch.nn.Linear(8, 2), scaler=CpuScaler(2.0**127), steps=2)
+            self.check_healthy(self.of(torch.nn.Linear(8, 8), halved(op), torch.nn.Linear(8, 2), steps=2))
+            w = self.of(torch.nn.Linear(8, 8), halved(op), torch.nn.Linear(8, 2), scaler=CpuScaler(2.0**127), steps=2)
             self.assertNotIn("has it as eps", str(w.advise()))
 
     def test_an_optimizers_eps_that_is_zero_in_the_dtype_of_its_state(self):
@@ -779,11 +724,10 @@ class InsideOfModules(CliCase):
         self.assertEqual((found.step, found.layer, found.op, found.phase), (0, "MSELoss", "mse_loss", "forward"))
 
     def test_a_forward_that_raises_leaves_nothing_open(self):
-        class Raises(torch.nn.Module):
-            def forward(self, x):
-                raise KeyError
+        def raises(x):
+            raise KeyError
 
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Raises())
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), of_op(raises))
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         with binade.torch.watch(model, optimizer):
             for _ in range(2):
@@ -791,16 +735,15 @@ class InsideOfModules(CliCase):
         self.assertEqual(len_of_modes(), 0)
 
     def test_a_forward_pass_of_another_thread_ends_no_training_and_is_left_by_itself(self):
-        class Pauses(torch.nn.Module):
-            def forward(self, x):
-                if threading.current_thread() is not threading.main_thread():
-                    inside.set()
-                    go.wait(60)
-                return x
+        def pauses(x):
+            if threading.current_thread() is not threading.main_thread():
+                inside.set()
+                go.wait(60)
+            return x
 
         for stops_first in (False, True):
             inside, go, modes = threading.Event(), threading.Event(), []
-            model = torch.nn.Sequential(torch.nn.Linear(4, 8), Pauses(), torch.nn.Linear(8, 2))
+            model = torch.nn.Sequential(torch.nn.Linear(4, 8), of_op(pauses), torch.nn.Linear(8, 2))
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             other = threading.Thread(target=lambda: modes.append((model(torch.ones(3, 4)), len_of_modes())[1]))
             hooks = torch.nn.modules.module

@@ -23,6 +23,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import Mlp, batches, every_parameter, judge, passes, plain, sgd, through
+from watch_runs import Calls
 
 
 class Passes(CliCase):
@@ -43,33 +44,21 @@ class Passes(CliCase):
         self.assertEqual((dump.arrays[2, "fc1", "act"].size, dump.arrays[2, "fc1", "dW"].size), (4 * 5 * 6, 24))
 
     def test_tied_weights_are_counted_once_under_the_first_name(self):
-        class Tied(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.emb, self.head = nn.Embedding(7, 4), nn.Linear(4, 7, bias=False)
-                self.head.weight = self.emb.weight
+        def tied(_):
+            model = Calls(lambda self, x, see: see("head", self.head(see("emb", self.emb(x)))), emb=nn.Embedding(7, 4), head=nn.Linear(4, 7, bias=False))
+            model.head.weight = model.emb.weight
+            return model
 
-            def forward(self, x, see):
-                return see("head", self.head(see("emb", self.emb(x))))
-
-        tokens = torch.arange(24).reshape(4, 6) % 7
-        dump, _ = judge(self, plain(lambda _: Tied(), tokens))
+        dump, _ = judge(self, plain(tied, torch.arange(24).reshape(4, 6) % 7))
         self.assertEqual({layer for _, layer, role in dump.arrays if role == "dW"}, {"emb"})
 
     def test_a_shared_module_and_one_called_twice_are_counted_in_all_calls(self):
-        class Twice(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.fc = nn.Linear(4, 4)
-                self.again = self.fc
-                self.out = nn.Linear(4, 2)
+        def forward(self, x, see):
+            for layer in (self.fc, self.fc, self.again):
+                x = see("fc", layer(x)).relu()
+            return see("out", self.out(x))
 
-            def forward(self, x, see):
-                for layer in (self.fc, self.fc, self.again):
-                    x = see("fc", layer(x)).relu()
-                return see("out", self.out(x))
-
-        dump, _ = judge(self, plain(lambda _: Twice(), batches(3, 5, 4)))
+        dump, _ = judge(self, plain(lambda _: Calls(forward, fc=(fc := nn.Linear(4, 4)), again=fc, out=nn.Linear(4, 2)), batches(3, 5, 4)))
         self.assertEqual(dump.arrays[0, "fc", "act"].size, 3 * 20)
 
     def test_recomputed_activations_are_counted_once(self):
@@ -181,38 +170,21 @@ class Passes(CliCase):
                 self.assertNotIn((0, names[1], "dAct"), dump.arrays)
 
     def test_an_output_counts_again_once_it_was_written_to(self):
-        class Written(nn.Module):
-            def __init__(self, by_hand):
-                super().__init__()
-                self.fc1, self.same, self.other, self.fc2 = nn.Linear(4, 6), nn.Identity(), nn.Identity(), nn.Linear(6, 3)
-                self.by_hand = by_hand
+        def forward(self, x, see):
+            h = self.same(see("fc1", self.fc1(x)))
+            h = h * 3 if self.by_hand else h.mul_(3)
+            return see("fc2", self.fc2(see("other", self.other(h))))
 
-            def forward(self, x, see):
-                h = self.same(see("fc1", self.fc1(x)))
-                h = h * 3 if self.by_hand else h.mul_(3)
-                return see("fc2", self.fc2(see("other", self.other(h))))
-
-        dump, _ = judge(self, plain(lambda loop: Written(loop.by_hand), batches(3, 5, 4)))
+        dump, _ = judge(self, plain(lambda loop: Calls(forward, fc1=nn.Linear(4, 6), same=nn.Identity(), other=nn.Identity(), fc2=nn.Linear(6, 3),
+                                                       by_hand=loop.by_hand), batches(3, 5, 4)))
         self.assertEqual({layer for _, layer, role in dump.arrays if role == "dAct"}, {"fc1", "other", "fc2"})
 
     def test_a_module_that_gives_its_parameter(self):
-        class Prompt(nn.Module):
-            def __init__(self, by_hand):
-                super().__init__()
-                self.weight, self.by_hand = nn.Parameter(torch.randn(4)), by_hand
+        def model(loop):
+            prompt = Calls(lambda self: self.weight.clone() if loop.by_hand else self.weight, weight=nn.Parameter(torch.randn(4)))
+            return Calls(lambda self, x, see: see("fc", self.fc(x + see("prompt", self.prompt()))), prompt=prompt, fc=nn.Linear(4, 3))
 
-            def forward(self):
-                return self.weight.clone() if self.by_hand else self.weight
-
-        class Model(nn.Module):
-            def __init__(self, by_hand):
-                super().__init__()
-                self.prompt, self.fc = Prompt(by_hand), nn.Linear(4, 3)
-
-            def forward(self, x, see):
-                return see("fc", self.fc(x + see("prompt", self.prompt())))
-
-        dump, _ = judge(self, plain(lambda loop: Model(loop.by_hand), batches(4, 5, 4)))
+        dump, _ = judge(self, plain(model, batches(4, 5, 4)))
         self.assertEqual(dump.arrays[3, "prompt", "dAct"].size, 4)
 
     def test_names_have_no_prefix_of_a_wrapper(self):
@@ -240,16 +212,8 @@ class Gradients(CliCase):
     """What gradients may be."""
 
     def test_parameters_without_gradients_have_weights_alone(self):
-        class Partly(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.used, self.unused, self.frozen = nn.Linear(4, 4), nn.Linear(4, 3), nn.Linear(4, 3)
-                self.frozen.requires_grad_(False)
-
-            def forward(self, x, see):
-                return see("frozen", self.frozen(see("used", self.used(x))))
-
-        dump, _ = judge(self, plain(lambda _: Partly(), batches(3, 5, 4)))
+        dump, _ = judge(self, plain(lambda _: Calls(lambda self, x, see: see("frozen", self.frozen(see("used", self.used(x)))), used=nn.Linear(4, 4),
+                                                    unused=nn.Linear(4, 3), frozen=nn.Linear(4, 3).requires_grad_(False)), batches(3, 5, 4)))
         self.assertEqual({layer for _, layer, role in dump.arrays if role == "dW"}, {"used", "used.bias"})
 
     def test_parameters_that_no_optimizer_holds_are_not_counted(self):
@@ -302,22 +266,11 @@ class Gradients(CliCase):
         self.assertEqual(np.abs(dump.arrays[0, "fc1", "dW"]).max(), np.float32(0.001))
 
     def test_gradients_of_any_strides(self):
-        class Turned(nn.Module):
-            def forward(self, x):
-                return x.t()
-
-        class Model(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.fc1, self.turned, self.fc2 = nn.Linear(4, 5), Turned(), nn.Linear(5, 3)
-
-            def forward(self, x, see):
-                return see("fc2", self.fc2(see("turned", self.turned(see("fc1", self.fc1(x))))))
-
         strides = set()
 
         def train(loop, watching):
-            model = Model()
+            model = Calls(lambda self, x, see: see("fc2", self.fc2(see("turned", self.turned(see("fc1", self.fc1(x)))))),
+                          fc1=nn.Linear(4, 5), turned=Calls(lambda _, x: x.t()), fc2=nn.Linear(5, 3))
             optimizer = sgd(model)
             with watching(model, optimizer):
                 for x in batches(3, 5, 4):
@@ -337,29 +290,16 @@ class Gradients(CliCase):
         self.assertEqual(strides, {(0, 0)})
 
     def test_gradients_of_a_channels_last_model(self):
-        class Convolution(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.conv, self.flatten, self.fc = nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(16, 2)
-                self.to(memory_format=torch.channels_last)
+        def forward(self, x, see):
+            x = see("conv", self.conv(x.to(memory_format=torch.channels_last)))
+            return see("fc", self.fc(see("flatten", self.flatten(x))))
 
-            def forward(self, x, see):
-                x = see("conv", self.conv(x.to(memory_format=torch.channels_last)))
-                return see("fc", self.fc(see("flatten", self.flatten(x))))
-
-        judge(self, plain(lambda _: Convolution(), batches(3, 2, 3, 4, 4)))
+        judge(self, plain(lambda _: Calls(forward, conv=nn.Conv2d(3, 4, 3), flatten=nn.Flatten(), fc=nn.Linear(16, 2)).to(
+            memory_format=torch.channels_last), batches(3, 2, 3, 4, 4)))
 
     def test_sparse_gradients_are_counted_by_the_values_of_their_coalesced_form(self):
-        class Sparse(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.emb, self.fc = nn.Embedding(9, 4, sparse=True), nn.Linear(4, 2)
-
-            def forward(self, x, see):
-                return see("fc", self.fc(see("emb", self.emb(x))))
-
         def train(loop, watching):
-            model = Sparse()
+            model = Calls(lambda self, x, see: see("fc", self.fc(see("emb", self.emb(x)))), emb=nn.Embedding(9, 4, sparse=True), fc=nn.Linear(4, 2))
             optimizers = [torch.optim.SparseAdam(list(model.emb.parameters()), lr=0.1), sgd(model.fc)]
             with watching(model, optimizers):
                 for tokens in torch.tensor([[[1, 1, 2], [2, 1, 5]], [[8, 3, 3], [3, 3, 0]]]):

@@ -23,7 +23,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import fit, new_net, train, watched
+from watch_runs import Calls, fit, new_net, train, watched
 
 
 class Shell(torch.optim.Optimizer):
@@ -136,13 +136,12 @@ class Loops(CliCase):
         self.assertEqual(w.notes, [])
 
     def test_tensors_without_memory_are_passed_over(self):
-        class Freed(torch.nn.Module):
-            def forward(self, x):
-                y = x.detach().clone()
-                (y.untyped_storage() if hasattr(y, "untyped_storage") else y.storage()).resize_(0)
-                return x, y
+        def freed(_, x):
+            y = x.detach().clone()
+            (y.untyped_storage() if hasattr(y, "untyped_storage") else y.storage()).resize_(0)
+            return x, y
 
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Freed())
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Calls(freed))
         w = fit(model, lambda: model(torch.ones(3, 4))[0].sum(), 1, lr=0.0)
         self.assertNotIn((0, "1.1", "act"), w.summaries())
         self.assertEqual(w.notes, [])
@@ -259,15 +258,10 @@ class Gaps(CliCase):
         self.assertEqual((w.summary("1", "weight").values, w.notes), (16, [] if SHAPES_BUFFERS else [UNSHAPED]))
 
     def test_blocks_that_run_compiled(self):
-        class Calls(torch.nn.Module):  # as a compiled block: its modules' hooks are not called
-            def __init__(self):
-                super().__init__()
-                self.fc = torch.nn.Linear(8, 8)
+        def calls(self, x):  # as a compiled block: its modules' hooks are not called
+            return torch.nn.functional.linear(x, self.fc.weight, self.fc.bias)
 
-            def forward(self, x):
-                return torch.nn.functional.linear(x, self.fc.weight, self.fc.bias)
-
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Calls(), Calls(), torch.nn.Linear(8, 4))
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), *(Calls(calls, fc=torch.nn.Linear(8, 8)) for _ in range(2)), torch.nn.Linear(8, 4))
         self.assertEqual(self.of(model).notes, [
             "not counted: outputs and their gradients of 1.fc, 2.fc (2 of 4 layers, 65.5 % of the parameters), since no call of these "
             "was seen: they run compiled or under torch.func, or others use their parameters"])
@@ -385,11 +379,7 @@ class Gaps(CliCase):
             inner = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1), torch.nn.ReLU())
             torch.nn.init.ones_(inner[2].bias)
             model = torch.jit.trace(inner, (torch.ones(3, 4),))
-            with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=lr), every=1) as w:
-                for _ in range(6):
-                    model.zero_grad()
-                    (model(torch.rand(16, 4)) - 0.5).square().mean().backward()
-                    w._optimizers[0].step()
+            w = fit(model, lambda: (model(torch.rand(16, 4)) - 0.5).square().mean(), 6, lr=lr)
             text = " ".join(str(w.advise()).split())
             self.assertEqual("A part that runs compiled died: from step 1 on all outputs of" in text, died, text)
             self.assertEqual("so were the gradients of all of its weights in the 5 counted steps since" in text, died)
@@ -420,14 +410,12 @@ class Gaps(CliCase):
                               text.endswith("of input, 1 of 240 values is negative")), told, text)
 
     def test_inf_that_comes_out_of_a_compiled_function_is_not_laid_to_the_data(self):
-        class Calls(torch.nn.Module):
-            def forward(self, x):
-                big = torch.from_numpy((x.detach().numpy() * math.inf)) * 0  # as out of compiled code: no op gives the Inf
-                return x + big
+        def calls(_, x):
+            return x + torch.from_numpy((x.detach().numpy() * math.inf)) * 0  # as out of compiled code: no op gives the Inf
 
         for opaque, told in (([], "look at the data"), (["torch.compile of f"], "may have come out of torch.compile of f, inside of which nobody")):
             with unittest.mock.patch("binade.torch.watch.values.compiled.opaque_in", lambda _, opaque=opaque: opaque):
-                w = self.of(torch.nn.Sequential(torch.nn.Linear(4, 4), Calls()))
+                w = self.of(torch.nn.Sequential(torch.nn.Linear(4, 4), Calls(calls)))
             text = " ".join(str(w.advise()).split())
             self.assertIn(told, text)
             self.assertEqual("look at the data" in text, not opaque)

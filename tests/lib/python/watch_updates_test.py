@@ -24,7 +24,7 @@ from binade.torch.watch.loop.settings import is_idle, note_ill_settings, schedul
 from binade.torch.watch.weights.state_decay import stuck
 from binade.torch.observe.names import Part
 from cli_case import CliCase, main
-from watch_runs import fit, train
+from watch_runs import Calls, fit, train
 
 
 def lossy(dtype, make, steps=12, every=1, model=None, before=lambda step, model, optimizer: None):
@@ -276,12 +276,7 @@ class LostUpdates(CliCase):
             model = torch.nn.Linear(4, 2)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
             schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step // 1000)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                for _ in range(3):
-                    optimizer.zero_grad()
-                    model(torch.ones(3, 4)).sum().backward()
-                    optimizer.step()
-                    schedule.step() if each else None
+            w = fit(model, lambda: model(torch.ones(3, 4)).sum(), 3, optimizer, after=schedule.step if each else lambda: None)
             self.assertIn(f"the learning rate of SGD was 0 in all 3 steps. {told}", " ".join(str(w.advise()).split()))
 
     def test_a_schedule_that_ends_before_the_training_does_is_named(self):
@@ -484,14 +479,10 @@ class LostUpdates(CliCase):
         self.assertLessEqual(search.call_count, 5)
 
     def test_updates_of_wide_weights_are_lost_where_they_stay_so(self):
-        class Branch(torch.nn.Module):  # begins with zeros, as the last norm of a residual block
-            def __init__(self):
-                super().__init__()
-                self.a, self.b = torch.nn.Linear(64, 8), torch.nn.Linear(8, 8)
-                torch.nn.init.zeros_(self.b.weight)
-
-            def forward(self, x):
-                return 1 + self.b(torch.tanh(self.a(x)))
+        def branch():  # begins with zeros, as the last norm of a residual block
+            model = Calls(lambda self, x: 1 + self.b(torch.tanh(self.a(x))), a=torch.nn.Linear(64, 8), b=torch.nn.Linear(8, 8))
+            torch.nn.init.zeros_(model.b.weight)
+            return model
 
         def warm_up(step, model, optimizer):
             optimizer.param_groups[0]["lr"] = 1e-7 * step / 12
@@ -504,7 +495,7 @@ class LostUpdates(CliCase):
         for name, make, steps, options, told in (
                 ("stays", tiny, 10, {}, still), ("short", tiny, 5, {}, few), ("one step", tiny, 1, {}, None), ("ends", lambda p: torch.optim.Adam(p, lr=1.0), 14,
                                                                              {"before": ends}, still),
-                ("branch", sgd, 6, {"model": Branch()}, None), ("longer", sgd, 12, {"model": Branch()}, None),
+                ("branch", sgd, 6, {"model": branch()}, None), ("longer", sgd, 12, {"model": branch()}, None),
                 ("warm-up", lambda p: torch.optim.SGD(p, lr=0.0), 12, {"before": warm_up}, None)):
             with self.subTest(name):
                 w, _ = lossy(torch.float32, make, steps, **options)

@@ -17,71 +17,40 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler, Mlp, batches, every_parameter, judge, plain, sgd
+from watch_runs import Calls
 
 
 class Dtypes(CliCase):
     def test_parameters_of_every_dtype(self):
-        class Affine(nn.Module):
+        def affine(dtype):
             """Of operations that torch 1.13 has for binary16 on the CPU."""
+            return Calls(lambda self, x: x * self.weight + self.bias, weight=nn.Parameter(torch.randn(7).to(dtype)),
+                         bias=nn.Parameter(torch.zeros(7, dtype=dtype)))
 
-            def __init__(self, dtype):
-                super().__init__()
-                self.weight, self.bias = nn.Parameter(torch.randn(7).to(dtype)), nn.Parameter(torch.zeros(7, dtype=dtype))
-
-            def forward(self, x):
-                return x * self.weight + self.bias
-
-        class Model(nn.Module):
-            def __init__(self, dtype):
-                super().__init__()
-                self.one, self.two = Affine(dtype), Affine(dtype)
-
-            def forward(self, x, see):
-                return see("two", self.two(see("one", self.one(x))))
+        def model(dtype):
+            return Calls(lambda self, x, see: see("two", self.two(see("one", self.one(x)))), one=affine(dtype), two=affine(dtype))
 
         x = batches(3, 5, 7) * torch.exp2(torch.arange(7) * 2 - 9)
         for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
             with self.subTest(dtype):
-                dump, _ = judge(self, plain(lambda _: Model(dtype), x.to(dtype)))
+                dump, _ = judge(self, plain(lambda _: model(dtype), x.to(dtype)))
                 self.assertIn((2, "one.bias.momentum_buffer", "state"), dump.arrays)
 
     @unittest.skipUnless(hasattr(torch, "float8_e4m3fn"), "torch before 2.1 has no float8")
     def test_activations_of_8_bits(self):
-        class Cast(nn.Module):
-            def __init__(self, dtype):
-                super().__init__()
-                self.dtype = dtype
-
-            def forward(self, x):
-                return x.to(self.dtype)
-
-        class Model(nn.Module):
-            def __init__(self, dtype):
-                super().__init__()
-                self.fc1, self.cast, self.fc2 = nn.Linear(4, 6), Cast(dtype), nn.Linear(6, 3)
-
-            def forward(self, x, see):
-                return see("fc2", self.fc2(see("cast", self.cast(see("fc1", self.fc1(x)))).float()))
+        def model(dtype):
+            return Calls(lambda self, x, see: see("fc2", self.fc2(see("cast", self.cast(see("fc1", self.fc1(x)))).float())),
+                         fc1=nn.Linear(4, 6), cast=Calls(lambda _, x: x.to(dtype)), fc2=nn.Linear(6, 3))
 
         for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
             with self.subTest(dtype):
-                dump, _ = judge(self, plain(lambda _: Model(dtype), batches(3, 5, 4)))
+                dump, _ = judge(self, plain(lambda _: model(dtype), batches(3, 5, 4)))
                 self.assertIn((0, "cast", "dAct"), dump.arrays)
 
     def test_zeros_infinities_and_nans_are_counted_as_such(self):
-        class Bad(nn.Module):
-            def forward(self, x):
-                return x * torch.tensor([1.0, 0.0, -torch.inf, 1e-40, -1e30, torch.nan])
-
-        class Model(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.fc1, self.bad = nn.Linear(4, 6), Bad()
-
-            def forward(self, x, see):
-                return see("bad", self.bad(see("fc1", self.fc1(x))))
-
-        dump, w = judge(self, plain(lambda _: Model(), batches(2, 5, 4)))
+        bad = Calls(lambda _, x: x * torch.tensor([1.0, 0.0, -torch.inf, 1e-40, -1e30, torch.nan]))
+        dump, w = judge(self, plain(lambda _: Calls(lambda self, x, see: see("bad", self.bad(see("fc1", self.fc1(x)))), fc1=nn.Linear(4, 6), bad=bad),
+                                    batches(2, 5, 4)))
         bad = w.summaries()[0, "bad", "act"]
         self.assertEqual((bad.values, bad.zeros, bad.inf, bad.nan), (30, 5, 5, 5))
 
