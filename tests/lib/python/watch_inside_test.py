@@ -24,7 +24,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import Calls, Multiplied, fit, new_net, train, watched
+from watch_runs import Calls, Multiplied, fit, fit_scaled, new_net, train, watched
 
 
 class Norm(torch.nn.Module):
@@ -599,14 +599,12 @@ class InsideOfModules(CliCase):
             model, scaler = torch.nn.Linear(4, 2), CpuScaler()
             if interval is not None:
                 scaler.get_growth_interval = lambda interval=interval: interval
-            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-            with binade.torch.watch(model, optimizer, scaler=scaler, every=50) as w:
-                for step in range(40):
-                    optimizer.zero_grad()
-                    scaler._scale = 2.0**130 if step % 2 else 2.0**10
-                    scaler.scale(model(torch.ones(3, 4)).sum()).backward()
-                    scaler.step(optimizer)
-                    scaler.update()
+            scaler._scale = 2.0**10
+
+            def turn(step):
+                scaler._scale = 2.0**10 if step % 2 else 2.0**130
+
+            w = fit_scaled(model, scaler, lambda _: model(torch.ones(3, 4)).sum(), 40, 1e-3, turn, every=50)
             self.assertIn("The scaler skipped 20 of 40 steps, whose gradients were not finite, in 20 runs with others between them: "
                           f"it grows its scale {words}", " ".join(str(w.advise()).split()))
 

@@ -29,6 +29,7 @@ except ImportError as error:
 
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
+from watch_runs import Calls, fit, fit_scaled
 
 
 class Loop:
@@ -718,16 +719,13 @@ class Scalers(CliCase):
         def text_of(factor, known, start=1.0, steps=12, inside=False):
             torch.manual_seed(0)
             model, scale = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)), [start]
-            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-            with binade.torch.watch(model, optimizer, every=1, loss_scale=(lambda: scale[0]) if known else None) as w:
-                for _ in range(steps):
-                    optimizer.zero_grad()
-                    losses = model(torch.ones(3, 4)).square()
-                    ((losses * torch.tensor(scale[0])).mean() if inside else losses.mean() * torch.tensor(scale[0])).backward()
-                    for p in model.parameters():
-                        p.grad.div_(torch.tensor(scale[0]))
-                    optimizer.step()
-                    scale[0] = float(torch.tensor(scale[0] * factor))
+
+            def loss():
+                losses = model(torch.ones(3, 4)).square()
+                return (losses * torch.tensor(scale[0])).mean() if inside else losses.mean() * torch.tensor(scale[0])
+
+            w = fit(model, loss, steps, lr=1e-3, between=lambda: [p.grad.div_(torch.tensor(scale[0])) for p in model.parameters()],
+                    after=lambda: scale.append(float(torch.tensor(scale.pop() * factor))), loss_scale=(lambda: scale[0]) if known else None)
             return " ".join(str(w.advise()).split())
 
         grows = text_of(2.0**16, True)
@@ -851,12 +849,8 @@ class Scalers(CliCase):
     def test_a_weight_of_a_loss_that_is_annealed_by_halves_is_no_loss_scale(self):
         torch.manual_seed(0)
         model = nn.Linear(4, 2)
-        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-        with binade.torch.watch(model, optimizer, every=5) as w:
-            for step in range(30):
-                optimizer.zero_grad()
-                (model(torch.ones(3, 4)).square().mean() * 256 * 0.5**step).backward()
-                optimizer.step()
+        weights = iter(256 * 0.5**step for step in range(30))
+        w = fit(model, lambda: model(torch.ones(3, 4)).square().mean() * next(weights), 30, torch.optim.Adam(model.parameters(), lr=1e-3), every=5)
         self.assertNotIn("own loss scale", str(w.advise()))
 
     def test_a_loss_scale_that_stands_at_its_floor_while_gradients_overflow_is_named(self):
@@ -895,15 +889,7 @@ class Scalers(CliCase):
                 ill=None):
         """Runs a loop with weights in FP16 and FP32 copies of them, which an optimizer holds; it leaves out steps that are not finite. ill: the
         step whose data hold NaN."""
-        class Gain(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.weight = nn.Parameter(torch.full((4,), 0.5))
-
-            def forward(self, x):
-                return x * self.weight
-
-        model = nn.Sequential(Gain(), Gain()).half()
+        model = nn.Sequential(*(Calls(lambda self, x: x * self.weight, weight=nn.Parameter(torch.full((4,), 0.5))) for _ in range(2))).half()
         held = [p.detach().float().requires_grad_() for p in model.parameters()]
         optimizer, x = torch.optim.SGD(held, lr=1e-3), torch.ones(512, 4).half()
         with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
@@ -1006,13 +992,7 @@ class Scalers(CliCase):
         def text_of(scaler, f=lambda y: y.square().sum(), steps=14, lr=1e-3):
             torch.manual_seed(0)
             model = torch.nn.Linear(4, 2)
-            optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-            with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
-                for _ in range(steps):
-                    optimizer.zero_grad()
-                    scaler.scale(f(model(torch.ones(3, 4)).half().float() * 2.0**-10)).backward()
-                    scaler.step(optimizer)
-                    scaler.update()
+            w = fit_scaled(model, scaler, lambda _: f(model(torch.ones(3, 4)).half().float() * 2.0**-10), steps, lr)
             return " ".join(str(w.advise()).split())
 
         high = text_of(CpuScaler(2.0**127))
@@ -1047,14 +1027,7 @@ class Scalers(CliCase):
         """Runs a loop with a scaler, around outputs that pass FP16. loss(outputs, step); after(step) is called behind update()."""
         torch.manual_seed(0)
         model = nn.Linear(4, 2)
-        optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
-        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=every) as w:
-            for step in range(steps):
-                optimizer.zero_grad()
-                scaler.scale(loss(model(torch.ones(3, 4)).half(), step)).backward()
-                scaler.step(optimizer)
-                scaler.update()
-                after(step)
+        w = fit_scaled(model, scaler, lambda step: loss(model(torch.ones(3, 4)).half(), step), steps, 1e-6, after, every=every)
         return w, " ".join(str(w.advise()).split())
 
     def test_a_floor_that_keeps_a_scaler_where_gradients_overflow_is_named(self):
@@ -1155,15 +1128,7 @@ class Scalers(CliCase):
                             (lambda p: nn.utils.clip_grad_value_(p, 0), True), (lambda p: clip_grad_norm_(p, 1e-60), True),
                             (lambda p: clip_grad_norm_(p, 1e-9), False), (lambda p: clip_grad_norm_(p, 1.0), False)):
             model = nn.Linear(4, 2)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                with binade.torch.watch(model, optimizer, every=1) as w:
-                    for _ in range(3):
-                        optimizer.zero_grad()
-                        sum(p.float().sum() for p in model.parameters()).backward()
-                        clip(model.parameters())
-                        optimizer.step()
+            w = fit(model, lambda: sum(p.float().sum() for p in model.parameters()), between=lambda: clip(model.parameters()))
             self.assertEqual([(one.mistake, one.step, one.optimizer) for one in w.mistakes], [("clip_to_zero", 0, "SGD")] * found)
 
     def test_what_is_so_in_many_steps_is_noted_once(self):

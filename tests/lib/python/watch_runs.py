@@ -71,3 +71,16 @@ def fit(model, loss, steps=3, optimizer=None, lr=0.1, between=lambda: None, afte
             optimizer.step()
             after()
     return w
+
+
+def fit_scaled(model, scaler, loss, steps, lr, after=lambda step: None, **options):
+    """As fit(), with a scaler, on loss(step), and after(step) behind its update()."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, **({"every": 1} | options)) as w:
+        for step in range(steps):
+            optimizer.zero_grad()
+            scaler.scale(loss(step)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            after(step)
+    return w
