@@ -16,6 +16,8 @@
 #include "emulate/format.h"
 #include "emulate/gemm_model.h"
 #include "lib/amp/loss_scaler.h"
+#include "lib/block/checkpoint_layout.h"
+#include "lib/block/scale_layout.h"
 #include "lib/cli/command.h"
 #include "lib/io/file_format.h"
 #include "lib/report/figure_table.h"
@@ -68,6 +70,28 @@ Json commands_table() {
     out.push_back({{"command", "`binade " + std::string(command->name) + "`"},
                    {"what it does", command->summary},
                    {"tour", command->tour}});
+  }
+  return out;
+}
+
+/// The layouts of checkpoints, as emulate/README.md shows them, by the parts of a tensor.
+Json checkpoint_layouts_table() {
+  const auto part = [](std::string_view pattern) {
+    return pattern.empty() ? "" : "`" + binade::part_name(pattern, "fc.weight") + "`";
+  };
+  const auto held = [](binade::TensorScalePart x) {
+    return x == binade::TensorScalePart::decode   ? ""
+           : x == binade::TensorScalePart::encode ? ", its reciprocal"
+                                                  : ", the tensor's amax";
+  };
+  Json out = Json::array();
+  for (const binade::CheckpointLayout& x : binade::checkpoint_layouts) {
+    const std::string tensor = part(x.tensor);
+    out.push_back({{"`--layout`", "`" + std::string(x.name) + "`"},
+                   {"codes", part(x.elements)},
+                   {"scales", part(x.scales)},
+                   {"scale of the tensor", tensor.empty() ? tensor : tensor + held(x.part)},
+                   {"formats", x.formats.empty() ? "all" : std::string(x.formats)}});
   }
   return out;
 }
@@ -126,6 +150,8 @@ int main() {
                     {"levels", names(levels)},
                     {"architectures", targets},
                     {"activations", activations_table()},
+                    {"checkpoint_layouts", checkpoint_layouts_table()},
+                    {"scale_layouts", names(scale_layouts)},
                     {"loss_scalers", names(loss_scale_policies())},
                     {"changing_scalers", names(loss_scale_policies(), changes)},
                     {"other_scalers", names(loss_scale_policies(), is_other)},

@@ -14,6 +14,7 @@
 #include "emulate/attributes.h"
 #include "emulate/block.h"
 #include "emulate/block_arrays.h"
+#include "emulate/block_packing.h"
 #include "emulate/block_quantize.h"
 #include "emulate/carrier.h"
 #include "emulate/codec.h"

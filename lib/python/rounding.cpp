@@ -19,11 +19,13 @@
 #include "lib/number/encoding_text.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
+#include "lib/python/blocks.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
 #include "lib/range/elementwise.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
 #include "lib/text/shape.h"
 #include "lib/text/spelling.h"
 
@@ -96,10 +98,16 @@ Attributes rules_for(const NamedOrCustom& to, const AttributeOptions& words, std
 nb::object quantize_array(nb::handle x, nb::handle format, std::string_view rounding,
                           std::string_view saturation, std::string_view nan, std::string_view flush,
                           Whole<std::uint64_t> seed, Whole<int> random_bits, Truth counts,
-                          nb::handle out) {
+                          nb::handle out, nb::handle scale_rule, Whole<int> axis,
+                          nb::handle tensor_amax) {
+  const AttributeOptions words = attribute_options(rounding, saturation, nan, flush, random_bits);
+  const BlockArguments given{scale_rule, tensor_amax, axis};
+  if (is_block_format(format)) {
+    return quantize_to_blocks(x, format, words, seed, given, counts, out);
+  }
+  refuse_block_arguments(given);
   const NamedOrCustom& to = format_of(format);
-  const Attributes rules =
-      rules_for(to, attribute_options(rounding, saturation, nan, flush, random_bits), seed);
+  const Attributes rules = rules_for(to, words, seed);
   check_has_values(to);
   const Array in = array_of(x);
   const Format from = in.format("quantize");
@@ -121,10 +129,16 @@ Dtype code_dtype(const Format& format) {
 nb::object encode_array(nb::handle x, nb::handle format, std::string_view rounding,
                         std::string_view saturation, std::string_view nan, std::string_view flush,
                         Whole<std::uint64_t> seed, Whole<int> random_bits, Truth counts,
-                        Truth as_dtype, nb::handle out) {
+                        Truth as_dtype, nb::handle out, nb::handle scale_rule, Whole<int> axis,
+                        nb::handle tensor_amax) {
+  const AttributeOptions words = attribute_options(rounding, saturation, nan, flush, random_bits);
+  const BlockArguments given{scale_rule, tensor_amax, axis};
+  if (is_block_format(format)) {
+    return encode_to_blocks(x, format, words, seed, given, counts, as_dtype, out);
+  }
+  refuse_block_arguments(given);
   const NamedOrCustom& to = format_of(format);
-  const Attributes rules =
-      rules_for(to, attribute_options(rounding, saturation, nan, flush, random_bits), seed);
+  const Attributes rules = rules_for(to, words, seed);
   const Array in = array_of(x);
   const Format from = in.format("encode");
   const Dtype dtype = as_dtype ? encoded_dtype(to.format) : code_dtype(to.format);
@@ -162,7 +176,15 @@ void check_codes(const Array& in, const NamedOrCustom& of) {
       });
 }
 
-nb::object decode_array(nb::handle codes, nb::handle format, nb::handle out) {
+nb::object decode_array(nb::handle codes, nb::handle format, nb::handle scales,
+                        nb::handle tensor_scale, Whole<int> axis, nb::handle out) {
+  if (is_block_format(format)) {
+    return decode_blocks(codes, format, scales, tensor_scale, axis, out);
+  }
+  const std::string because = "without a block format, such as \"mxfp4\"";
+  refuse_idle(std::array{IdleOption{"scales", !scales.is_none(), because},
+                         IdleOption{"tensor_scale", !tensor_scale.is_none(), because},
+                         IdleOption{"axis", axis != -1, because}});
   const NamedOrCustom& from = format_of(format);
   check_has_values(from);
   const Array in = array_of(codes);
@@ -350,8 +372,15 @@ void add_rounding(nb::module_& m) {
 
     x: an array of any shape and floating dtype. format: a name such as "e4m3", a specification such as "e5m7", or a Format.
     Returns an array of x's library, shape and dtype; if the dtype does not hold every value of the format (its numbers, -0,
-    infinities and NaNs), of float32, or else of float64. With counts=True the result is a pair of the array and the Counts of what happened. out: an array for the
-    result, which may be x.
+    infinities and NaNs), of float32, or else of float64. With counts=True the result is a pair of the array and the Counts of
+    what happened. out: an array for the result, which may be x.
+
+    format may be a block format, as "mxfp4", "nvfp4", "e2m1:block=1x32:scale=e8m0", whose blocks lie along `axis`. scale_rule: a
+    name of scale_rules(); None: the first that fits. tensor_amax: the largest magnitude that the scale over a tensor is made of,
+    where the format has one; None: that of x. Numbers of float64 are rounded to binary32 first. The values are exact in float64,
+    for x of that dtype, else rounded once to float32. The counts are a dict of "elements", Counts, and "scales": blocks, and of
+    these those whose scale a limit decided (clamped), is 0 (zero) or no number (nonfinite), whose largest number saturates, and
+    the zeros that fill short blocks (padding).
 )",
       R"(    >>> quantize(np.array([0.1, 1000.0], "f"), "e4m3", saturation="finite")
     array([1.015625e-01, 4.480000e+02], dtype=float32)
@@ -359,7 +388,8 @@ void add_rounding(nb::module_& m) {
   m.def("quantize", &quantize_array, "x"_a.none(), "format"_a, nb::kw_only(),
         "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
         "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
-        "out"_a = nb::none(), quantize_help.c_str());
+        "out"_a = nb::none(), "scale_rule"_a = nb::none(), "axis"_a = -1,
+        "tensor_amax"_a = nb::none(), quantize_help.c_str());
   static const std::string encode_help = with_rules(
       R"(Rounds every element of an array to a format and returns the encodings.
 
@@ -368,6 +398,10 @@ void add_rounding(nb::module_& m) {
     array of the dtype that has this format, if there is one: NumPy's float16 to float64, or bfloat16, float8_e4m3fn,
     float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz and float8_e8m0fnu of ml_dtypes (of torch for tensors). torch before 2.3 has
     no unsigned integers of 16 bits and more, so signed integers hold the bits there.
+
+    For a block format, with scale_rule, axis and tensor_amax as for quantize(), the result is a tuple of the codes, a byte each;
+    of the codes of the scales, one for each block (float32 where scales are); and of the scale of the tensor by which values are
+    multiplied, a float, which is 1.0 where the format has none.
 )",
       R"(    >>> encode(np.array([0.1, 1.0], "f"), "binary16")
     array([11878, 15360], dtype=uint16)
@@ -375,13 +409,18 @@ void add_rounding(nb::module_& m) {
   m.def("encode", &encode_array, "x"_a.none(), "format"_a, nb::kw_only(),
         "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
         "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
-        "as_dtype"_a = false, "out"_a = nb::none(), encode_help.c_str());
-  m.def("decode", &decode_array, "codes"_a.none(), "format"_a, nb::kw_only(), "out"_a = nb::none(),
+        "as_dtype"_a = false, "out"_a = nb::none(), "scale_rule"_a = nb::none(), "axis"_a = -1,
+        "tensor_amax"_a = nb::none(), encode_help.c_str());
+  m.def("decode", &decode_array, "codes"_a.none(), "format"_a, nb::kw_only(),
+        "scales"_a = nb::none(), "tensor_scale"_a = nb::none(), "axis"_a = -1, "out"_a = nb::none(),
         R"(Returns the exact values of encodings.
 
     codes: an array of any shape of integers of the format's storage_bits, or of the dtype that has the format. format: as for
     quantize(). Returns an array of that shape of float32 if it holds every number of the format, else of float64. out: an
     array for the result. Raises ValueError or TypeError if codes are not of that width or dtype.
+
+    For a block format, scales and tensor_scale are as encode() returns them, and axis as was given there. Values are of float32
+    where scales are powers of two, else of float64, and exact but for those beyond float32.
 
     >>> import numpy as np
     >>> decode(np.array([0x2E66, 0x3C00], np.uint16), "binary16")

@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "emulate/block_packing.h"
 #include "emulate/scale_rules.h"
 
 namespace binade::block_arrays_test {
@@ -116,6 +117,40 @@ TEST_CASE("values are exact in binary64, and rounded once in binary32") {
   CHECK(exact == 6 * 1.125 * 0x1p-6 * (1 + 0x1p-23));
   CHECK(rounded == static_cast<float>(exact));
   CHECK(rounded != exact);
+}
+
+/// Bit `at` of packed bytes, the lowest bit of the first byte first.
+unsigned bit_of(const std::vector<std::byte>& bytes, std::size_t at) {
+  return std::to_integer<unsigned>(bytes[at / 8]) >> (at % 8) & 1;
+}
+
+TEST_CASE("packed codes lie in bytes bit for bit, and come back") {
+  for (const std::size_t n : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 64U}) {
+    std::vector<std::byte> codes(n), again(n);
+    for (std::size_t i = 0; i < n; ++i) codes[i] = static_cast<std::byte>(i * 37 % 64);
+    std::vector<std::byte> six(packed_6_bytes(n), std::byte{0xFF}), four((n + 1) / 2), other(four);
+    pack_6(codes.data(), n, six.data());
+    unpack_6(six.data(), n, again.data());
+    CHECK(again == codes);
+    for (std::size_t i = 0; i < six.size() * 8; ++i) {
+      const unsigned code = i / 6 < n ? std::to_integer<unsigned>(codes[i / 6]) : 0;
+      CHECK(bit_of(six, i) == (code >> (i % 6) & 1));
+    }
+    for (std::byte& code : codes) code &= std::byte{0xF};
+    pack_4(codes.data(), n, four.data());
+    pack_4(codes.data(), n, other.data(), NibbleOrder::high_first);
+    for (std::size_t i = 0; i < four.size() * 2; ++i) {
+      const unsigned code = i < n ? std::to_integer<unsigned>(codes[i]) : 0;
+      for (unsigned k = 0; k < 4; ++k) {
+        CHECK(bit_of(four, 4 * i + k) == (code >> k & 1));
+        CHECK(bit_of(other, 4 * (i ^ 1) + k) == (code >> k & 1));
+      }
+    }
+    unpack_4(four.data(), n, again.data());
+    CHECK(again == codes);
+    unpack_4(other.data(), n, again.data(), NibbleOrder::high_first);
+    CHECK(again == codes);
+  }
 }
 
 }  // namespace

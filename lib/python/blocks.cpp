@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays to codes and scales of block formats and back. Codes have a byte each, two of 4 bits are
+// not packed.
+#include "lib/python/blocks.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+
+#include "lib/block/block_tensor.h"
+#include "lib/format/block_spec.h"
+#include "lib/python/interpreter.h"
+#include "lib/python/keywords.h"
+#include "lib/range/quantize_stream.h"
+#include "lib/text/error.h"
+#include "lib/text/idle_option.h"
+#include "lib/text/shape.h"
+
+namespace binade::python {
+namespace {
+
+/// A block format, the rule of its scales, and where the blocks of an array are.
+struct BlockCall {
+  NamedOrCustomBlock format;
+  BlockQuantizer to;
+  BlockView view;
+};
+
+Attributes rounding_of_elements(const AttributeOptions& words, std::uint64_t seed) {
+  const AttributeOptions usual;
+  const std::string because = "with a block format, whose rules say it";
+  refuse_idle(std::array{
+      IdleOption{"saturation", words.saturation != usual.saturation, because},
+      IdleOption{"nan", words.nan != usual.nan, because},
+      IdleOption{"flush", words.flush_results || words.flush_operands, because},
+  });
+  Attributes out = attributes_of(words);
+  out.saturation = Saturation::finite;
+  check_seed(out, seed);
+  return out;
+}
+
+/// The numbers of an array in binary32, to which those of binary64 are rounded.
+std::vector<float> binary32_numbers(const Array& in, const Format& from) {
+  std::vector<float> out(in.elements());
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(out));
+  if (fits_in(from, binary32)) {
+    decode_elements(from, in.bytes(), ResultKind::f32, bytes);
+  } else {
+    quantize_elements({.format = binary32}, from, ResultKind::f32, in.bytes(), 0, bytes);
+  }
+  return out;
+}
+
+float float_of(nb::handle x, const std::string& name) {
+  const double value = PyFloat_AsDouble(x.ptr());
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  const auto out = static_cast<float>(value);
+  if (std::isnan(value) || static_cast<double>(out) == value) return out;
+  throw Error(name + ": a number that binary32 does not have; round it first");
+}
+
+BlockCall call_of(nb::handle format, const AttributeOptions& words, std::uint64_t seed,
+                  const BlockArguments& given, const Array& in) {
+  BlockCall out{.format = parse_block_format(utf8_of(format)), .to = {}, .view = {}};
+  out.to.format = out.format.format;
+  out.to.attributes = rounding_of_elements(words, seed);
+  out.to.seed = seed;
+  const std::string rule = given.scale_rule.is_none() ? "" : utf8_of(given.scale_rule);
+  out.to.rule = parse_scale_rule(rule, out.format).rule;
+  refuse_idle(std::array{
+      IdleOption{"tensor_amax", !given.tensor_amax.is_none() && !out.to.format.tensor_scale,
+                 "with " + out.format.name + ", which has no scale of the tensor"},
+      IdleOption{"axis", given.axis != -1 && out.to.format.is_of_tensor(),
+                 "with one scale for a tensor"},
+  });
+  out.view = block_view(out.to.format, in.view.shape, given.axis);
+  return out;
+}
+
+/// Quantizes an array, under the scale of the given amax of the tensor or of the numbers' own.
+BlockTensor blocks_of(BlockCall& call, const Array& in, const Format& from, nb::handle tensor_amax,
+                      BlockCounts& counts) {
+  std::optional<float> given;
+  if (!tensor_amax.is_none()) given = float_of(tensor_amax, "tensor_amax");
+  const Released released;
+  const std::vector<float> x = binary32_numbers(in, from);
+  if (call.to.format.tensor_scale) {
+    const std::uint32_t amax =
+        given ? std::bit_cast<std::uint32_t>(std::fabs(*given)) : amax_of(call.to.rule, x);
+    call.to.tensor = tensor_scale(call.to.rule, call.to.format, amax);
+  }
+  return quantize_blocks(call.to, call.view, x, counts);
+}
+
+nb::object with_block_counts(nb::object result, const BlockCounts& counts, bool wanted) {
+  if (!wanted) return result;
+  nb::dict scales;
+  scales["blocks"] = counts.scales.blocks;
+  scales["clamped"] = counts.scales.clamped;
+  scales["zero"] = counts.scales.zero;
+  scales["nonfinite"] = counts.scales.nonfinite;
+  scales["saturated"] = counts.scales.saturated;
+  scales["padding"] = counts.padding;
+  nb::dict out;
+  out["elements"] = nb::cast(counts.elements);
+  out["scales"] = scales;
+  return nb::make_tuple(std::move(result), out);
+}
+
+void write_block_values(const BlockFormat& format, const BlockTensor& x, Target& target) {
+  const Released released;
+  std::byte* const bytes = target.bytes().data();
+  const std::size_t n = x.view.elements();
+  if (target.dtype().name == "F64") {
+    values_of_blocks(format, x, std::span(reinterpret_cast<double*>(bytes), n));
+  } else {
+    values_of_blocks(format, x, std::span(reinterpret_cast<float*>(bytes), n));
+  }
+}
+
+Dtype bits_dtype(const Format& format) {
+  constexpr std::array names{"U8", "U16", "U32", "U64"};
+  return *find_dtype(names[static_cast<std::size_t>(std::countr_zero(code_bytes(format)))]);
+}
+
+Dtype dtype_of_block_scales(const Format& scale) {
+  return scale == binary32 ? *find_dtype("F32") : bits_dtype(scale);
+}
+
+/// Integers as an array of the dtype that has the format.
+nb::object as_ml_dtype(nb::object array, const Format& format, bool wanted) {
+  if (!wanted) return array;
+  const Dtype dtype = encoded_dtype(format == ue4m3 ? e4m3 : format);
+  return python_call("_foreign", "to_ml_dtypes", array,
+                     nb::str(dtype.name.data(), dtype.name.size()));
+}
+
+/// Throws Error unless the array holds codes of a format, as integers or in a dtype of their own.
+void check_holds(const Array& array, const Format& of, const char* what,
+                 const std::string& format) {
+  const Dtype& own = array.view.dtype;
+  const bool is_bits = own.kind == DtypeKind::integer && own.bits == 8 * code_bytes(of);
+  const bool is_named =
+      own.kind == DtypeKind::floating &&
+      (*find_format(own.format) == of || (of == ue4m3 && *find_format(own.format) == e4m3));
+  if (is_bits || is_named) return;
+  throw Error(std::string("decode: ") + what + " of " + std::string(own.name) + "; those of " +
+              format + " are " +
+              (of == binary32 ? std::string("float32")
+                              : "integers of " + std::to_string(8 * code_bytes(of)) + " bits"));
+}
+
+/// Throws Error where a byte has bits beside those of a code, as two packed ones have.
+void check_unpacked(std::span<const std::byte> codes, const Format& f) {
+  const int bits = f.bits();
+  for (std::size_t i = 0; bits < 8 && i < codes.size(); ++i) {
+    if (std::to_integer<int>(codes[i]) >> bits == 0) continue;
+    throw Error("decode: element " + std::to_string(i) + " has bits beside the " +
+                std::to_string(bits) + " of a code; unpack codes to a byte each");
+  }
+}
+
+}  // namespace
+
+bool is_block_format(nb::handle format) {
+  return nb::isinstance<nb::str>(format) && names_block_format(utf8_of(format));
+}
+
+void refuse_block_arguments(const BlockArguments& given) {
+  const std::string because = "without a block format, such as \"mxfp4\"";
+  refuse_idle(std::array{
+      IdleOption{"scale_rule", !given.scale_rule.is_none(), because},
+      IdleOption{"tensor_amax", !given.tensor_amax.is_none(), because},
+      IdleOption{"axis", given.axis != -1, because},
+  });
+}
+
+nb::object quantize_to_blocks(nb::handle x, nb::handle format, const AttributeOptions& words,
+                              std::uint64_t seed, const BlockArguments& given, bool counts,
+                              nb::handle out) {
+  const Array in = array_of(x);
+  const Format from = in.format("quantize");
+  BlockCall call = call_of(format, words, seed, given, in);
+  BlockCounts found;
+  Target target(out, *find_dtype(from == binary64 ? "F64" : "F32"), in.view.shape,
+                std::span(&in, 1));
+  const BlockTensor made = blocks_of(call, in, from, given.tensor_amax, found);
+  write_block_values(call.to.format, made, target);
+  return with_block_counts(target.finished(in), found, counts);
+}
+
+nb::object encode_to_blocks(nb::handle x, nb::handle format, const AttributeOptions& words,
+                            std::uint64_t seed, const BlockArguments& given, bool counts,
+                            bool as_dtype, nb::handle out) {
+  const Array in = array_of(x);
+  const Format from = in.format("encode");
+  BlockCall call = call_of(format, words, seed, given, in);
+  const BlockFormat& f = call.to.format;
+  Target codes(out, bits_dtype(f.element), in.view.shape, std::span(&in, 1));
+  BlockCounts found;
+  const BlockTensor made = blocks_of(call, in, from, given.tensor_amax, found);
+  if (!made.codes.empty()) {
+    std::memcpy(codes.bytes().data(), made.codes.data(), made.codes.size());
+  }
+  const Dtype scale_dtype = dtype_of_block_scales(f.scale);
+  const NewArray scales = new_array(scale_dtype, made.view.scale_shape);
+  const std::size_t bytes = code_bytes(f.scale);
+  for (std::size_t i = 0; i < made.scales.size(); ++i) {
+    std::memcpy(scales.bytes.data() + i * bytes, &made.scales[i], bytes);
+  }
+  const bool named = as_dtype && in.wrap.is_none();
+  nb::object result = nb::make_tuple(
+      as_ml_dtype(codes.finished(in), f.element,
+                  named && !f.twos_complement && f.element.bits() == 8 && out.is_none()),
+      as_ml_dtype(delivered(scales, scale_dtype, in), f.scale, named && f.scale != binary32),
+      std::bit_cast<float>(made.tensor.decode));
+  return with_block_counts(std::move(result), found, counts);
+}
+
+nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
+                         nb::handle tensor_scale, int axis, nb::handle out) {
+  const NamedOrCustomBlock named = parse_block_format(utf8_of(format));
+  const BlockFormat& f = named.format;
+  if (scales.is_none()) {
+    throw Error("decode: codes of " + named.name +
+                " have no values without their scales; give scales=");
+  }
+  if (f.tensor_scale && tensor_scale.is_none()) {
+    throw Error("decode: " + named.name + " has a scale of the tensor; give tensor_scale=");
+  }
+  refuse_idle(std::array{
+      IdleOption{"tensor_scale", !tensor_scale.is_none() && !f.tensor_scale,
+                 "with " + named.name + ", which has no scale of the tensor"},
+      IdleOption{"axis", axis != -1 && f.is_of_tensor(), "with one scale for a tensor"},
+  });
+  const std::array<Array, 2> in{array_of(codes), array_of(scales)};
+  check_holds(in[0], f.element, "codes", named.name);
+  check_holds(in[1], f.scale, "scales", named.name);
+  BlockTensor x{
+      .view = block_view(f, in[0].view.shape, axis), .codes = {}, .scales = {}, .tensor = {}};
+  if (in[1].view.shape != x.view.scale_shape) {
+    throw Error("decode: scales of shape " + shape_text(in[1].view.shape) + "; codes of shape " +
+                shape_text(in[0].view.shape) + " in " + named.name + " have scales of shape " +
+                shape_text(x.view.scale_shape));
+  }
+  x.codes.assign(in[0].bytes().begin(), in[0].bytes().end());
+  check_unpacked(x.codes, f.element);
+  const std::size_t bytes = code_bytes(f.scale);
+  x.scales.resize(in[1].elements());
+  for (std::size_t i = 0; i < x.scales.size(); ++i) {
+    std::memcpy(&x.scales[i], in[1].bytes().data() + i * bytes, bytes);
+  }
+  if (f.tensor_scale) {
+    x.tensor.decode = std::bit_cast<std::uint32_t>(float_of(tensor_scale, "tensor_scale"));
+  }
+  Target target(out, *find_dtype(f.scale == e8m0 ? "F32" : "F64"), in[0].view.shape, in);
+  write_block_values(f, x, target);
+  return target.finished(in[0]);
+}
+
+}  // namespace binade::python
