@@ -110,7 +110,7 @@ class Completion(CliCase):
         experiments = re.findall(r"^(\w+)$", self.good("experiment", "list"), re.MULTILINE)
         roundings = self.listed("show", "1", "--format", "e4m3", "--rounding", "no")
         self.exactly({
-            "binade quantize --format ": formats, "binade show -f ": with_blocks, "binade formats ": with_blocks,
+            "binade quantize --format ": with_blocks, "binade show -f ": with_blocks, "binade formats ": with_blocks,
             "binade formats e4m3 ": with_blocks, "binade advise --format e": [name for name in formats if name[0] == "e"],
             "binade report --formats ": reported, "binade report --formats e": ["e5m2", "e4m3"],
             "binade report --formats=e": ["--formats=e5m2", "--formats=e4m3"],
