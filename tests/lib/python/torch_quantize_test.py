@@ -81,6 +81,29 @@ class Quantizing(CliCase):
         self.equal(x.grad, binade.torch.quantize(g, "e5m2", scale="amax"))
         self.assertTrue(x.grad.any())
 
+    def test_block_formats_round_under_scales_of_blocks(self):
+        x = numbers(5, 70).requires_grad_()
+        array = x.detach().numpy()
+        self.equal(binade.torch.quantize(x, "mxfp4"), binade.quantize(array, "mxfp4"))
+        for axis in (0, -1):
+            y = binade.torch.quantize(x, "nvfp4", scale_rule="te", axis=axis)
+            self.equal(y, binade.quantize(array, "nvfp4", scale_rule="te", axis=axis))
+        slopes = numbers(5, 70, seed=1)
+        binade.torch.quantize(x, "mxfp8_e4m3", gradient="mxfp8_e5m2", scale_rule="te").backward(slopes)
+        self.equal(x.grad, binade.quantize(slopes.numpy(), "mxfp8_e5m2", scale_rule="te"))
+        x.grad = None
+        binade.torch.quantize(x, "mxfp4", gradient="e5m2", saturation="finite").backward(slopes * 1e6)
+        self.equal(x.grad, binade.quantize(slopes.numpy() * np.float32(1e6), "e5m2", saturation="finite"))
+        half = binade.torch.quantize(x.detach().bfloat16(), "nvfp4")
+        self.assertEqual(half.dtype, torch.bfloat16)
+        wide = binade.quantize(x.detach().bfloat16().float().numpy(), "nvfp4")
+        self.assertTrue(torch.equal(half, torch.from_numpy(wide).bfloat16()))
+        self.equal(binade.torch.Quantized("nvfp4", scale_rule="modelopt")(x), binade.quantize(array, "nvfp4", scale_rule="modelopt"))
+        for options in ({"scale": "amax"}, {"saturation": "finite"}, {"scale_rule": "no"}, {"axis": 2}):
+            with self.assertRaises(ValueError) as caught:
+                binade.torch.quantize(x, "mxfp4", **options)
+            self.assertNotIn("\n", str(caught.exception))
+
     def test_a_parametrization_rounds_weights_and_trains_the_ones_behind(self):
         torch.manual_seed(0)
         layer = torch.nn.Linear(5, 3)

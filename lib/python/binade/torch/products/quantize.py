@@ -17,6 +17,20 @@ def amax_log2(x, format):
     return _binade._amax_scale_log2(float(x.abs().nan_to_num(0.0, math.inf).amax()) if x.numel() else 0.0, format)
 
 
+def is_block_format(format):
+    """Whether a format is text that names a block format, as "mxfp4" or "e2m1:block=1x32:scale=e8m0"."""
+    if not isinstance(format, str):
+        return False
+    try:
+        _binade.scale_rules(format)
+    except ValueError:
+        return "block=" in format
+    return True
+
+
+BLOCK_OPTIONS = {"scale_rule", "axis", "tensor_amax"}
+
+
 @dataclasses.dataclass(frozen=True)
 class Rounding:
     """How quantize() rounds a tensor; options are those of binade.quantize."""
@@ -25,6 +39,7 @@ class Rounding:
     scale: object
     gradient: object
     options: tuple
+    is_block: bool = False
 
     def of(self, x):
         """Returns x rounded, in its dtype."""
@@ -32,6 +47,10 @@ class Rounding:
         name = str(x.dtype).removeprefix("torch.")
         if self.scale is not None and x.element_size() == 1:
             raise ValueError(f"quantize: {name} does not hold what was rounded at another scale; give a tensor of float32")
+        if self.is_block:
+            if x.element_size() == 1:
+                raise ValueError(f"quantize: {name} does not hold values under scales of blocks; give a tensor of float32")
+            return _binade.quantize(x.cpu(), self.format, **dict(self.options)).to(x.dtype).to(x.device)
         on_cpu = x.cpu()
         factor = self._factor(on_cpu)
         if factor != 1:
@@ -71,8 +90,9 @@ class Straight(torch.autograd.Function):
 
         @staticmethod
         def vmap(info, in_dims, x, how):
-            if how.scale == "amax":
-                raise ValueError('quantize: scale="amax" is one of a whole tensor, which torch.vmap does not see')
+            if how.scale == "amax" or how.is_block:
+                what = 'scale="amax" is one' if how.scale == "amax" else "scales of blocks are those"
+                raise ValueError(f"quantize: {what} of a whole tensor, which torch.vmap does not see")
             return Straight.apply(x, how), in_dims[0]
     else:
         @staticmethod
@@ -93,16 +113,23 @@ def rounding_of(format, scale, gradient, options):
         raise ValueError(f"scale {scale!r}: a finite number above 0 is wanted")
     if {"counts", "out"} & options.keys():
         raise TypeError("quantize: counts= and out= are binade.quantize's; here rounding, saturation, nan, flush, seed, "
-                        "random_bits")
-    some_nan = any(_binade.Format(one).has_nan for one in (format, gradient) if one is not None)
+                        "random_bits, and of block formats scale_rule, axis, tensor_amax")
+    blocks = [one for one in (format, gradient) if is_block_format(one)]
+    if scale is not None and blocks:
+        raise ValueError(f"scale {scale!r}: has no effect on {blocks[0]}, whose blocks have scales: leave it out")
+    some_nan = any(_binade.Format(one).has_nan for one in (format, gradient) if one is not None and one not in blocks)
 
     def rounding(to, scale, behind):  # nan= is of the format that has one, if only one has
-        takes = {key for key in options if key != "nan" or not some_nan or _binade.Format(to).has_nan}
-        return Rounding(to, scale, behind, tuple((key, options[key]) for key in sorted(takes)))
+        if to in blocks:
+            takes = options.keys() - ({"nan", "saturation", "flush"} if len(blocks) == 1 and gradient is not None else set())
+        else:
+            takes = {key for key in options if key != "nan" or not some_nan or _binade.Format(to).has_nan}
+            takes -= BLOCK_OPTIONS if blocks else set()
+        return Rounding(to, scale, behind, tuple((key, options[key]) for key in sorted(takes)), to in blocks)
 
     how = rounding(format, scale, None if gradient is None else rounding(gradient, scale and "amax", None))
     for one in filter(None, (how, how.gradient)):  # raises ValueError for options that are wrong
-        _binade.quantize(np.zeros(1), one.format, **dict(one.options))
+        _binade.quantize(np.zeros(1), one.format, **{key: value for key, value in one.options if key != "axis"})
     return how
 
 
@@ -110,15 +137,16 @@ def quantize(x, format, *, gradient=None, scale=None, **options):
     """Rounds every element of a tensor to a format. In the backward pass the gradient of x is the gradient of the result.
 
     x: a floating tensor of any shape; a tensor on a GPU is copied to the CPU and back.
-    format: a name such as "e4m3", a specification such as "e5m7", or a binade.Format.
+    format: a name such as "e4m3", a specification such as "e5m7", or a binade.Format; or a block format, such as "mxfp8_e4m3".
     gradient: a format to which the gradient is rounded; None: it is not.
     scale: a factor by which elements are multiplied before they are rounded, and divided after. "amax": the power of two that
         brings the tensor's largest magnitude just under the format's largest number, or 1 if that magnitude is 0 or infinite;
         NaNs do not count. The gradient has a scale of its own.
-    options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize().
+    options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize(), and for block formats scale_rule, axis
+        and tensor_amax in the place of saturation, nan and flush.
 
-    Returns a tensor of x's shape, dtype and device. It is rounded once, except in float16 and bfloat16 with a scale, where the
-    quotient is rounded to the dtype again, also to infinity. Raises ValueError, in one line, if the dtype does not hold the
+    Returns a tensor of x's shape, dtype and device. It is rounded once, except in float16 and bfloat16 with a scale or in a block
+    format, where the quotient or the value is rounded to the dtype again, also to infinity. Raises ValueError, in one line, if the dtype does not hold the
     format's numbers, or if it has 8 bits and there is a scale, at which none of these holds them.
 
     >>> import torch
