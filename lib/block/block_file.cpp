@@ -273,8 +273,8 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
   return counts;
 }
 
-std::string block_counts_text(const TensorFile& file, const ChosenTensors& chosen,
-                              const std::vector<BlockCounts>& counts) {
+std::string block_counts_text(const BlockFileRule& rule, const TensorFile& file,
+                              const ChosenTensors& chosen, const std::vector<BlockCounts>& counts) {
   std::string text = counts_head("tensor");
   BlockCounts all;
   for (std::size_t n = 0; n < counts.size(); ++n) {
@@ -282,8 +282,9 @@ std::string block_counts_text(const TensorFile& file, const ChosenTensors& chose
     all += counts[n];
   }
   if (counts.size() > 1) text += counts_line("total", all.elements);
-  text += fmt::format("\n{:<36}{:>13}{:>11}{:>11}{:>12}{:>12}{:>12}\n", "scales", "blocks",
-                      "clamped", "zero", "not finite", "saturated", "padding");
+  text += fmt::format("\n{:<36}{:>13}{:>11}{:>11}{:>12}{:>12}{:>12}\n",
+                      "scales by " + std::string(rule.rule->name), "blocks", "clamped", "zero",
+                      "not finite", "saturated", "padding");
   const auto line = [&](std::string_view name, const BlockCounts& c) {
     const std::string shown = printable(std::string(name), 60);
     text += fmt::format("{:<36}{:>13}{:>11}{:>11}{:>12}{:>12}{:>12}\n",

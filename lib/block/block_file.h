@@ -50,8 +50,9 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
 /// first in a file.
 int readings(const BlockFileRule& rule);
 
-/// Returns the counts as lines of tables: elements as event_columns.h has them, then scales.
-std::string block_counts_text(const TensorFile& file, const ChosenTensors& chosen,
-                              const std::vector<BlockCounts>& counts);
+/// Returns the counts as lines of tables: elements as event_columns.h has them, then scales, with
+/// the name of their rule.
+std::string block_counts_text(const BlockFileRule& rule, const TensorFile& file,
+                              const ChosenTensors& chosen, const std::vector<BlockCounts>& counts);
 
 }  // namespace binade

@@ -111,6 +111,7 @@ std::vector<std::uint32_t> amaxes_of(const ScaleRule& rule, const BlockView& vie
 /// The numbers of one block, line after line.
 std::vector<float> numbers_of_block(const BlockView& view, std::span<const float> x,
                                     std::size_t block) {
+  if (view.elements() == 0) return {};
   const std::size_t column = block % view.blocks_of_line() * view.length_of_block;
   const std::size_t row = block / view.blocks_of_line();
   const std::size_t first = row % view.block_lines() * view.lines_of_block;

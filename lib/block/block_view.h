@@ -29,10 +29,17 @@ struct BlockView {
   /// Return how many blocks are below each other and beside each other in a matrix.
   std::size_t block_lines() const { return (lines + lines_of_block - 1) / lines_of_block; }
   std::size_t blocks_of_line() const { return (length + length_of_block - 1) / length_of_block; }
-  std::size_t blocks() const { return matrices * block_lines() * blocks_of_line(); }
+  /// Returns how many scales there are. A tensor without elements that has one has it, too.
+  std::size_t blocks() const {
+    std::size_t out = 1;
+    for (const std::uint64_t extent : scale_shape) out *= extent;
+    return out;
+  }
   std::size_t elements() const { return matrices * lines * length; }
   /// Returns how many zeros would fill the short blocks.
-  std::size_t padding() const { return blocks() * lines_of_block * length_of_block - elements(); }
+  std::size_t padding() const {
+    return elements() == 0 ? 0 : blocks() * lines_of_block * length_of_block - elements();
+  }
 };
 
 /// Returns where the blocks of a format are whose K runs along an axis; a negative one counts from

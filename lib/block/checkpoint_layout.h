@@ -30,6 +30,7 @@ struct CheckpointLayout {
   TensorScalePart part = TensorScalePart::decode;
   std::string_view scale_layout = "row_major";  ///< of scale_layout.h
   std::string_view formats{};                   ///< block formats that the stack has; empty: all
+  std::string_view rules{};  ///< its scale rules, of which the first that fits is meant
   std::string_view source{};
 };
 

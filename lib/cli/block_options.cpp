@@ -25,6 +25,16 @@ const ScaleLayout& parse_scale_layout(const std::string& name) {
               alternatives(names_of(scale_layouts)));
 }
 
+/// The rule of a layout's stack that fits the format, or else `usual`.
+const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockFormat& format,
+                                 const NamedScaleRule& usual) {
+  for (const std::string_view name : split(layout.rules, ' ')) {
+    const NamedScaleRule* found = name.empty() ? nullptr : find_scale_rule(name, format);
+    if (found != nullptr) return *found;
+  }
+  return usual;
+}
+
 /// Attributes of elements: the rule and the format say all but the rounding.
 Attributes element_attributes_of(const AttributeOptions& options) {
   const AttributeOptions usual;
@@ -46,7 +56,7 @@ void add_block_options(App app, BlockOptions& options) {
   const char* const group = "Block formats";
   app.add_option("--scale-rule", options.scale_rule,
                  "whose rule makes the scales, a name of `binade formats --scale-rules` (default: "
-                 "the first that fits the format)")
+                 "that of the stack of --layout, or the first that fits the format)")
       .suggest([] {
         std::vector<std::string> words = scale_rule_words();
         std::erase(words, "all");
@@ -112,6 +122,8 @@ BlockFileRule block_rule_of(const std::string& format, const BlockOptions& optio
   out.rule = &parse_scale_rule(options.scale_rule, out.format);
   if (encode) {
     out.layout = &parse_checkpoint_layout(options.layout.empty() ? "plain" : options.layout);
+    if (options.scale_rule.empty())
+      out.rule = &usual_rule(*out.layout, out.format.format, *out.rule);
     if (!options.scale_layout.empty()) out.scale_layout = &parse_scale_layout(options.scale_layout);
   }
   check_block_rule(out);

@@ -218,7 +218,7 @@ int run_quantize_blocks(const QuantizeArguments& a) {
   const std::uint64_t bytes = chosen.bytes * static_cast<std::uint64_t>(readings(rule));
   const std::vector<BlockCounts> counts = quantize_block_file(
       rule, *file, chosen, a.out, [&](std::uint64_t done) { line.update(done, bytes); });
-  fmt::print("{}{}", block_counts_text(*file, chosen, counts), told_of_left_out(chosen));
+  fmt::print("{}{}", block_counts_text(rule, *file, chosen, counts), told_of_left_out(chosen));
   return 0;
 }
 
@@ -281,16 +281,16 @@ void define_quantize(App app, int& status) {
                         "--rounding stochastic, those in Fortran order; the format must be one "
                         "that F32 holds, and --encode does not apply");
   app.footer(
-      "\nTensors of integers and of complex numbers are named and not written. Of a block format, "
-      "numbers are rounded to binary32 before, and values to F32 at the end.\n"
+      "\nTensors of integers and of complex numbers are named and not written. For a "
+      "block format\nnumbers are rounded to binary32 first, and values to F32 at the end.\n"
       "Exit status: 0 the file was written, 2 an argument or a file cannot be used, 77 there is no "
       "GPU (--device).\n\n"
       "Examples:\n"
       "  binade quantize weights.safetensors weights_e4m3.safetensors --format e4m3 --saturation "
       "finite\n"
       "  binade quantize a.npy a_bits.npy --format bfloat16 --encode\n"
-      "  binade quantize weights.safetensors out.safetensors --format nvfp4 --scale-rule modelopt "
-      "--encode --layout modelopt");
+      "  binade quantize weights.safetensors out.safetensors --format nvfp4 --encode --layout "
+      "modelopt");
   app.callback([a, &status] { status = run_quantize(*a); });
 }
 

@@ -139,6 +139,16 @@ class BlockArrays(unittest.TestCase):
         self.check("fp8_column", (2, 3, 4), -1, "deepgemm")
         self.check("fp8_tensor", (2, 3, 4), -1, "vllm")
 
+    def test_arrays_without_elements_or_axes(self):
+        for name, shape in itertools.product(FORMATS, ((0, 32), (3, 0), (0,), ())):
+            x = np.ones(shape, np.float32)
+            codes, scales, tensor_scale = binade.encode(x, name)
+            one = x.ndim == 0 or name == "fp8_tensor"
+            self.assertEqual((codes.shape, scales.size), (x.shape, int(one)), (name, shape))
+            given = {"tensor_scale": tensor_scale} if FORMATS[name][2] else {}
+            back = binade.decode(codes, name, scales=scales, **given)
+            self.assertEqual((back.shape, bool(np.all(back.astype(np.float32) == 1))), (x.shape, True), name)
+
     def test_pieces_and_threads_change_nothing(self):
         # Larger than the pieces that a thread takes: a block that many share, and many blocks; the parts give the whole.
         x = numbers((3, 40000), 1)
@@ -184,7 +194,7 @@ class Files(unittest.TestCase):
 
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.x = {"fc.weight": numbers((130, 67), 5), "fc.bias": numbers((9,), 6)}
+        self.x = {"fc.weight": numbers((130, 67), 5), "fc.bias": numbers((9,), 6), "none": np.ones((0, 5), np.float32)}
         save_file(self.x | {"ids": np.arange(3)}, f"{self.folder}/in.safetensors")
 
     def quantized(self, *options):
@@ -193,6 +203,7 @@ class Files(unittest.TestCase):
                               text=True, env=environment())
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertIn("skipped ids", done.stdout)
+        self.assertIn("scales by ", done.stdout)
         raw = pathlib.Path(out).read_bytes()
         header = json.loads(raw[8:8 + int.from_bytes(raw[:8], "little")])
         base = 8 + int.from_bytes(raw[:8], "little")
@@ -206,7 +217,7 @@ class Files(unittest.TestCase):
             self.assertEqual(bits(got), bits(binade.quantize(self.x[name], "nvfp4", scale_rule="te")))
 
     def test_codes_by_the_names_of_stacks(self):
-        parts, shapes, _ = self.quantized("--format", "nvfp4", "--scale-rule", "modelopt", "--encode", "--layout", "modelopt")
+        parts, shapes, _ = self.quantized("--format", "nvfp4", "--encode", "--layout", "modelopt")
         codes, scales, tensor = binade.encode(self.x["fc.weight"], "nvfp4", scale_rule="modelopt")
         self.assertEqual(shapes["fc.weight"], ("U8", (130, 34)))
         self.assertEqual(shapes["fc.weight_scale"], ("F8_E4M3", (130, 5)))
@@ -222,7 +233,7 @@ class Files(unittest.TestCase):
         self.assertEqual(parts["fc.weight._amax_rowwise"], np.abs(self.x["fc.weight"]).max().tobytes())
         self.assertEqual(shapes["fc.weight._rowwise_scale_inv"], ("F8_E4M3", (256, 8)))
         parts, shapes, _ = self.quantized("--format", "fp8_128x128", "--encode", "--layout", "deepseek")
-        codes, scales, _ = binade.encode(self.x["fc.weight"], "fp8_128x128")
+        codes, scales, _ = binade.encode(self.x["fc.weight"], "fp8_128x128", scale_rule="deepgemm")
         self.assertEqual(shapes["fc.weight_scale_inv"], ("F32", (2, 1)))
         self.assertEqual((parts["fc.weight"], parts["fc.weight_scale_inv"]), (codes.tobytes(), scales.tobytes()))
 
@@ -247,6 +258,8 @@ class Files(unittest.TestCase):
             x = np.pad(x, ((0, 6), (0, 1)))
             return x.reshape(17, 8, 1, 4).transpose(0, 2, 1, 3).reshape(-1)
 
+        parts, shapes, _ = self.quantized("--format", "fp8_tensor", "--encode", "--scale-layout", "128x4")
+        self.assertEqual((shapes["none"], shapes["none_scale"]), (("F8_E4M3", (0, 5)), ("F32", (128, 4))))
         for layout, wanted in {"row_major": lambda x: x.reshape(-1), "128x4": of_pytorch_blocked, "8x4": of_8x4,
                                "deepgemm": of_words, "aiter": of_aiter,
                                "te": lambda x: np.pad(x, ((0, 126), (0, 1))).reshape(-1)}.items():
