@@ -142,7 +142,9 @@ class BlockArrays(unittest.TestCase):
     def test_arrays_without_elements_or_axes(self):
         for name, shape in itertools.product(FORMATS, ((0, 32), (3, 0), (0,), ())):
             x = np.ones(shape, np.float32)
-            codes, scales, tensor_scale = binade.encode(x, name)
+            (codes, scales, tensor_scale), counts = binade.encode(x, name, counts=True)
+            if x.size == 0:
+                self.assertEqual(counts["scales"]["padding"], 0, (name, shape))
             one = x.ndim == 0 or name == "fp8_tensor"
             self.assertEqual((codes.shape, scales.size), (x.shape, int(one)), (name, shape))
             given = {"tensor_scale": tensor_scale} if FORMATS[name][2] else {}
@@ -169,6 +171,9 @@ class BlockArrays(unittest.TestCase):
         part = binade.encode(x[:10], "mxfp4", rounding="stochastic", seed=3)
         self.assertTrue(np.array_equal(whole[0][:10], part[0]) and np.array_equal(whole[1][:10], part[1]))
         self.assertFalse(np.array_equal(whole[0], binade.encode(x, "mxfp4")[0]))
+        line = numbers((40000,), 3)  # in two pieces, of which the second goes on in the random words
+        one, lines = (binade.encode(y, "mxfp4", rounding="stochastic", seed=4)[0] for y in (line, line.reshape(1250, 32)))
+        self.assertTrue(np.array_equal(one, lines.reshape(-1)))
 
     def test_what_has_no_effect_and_what_does_not_fit_is_refused(self):
         x, codes, scales = np.ones((2, 32), np.float32), np.zeros((2, 32), np.uint8), np.zeros((2, 1), np.uint8)
@@ -230,6 +235,9 @@ class Files(unittest.TestCase):
                               "te": ("fc.weight._rowwise_data", "fc.weight._rowwise_scale_inv", "fc.weight._amax_rowwise")}.items():
             parts, shapes, _ = self.quantized("--format", "nvfp4", "--encode", "--layout", layout)
             self.assertLessEqual(set(names), set(parts), layout)
+            if layout == "compressed-tensors":  # the factor of the elements, not of their values
+                factor = np.float32(1) / np.abs(self.x["fc.weight"]).max() * np.float32(2688)
+                self.assertEqual(parts["fc.weight_global_scale"], factor.tobytes())
         self.assertEqual(parts["fc.weight._amax_rowwise"], np.abs(self.x["fc.weight"]).max().tobytes())
         self.assertEqual(shapes["fc.weight._rowwise_scale_inv"], ("F8_E4M3", (256, 8)))
         parts, shapes, _ = self.quantized("--format", "fp8_128x128", "--encode", "--layout", "deepseek")
