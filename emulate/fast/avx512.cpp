@@ -12,8 +12,11 @@
 #include <concepts>
 #include <cstring>
 #include <span>
+#include <type_traits>
+#include <vector>
 
 #include "emulate/fast/block_plan.h"
+#include "emulate/fast/blocks.h"
 #include "emulate/fast/chains.h"
 #include "emulate/fast/decode.h"
 #include "emulate/fast/dot_blocks.h"
@@ -28,6 +31,8 @@
 #include "emulate/fast/tile_values.h"
 
 BINADE_AVX512_BEGIN
+#include "emulate/fast/vector_block_scales.h"
+#include "emulate/fast/vector_blocks.h"
 #include "emulate/fast/vector_chains.h"
 #include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_dot_blocks.h"
@@ -56,6 +61,19 @@ constinit const Kernels avx512_kernels{
     .elementwise_f32 = &fast::elementwise_vectors<fast::Avx512<float>>,
     .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
     .any_nonfinite = &fast::any_nonfinite_vectors<fast::Avx512<float>>,
+    .block_amaxes = &fast::block_amaxes_loops<fast::Avx512<float>>,
+    .block_scales = &fast::block_scales_tiles<fast::Avx512<float>,
+                                              &fast::encode_vectors<fast::Avx512<float>, float>,
+                                              &fast::decode_vectors<fast::Avx512<float>, float>>,
+    .block_codes = &fast::block_codes_tiles<fast::Avx512<float>,
+                                            &fast::encode_vectors<fast::Avx512<float>, float>>,
+    .block_values_f32 =
+        &fast::block_values_tiles<fast::Avx512<float>,
+                                  &fast::decode_vectors<fast::Avx512<float>, float>, float>,
+    .block_values_f64 =
+        &fast::block_values_tiles<fast::Avx512<float>,
+                                  &fast::decode_vectors<fast::Avx512<float>, float>, double>,
+    .pack_4 = &fast::pack_4_loops<fast::Avx512<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx512<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx512<float>>::kernel,
     .integers = &fast::VectorIntegersKernel<fast::Avx512<float>>::kernel,

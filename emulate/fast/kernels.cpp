@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "emulate/fast/blocks.h"
 #include "emulate/fast/decode.h"
 #include "emulate/fast/elementwise.h"
 #include "emulate/fast/encode.h"
@@ -30,6 +31,13 @@ void range_count_by_definition(const T* in, std::size_t n, RangeBlock<T>& block,
   range_count(in, n, block);
 }
 
+template <std::floating_point T>
+void block_values_by_definition(const BlockFormat& format, const std::byte* in, std::size_t n,
+                                std::size_t width, const std::uint32_t* scales,
+                                std::uint32_t tensor_decode, bool, T* out) {
+  block_values(format, in, n, width, scales, tensor_decode, out);
+}
+
 constexpr Kernels reference{
     .quantize_f32 = &quantize<float>,
     .quantize_f64 = &quantize<double>,
@@ -46,6 +54,12 @@ constexpr Kernels reference{
     .histogram_8 = &histogram<8>,
     .histogram_16 = &histogram<16>,
     .any_nonfinite = &any_nonfinite,
+    .block_amaxes = &block_amaxes,
+    .block_scales = &block_scales,
+    .block_codes = &block_codes,
+    .block_values_f32 = &block_values_by_definition<float>,
+    .block_values_f64 = &block_values_by_definition<double>,
+    .pack_4 = &pack_4,
     .dot_blocks = &defined_dots,
     .chains = &defined_dots,
     .integers = &defined_dots,
@@ -69,6 +83,12 @@ constexpr Kernels portable{
     .histogram_8 = &fast::histogram,
     .histogram_16 = &fast::histogram,
     .any_nonfinite = &fast::any_nonfinite,
+    .block_amaxes = &fast::block_amaxes,
+    .block_scales = &fast::block_scales,
+    .block_codes = &fast::block_codes,
+    .block_values_f32 = &fast::block_values,
+    .block_values_f64 = &fast::block_values,
+    .pack_4 = &fast::pack_4,
     .dot_blocks = &fast::dot_blocks,
     .chains = &fast::chains,
     .integers = &fast::integers,

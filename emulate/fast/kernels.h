@@ -17,6 +17,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "emulate/block_arrays.h"
+#include "emulate/block_packing.h"
 #include "emulate/elementwise.h"
 #include "emulate/fast/epilogues.h"
 #include "emulate/fast/products.h"
@@ -104,6 +106,24 @@ struct Kernels {
   Histogram<16> histogram_16 = nullptr;
   /// `any_nonfinite` of emulate/nonfinite.h.
   bool (*any_nonfinite)(const std::byte* in, std::size_t n, const Format& format) = nullptr;
+  /// `block_amaxes`, `block_scales` and `block_codes` of emulate/block_arrays.h.
+  void (*block_amaxes)(const ScaleRule& rule, const float* in, std::size_t n, std::size_t width,
+                       std::uint32_t* amaxes) = nullptr;
+  void (*block_scales)(const BlockQuantizer& to, const std::uint32_t* amaxes, std::size_t n,
+                       std::uint32_t* codes, std::uint32_t* factors, ScaleCounts& counts) = nullptr;
+  void (*block_codes)(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
+                      const std::uint32_t* factors, std::uint64_t first, std::byte* out,
+                      EventCounts& counts) = nullptr;
+  /// `block_values` of emulate/block_arrays.h; `streamed` says to write past the caches.
+  template <class T>
+  using BlockValues = void (*)(const BlockFormat& format, const std::byte* in, std::size_t n,
+                               std::size_t width, const std::uint32_t* scales,
+                               std::uint32_t tensor_decode, bool streamed, T* out);
+  BlockValues<float> block_values_f32 = nullptr;
+  BlockValues<double> block_values_f64 = nullptr;
+  /// `pack_4` of emulate/block_packing.h.
+  void (*pack_4)(const std::byte* codes, std::size_t n, std::byte* out,
+                 NibbleOrder order) = nullptr;
   /// Sums of products: `product_kernel` takes the first of these that knows a model. `dots` knows
   /// every model.
   const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *integers = nullptr,
@@ -128,6 +148,7 @@ struct KernelsOf<float> {
   static constexpr auto decode = &Kernels::decode_f32;
   static constexpr auto elementwise = &Kernels::elementwise_f32;
   static constexpr auto range_count = &Kernels::range_count_f32;
+  static constexpr auto block_values = &Kernels::block_values_f32;
 };
 template <>
 struct KernelsOf<double> {
@@ -136,6 +157,7 @@ struct KernelsOf<double> {
   static constexpr auto decode = &Kernels::decode_f64;
   static constexpr auto elementwise = &Kernels::elementwise_f64;
   static constexpr auto range_count = &Kernels::range_count_f64;
+  static constexpr auto block_values = &Kernels::block_values_f64;
 };
 
 template <class Entry>
@@ -163,6 +185,12 @@ inline constexpr std::tuple kernel_names{
     KernelName{"histogram_8", &Kernels::histogram_8},
     KernelName{"histogram_16", &Kernels::histogram_16},
     KernelName{"any_nonfinite", &Kernels::any_nonfinite},
+    KernelName{"block_amaxes", &Kernels::block_amaxes},
+    KernelName{"block_scales", &Kernels::block_scales},
+    KernelName{"block_codes", &Kernels::block_codes},
+    KernelName{"block_values_f32", &Kernels::block_values_f32},
+    KernelName{"block_values_f64", &Kernels::block_values_f64},
+    KernelName{"pack_4", &Kernels::pack_4},
     KernelName{"dot_blocks", &Kernels::dot_blocks},
     KernelName{"chains", &Kernels::chains},
     KernelName{"integers", &Kernels::integers},

@@ -15,6 +15,7 @@
 #include "emulate/block_packing.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/safetensors_writer.h"
+#include "lib/parallel/parallel.h"
 #include "lib/range/event_columns.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
@@ -87,7 +88,9 @@ std::vector<std::byte> bytes_of_codes(const BlockFormat& format,
   const std::size_t line = shape.empty() ? 1 : shape.back(), packed = (line + 1) / 2;
   const std::size_t lines = line == 0 ? 0 : codes.size() / line;
   std::vector<std::byte> out(lines * packed);
-  for (std::size_t i = 0; i < lines; ++i) pack_4(&codes[i * line], line, &out[i * packed]);
+  for (std::size_t i = 0; i < lines; ++i) {
+    fastest_kernels().pack_4(&codes[i * line], line, &out[i * packed], NibbleOrder::low_first);
+  }
   return out;
 }
 
@@ -168,8 +171,8 @@ BlockView view_of(const BlockFileRule& rule, const TensorFile& file, const Tenso
   }
 }
 
-BlockTensor quantized_tensor(const BlockFileRule& rule, const BlockView& view,
-                             std::span<const float> x, std::size_t stream, BlockCounts& counts) {
+BlockQuantizer quantizer_of(const BlockFileRule& rule, std::span<const float> x,
+                            std::size_t stream) {
   BlockQuantizer to{.format = rule.format.format,
                     .rule = rule.rule->rule,
                     .attributes = rule.attributes,
@@ -178,7 +181,7 @@ BlockTensor quantized_tensor(const BlockFileRule& rule, const BlockView& view,
   if (to.format.tensor_scale) {
     to.tensor = tensor_scale(to.rule, to.format, amax_of(to.rule, x));
   }
-  return quantize_blocks(to, view, x, counts);
+  return to;
 }
 
 std::map<std::string, std::string> told_of(const BlockFileRule& rule) {
@@ -213,20 +216,16 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
   for (const std::size_t i : chosen.indices) views.push_back(view_of(rule, file, tensors[i]));
   std::uint64_t done = 0;
   std::vector<BlockCounts> counts(chosen.indices.size());
-  const auto made = [&](std::size_t n, std::vector<float>* numbers) {
-    std::vector<float> x = numbers_of_tensor(file, chosen.indices[n],
-                                             [&](std::uint64_t bytes) { progress(done += bytes); });
-    counts[n] = {};
-    BlockTensor tensor = quantized_tensor(rule, views[n], x, n, counts[n]);
-    if (numbers != nullptr) *numbers = std::move(x);
-    return tensor;
+  const auto numbers_of = [&](std::size_t n) {
+    return numbers_of_tensor(file, chosen.indices[n],
+                             [&](std::uint64_t bytes) { progress(done += bytes); });
   };
   if (rule.layout == nullptr) {
     const auto write_all = [&](auto& writer) {
       for (std::size_t n = 0; n < views.size(); ++n) {
-        std::vector<float> values;
-        const BlockTensor tensor = made(n, &values);
-        values_of_blocks(rule.format.format, tensor, values);
+        std::vector<float> values = numbers_of(n);
+        quantize_blocks(quantizer_of(rule, values, n), views[n], values, {.values = values.data()},
+                        counts[n]);
         writer.write(std::as_bytes(std::span(values)));
       }
       writer.finish();
@@ -263,7 +262,9 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
   SafetensorsWriter writer(out, specs, told_of(rule));
   for (const bool wide : two_widths ? std::vector{true, false} : std::vector{true}) {
     for (std::size_t n = 0; n < views.size(); ++n) {
-      const BlockTensor tensor = made(n, nullptr);
+      const std::vector<float> x = numbers_of(n);
+      counts[n] = {};
+      const BlockTensor tensor = quantize_blocks(quantizer_of(rule, x, n), views[n], x, counts[n]);
       for (const BlockPart& part : parts_of(rule, tensors[chosen.indices[n]], views[n], &tensor)) {
         if (is_in(part, wide)) writer.write(part.bytes);
       }

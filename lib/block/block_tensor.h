@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "emulate/block_arrays.h"
+#include "lib/block/block_counts.h"
+#include "lib/block/block_pieces.h"
 #include "lib/block/block_view.h"
 
 namespace binade {
@@ -22,25 +24,16 @@ struct BlockTensor {
   TensorScale tensor;                 ///< 1 where the format has none
 };
 
-/// What happened to the numbers and the scales of a tensor.
-struct BlockCounts {
-  EventCounts elements;
-  ScaleCounts scales;
-  std::uint64_t padding = 0;  ///< zeros that would fill the short blocks
-
-  BlockCounts& operator+=(const BlockCounts& other) {
-    elements += other.elements;
-    scales += other.scales;
-    padding += other.padding;
-    return *this;
-  }
-};
-
 /// Returns the largest magnitude of numbers as a rule takes it (next_amax): bits of binary32.
 std::uint32_t amax_of(const ScaleRule& rule, std::span<const float> x);
 
-/// Rounds view.elements() numbers to the format of `to`, whose tensor scale is taken as it is.
-/// Element i in C order is number i of its stream of random words. Adds to `counts`.
+/// Rounds view.elements() numbers to the format of `to`, whose tensor scale is taken as it is, and
+/// writes what has a place. Element i in C order is number i of its stream of random words. Adds to
+/// `counts`.
+void quantize_blocks(const BlockQuantizer& to, const BlockView& view, std::span<const float> x,
+                     const BlockPlaces& places, BlockCounts& counts);
+
+/// Returns codes and scales, made so.
 BlockTensor quantize_blocks(const BlockQuantizer& to, const BlockView& view,
                             std::span<const float> x, BlockCounts& counts);
 

@@ -85,18 +85,25 @@ BlockCall call_of(nb::handle format, const AttributeOptions& words, std::uint64_
   return out;
 }
 
-/// Quantizes an array, under the scale of the given amax of the tensor or of the numbers' own.
-BlockTensor blocks_of(BlockCall& call, const Array& in, const Format& from, nb::handle tensor_amax,
-                      BlockCounts& counts) {
+/// The numbers of an array, with the scale of the given amax of the tensor or of the numbers' own.
+std::vector<float> numbers_for(BlockCall& call, const Array& in, const Format& from,
+                               nb::handle tensor_amax) {
   std::optional<float> given;
   if (!tensor_amax.is_none()) given = float_of(tensor_amax, "tensor_amax");
   const Released released;
-  const std::vector<float> x = binary32_numbers(in, from);
+  std::vector<float> x = binary32_numbers(in, from);
   if (call.to.format.tensor_scale) {
     const std::uint32_t amax =
         given ? std::bit_cast<std::uint32_t>(std::fabs(*given)) : amax_of(call.to.rule, x);
     call.to.tensor = tensor_scale(call.to.rule, call.to.format, amax);
   }
+  return x;
+}
+
+BlockTensor blocks_of(BlockCall& call, const Array& in, const Format& from, nb::handle tensor_amax,
+                      BlockCounts& counts) {
+  const std::vector<float> x = numbers_for(call, in, from, tensor_amax);
+  const Released released;
   return quantize_blocks(call.to, call.view, x, counts);
 }
 
@@ -192,8 +199,15 @@ nb::object quantize_to_blocks(nb::handle x, nb::handle format, const AttributeOp
   BlockCounts found;
   Target target(out, *find_dtype(from == binary64 ? "F64" : "F32"), in.view.shape,
                 std::span(&in, 1));
-  const BlockTensor made = blocks_of(call, in, from, given.tensor_amax, found);
-  write_block_values(call.to.format, made, target);
+  if (from == binary64) {
+    const BlockTensor made = blocks_of(call, in, from, given.tensor_amax, found);
+    write_block_values(call.to.format, made, target);
+  } else {
+    const std::vector<float> numbers = numbers_for(call, in, from, given.tensor_amax);
+    auto* const values = reinterpret_cast<float*>(target.bytes().data());
+    const Released released;
+    quantize_blocks(call.to, call.view, numbers, {.values = values}, found);
+  }
   return with_block_counts(target.finished(in), found, counts);
 }
 

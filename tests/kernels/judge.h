@@ -201,6 +201,7 @@ bool same_entry(const Kernels& a, const Kernels& b) {
 
 std::vector<Entry> array_entries();        // arrays.cpp
 std::vector<Entry> elementwise_entries();  // elementwise.cpp
+std::vector<Entry> block_entries();        // blocks.cpp
 std::vector<Entry> counting_entries();     // counting.cpp
 std::vector<Entry> histogram_entries();    // histograms.cpp
 std::vector<Entry> nonfinite_entries();    // nonfinite.cpp

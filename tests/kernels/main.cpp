@@ -259,8 +259,9 @@ int main(int argc, char** argv) {
     }
   }
   std::vector<Entry> entries = array_entries();
-  for (std::vector<Entry> more : {elementwise_entries(), counting_entries(), histogram_entries(),
-                                  nonfinite_entries(), product_entries(), sum_entries()}) {
+  for (std::vector<Entry> more :
+       {elementwise_entries(), block_entries(), counting_entries(), histogram_entries(),
+        nonfinite_entries(), product_entries(), sum_entries()}) {
     std::ranges::move(more, std::back_inserter(entries));
   }
   check_names(entries);
