@@ -150,7 +150,7 @@ class Telling(CliCase):
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
         with binade.torch.watch(model, optimizer, every=1, windows=4) as w:
             w.on_window(lambda window: told.append((window.first, window.last, window.steps)))
-            train(model, 17, w, optimizer)
+            train(model, 17, optimizer)
         self.assertEqual(told[:4], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)])
         self.assertEqual(told[4:], [(4, 5, 2), (6, 7, 2), (8, 11, 4), (12, 15, 4), (16, 16, 1)])
         self.assertEqual([(window.first, window.last, window.steps) for window in w.windows],
@@ -171,7 +171,7 @@ class Telling(CliCase):
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
         with binade.torch.watch(model, optimizer, every=2) as w:
             w.add_to(writer)
-            train(model, 3, w, optimizer)
+            train(model, 3, optimizer)
         for (step, layer, role), summary in w.summaries().items():
             low, high, number, total, squares, limits, counts = writer.histograms.get((f"{role}/{layer}/log2_magnitude", step),
                                                                                       [None] * 7)
@@ -194,7 +194,7 @@ class Telling(CliCase):
         w = binade.torch.watch(model, optimizer, every=1)
         w.on_window(stop)
         with self.assertRaises(KeyError), w:
-            train(model, 3, w, optimizer)
+            train(model, 3, optimizer)
         self.assertEqual(len(w.windows), 1)
 
 

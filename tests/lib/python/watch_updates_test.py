@@ -192,7 +192,7 @@ class LostUpdates(CliCase):
         with binade.torch.watch(model, optimizer, every=2) as w:
             w.alerts(call=told.append)
             w.alerts(call=told.append, lost=None)
-            train(model, 3, w, optimizer, x=torch.ones(3, 8).bfloat16())
+            train(model, 3, optimizer, x=torch.ones(3, 8).bfloat16())
         lost = [a for a in told if a.role == "update"]
         self.assertEqual({(a.step, a.layer, a.what, a.share, a.format) for a in lost},
                          {(s, layer, what, 1.0, "bfloat16") for s in (0, 2) for layer in ("Linear", "bias")
@@ -518,7 +518,7 @@ class LostUpdates(CliCase):
         model = torch.nn.Linear(8, 2)
         with binade.torch.watch(model, every=1) as w:
             w.alerts(call=told.append)
-            train(model, 2, w, torch.optim.AdamW(model.parameters(), lr=2e-7), x=torch.ones(3, 8))
+            train(model, 2, torch.optim.AdamW(model.parameters(), lr=2e-7), x=torch.ones(3, 8))
         self.assertEqual([a for a in told if a.role == "update"], [])
 
     def test_weights_that_are_or_become_infinite_lose_nothing(self):
