@@ -630,15 +630,12 @@ class InsideOfModules(CliCase):
 
     def test_a_loss_scale_that_grew_to_infinity_is_named_in_the_advice(self):
         model, scaler = torch.nn.Linear(4, 2), CpuScaler()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for last, told in ((2048.0, "The last loss scale in use: 2^11."), (math.inf, "The loss scale is inf from step 1 on:")):
-            with binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
-                for scale in (1024.0, last):
-                    scaler._scale = scale
-                    optimizer.zero_grad()
-                    scaler.scale(model(torch.ones(3, 4)).sum()).backward()
-                    scaler.step(optimizer)
-                    scaler.update()
+            def loss(step):
+                scaler._scale = last if step else 1024.0
+                return model(torch.ones(3, 4)).sum()
+
+            w = fit_scaled(model, scaler, loss, 2, 0.1)
             self.assertIn(told, str(w.advise()))
             self.assertEqual("oss scale in use" in str(w.advise()), last != math.inf)
 
