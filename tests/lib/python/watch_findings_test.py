@@ -81,7 +81,8 @@ class Telling(CliCase):
         for dtype, autocast, given, told in ((torch.bfloat16, None, None, ""), (torch.float32, torch.bfloat16, None, ""), (
                 torch.float32, None, None, "binary16"), (torch.bfloat16, None, "binary16", "binary16"), (torch.float32, None, "bfloat16", "")):
             model, alerts = new_net().to(dtype), []
-            fit(model, lambda: in_bfloat16(model, torch.ones(3, 4, dtype=dtype), autocast is not None).float().square().sum() * 2.0**-40, 1, lr=0.0,
+            x = torch.ones(3, 4, dtype=dtype)
+            fit(model, lambda: in_bfloat16(model, x, autocast is not None).float().square().sum() * 2.0**-40, 1, lr=0.0,
                 alerts={"call": alerts.append} | ({"format": given} if given else {}))
             self.assertEqual({alert.format for alert in alerts if alert.role != "update"}, {told} - {""}, (dtype, autocast, given))
 

@@ -216,8 +216,8 @@ class Gradients(CliCase):
 
         for to_none in (True, False):
             with self.subTest(set_to_none=to_none):
-                dump, _ = judge(self, plain(lambda _: Sometimes(), batches(4, 5, 4), lambda model: torch.optim.Adam(model.parameters(), lr=1e-2),
-                                            passes=seen, clear={"set_to_none": to_none}))
+                dump, _ = judge(self, plain(lambda _: Sometimes(), batches(4, 5, 4), passes=seen, clear={"set_to_none": to_none},
+                                            optimize=lambda model: torch.optim.Adam(model.parameters(), lr=1e-2)))
                 self.assertEqual((1, "extra", "dW") in dump.arrays, not to_none)
 
     def test_clipped_gradients_are_counted_as_the_optimizer_gets_them(self):

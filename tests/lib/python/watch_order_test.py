@@ -756,7 +756,8 @@ class Scalers(CliCase):
                     w.step()
         return w
 
-    def own_scale(self, change, start=2.0**12, steps=14, guards=True, inside=False, ill=lambda step: False, copies=False, micro=1, **options):
+    def own_scale(self, change, start=2.0**12, steps=14, guards=True, inside=False, ill=lambda step: False, copies=False, micro=1,
+                  **options):
         """Runs such a loop around gradients that pass FP16."""
         torch.manual_seed(0)
         model, x = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)), torch.ones(3, 4)
@@ -876,7 +877,8 @@ class Scalers(CliCase):
             self.assertNotIn("own loss scale", str(w.advise()))
             self.assertEqual([note for note in w.notes if "w.step()" in note], [])
 
-    def masters(self, scale, change=lambda scale: scale / 2, loss=lambda out: out.float().square().mean(), guard=None, by_hand=True, ill=None):
+    def masters(self, scale, change=lambda scale: scale / 2, loss=lambda out: out.float().square().mean(), guard=None, by_hand=True,
+                ill=None):
         """Runs a loop with weights in FP16 and FP32 copies of them, which an optimizer holds; it leaves out steps that are not finite. ill: the
         step whose data hold NaN."""
         model = nn.Sequential(*(Calls(lambda self, x: x * self.weight, weight=nn.Parameter(torch.full((4,), 0.5))) for _ in range(2))).half()
@@ -887,7 +889,8 @@ class Scalers(CliCase):
             (value * scale).backward()
             return (guard or (lambda _: all(p.grad.isfinite().all() for p in model.parameters())))(value)
 
-        w = self.run_by_hand(model, held, backward, lambda scale, stepped: scale if stepped else change(scale), scale, 16, scaler=None, by_hand=by_hand)
+        w = self.run_by_hand(model, held, backward, lambda scale, stepped: scale if stepped else change(scale), scale, 16,
+                             scaler=None, by_hand=by_hand)
         return w, " ".join(str(w.advise()).split()) if w.windows else ""
 
     def test_data_for_which_a_loop_with_master_weights_leaves_out_a_step_are_no_ill_run(self):
