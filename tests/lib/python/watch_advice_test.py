@@ -3,6 +3,7 @@
 # What the advice on a watched run concludes: what binds the loss scale and what does not, layers that do not learn, outputs that
 # underflow; each beside healthy runs. SKIP without torch. watch_advice_test.py BINADE
 import collections
+import itertools
 import sys
 import warnings
 
@@ -26,7 +27,7 @@ from binade.torch.watch.values.nonfinite import NonFinite
 from binade.torch.watch.values.residues import residues
 from binade.torch.watch.run import Layer
 from cli_case import CliCase, main
-from watch_runs import Calls, fit, watched
+from watch_runs import Calls, fit, in_bfloat16, watched
 
 
 class Head(torch.nn.Module):
@@ -50,16 +51,12 @@ class Bound(CliCase):
     def advice(self, inside, narrow, dtype=torch.float32):
         torch.manual_seed(3)
         model = Head().to(dtype)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            for _ in range(3):
-                x, labels = torch.randint(0, 16, (6,)), torch.randint(0, 5, (6,))
-                optimizer.zero_grad()
-                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
-                    loss = model(x, labels)["loss"] if inside else loss_of(model(x)["logits"], labels)
-                loss.backward()
-                optimizer.step()
-        return w.advise()
+
+        def loss():
+            x, labels = torch.randint(0, 16, (6,)), torch.randint(0, 5, (6,))
+            return in_bfloat16(lambda x: model(x, labels)["loss"] if inside else loss_of(model(x)["logits"], labels), x, narrow)
+
+        return fit(model, loss).advise()
 
     def test_a_loss_that_a_model_returns_binds_no_scale(self):
         for narrow in (False, True):
@@ -105,12 +102,7 @@ class Bound(CliCase):
                                    (lambda x: x.float(), True, True), (lambda x: x.float().sin(), True, False),
                                    (lambda x: x.sin(), False, True), (lambda x: x.bfloat16().log_softmax(-1), False, False)):
             model = Calls(lambda self, x, end=end: end(self.head(x)), head=torch.nn.Linear(4, 3))
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
-                    out = model(torch.ones(2, 4))
-                (out * torch.tensor([0.3, 0.5, 0.7])).float().sum().backward()
-                optimizer.step()
+            w = fit(model, lambda: (in_bfloat16(model, torch.ones(2, 4), narrow) * torch.tensor([0.3, 0.5, 0.7])).float().sum(), 1)
             self.assertEqual(w.layers["Calls", "dAct"].binds if ("Calls", "dAct") in w.layers else True, binds)
             self.assertTrue(w.layers["head", "dAct"].binds)
             self.assertTrue(w.layers["head", "dW"].binds)
@@ -133,10 +125,8 @@ class Bound(CliCase):
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.BatchNorm1d(128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
         optimizer, alerts = torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9), []
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            w.alerts(role=("dW", "update", "state"), call=alerts.append)
-            torch.nn.functional.cross_entropy(model(torch.randn(64, 64)), torch.randint(0, 10, (64,))).backward()
-            optimizer.step()
+        w = fit(model, lambda: torch.nn.functional.cross_entropy(model(torch.randn(64, 64)), torch.randint(0, 10, (64,))), 1, optimizer,
+                alerts={"role": ("dW", "update", "state"), "call": alerts.append})
         self.assertEqual((alerts, w.left_by_rounding()), ([], {"0.bias"}))
         self.assertNotIn("0.bias.momentum_buffer", {row["layer"] for row in w.advise().to_dict()["states"]})
         advice = w.advise()
@@ -154,14 +144,10 @@ class Bound(CliCase):
             torch.manual_seed(0)
             model = Calls(forward, early=torch.nn.Linear(8, 16), before=torch.nn.Linear(16, 16), norm=torch.nn.BatchNorm1d(16),
                           head=torch.nn.Linear(16, 5)).to(torch.bfloat16)
-            optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-9), []
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
-                logits = model(torch.randn(64, 8).to(torch.bfloat16))
-                torch.nn.functional.cross_entropy(logits.float(), torch.randint(0, 5, (64,))).backward()
-                if clip:
-                    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
-                optimizer.step()
+            alerts = []
+            w = fit(model, lambda: loss_of(model(torch.randn(64, 8).to(torch.bfloat16)), torch.randint(0, 5, (64,))), 1, lr=1e-9,
+                    between=lambda: clip and torch.nn.utils.clip_grad_norm_(model.parameters(), clip),
+                    alerts={"share": 0.0, "role": "dW", "call": alerts.append, "format": "e4m3"})
             advice = w.advise()
             self.assertEqual({"before.bias", "early.bias"} & {alert.layer for alert in alerts}, {"early.bias"})
             lost = {row["layer"] for row in advice.to_dict()["lost_updates"]}
@@ -178,11 +164,9 @@ class Bound(CliCase):
             torch.manual_seed(0)
             attention = torch.nn.MultiheadAttention(16, 2, batch_first=True).to(dtype)
             model = Calls(lambda self, x: self.attn(x, x, x, need_weights=False)[0], attn=attention)
-            optimizer, alerts = torch.optim.SGD(model.parameters(), lr=1e-3), []
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                w.alerts(share=0.0, role="dW", call=alerts.append, format="e4m3")
-                model(torch.randn(8, 6, 16).to(dtype)).float().square().sum().mul(1e-3).backward()
-                optimizer.step()
+            alerts = []
+            w = fit(model, lambda: model(torch.randn(8, 6, 16).to(dtype)).float().square().sum().mul(1e-3), 1, lr=1e-3,
+                    alerts={"share": 0.0, "role": "dW", "call": alerts.append, "format": "e4m3"})
             self.assertEqual(w.left_by_rounding(), {"attn.k.bias"})
             self.assertNotIn("attn.k.bias", {alert.layer for alert in alerts})
             self.assertIn("attn.k", {alert.layer for alert in alerts})
@@ -245,6 +229,24 @@ def advised(model, x=None, steps=4, every=1, loss=lambda y, step: y.float().squa
             optimizer.zero_grad(set_to_none=False)
     advice = w.advise()
     return advice.to_dict(), " ".join(str(advice).split())
+
+
+def copies_of(model):
+    return torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])
+
+
+def fit_by_masters(model, masters, loss, steps, lr=0.1, back=True, watched=True):
+    """Trains copies of a narrow model's parameters. back: whether it gets what these become. watched: whether they are, too."""
+    def give_gradients():
+        for master, p in zip(masters, model.parameters()):
+            master.grad, p.grad = p.grad.float(), None
+
+    def copy_back():
+        for master, p in zip(masters, model.parameters()) if back else ():
+            p.data.copy_(master.data)
+
+    models = {"model": model, "master": masters} if watched else model
+    return fit(models, loss, steps, torch.optim.SGD(list(masters), lr=lr), between=give_gradients, after=copy_back, clear=None)
 
 
 def linear(inputs=4, outputs=8, weight=None, bias=None):
@@ -452,25 +454,15 @@ class Untrained(CliCase):
             model[0].requires_grad_(not freeze)
             optimizer = torch.optim.SGD(model.parameters() if held else model[2].parameters(), lr=0.1)
             beside = torch.optim.SGD(model[0].parameters(), lr=0.1) if other else None
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                for _ in range(3):
-                    model(torch.ones(3, 4)).square().sum().backward()
-                    optimizer.step()
-                    optimizer.zero_grad(set_to_none=False)
+            w = fit(model, lambda: model(torch.ones(3, 4)).square().sum(), 3, optimizer, clear={"set_to_none": False})
             of = w.advise().to_dict()["untrained"]
             self.assertEqual((of["layers"], of["unheld"]), ([], ["0"] if told else []), beside)
             self.assertEqual("Trained by no optimizer that was seen: '0', 69 % of the parameters." in " ".join(str(w.advise()).split()), told)
 
     def run_with(self, model, optimizer, loss, steps=3, beside=None, after=lambda: None):
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            with binade.torch.watch({"m": model, "e": beside} if beside is not None else model, optimizer, every=2) as w:
-                for _ in range(steps):
-                    optimizer.zero_grad()
-                    loss(model).backward()
-                    optimizer.step()
-                    after()
-        return w, w.advise().to_dict()["untrained"], " ".join(str(w.advise()).split()), [str(one.message) for one in warned]
+        models, said = {"m": model, "e": beside} if beside is not None else model, []
+        w = fit(models, lambda: loss(model), steps, optimizer, after=after, said=said, every=2)
+        return w, w.advise().to_dict()["untrained"], " ".join(str(w.advise()).split()), said
 
     def test_an_optimizer_that_no_backward_pass_reaches_is_told(self):
         def run(give, steps=3, one_model=False, after=lambda a, b: None, frozen=False):
@@ -649,48 +641,35 @@ class Untrained(CliCase):
         for frozen, found in ((False, ["1"]), (True, [])):
             torch.manual_seed(0)
             model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 2))
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                for _ in range(3):
-                    model[1].requires_grad_(not frozen)
-                    model(torch.ones(3, 4)).square().sum().backward()
-                    model[1].weight.grad, model[1].bias.grad = torch.zeros(2, 8), torch.zeros(2)
-                    optimizer.step()
-                    optimizer.zero_grad(set_to_none=False)
+
+            def loss():
+                model[1].requires_grad_(not frozen)
+                return model(torch.ones(3, 4)).square().sum()
+
+            def keep():
+                model[1].weight.grad, model[1].bias.grad = torch.zeros(2, 8), torch.zeros(2)
+
+            w = fit(model, loss, between=keep, clear={"set_to_none": False})
             self.assertEqual([row["layer"] for row in w.advise().to_dict()["untrained"]["layers"]], found)
 
     def test_master_copies_that_are_watched_are_how_a_model_is_trained(self):
         model = torch.nn.Linear(4, 2).bfloat16()
-        masters = torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])
-        optimizer = torch.optim.SGD(masters.parameters(), lr=0.1)
-        with binade.torch.watch({"model": model, "master": masters}, optimizer, every=1) as w:
-            for _ in range(2):
-                model(torch.ones(3, 4).bfloat16()).sum().backward()
-                for copied, p in zip(masters, model.parameters()):
-                    copied.grad, p.grad = p.grad.float(), None
-                optimizer.step()
-                for copied, p in zip(masters, model.parameters()):
-                    p.data.copy_(copied)
+        w = fit_by_masters(model, copies_of(model), lambda: model(torch.ones(3, 4).bfloat16()).sum(), 2)
         self.assertEqual(w.advise().to_dict()["untrained"]["unheld"], [])
 
     def test_masters_that_are_copied_back_from_narrow_weights_lose_their_updates(self):
         for ill, lr, both in ((True, 1e-4, True), (True, 1e-4, False), (False, 1e-4, False), (True, 10.0, False)):
             torch.manual_seed(0)
             model, x = torch.nn.Linear(16, 4).bfloat16(), torch.randn(8, 16).bfloat16()
-            masters = torch.nn.ParameterList([torch.nn.Parameter(p.detach().float()) for p in model.parameters()])
-            optimizer = torch.optim.SGD(masters.parameters(), lr=lr)
-            of = {"model": model, "master": masters} if both else model
-            with warnings.catch_warnings(record=True), binade.torch.watch(of, optimizer, every=1) as w:
-                for _ in range(4):
-                    for master, p in zip(masters, model.parameters()):
-                        if ill:
-                            master.data.copy_(p)
-                    model(x).float().square().mean().backward()
-                    for master, p in zip(masters, model.parameters()):
-                        master.grad, p.grad = p.grad.float(), None
-                    optimizer.step()
-                    for master, p in zip(masters, model.parameters()):
-                        p.data.copy_(master)
+            masters = copies_of(model)
+
+            def loss():
+                for master, p in zip(masters, model.parameters()):
+                    if ill:
+                        master.data.copy_(p)
+                return model(x).float().square().mean()
+
+            w = fit_by_masters(model, masters, loss, 4, lr, watched=both)
             text = str(w.advise())
             self.assertEqual(text.startswith("Updates are thrown away: the FP32 weights that SGD holds are numbers of BF16 again"),
                              ill and lr < 1, text)
@@ -700,19 +679,8 @@ class Untrained(CliCase):
         for copies, back, lr, ill in ((True, False, 0.1, True), (False, False, 0.1, True), (True, True, 0.1, False), (False, True, 1e-6, False)):
             torch.manual_seed(0)
             model = torch.nn.Linear(4, 2).bfloat16()
-            masters = [p.detach().float().requires_grad_() for p in model.parameters()]
-            masters = torch.nn.ParameterList([torch.nn.Parameter(x) for x in masters]) if copies else masters
-            optimizer = torch.optim.SGD(list(masters), lr=lr)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                with binade.torch.watch({"model": model, "master": masters} if copies else model, optimizer, every=1) as w:
-                    for _ in range(5):
-                        model(torch.ones(3, 4).bfloat16()).sum().backward()
-                        for copied, p in zip(masters, model.parameters()):
-                            copied.grad, p.grad = p.grad.float(), None
-                        optimizer.step()
-                        for copied, p in zip(masters, model.parameters()) if back else ():
-                            p.data.copy_(copied.data)
+            masters = copies_of(model) if copies else [p.detach().float().requires_grad_() for p in model.parameters()]
+            w = fit_by_masters(model, masters, lambda: model(torch.ones(3, 4).bfloat16()).sum(), 5, lr, back, watched=copies)
             told = w.advise().to_dict()["by_hand"]
             self.assertEqual([line.partition(":")[0] for line in told], ["The model is not trained"] * ill)
             self.assertEqual("nothing copies these back" in " ".join(str(w.advise()).split()), ill)
@@ -780,14 +748,14 @@ class Diverging(CliCase):
                                     torch.nn.Linear(32, 1))
         for p in model.parameters():
             p.data.mul_(small)
-        optimizer, x = kind(model.parameters(), lr=lr), torch.randn(32, 8)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            for step in range(steps):
-                before(step, model)
-                optimizer.zero_grad()
-                y = model(x * (1e38 if step == spike else 1.0))
-                (y - 3 * x[:, :1]).square().mean().backward()
-                optimizer.step()
+        x, count = torch.randn(32, 8), itertools.count()
+
+        def loss():
+            step = next(count)
+            before(step, model)
+            return (model(x * (1e38 if step == spike else 1.0)) - 3 * x[:, :1]).square().mean()
+
+        w = fit(model, loss, steps, kind(model.parameters(), lr=lr))
         return w, " ".join(str(w.advise()).split())
 
     def test_weights_that_grow_until_something_overflows_are_named_first(self):

@@ -27,20 +27,14 @@ from binade.torch.watch.run import Layer
 from binade.torch.watch.values.words import shown
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
-from watch_runs import fit, new_net, train, watched
+from watch_runs import fit, in_bfloat16, new_net, train, watched
 
 
 class Telling(CliCase):
     def test_alerts(self):
-        told = []
-        model = new_net()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with binade.torch.watch(model, optimizer, every=2) as w:
-            w.alerts(share=0.5, role="dAct", call=told.append)
-            for step in range(4):
-                optimizer.zero_grad()
-                (model(torch.ones(3, 4)).square().sum() * 2.0**-28).backward()
-                optimizer.step()
+        model, told = new_net(), []
+        w = fit(model, lambda: model(torch.ones(3, 4)).square().sum() * 2.0**-28, 4, lr=0.0, every=2,
+                alerts={"share": 0.5, "role": "dAct", "call": told.append})
         self.assertEqual({(a.step, a.role, a.format) for a in told}, {(0, "dAct", "binary16"), (2, "dAct", "binary16")})
         for alert in told:
             summary = w.summaries()[alert.step, alert.layer, "dAct"]
@@ -87,13 +81,9 @@ class Telling(CliCase):
         for dtype, autocast, given, told in ((torch.bfloat16, None, None, ""), (torch.float32, torch.bfloat16, None, ""), (
                 torch.float32, None, None, "binary16"), (torch.bfloat16, None, "binary16", "binary16"), (torch.float32, None, "bfloat16", "")):
             model, alerts = new_net().to(dtype), []
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                w.alerts(call=alerts.append, **({"format": given} if given else {}))
-                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast is not None):
-                    out = model(torch.ones(3, 4, dtype=dtype))
-                (out.float().square().sum() * 2.0**-40).backward()
-                optimizer.step()
+            x = torch.ones(3, 4, dtype=dtype)
+            fit(model, lambda: in_bfloat16(model, x, autocast is not None).float().square().sum() * 2.0**-40, 1, lr=0.0,
+                alerts={"call": alerts.append} | ({"format": given} if given else {}))
             self.assertEqual({alert.format for alert in alerts if alert.role != "update"}, {told} - {""}, (dtype, autocast, given))
 
     def test_a_branch_that_begins_with_zeros_and_moves_away_raises_no_alert(self):
@@ -115,14 +105,13 @@ class Telling(CliCase):
                 layer.requires_grad_(False)
             model[1].gate.requires_grad_(gate)
             optimizer = torch.optim.SGD([x for x in model.parameters() if x.requires_grad], lr)
-            x = torch.randn(16, 4, dtype=dtype)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                w.alerts(call=told.append)
-                for step in range(steps):
-                    optimizer.param_groups[0]["lr"] = lr if step < stops else 0.0
-                    optimizer.zero_grad()
-                    (model(x) - 1).square().mean().backward()
-                    optimizer.step()
+            x, rates = torch.randn(16, 4, dtype=dtype), iter([lr] * stops + [0.0] * steps)
+
+            def loss():
+                optimizer.param_groups[0]["lr"] = next(rates)
+                return (model(x) - 1).square().mean()
+
+            fit(model, loss, steps, optimizer, alerts={"call": told.append})
             return [alert for alert in told if alert.layer == "1.down"]
 
         for given in ({}, {"gate": True}, {"dtype": torch.bfloat16, "lr": 1e-2, "steps": 6}):
@@ -150,7 +139,7 @@ class Telling(CliCase):
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
         with binade.torch.watch(model, optimizer, every=1, windows=4) as w:
             w.on_window(lambda window: told.append((window.first, window.last, window.steps)))
-            train(model, 17, w, optimizer)
+            train(model, 17, optimizer)
         self.assertEqual(told[:4], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)])
         self.assertEqual(told[4:], [(4, 5, 2), (6, 7, 2), (8, 11, 4), (12, 15, 4), (16, 16, 1)])
         self.assertEqual([(window.first, window.last, window.steps) for window in w.windows],
@@ -171,7 +160,7 @@ class Telling(CliCase):
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
         with binade.torch.watch(model, optimizer, every=2) as w:
             w.add_to(writer)
-            train(model, 3, w, optimizer)
+            train(model, 3, optimizer)
         for (step, layer, role), summary in w.summaries().items():
             low, high, number, total, squares, limits, counts = writer.histograms.get((f"{role}/{layer}/log2_magnitude", step),
                                                                                       [None] * 7)
@@ -194,7 +183,7 @@ class Telling(CliCase):
         w = binade.torch.watch(model, optimizer, every=1)
         w.on_window(stop)
         with self.assertRaises(KeyError), w:
-            train(model, 3, w, optimizer)
+            train(model, 3, optimizer)
         self.assertEqual(len(w.windows), 1)
 
 
@@ -313,12 +302,7 @@ class Documents(CliCase):
         model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 2))
         with torch.no_grad():
             model[0].weight[0] = 1e-42
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                loss = model(torch.ones(3, 4)).float().square().sum()
-            loss.backward()
-            optimizer.step()
+        w = fit(model, lambda: in_bfloat16(model, torch.ones(3, 4)).float().square().sum(), 1, lr=0.0)
         rows = w.advise().to_dict()["autocast"]
         self.assertEqual([(row["layer"], row["dtype"], row["weight_dtype"], row["format"]) for row in rows],
                          [("0", "BF16", "F32", "bfloat16"), ("1", "BF16", "F32", "bfloat16")])
@@ -332,13 +316,8 @@ class Documents(CliCase):
                 return torch.nn.functional.linear(x.bfloat16(), self.weight.bfloat16(), self.bias.bfloat16())
 
         model = torch.nn.Sequential(torch.nn.Linear(4, 8), Cast(8, 2))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
         for autocast in (False, True):
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-                    loss = model(torch.ones(3, 4)).float().square().sum()
-                loss.backward()
-                optimizer.step()
+            w = fit(model, lambda: in_bfloat16(model, torch.ones(3, 4), autocast).float().square().sum(), 1, lr=0.0)
             text = " ".join(str(w.advise()).split())
             self.assertEqual("1 layer ran in BF16 by casts of the model's own: '1'." in text, not autocast)
             self.assertEqual("Autocast ran 2 layers in BF16: '0', '1'." in text, autocast)
@@ -347,11 +326,7 @@ class Documents(CliCase):
     def test_autocast_is_told_of_frozen_layers(self):
         model = torch.nn.Sequential(torch.nn.Linear(4, 8).requires_grad_(False), torch.nn.Linear(8, 2))
         optimizer = torch.optim.SGD(model[1].parameters(), lr=0.0)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                loss = model(torch.ones(3, 4)).float().square().sum()
-            loss.backward()
-            optimizer.step()
+        w = fit(model, lambda: in_bfloat16(model, torch.ones(3, 4)).float().square().sum(), 1, optimizer)
         advice = w.advise()
         self.assertEqual([(row["layer"], row["weight_dtype"], row["to_zero"]) for row in advice.to_dict()["autocast"]],
                          [("0", "F32", None), ("1", "F32", 0)])
@@ -372,12 +347,8 @@ class Documents(CliCase):
                 return self.head(self.norm(self.attend(x, x, x)[0].float()))
 
         for model, names in ((Model(), ["attend", "head"]), (torch.nn.Sequential(torch.nn.Linear(4, 2)), ["0"])):
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                with torch.autocast("cpu", dtype=torch.bfloat16):
-                    out = model(torch.ones(3, 2, dtype=torch.long) if len(names) > 1 else torch.ones(3, 4))
-                out.float().square().sum().backward()
-                optimizer.step()
+            x = torch.ones(3, 2, dtype=torch.long) if len(names) > 1 else torch.ones(3, 4)
+            w = fit(model, lambda: in_bfloat16(model, x).float().square().sum(), 1, lr=0.0)
             rows = w.advise().to_dict()["autocast"]
             self.assertEqual([row["layer"] for row in rows], names)
             self.assertIn(f"Autocast ran {len(names)} layer{'s' * (len(names) > 1)} in BF16: {', '.join(map(shown, names))}.",

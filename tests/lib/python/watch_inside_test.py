@@ -126,7 +126,7 @@ class InsideOfModules(CliCase):
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         w = binade.torch.watch(model, optimizer, every=every) if watching else contextlib.nullcontext()
         with w:
-            train(model, 6, w, optimizer, before=change, x=random_batch(4, 5, 8))
+            train(model, 6, optimizer, before=change, x=random_batch(4, 5, 8))
         return w, model, torch.get_rng_state()
 
     def test_attention_in_any_step_is_named_its_op_where_it_is_looked_into_and_nothing_changes(self):
@@ -630,15 +630,12 @@ class InsideOfModules(CliCase):
 
     def test_a_loss_scale_that_grew_to_infinity_is_named_in_the_advice(self):
         model, scaler = torch.nn.Linear(4, 2), CpuScaler()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for last, told in ((2048.0, "The last loss scale in use: 2^11."), (math.inf, "The loss scale is inf from step 1 on:")):
-            with binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
-                for scale in (1024.0, last):
-                    scaler._scale = scale
-                    optimizer.zero_grad()
-                    scaler.scale(model(torch.ones(3, 4)).sum()).backward()
-                    scaler.step(optimizer)
-                    scaler.update()
+            def loss(step):
+                scaler._scale = last if step else 1024.0
+                return model(torch.ones(3, 4)).sum()
+
+            w = fit_scaled(model, scaler, loss, 2, 0.1)
             self.assertIn(told, str(w.advise()))
             self.assertEqual("oss scale in use" in str(w.advise()), last != math.inf)
 
@@ -684,7 +681,7 @@ class InsideOfModules(CliCase):
             x = random_batch(4, 8)
             x[:, 3] = 0
             with binade.torch.watch(model, optimizer) as w:
-                train(model, 3, w, optimizer, x=x)
+                train(model, 3, optimizer, x=x)
             self.assertEqual([(row["optimizer"], row["eps"], row["dtype"], row["layers"][0]) for row in w.advise().to_dict()["eps"]],
                              [("HalfAdam", 1e-8, "F16", "0")] * lost)
             if lost:
@@ -749,11 +746,11 @@ class InsideOfModules(CliCase):
             with warnings.catch_warnings(record=True) as warned, binade.torch.watch(model, optimizer, every=1) as w:
                 other.start()
                 inside.wait(60)
-                train(model, 2, w, optimizer)
+                train(model, 2, optimizer)
                 if not stops_first:
                     go.set()
                     other.join()
-                    train(model, 1, w, optimizer)
+                    train(model, 1, optimizer)
             go.set()
             other.join()
             self.assertEqual((modes, len_of_modes(), [str(x.message) for x in warned]), ([0], 0, []))

@@ -30,17 +30,7 @@ class Passes(CliCase):
     """What a step's forward and backward passes may be."""
 
     def test_micro_batches_are_summed_in_gradients_and_together_in_activations(self):
-        def train(loop, watching):
-            model = Mlp()
-            optimizer = sgd(model)
-            with watching(model, optimizer):
-                for step in batches(3, 4, 5, 4):
-                    loss = passes(loop, model, *step)
-                    loop.step(optimizer, every_parameter(model))
-                    optimizer.zero_grad()
-                    loop.end(model, optimizer, loss)
-
-        dump, _ = judge(self, train)
+        dump, _ = judge(self, plain(lambda _: Mlp(), batches(3, 4, 5, 4), passes=lambda loop, model, step: passes(loop, model, *step)))
         self.assertEqual((dump.arrays[2, "fc1", "act"].size, dump.arrays[2, "fc1", "dW"].size), (4 * 5 * 6, 24))
 
     def test_tied_weights_are_counted_once_under_the_first_name(self):
@@ -192,20 +182,10 @@ class Passes(CliCase):
         self.assertIn((0, "fc1", "dAct"), dump.arrays)
 
     def test_a_model_that_is_one_layer_has_its_name(self):
-        def train(loop, watching):
-            model = nn.Linear(4, 3)
-            optimizer = sgd(model)
-            parameters = [("Linear", model.weight, lambda x: x), ("bias", model.bias, lambda x: x)]
-            with watching(model, optimizer):
-                for x in batches(2, 5, 4):
-                    optimizer.zero_grad()
-                    loss = loop.see("Linear", model(x)).square().mean()
-                    loss.backward()
-                    loop.gradients()
-                    loop.step(optimizer, parameters)
-                    loop.end(model, optimizer, loss)
+        def seen(loop, model, x):
+            return passes(loop, lambda x, see: see("Linear", model(x)), x)
 
-        judge(self, train)
+        judge(self, plain(lambda _: nn.Linear(4, 3), batches(2, 5, 4), passes=seen, parts={"weight": [("Linear", lambda x: x)]}))
 
 
 class Gradients(CliCase):
@@ -231,62 +211,42 @@ class Gradients(CliCase):
                 y = see("fc", self.fc(x))
                 return y + see("extra", self.extra(x)) if self.calls % 2 else 2 * y
 
-        for to_none in (True, False):
-            def train(loop, watching):
-                model = Sometimes()
-                optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-                with watching(model, optimizer):
-                    for x in batches(4, 5, 4):
-                        loss = model(x, loop.see)
-                        loss = loop.see("Sometimes", loss).square().mean()
-                        loss.backward()
-                        loop.gradients()
-                        loop.step(optimizer, every_parameter(model))
-                        optimizer.zero_grad(set_to_none=to_none)
-                        loop.end(model, optimizer, loss)
+        def seen(loop, model, x):
+            return passes(loop, lambda x, see: see("Sometimes", model(x, see)), x)
 
+        for to_none in (True, False):
             with self.subTest(set_to_none=to_none):
-                dump, _ = judge(self, train)
+                dump, _ = judge(self, plain(lambda _: Sometimes(), batches(4, 5, 4), passes=seen, clear={"set_to_none": to_none},
+                                            optimize=lambda model: torch.optim.Adam(model.parameters(), lr=1e-2)))
                 self.assertEqual((1, "extra", "dW") in dump.arrays, not to_none)
 
     def test_clipped_gradients_are_counted_as_the_optimizer_gets_them(self):
-        def train(loop, watching):
-            model = Mlp()
-            optimizer = sgd(model)
-            with watching(model, optimizer):
-                for x in batches(3, 5, 4):
-                    optimizer.zero_grad()
-                    loss = passes(loop, model, 30 * x)
-                    nn.utils.clip_grad_norm_(model.parameters(), 0.01)
-                    nn.utils.clip_grad_value_(model.parameters(), 0.001)
-                    loop.step(optimizer, every_parameter(model))
-                    loop.end(model, optimizer, loss)
+        def clipped(loop, model, x):
+            loss = passes(loop, model, 30 * x)
+            nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+            nn.utils.clip_grad_value_(model.parameters(), 0.001)
+            return loss
 
-        dump, _ = judge(self, train)
+        dump, _ = judge(self, plain(lambda _: Mlp(), batches(3, 5, 4), passes=clipped))
         self.assertEqual(np.abs(dump.arrays[0, "fc1", "dW"]).max(), np.float32(0.001))
 
     def test_gradients_of_any_strides(self):
         strides = set()
 
-        def train(loop, watching):
-            model = Calls(lambda self, x, see: see("fc2", self.fc2(see("turned", self.turned(see("fc1", self.fc1(x)))))),
-                          fc1=nn.Linear(4, 5), turned=Calls(lambda _, x: x.t()), fc2=nn.Linear(5, 3))
-            optimizer = sgd(model)
-            with watching(model, optimizer):
-                for x in batches(3, 5, 4):
-                    optimizer.zero_grad(set_to_none=True)
-                    out = model(x, loop.see)
-                    loss = out.sum()
-                    out.register_hook(lambda g: strides.add(g.stride()))
-                    loss.backward()
-                    loop.gradients()
-                    model.fc1.weight.grad = model.fc1.weight.grad.t().contiguous().t()
-                    model.fc2.weight.grad = model.fc2.weight.grad[:, ::2].repeat_interleave(2, 1)[:, :5]
-                    model.fc2.bias.grad = torch.tensor(0.25).expand(3)
-                    loop.step(optimizer, every_parameter(model))
-                    loop.end(model, optimizer, loss)
+        def strided(loop, model, x):
+            out = model(x, loop.see)
+            loss = out.sum()
+            out.register_hook(lambda g: strides.add(g.stride()))
+            loss.backward()
+            loop.gradients()
+            model.fc1.weight.grad = model.fc1.weight.grad.t().contiguous().t()
+            model.fc2.weight.grad = model.fc2.weight.grad[:, ::2].repeat_interleave(2, 1)[:, :5]
+            model.fc2.bias.grad = torch.tensor(0.25).expand(3)
+            return loss
 
-        judge(self, train)
+        judge(self, plain(lambda _: Calls(lambda self, x, see: see("fc2", self.fc2(see("turned", self.turned(see("fc1", self.fc1(x)))))),
+                                          fc1=nn.Linear(4, 5), turned=Calls(lambda _, x: x.t()), fc2=nn.Linear(5, 3)),
+                          batches(3, 5, 4), passes=strided, clear={"set_to_none": True}))
         self.assertEqual(strides, {(0, 0)})
 
     def test_gradients_of_a_channels_last_model(self):

@@ -49,7 +49,7 @@ class Shells(CliCase):
             model = new_net()
             shell = Shell(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9))
             with binade.torch.watch(model, shell if given else None, every=2, scaler=None) as w:
-                train(model, 6, w, shell)
+                train(model, 6, shell)
             self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()}, wanted)
 
 
@@ -62,7 +62,7 @@ class Loops(CliCase):
             old = torch.optim.Adam(list(model.parameters())[: None if of == "all" else 1])
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             with binade.torch.watch(model, every=1, scaler=None) as w:
-                train(model, 4, w, optimizer)
+                train(model, 4, optimizer)
             self.assertEqual([window.first for window in w.windows], [0, 1, 2, 3])
             del old
 
@@ -71,7 +71,7 @@ class Loops(CliCase):
         optimizer, other = (torch.optim.SGD(model.parameters(), lr=0.1) for _ in range(2))
         with self.assertWarnsRegex(RuntimeWarning, "after 4 forward passes step 0 was not over: SGD did not step; name"), \
                 binade.torch.watch(model, other, every=1) as w:
-            train(model, 4, w, optimizer)
+            train(model, 4, optimizer)
         self.assertRaisesRegex(ValueError, "SGD did not step", w.report)
 
     def test_an_optimizer_of_another_model_is_refused(self):
@@ -109,7 +109,7 @@ class Loops(CliCase):
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         with self.assertWarnsRegex(RuntimeWarning, "something was not counted: KeyError: 'none'"), \
                 binade.torch.watch(model, optimizer, every=1, loss_scale=scale) as w:
-            train(model, 1, w, optimizer)
+            train(model, 1, optimizer)
 
     def test_loss_scales_that_divide_nothing(self):
         for scale in (0.0, -2.0, math.inf, math.nan):
@@ -131,7 +131,7 @@ class Loops(CliCase):
                 torch.func.grad(lambda x: model(x).sum())(torch.ones(3, 4))
             if hasattr(torch, "export"):
                 torch.export.export(model, (torch.ones(3, 4),))
-            train(model, 1, w, optimizer)
+            train(model, 1, optimizer)
         self.assertEqual(w.summaries()[0, "0", "act"].values, 24)
         self.assertEqual(w.notes, [])
 
@@ -152,7 +152,7 @@ class Loops(CliCase):
             handle = None if late else model[0].register_forward_hook(lambda m, i, o: o * 1024)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
             with binade.torch.watch(model, optimizer, every=1) as w:
-                train(model, 1, w, optimizer)
+                train(model, 1, optimizer)
             largest = model[0](torch.ones(3, 4)).abs().max().item()
             self.assertEqual(w.summaries()[0, "0", "act"].largest, largest)
             self.assertEqual(len(model[0]._forward_hooks), 0 if late else 1)
@@ -168,7 +168,7 @@ class Loops(CliCase):
         model = new_net()
         optimizer = Mine(model.parameters(), lr=0.01, momentum=0.9)
         with binade.torch.watch(model, optimizer, every=2, scaler=None) as w:
-            train(model, 6, w, optimizer)
+            train(model, 6, optimizer)
         self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()},
                          {key: s.to_bytes() for key, s in watched().summaries().items()})
 
@@ -177,7 +177,7 @@ class Loops(CliCase):
         gone = weakref.ref(model)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         with binade.torch.watch(model, optimizer, every=1) as w:
-            train(model, 2, w, optimizer)
+            train(model, 2, optimizer)
         del model, optimizer
         gc.collect()
         self.assertIsNone(gone())

@@ -313,16 +313,17 @@ def passes(loop, model, *inputs):
     return loss
 
 
-def plain(make, inputs, optimize=sgd, wrap=lambda model: model, **options):
-    """The training of a model on a batch a step."""
+def plain(make, inputs, optimize=sgd, wrap=lambda model: model, passes=passes, parts=(), clear={}, **options):
+    """The training of a model on a batch a step. passes(loop, model, batch) gives a loss, and gradients as the optimizer is to get
+    them; parts: as those of every_parameter(); clear: what zero_grad() gets."""
     def train(loop, watching):
         model = make(loop)
         optimizer, wrapped = optimize(model), wrap(model)
         with watching(wrapped, optimizer, **options):
             for x in inputs:
-                optimizer.zero_grad()
+                optimizer.zero_grad(**clear)
                 loss = passes(loop, wrapped, x)
-                loop.step(optimizer, every_parameter(model))
+                loop.step(optimizer, every_parameter(model, parts=parts))
                 loop.end(model, optimizer, loss)
     return train
 

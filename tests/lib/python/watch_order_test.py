@@ -686,29 +686,15 @@ class Scalers(CliCase):
         self.assertIn("skipped every one of 3 steps, at loss scales from 2^14 to 2^16: nothing was trained.",
                       " ".join(str(w.advise()).split()))
 
-    def by_hand(self, policy="torch", update=False, steps=5, divide=lambda x, scale: x.div_(scale)):
+    def by_hand(self, policy="torch", update="", steps=5, divide="divide"):
         loop = Loop(True)
         loop.scaler = loop.options["scaler"] = binade.torch.LossScaler(policy)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with binade.torch.watch(loop.model, loop.optimizers, **loop.options) as w:
-                for step in range(steps):
-                    loop.model.zero_grad()
-                    for optimizer in loop.optimizers:
-                        optimizer.zero_grad()
-                    loop.backward()
-                    for p in loop.model.parameters():
-                        divide(p.grad, loop.scaler.get_scale())
-                    loop.clip()
-                    if step % 2 == 0:
-                        for optimizer in loop.optimizers:
-                            optimizer.step()
-                    if update:
-                        loop.scaler.update(loop.scaler.get_scale())
-        return w
+        loop.update_to_the_same = lambda: loop.scaler.update(loop.scaler.get_scale())
+        each = f"model_zero_grad zero_grad backward {divide} clip "
+        return loop.run(" ".join(each + ("plain_step " if step % 2 == 0 else "") + update for step in range(steps)), 1)
 
     def test_a_scale_that_is_divided_by_hand_and_never_updated_is_named(self):
-        for divide in (lambda x, scale: x.div_(scale), lambda x, scale: x.data.div_(scale)):
+        for divide in ("divide", "divide_data"):
             w = self.by_hand(divide=divide)
             self.assertEqual([(one.mistake, one.warning) for one in w.mistakes], [("missing_update", False)])
             words = "never called update(), though scale() of the scaler was used for 5 losses: the scale stays at 2^16"
@@ -750,36 +736,42 @@ class Scalers(CliCase):
                 self.assertNotIn("loss scale is", text_of(factor, known))
                 self.assertNotIn("own loss scale", text_of(factor, known))
 
-    def own_scale(self, change, start=2.0**12, steps=14, by_hand=True, guards=True, inside=False, ill=lambda step: False, copies=False, micro=1,
-                  **options):
-        """Runs a loop that keeps its loss scale by itself, around gradients that pass FP16. change(scale, whether a step was made)."""
-        torch.manual_seed(0)
-        model, scale = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)), start
-        self.scale = start
-        held = [nn.Parameter(p.detach().clone()) for p in model.parameters()] if copies else list(model.parameters())
+    def run_by_hand(self, model, held, backward, change, scale, steps, models=None, by_hand=True, **options):
+        """Runs a loop that keeps its loss scale by itself, over what an optimizer holds, a model's parameters or copies of them.
+        backward(step, scale) makes gradients and says whether to step; change(scale, whether a step was made)."""
         optimizer = torch.optim.SGD(held, lr=1e-3)
-        models = {"model": model, "master": nn.ParameterList(held)} if copies else model
-        x = torch.ones(3, 4)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with binade.torch.watch(models, optimizer, **({"every": 1} | options)) as w:
-                for step in range(steps):
-                    model.zero_grad()
-                    for _ in range(micro):
-                        losses = ((model(x) + 4).half().float() * (math.nan if ill(step) else 1.0)).square()
-                        ((losses * scale).mean() if inside else losses.mean() / micro * scale).backward()
-                    looked = [losses] if guards == "loss" else [p.grad for p in model.parameters()]
-                    steps_on = all(bool(x.isfinite().all()) for x in looked) or not guards
-                    if steps_on:
-                        for p, q in zip(model.parameters(), held):
-                            q.grad = p.grad / scale
-                        optimizer.step()
-                        for p, q in zip(model.parameters(), held):
-                            p.data.copy_(q)
-                    scale = self.scale = change(scale, steps_on)
-                    if by_hand:
-                        w.step()
+        self.scale = scale
+        with warnings.catch_warnings(record=True), binade.torch.watch(models or model, optimizer, **({"every": 1} | options)) as w:
+            for step in range(steps):
+                model.zero_grad()
+                steps_on = backward(step, self.scale)
+                if steps_on:
+                    for p, q in zip(model.parameters(), held):
+                        q.grad = p.grad.float() / self.scale
+                    optimizer.step()
+                    for p, q in zip(model.parameters(), held):
+                        p.data.copy_(q.detach())
+                self.scale = change(self.scale, steps_on)
+                if by_hand:
+                    w.step()
         return w
+
+    def own_scale(self, change, start=2.0**12, steps=14, guards=True, inside=False, ill=lambda step: False, copies=False, micro=1,
+                  **options):
+        """Runs such a loop around gradients that pass FP16."""
+        torch.manual_seed(0)
+        model, x = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)), torch.ones(3, 4)
+        held = [nn.Parameter(p.detach().clone()) for p in model.parameters()] if copies else list(model.parameters())
+
+        def backward(step, scale):
+            for _ in range(micro):
+                losses = ((model(x) + 4).half().float() * (math.nan if ill(step) else 1.0)).square()
+                ((losses * scale).mean() if inside else losses.mean() / micro * scale).backward()
+            looked = [losses] if guards == "loss" else [p.grad for p in model.parameters()]
+            return all(bool(x.isfinite().all()) for x in looked) or not guards
+
+        models = {"model": model, "master": nn.ParameterList(held)} if copies else model
+        return self.run_by_hand(model, held, backward, change, start, steps, models, **options)
 
     def own_scale_text(self, *args, **options):
         return " ".join(str(self.own_scale(*args, **options).advise()).split())
@@ -885,28 +877,20 @@ class Scalers(CliCase):
             self.assertNotIn("own loss scale", str(w.advise()))
             self.assertEqual([note for note in w.notes if "w.step()" in note], [])
 
-    def masters(self, scale, change=lambda scale: scale / 2, steps=16, scaler=None, loss=lambda out: out.float().square().mean(), guard=None, by_hand=True,
+    def masters(self, scale, change=lambda scale: scale / 2, loss=lambda out: out.float().square().mean(), guard=None, by_hand=True,
                 ill=None):
         """Runs a loop with weights in FP16 and FP32 copies of them, which an optimizer holds; it leaves out steps that are not finite. ill: the
         step whose data hold NaN."""
         model = nn.Sequential(*(Calls(lambda self, x: x * self.weight, weight=nn.Parameter(torch.full((4,), 0.5))) for _ in range(2))).half()
-        held = [p.detach().float().requires_grad_() for p in model.parameters()]
-        optimizer, x = torch.optim.SGD(held, lr=1e-3), torch.ones(512, 4).half()
-        with warnings.catch_warnings(record=True), binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
-            for step in range(steps):
-                model.zero_grad()
-                value = loss(model(x * (math.nan if step == ill else 1.0)))
-                (scaler.scale(value) if scaler else value * scale).backward()
-                if (guard or (lambda _: all(p.grad.isfinite().all() for p in model.parameters())))(value):
-                    for p, q in zip(model.parameters(), held):
-                        q.grad = p.grad.float() if scaler else p.grad.float() / scale
-                    scaler.step(optimizer) if scaler else optimizer.step()
-                    for p, q in zip(model.parameters(), held):
-                        p.data.copy_(q.detach())
-                else:
-                    scale = change(scale)
-                if by_hand:
-                    w.step()
+        held, x = [p.detach().float().requires_grad_() for p in model.parameters()], torch.ones(512, 4).half()
+
+        def backward(step, scale):
+            value = loss(model(x * (math.nan if step == ill else 1.0)))
+            (value * scale).backward()
+            return (guard or (lambda _: all(p.grad.isfinite().all() for p in model.parameters())))(value)
+
+        w = self.run_by_hand(model, held, backward, lambda scale, stepped: scale if stepped else change(scale), scale, 16,
+                             scaler=None, by_hand=by_hand)
         return w, " ".join(str(w.advise()).split()) if w.windows else ""
 
     def test_data_for_which_a_loop_with_master_weights_leaves_out_a_step_are_no_ill_run(self):
@@ -1109,17 +1093,11 @@ class Scalers(CliCase):
     def test_scales_that_stand_still_on_purpose_are_no_mistakes(self):
         plain = Loop(False)
         plain.options["loss_scale"] = 1024.0
-        with binade.torch.watch(plain.model, plain.optimizers, **plain.options) as w:
-            for _ in range(5):
-                plain.model.zero_grad()
-                (plain.loss() * 1024).backward()
-                for p in plain.model.parameters():
-                    p.grad /= 1024
-                for optimizer in plain.optimizers:
-                    optimizer.step()
+        plain.loss = lambda: plain.model(plain.x).square().mean() * 1024
+        w = plain.run("model_zero_grad plain_backward divide:1024 plain_step", 5)
         fixed = Loop(True)
         fixed.scaler = fixed.options["scaler"] = binade.torch.LossScaler(growth_interval=10**9)
-        for watched in (w, self.by_hand(update=True), self.by_hand(steps=2), self.by_hand("static:4096"),
+        for watched in (w, self.by_hand(update="update_to_the_same"), self.by_hand(steps=2), self.by_hand("static:4096"),
                         fixed.run("zero_grad backward step update", 5)):
             self.assertEqual((watched.mistakes, [note for note in watched.notes if "update()" in note]), ([], []))
 

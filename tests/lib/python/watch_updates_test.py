@@ -3,6 +3,7 @@
 # Updates and weight decay that weights lose: held against what each optimizer wants, element by element; alerts, reports, advice. SKIP
 # without torch. watch_updates_test.py BINADE
 import contextlib
+import itertools
 import math
 import sys
 import unittest.mock as mock
@@ -192,7 +193,7 @@ class LostUpdates(CliCase):
         with binade.torch.watch(model, optimizer, every=2) as w:
             w.alerts(call=told.append)
             w.alerts(call=told.append, lost=None)
-            train(model, 3, w, optimizer, x=torch.ones(3, 8).bfloat16())
+            train(model, 3, optimizer, x=torch.ones(3, 8).bfloat16())
         lost = [a for a in told if a.role == "update"]
         self.assertEqual({(a.step, a.layer, a.what, a.share, a.format) for a in lost},
                          {(s, layer, what, 1.0, "bfloat16") for s in (0, 2) for layer in ("Linear", "bias")
@@ -309,15 +310,18 @@ class LostUpdates(CliCase):
         def text_of(freeze, every=1, **options):
             torch.manual_seed(0)
             model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2))
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, **options)
-            with binade.torch.watch(model, optimizer, every=every) as w:
-                for step in range(5):
-                    if step == 2:
-                        freeze(model[0])
-                    model(torch.ones(3, 4)).square().mean().backward()
-                    optimizer.step()
-                    for p in model.parameters():
-                        p.grad = None if p.grad is None else p.grad.zero_()
+            optimizer, count = torch.optim.SGD(model.parameters(), lr=0.1, **options), itertools.count()
+
+            def loss():
+                if next(count) == 2:
+                    freeze(model[0])
+                return model(torch.ones(3, 4)).square().mean()
+
+            def clear():
+                for p in model.parameters():
+                    p.grad = None if p.grad is None else p.grad.zero_()
+
+            w = fit(model, loss, 5, optimizer, after=clear, clear=None, every=every)
             return " ".join(str(w.advise()).split())
 
         def rightly(module):
@@ -404,19 +408,13 @@ class LostUpdates(CliCase):
         parts = [part for n in range(16) for part in (torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8, momentum=0.001 if n else 0.1))]
         model = torch.nn.Sequential(*parts).bfloat16()
         model[29].running_var.fill_(1e-3)  # which moves
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            with binade.torch.watch(model, optimizer, every=6) as w:
-                for _ in range(6):
-                    optimizer.zero_grad()
-                    model(3 * torch.randn(32, 8).bfloat16()).float().square().sum().backward()
-                    optimizer.step()
+        said = []
+        w = fit(model, lambda: model(3 * torch.randn(32, 8).bfloat16()).float().square().sum(), 6, lr=0.0, said=said, every=6)
         lines = w.advise().to_dict()["running"]
         self.assertEqual([line for line in lines if "running_var" not in line], [])
         self.assertRegex(lines[0], r"^The running_var of \d+ of 15 BatchNorms stands still in [\d.]+ to 100 % of their channels after 6 updates \(of \d+ at 1, ")
         self.assertIn(" Of the others no more than half of the channels do.", lines[0])
-        self.assertEqual(len([one for one in warned if "stands still" in str(one.message)]), 1)
+        self.assertEqual(len([one for one in said if "stands still" in one]), 1)
 
     def test_a_factor_of_1_is_told_by_what_the_optimizer_makes_of_it_and_ascent_that_is_meant_is_none(self):
         def told(kind, **options):
@@ -518,7 +516,7 @@ class LostUpdates(CliCase):
         model = torch.nn.Linear(8, 2)
         with binade.torch.watch(model, every=1) as w:
             w.alerts(call=told.append)
-            train(model, 2, w, torch.optim.AdamW(model.parameters(), lr=2e-7), x=torch.ones(3, 8))
+            train(model, 2, torch.optim.AdamW(model.parameters(), lr=2e-7), x=torch.ones(3, 8))
         self.assertEqual([a for a in told if a.role == "update"], [])
 
     def test_weights_that_are_or_become_infinite_lose_nothing(self):
