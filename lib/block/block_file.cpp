@@ -139,13 +139,7 @@ std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
   std::size_t done = 0;
   file.read(index, [&](std::span<const std::byte> chunk) {
     const std::size_t n = chunk.size() / code_bytes(from);
-    const std::span<float> to = std::span(out).subspan(done, n);
-    if (fits_in(from, binary32)) {
-      decode_elements(from, chunk, ResultKind::f32, std::as_writable_bytes(to));
-    } else {
-      quantize_elements({.format = binary32}, from, ResultKind::f32, chunk, done,
-                        std::as_writable_bytes(to));
-    }
+    to_binary32(from, chunk, std::span(out).subspan(done, n));
     done += n;
     add_bytes(chunk.size());
   });

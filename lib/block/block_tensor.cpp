@@ -9,6 +9,7 @@
 
 #include "lib/block/block_pieces.h"
 #include "lib/parallel/parallel.h"
+#include "lib/range/quantize_stream.h"
 
 namespace binade {
 namespace {
@@ -49,6 +50,15 @@ void write_values(const BlockFormat& format, const BlockTensor& x, std::span<T> 
 }
 
 }  // namespace
+
+void to_binary32(const Format& from, std::span<const std::byte> in, std::span<float> out) {
+  const std::span<std::byte> bytes = std::as_writable_bytes(out);
+  if (fits_in(from, binary32)) {
+    decode_elements(from, in, ResultKind::f32, bytes);
+  } else {
+    quantize_elements({.format = binary32}, from, ResultKind::f32, in, 0, bytes);
+  }
+}
 
 std::uint32_t amax_of(const ScaleRule& rule, std::span<const float> x) {
   if (x.empty()) return 0;

@@ -24,6 +24,10 @@ struct BlockTensor {
   TensorScale tensor;                 ///< 1 where the format has none
 };
 
+/// Writes numbers of any format, in containers of code_bytes(from) bytes, as binary32, to which
+/// those that it does not hold are rounded.
+void to_binary32(const Format& from, std::span<const std::byte> in, std::span<float> out);
+
 /// Returns the largest magnitude of numbers as a rule takes it (next_amax): bits of binary32.
 std::uint32_t amax_of(const ScaleRule& rule, std::span<const float> x);
 

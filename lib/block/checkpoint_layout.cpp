@@ -69,6 +69,15 @@ const CheckpointLayout& parse_checkpoint_layout(std::string_view name) {
               alternatives(names_of(checkpoint_layouts)));
 }
 
+const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockFormat& format,
+                                 const NamedScaleRule& usual) {
+  for (const std::string_view name : split(layout.rules, ' ')) {
+    const NamedScaleRule* found = name.empty() ? nullptr : find_scale_rule(name, format);
+    if (found != nullptr) return *found;
+  }
+  return usual;
+}
+
 std::string part_name(std::string_view pattern, std::string_view tensor) {
   const std::size_t dot = tensor.rfind('.');
   const std::string_view layer = dot == std::string_view::npos ? "" : tensor.substr(0, dot);

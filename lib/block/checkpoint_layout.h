@@ -17,6 +17,8 @@
 #include <string>
 #include <string_view>
 
+#include "emulate/scale_rules.h"
+
 namespace binade {
 
 /// What a file holds of the scale of a tensor.
@@ -38,6 +40,10 @@ extern const std::span<const CheckpointLayout> checkpoint_layouts;
 
 /// Returns the layout of a name. Throws Error, which lists the names, if there is none.
 const CheckpointLayout& parse_checkpoint_layout(std::string_view name);
+
+/// Returns the rule of a layout's stack that fits the format, or else `usual`.
+const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockFormat& format,
+                                 const NamedScaleRule& usual);
 
 /// Returns a part's name.
 std::string part_name(std::string_view pattern, std::string_view tensor);

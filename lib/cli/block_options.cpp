@@ -25,31 +25,6 @@ const ScaleLayout& parse_scale_layout(const std::string& name) {
               alternatives(names_of(scale_layouts)));
 }
 
-/// The rule of a layout's stack that fits the format, or else `usual`.
-const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockFormat& format,
-                                 const NamedScaleRule& usual) {
-  for (const std::string_view name : split(layout.rules, ' ')) {
-    const NamedScaleRule* found = name.empty() ? nullptr : find_scale_rule(name, format);
-    if (found != nullptr) return *found;
-  }
-  return usual;
-}
-
-/// Attributes of elements: the rule and the format say all but the rounding.
-Attributes element_attributes_of(const AttributeOptions& options) {
-  const AttributeOptions usual;
-  const std::string because = "with a block format, whose rules say it";
-  refuse_idle(std::array{
-      IdleOption{"--saturation", options.saturation != usual.saturation, because},
-      IdleOption{"--nan", options.nan != usual.nan, because},
-      IdleOption{"--ftz", options.flush_results, because},
-      IdleOption{"--daz", options.flush_operands, because},
-  });
-  Attributes out = attributes_of(options);
-  out.saturation = Saturation::finite;
-  return out;
-}
-
 }  // namespace
 
 void add_block_options(App app, BlockOptions& options) {
@@ -122,8 +97,9 @@ BlockFileRule block_rule_of(const std::string& format, const BlockOptions& optio
   out.rule = &parse_scale_rule(options.scale_rule, out.format);
   if (encode) {
     out.layout = &parse_checkpoint_layout(options.layout.empty() ? "plain" : options.layout);
-    if (options.scale_rule.empty())
+    if (options.scale_rule.empty()) {
       out.rule = &usual_rule(*out.layout, out.format.format, *out.rule);
+    }
     if (!options.scale_layout.empty()) out.scale_layout = &parse_scale_layout(options.scale_layout);
   }
   check_block_rule(out);

@@ -91,6 +91,20 @@ Attributes attributes_of(const AttributeOptions& options) {
           .random_bits = options.random_bits};
 }
 
+Attributes element_attributes_of(const AttributeOptions& options) {
+  const AttributeOptions usual;
+  const std::string because = "with a block format, whose rules say it";
+  refuse_idle(std::array{
+      IdleOption{"--saturation", options.saturation != usual.saturation, because},
+      IdleOption{"--nan", options.nan != usual.nan, because},
+      IdleOption{"--ftz", options.flush_results, because},
+      IdleOption{"--daz", options.flush_operands, because},
+  });
+  Attributes out = attributes_of(options);
+  out.saturation = Saturation::finite;
+  return out;
+}
+
 void check_effects(const Attributes& a, std::span<const NamedOrCustom> into) {
   const Format& first = into[0].format;
   const std::string on = "on " + printable(into[0].name) + ", ";

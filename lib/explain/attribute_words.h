@@ -31,6 +31,11 @@ struct AttributeOptions {
 /// than the default, for another rounding than stochastic.
 Attributes attributes_of(const AttributeOptions& options);
 
+/// Returns the attributes of elements of block formats, of which the format and the rule of the
+/// scales say all but the rounding. Throws Error as attributes_of does, or if another attribute was
+/// given.
+Attributes element_attributes_of(const AttributeOptions& options);
+
 /// Throws Error if an attribute has no effect on results in any of these formats, one or more: a
 /// rule for NaNs where none has a NaN to choose, or flushing where none has a zero.
 void check_effects(const Attributes& attributes, std::span<const NamedOrCustom> formats);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -233,6 +234,11 @@ nb::object Target::finished(const Array& like) {
   }
   tell_written(array_.owner);
   return array_.owner;
+}
+
+Dtype code_dtype(const Format& format) {
+  constexpr std::array names{"U8", "U16", "U32", "U64"};
+  return *find_dtype(names[static_cast<std::size_t>(std::countr_zero(code_bytes(format)))]);
 }
 
 nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& like) {

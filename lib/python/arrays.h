@@ -84,6 +84,9 @@ class Target {
   std::vector<std::byte> apart_;
 };
 
+/// The dtype of integers that hold codes of a format.
+Dtype code_dtype(const Format& format);
+
 /// The NumPy array as an array of the library of `like`.
 nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& like);
 

@@ -33,32 +33,6 @@ struct BlockCall {
   BlockView view;
 };
 
-Attributes rounding_of_elements(const AttributeOptions& words, std::uint64_t seed) {
-  const AttributeOptions usual;
-  const std::string because = "with a block format, whose rules say it";
-  refuse_idle(std::array{
-      IdleOption{"saturation", words.saturation != usual.saturation, because},
-      IdleOption{"nan", words.nan != usual.nan, because},
-      IdleOption{"flush", words.flush_results || words.flush_operands, because},
-  });
-  Attributes out = attributes_of(words);
-  out.saturation = Saturation::finite;
-  check_seed(out, seed);
-  return out;
-}
-
-/// The numbers of an array in binary32, to which those of binary64 are rounded.
-std::vector<float> binary32_numbers(const Array& in, const Format& from) {
-  std::vector<float> out(in.elements());
-  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(out));
-  if (fits_in(from, binary32)) {
-    decode_elements(from, in.bytes(), ResultKind::f32, bytes);
-  } else {
-    quantize_elements({.format = binary32}, from, ResultKind::f32, in.bytes(), 0, bytes);
-  }
-  return out;
-}
-
 float float_of(nb::handle x, const std::string& name) {
   const double value = PyFloat_AsDouble(x.ptr());
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -71,7 +45,8 @@ BlockCall call_of(nb::handle format, const AttributeOptions& words, std::uint64_
                   const BlockArguments& given, const Array& in) {
   BlockCall out{.format = parse_block_format(utf8_of(format)), .to = {}, .view = {}};
   out.to.format = out.format.format;
-  out.to.attributes = rounding_of_elements(words, seed);
+  out.to.attributes = element_attributes_of(words);
+  check_seed(out.to.attributes, seed);
   out.to.seed = seed;
   const std::string rule = given.scale_rule.is_none() ? "" : utf8_of(given.scale_rule);
   out.to.rule = parse_scale_rule(rule, out.format).rule;
@@ -91,7 +66,8 @@ std::vector<float> numbers_for(BlockCall& call, const Array& in, const Format& f
   std::optional<float> given;
   if (!tensor_amax.is_none()) given = float_of(tensor_amax, "tensor_amax");
   const Released released;
-  std::vector<float> x = binary32_numbers(in, from);
+  std::vector<float> x(in.elements());
+  to_binary32(from, in.bytes(), x);
   if (call.to.format.tensor_scale) {
     const std::uint32_t amax =
         given ? std::bit_cast<std::uint32_t>(std::fabs(*given)) : amax_of(call.to.rule, x);
@@ -133,13 +109,8 @@ void write_block_values(const BlockFormat& format, const BlockTensor& x, Target&
   }
 }
 
-Dtype bits_dtype(const Format& format) {
-  constexpr std::array names{"U8", "U16", "U32", "U64"};
-  return *find_dtype(names[static_cast<std::size_t>(std::countr_zero(code_bytes(format)))]);
-}
-
 Dtype dtype_of_block_scales(const Format& scale) {
-  return scale == binary32 ? *find_dtype("F32") : bits_dtype(scale);
+  return scale == binary32 ? *find_dtype("F32") : code_dtype(scale);
 }
 
 /// Integers as an array of the dtype that has the format.
@@ -218,7 +189,7 @@ nb::object encode_to_blocks(nb::handle x, nb::handle format, const AttributeOpti
   const Format from = in.format("encode");
   BlockCall call = call_of(format, words, seed, given, in);
   const BlockFormat& f = call.to.format;
-  Target codes(out, bits_dtype(f.element), in.view.shape, std::span(&in, 1));
+  Target codes(out, code_dtype(f.element), in.view.shape, std::span(&in, 1));
   BlockCounts found;
   const BlockTensor made = blocks_of(call, in, from, given.tensor_amax, found);
   if (!made.codes.empty()) {

@@ -121,11 +121,6 @@ nb::object quantize_array(nb::handle x, nb::handle format, std::string_view roun
   return with_counts(std::move(result), found, counts);
 }
 
-Dtype code_dtype(const Format& format) {
-  constexpr std::array names{"U8", "U16", "U32", "U64"};
-  return *find_dtype(names[static_cast<std::size_t>(std::countr_zero(code_bytes(format)))]);
-}
-
 nb::object encode_array(nb::handle x, nb::handle format, std::string_view rounding,
                         std::string_view saturation, std::string_view nan, std::string_view flush,
                         Whole<std::uint64_t> seed, Whole<int> random_bits, Truth counts,

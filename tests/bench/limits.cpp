@@ -89,6 +89,7 @@ std::function<void()> limit_pass(const Limit& limit, const Arrays& arrays, std::
   if (limit.is_memcpy) {
     return [arrays, n] { copy(arrays.in.data(), arrays.out, n); };
   }
+  n /= limit.elements;
   const Pass pass = fastest_pass(limit.traffic, arrays, n);
   return [arrays, n, pass] { pass(arrays.in.data(), arrays.out, n); };
 }

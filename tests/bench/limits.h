@@ -50,6 +50,7 @@ Pass fastest_pass(const Traffic& traffic, const Arrays& arrays, std::size_t n);
 struct Limit {
   Traffic traffic;
   bool is_memcpy = false;
+  std::size_t elements = 1;  ///< that the traffic is of, where one has no whole bytes
 };
 
 /// Returns a function that runs the limit's pass over these arrays.

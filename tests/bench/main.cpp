@@ -15,12 +15,13 @@
 
 namespace binade::bench {
 
-void add_quantizers();  // quantize_bench.cpp
-void add_operations();  // elementwise_bench.cpp
-void add_range();       // range_bench.cpp
-void add_matmul();      // matmul_bench.cpp
-void add_functions();   // functions_bench.cpp
-void add_training();    // train_bench.cpp
+void add_quantizers();     // quantize_bench.cpp
+void add_block_formats();  // blocks_bench.cpp
+void add_operations();     // elementwise_bench.cpp
+void add_range();          // range_bench.cpp
+void add_matmul();         // matmul_bench.cpp
+void add_functions();      // functions_bench.cpp
+void add_training();       // train_bench.cpp
 
 namespace {
 
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
   tell_context();
   add_limits();
   add_quantizers();
+  add_block_formats();
   add_operations();
   add_range();
   add_matmul();

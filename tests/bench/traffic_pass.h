@@ -65,6 +65,7 @@ Pass pass_of(const Traffic& traffic, Way way) {
   };
   if (is(1, 4, 4)) return pass_of<V, 1, 4, 4>(way);
   if (is(2, 4, 4)) return pass_of<V, 2, 4, 4>(way);
+  if (is(2, 8, 1)) return pass_of<V, 2, 8, 1>(way);
   if (is(3, 4, 4)) return pass_of<V, 3, 4, 4>(way);
   if (is(1, 4, 2)) return pass_of<V, 1, 4, 2>(way);
   if (is(1, 4, 1)) return pass_of<V, 1, 4, 1>(way);
