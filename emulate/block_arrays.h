@@ -163,4 +163,17 @@ void block_values(const BlockFormat& format, const std::byte* in, std::size_t n,
   }
 }
 
+/// Writes the values of n numbers rounded to elements: block_codes(), then block_values() in
+/// binary32 of these codes.
+inline void block_quantize(const BlockQuantizer& to, const float* in, std::size_t n,
+                           std::size_t width, const std::uint32_t* factors,
+                           const std::uint32_t* scales, std::uint64_t first, float* out,
+                           EventCounts& counts) {
+  for (std::size_t i = 0; i < n; ++i) {
+    std::byte code[sizeof(std::uint64_t)];
+    block_codes(to, in + i, 1, 1, factors + i / width, first + i, code, counts);
+    block_values(to.format, code, 1, 1, scales + i / width, to.tensor.decode, out + i);
+  }
+}
+
 }  // namespace binade

@@ -72,6 +72,10 @@ constinit const Kernels avx2_kernels{
     .block_values_f64 =
         &fast::block_values_tiles<fast::Avx2<float>,
                                   &fast::decode_vectors<fast::Avx2<float>, float>, double>,
+    .block_quantize = &fast::block_quantize_tiles<fast::Avx2<float>,
+                                                  &fast::encode_vectors<fast::Avx2<float>, float>,
+                                                  &fast::quantize_vectors<fast::Avx2<float>, float>,
+                                                  &fast::decode_vectors<fast::Avx2<float>, float>>,
     .pack_4 = &fast::pack_4_loops<fast::Avx2<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx2<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx2<float>>::kernel,

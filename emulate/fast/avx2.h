@@ -204,6 +204,18 @@ struct Avx2<float> : Avx2Integers {
   /// 32-bit lane has one index, its other three bytes are 0, and byte 0 of the table must be 0 for
   /// them to stay so.
   static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
+  /// Returns the largest lane of each of 8 vectors, signed, in their order.
+  static I largest_of_each(const I (&x)[lanes]) {
+    I halves[2];  // of four vectors each: lanes 4i + k are of vector k
+    for (std::size_t k = 0; k < 2; ++k) {
+      const I* const of = x + 4 * k;
+      const I low = max(_mm256_unpacklo_epi32(of[0], of[1]), _mm256_unpackhi_epi32(of[0], of[1]));
+      const I high = max(_mm256_unpacklo_epi32(of[2], of[3]), _mm256_unpackhi_epi32(of[2], of[3]));
+      halves[k] = max(_mm256_unpacklo_epi64(low, high), _mm256_unpackhi_epi64(low, high));
+    }
+    return max(_mm256_permute2x128_si256(halves[0], halves[1], 0x20),
+               _mm256_permute2x128_si256(halves[0], halves[1], 0x31));
+  }
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
   static I truncated(F x) { return _mm256_cvttps_epi32(x); }
   static I magnitude(I x) { return _mm256_abs_epi32(x); }

@@ -73,6 +73,11 @@ constinit const Kernels avx512_kernels{
     .block_values_f64 =
         &fast::block_values_tiles<fast::Avx512<float>,
                                   &fast::decode_vectors<fast::Avx512<float>, float>, double>,
+    .block_quantize =
+        &fast::block_quantize_tiles<fast::Avx512<float>,
+                                    &fast::encode_vectors<fast::Avx512<float>, float>,
+                                    &fast::quantize_vectors<fast::Avx512<float>, float>,
+                                    &fast::decode_vectors<fast::Avx512<float>, float>>,
     .pack_4 = &fast::pack_4_loops<fast::Avx512<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx512<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx512<float>>::kernel,

@@ -181,6 +181,21 @@ struct Avx512<float> : Avx512Integers {
     return _mm512_cvt_roundepi32_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
   }
   static I truncated(F x) { return _mm512_cvttps_epi32(x); }
+  /// Returns the larger of quarters 0 and 1, and of 2 and 3, of a and then of b.
+  static I halved(I a, I b) {
+    return max(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xDD));
+  }
+  /// Returns the largest lane of each of 16 vectors, signed, in their order.
+  static I largest_of_each(const I (&x)[lanes]) {
+    I quarters[4];  // of four vectors each: lanes 4i + k are of vector k
+    for (std::size_t k = 0; k < 4; ++k) {
+      const I* const of = x + 4 * k;
+      const I low = max(_mm512_unpacklo_epi32(of[0], of[1]), _mm512_unpackhi_epi32(of[0], of[1]));
+      const I high = max(_mm512_unpacklo_epi32(of[2], of[3]), _mm512_unpackhi_epi32(of[2], of[3]));
+      quarters[k] = max(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+    }
+    return halved(halved(quarters[0], quarters[1]), halved(quarters[2], quarters[3]));
+  }
   static I magnitude(I x) { return _mm512_abs_epi32(x); }
   static F broadcast(const float* from) { return set_number(*from); }
 
@@ -208,6 +223,7 @@ struct Avx512<float> : Avx512Integers {
   }
   static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
   static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  static F div(F a, F b) { return _mm512_div_ps(a, b); }
   template <int rounding>
   static F mul(F a, F b) {
     return _mm512_mul_round_ps(a, b, rounding | _MM_FROUND_NO_EXC);

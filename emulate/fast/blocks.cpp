@@ -6,6 +6,7 @@
 #include "emulate/fast/decode.h"
 #include "emulate/fast/encode.h"
 #include "emulate/fast/kernels.h"
+#include "emulate/fast/quantize.h"
 #include "emulate/fast/vector_block_scales.h"
 #include "emulate/fast/vector_blocks.h"
 
@@ -15,6 +16,7 @@ namespace {
 struct Portable {};
 
 constexpr Kernels::Encode<float> encode_floats = &quantize_to_codes;
+constexpr Kernels::Quantize<float> quantize_floats = &quantize;
 constexpr Kernels::Decode<float> decode_floats = &values_of_codes;
 
 }  // namespace
@@ -47,6 +49,13 @@ void block_values(const BlockFormat& format, const std::byte* in, std::size_t n,
                   double* out) {
   block_values_tiles<Portable, decode_floats>(format, in, n, width, scales, tensor_decode, streamed,
                                               out);
+}
+
+void block_quantize(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
+                    const std::uint32_t* factors, const std::uint32_t* scales, std::uint64_t first,
+                    bool streamed, float* out, EventCounts& counts) {
+  block_quantize_tiles<Portable, encode_floats, quantize_floats, decode_floats>(
+      to, in, n, width, factors, scales, first, streamed, out, counts);
 }
 
 void pack_4(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order) {

@@ -47,9 +47,10 @@ constexpr ScalePlan scale_plan(const BlockQuantizer& to) {
   };
   const bool is_narrow = scale != e8m0 && scale != binary32;
   ScalePlan out;
-  out.known = fits(element) && (!is_narrow || (fits(scale) && code_bytes(scale) == 1)) &&
-              to.rule.four_or_six == FourOrSix::six &&
-              (scale == binary32 || !(to.rule.factor_to_power || to.rule.factor == binade::Factor::encode));
+  out.known =
+      fits(element) && (!is_narrow || (fits(scale) && code_bytes(scale) == 1)) &&
+      to.rule.four_or_six == FourOrSix::six &&
+      (scale == binary32 || !(to.rule.factor_to_power || to.rule.factor == binade::Factor::encode));
   if (!out.known) return out;
   const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
   const std::uint32_t most = block_steps::largest_of(element);
@@ -110,8 +111,8 @@ constexpr ValuePlan value_plan(const BlockFormat& format, std::uint32_t tensor_d
           .is_integer = format.twos_complement};
 }
 
-/// `block_amaxes`, `block_scales`, `block_codes` and `block_values` of emulate/block_arrays.h, and
-/// `pack_4` of emulate/block_packing.h; the same bytes and counts.
+/// `block_amaxes`, `block_scales`, `block_codes`, `block_values` and `block_quantize` of
+/// emulate/block_arrays.h, and `pack_4` of emulate/block_packing.h; the same bytes and counts.
 void block_amaxes(const ScaleRule& rule, const float* in, std::size_t n, std::size_t width,
                   std::uint32_t* amaxes);
 void block_scales(const BlockQuantizer& to, const std::uint32_t* amaxes, std::size_t n,
@@ -125,6 +126,9 @@ void block_values(const BlockFormat& format, const std::byte* in, std::size_t n,
 void block_values(const BlockFormat& format, const std::byte* in, std::size_t n, std::size_t width,
                   const std::uint32_t* scales, std::uint32_t tensor_decode, bool streamed,
                   double* out);
+void block_quantize(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
+                    const std::uint32_t* factors, const std::uint32_t* scales, std::uint64_t first,
+                    bool streamed, float* out, EventCounts& counts);
 void pack_4(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order);
 
 }  // namespace binade::fast

@@ -38,6 +38,13 @@ void block_values_by_definition(const BlockFormat& format, const std::byte* in, 
   block_values(format, in, n, width, scales, tensor_decode, out);
 }
 
+void block_quantize_by_definition(const BlockQuantizer& to, const float* in, std::size_t n,
+                                  std::size_t width, const std::uint32_t* factors,
+                                  const std::uint32_t* scales, std::uint64_t first, bool,
+                                  float* out, EventCounts& counts) {
+  block_quantize(to, in, n, width, factors, scales, first, out, counts);
+}
+
 constexpr Kernels reference{
     .quantize_f32 = &quantize<float>,
     .quantize_f64 = &quantize<double>,
@@ -59,6 +66,7 @@ constexpr Kernels reference{
     .block_codes = &block_codes,
     .block_values_f32 = &block_values_by_definition<float>,
     .block_values_f64 = &block_values_by_definition<double>,
+    .block_quantize = &block_quantize_by_definition,
     .pack_4 = &pack_4,
     .dot_blocks = &defined_dots,
     .chains = &defined_dots,
@@ -88,6 +96,7 @@ constexpr Kernels portable{
     .block_codes = &fast::block_codes,
     .block_values_f32 = &fast::block_values,
     .block_values_f64 = &fast::block_values,
+    .block_quantize = &fast::block_quantize,
     .pack_4 = &fast::pack_4,
     .dot_blocks = &fast::dot_blocks,
     .chains = &fast::chains,

@@ -121,6 +121,11 @@ struct Kernels {
                                std::uint32_t tensor_decode, bool streamed, T* out);
   BlockValues<float> block_values_f32 = nullptr;
   BlockValues<double> block_values_f64 = nullptr;
+  /// `block_quantize` of emulate/block_arrays.h, streamed or not.
+  void (*block_quantize)(const BlockQuantizer& to, const float* in, std::size_t n,
+                         std::size_t width, const std::uint32_t* factors,
+                         const std::uint32_t* scales, std::uint64_t first, bool streamed,
+                         float* out, EventCounts& counts) = nullptr;
   /// `pack_4` of emulate/block_packing.h.
   void (*pack_4)(const std::byte* codes, std::size_t n, std::byte* out,
                  NibbleOrder order) = nullptr;
@@ -190,6 +195,7 @@ inline constexpr std::tuple kernel_names{
     KernelName{"block_codes", &Kernels::block_codes},
     KernelName{"block_values_f32", &Kernels::block_values_f32},
     KernelName{"block_values_f64", &Kernels::block_values_f64},
+    KernelName{"block_quantize", &Kernels::block_quantize},
     KernelName{"pack_4", &Kernels::pack_4},
     KernelName{"dot_blocks", &Kernels::dot_blocks},
     KernelName{"chains", &Kernels::chains},

@@ -70,12 +70,28 @@ void column_amaxes(const ScaleRule& rule, const float* in, std::size_t n, std::u
   }
 }
 
+/// Writes the largest magnitudes of as many blocks as a vector has lanes.
+template <class V, std::size_t width>
+void largest_of_blocks(const float* in, std::uint32_t* out) {
+  const auto mask = V::set(block_steps::magnitude);
+  typename V::I largest[V::lanes];
+  for (std::size_t block = 0; block < V::lanes; ++block) {
+    const float* const from = in + block * width;
+    largest[block] = V::bit_and(V::load(from), mask);
+    for (std::size_t i = V::lanes; i < width; i += V::lanes) {
+      largest[block] = V::max(largest[block], V::bit_and(V::load(from + i), mask));
+    }
+  }
+  V::store(out, V::largest_of_each(largest));
+}
+
 template <class V>
 void block_amaxes_loops(const ScaleRule& rule, const float* in, std::size_t n, std::size_t width,
                         std::uint32_t* amaxes) {
   if (width == 1) return column_amaxes<V>(rule, in, n, amaxes);
-  const auto take = [&](std::size_t at, std::size_t count, std::uint32_t largest) {
-    std::uint32_t& amax = amaxes[at / width];
+  const auto take = [&](std::size_t block, std::size_t at, std::size_t count,
+                        std::uint32_t largest) {
+    std::uint32_t& amax = amaxes[block];
     const std::uint32_t larger = largest > amax ? largest : amax;
     if (larger > block_steps::infinity) {
       definitions().block_amaxes(rule, in + at, count, count, &amax);
@@ -83,12 +99,36 @@ void block_amaxes_loops(const ScaleRule& rule, const float* in, std::size_t n, s
       amax = larger;
     }
   };
-  std::size_t at = 0;
+  std::size_t at = 0, block = 0;
   with_width<V>(width, [&](auto fixed) {
     const std::size_t step = fixed() == 0 ? width : fixed();
-    for (; at + step <= n; at += step) take(at, step, largest_magnitude<V>(in + at, step));
+    if constexpr (requires { V::lanes; } && fixed() > 0) {
+      std::array<std::uint32_t, V::lanes> largest;
+      while (at + V::lanes * step <= n) {
+        largest_of_blocks<V, fixed()>(in + at, largest.data());
+        for (const std::uint32_t of_block : largest) {
+          take(block++, at, step, of_block);
+          at += step;
+        }
+      }
+    }
+    for (; at + step <= n; at += step, ++block) {
+      take(block, at, step, largest_magnitude<V>(in + at, step));
+    }
   });
-  if (at < n) take(at, n - at, largest_magnitude<V>(in + at, n - at));
+  if (at < n) take(block, at, n - at, largest_magnitude<V>(in + at, n - at));
+}
+
+/// Writes step(in[i], the factor of its block) for whole blocks of `fixed` numbers, or of `width`
+/// if that is 0.
+template <class V, std::size_t fixed, class T, class Step>
+void each_of_whole_blocks(const float* in, std::size_t blocks, std::size_t width,
+                          const float* factors, T* __restrict out, const Step& step) {
+  const std::size_t size = fixed == 0 ? width : fixed;
+  for (std::size_t block = 0; block < blocks; ++block, in += size, out += size) {
+    const float factor = factors[block];
+    for (std::size_t i = 0; i < size; ++i) out[i] = step(in[i], factor);
+  }
 }
 
 /// Writes step(in[i], the factor of its block) for n numbers, which begin within a block where
@@ -100,15 +140,9 @@ void each_of_blocks(const float* in, std::size_t n, std::size_t width, const flo
     for (std::size_t i = 0; i < n; ++i) out[i] = step(in[i], factors[i]);
     return;
   }
-  std::size_t at = 0;
+  std::size_t at = n / width * width;
   with_width<V>(width, [&](auto fixed) {
-    const std::size_t size = fixed() == 0 ? width : fixed();
-    for (; at + size <= n; at += size) {
-      const float factor = factors[at / size];
-      const float* const from = in + at;
-      T* __restrict const to = out + at;
-      for (std::size_t i = 0; i < size; ++i) to[i] = step(from[i], factor);
-    }
+    each_of_whole_blocks<V, fixed()>(in, n / width, width, factors, out, step);
   });
   for (const float factor = at < n ? factors[at / width] : 0; at < n; ++at) {
     out[at] = step(in[at], factor);
@@ -121,9 +155,10 @@ struct ScaledNumbers {
   bool nonfinite = false;      ///< some are a NaN or an infinity
 };
 
+/// Scales n numbers, which begin within a block where `width` is larger than n.
 template <class V>
-ScaledNumbers scale_numbers(bool divided, const float* in, std::size_t n, std::size_t width,
-                            const float* factors, float* out) {
+ScaledNumbers scale_rest(bool divided, const float* in, std::size_t n, std::size_t width,
+                         const float* factors, float* out) {
   if (divided) {
     each_of_blocks<V>(in, n, width, factors, out, [](float x, float by) { return x / by; });
   } else {
@@ -137,6 +172,96 @@ ScaledNumbers scale_numbers(bool divided, const float* in, std::size_t n, std::s
     seen |= after + 0x00800000;  // reaches the sign bit from infinity on
   }
   return {vanished, seen > block_steps::magnitude};
+}
+
+/// The sums over vectors that become ScaledNumbers.
+template <class V>
+struct ScaledVectors {
+  using I = typename V::I;
+  I largest, vanished;  // of magnitudes; counts
+
+  template <bool divided, bool may_vanish>
+  [[gnu::always_inline]] void scale(const float* in, typename V::F factor, float* out) {
+    const I magnitude = V::set(block_steps::magnitude);
+    const I x = V::load(in);
+    const I y = V::bits(divided ? V::div(V::number(x), factor) : V::mul(V::number(x), factor));
+    V::store(out, y);
+    const I after = V::bit_and(y, magnitude);
+    largest = V::max(largest, after);
+    if constexpr (may_vanish) {
+      const auto was_zero = V::equal(V::bit_and(x, magnitude), V::zero());
+      vanished = V::plus_one(vanished, V::but_not(V::equal(after, V::zero()), was_zero));
+    }
+  }
+  ScaledNumbers found() const {
+    return {.vanished = V::total(vanished),
+            .nonfinite = V::any(V::greater(largest, V::set(block_steps::largest)))};
+  }
+};
+
+/// Scales whole blocks of `fixed` numbers, or of `width` if that is 0, by vectors that fill them.
+template <class V, bool divided, std::size_t fixed>
+ScaledNumbers scale_whole_blocks(const float* in, std::size_t blocks, std::size_t width,
+                                 const float* factors, float* out) {
+  const std::size_t size = fixed == 0 ? width : fixed;
+  ScaledVectors<V> all{V::zero(), V::zero()};
+  for (std::size_t block = 0; block < blocks; ++block, in += size, out += size) {
+    const auto factor = V::set_number(factors[block]);
+    // No number becomes smaller by a factor of 1 or more.
+    if (!divided && factors[block] >= 1) {
+      for (std::size_t i = 0; i < size; i += V::lanes) {
+        all.template scale<divided, false>(in + i, factor, out + i);
+      }
+    } else {
+      for (std::size_t i = 0; i < size; i += V::lanes) {
+        all.template scale<divided, true>(in + i, factor, out + i);
+      }
+    }
+  }
+  return all.found();
+}
+
+/// The same of blocks of one number, as many as fill `n` vectors.
+template <class V, bool divided>
+ScaledNumbers scale_columns(const float* in, std::size_t n, const float* factors, float* out) {
+  ScaledVectors<V> all{V::zero(), V::zero()};
+  for (std::size_t i = 0; i < n * V::lanes; i += V::lanes) {
+    all.template scale<divided, true>(in + i, V::number(V::load(factors + i)), out + i);
+  }
+  return all.found();
+}
+
+/// Scales n numbers by vectors of a level; `width` is 1 or fills whole vectors.
+template <class V, bool divided>
+ScaledNumbers scale_vectors(const float* in, std::size_t n, std::size_t width, const float* factors,
+                            float* out) {
+  ScaledNumbers found;
+  std::size_t done = 0;
+  if (width == 1) {
+    found = scale_columns<V, divided>(in, n / V::lanes, factors, out);
+    done = n / V::lanes * V::lanes;
+  } else {
+    with_width<V>(width, [&](auto fixed) {
+      found = scale_whole_blocks<V, divided, fixed()>(in, n / width, width, factors, out);
+    });
+    done = n / width * width;
+  }
+  if (done == n) return found;
+  const ScaledNumbers rest =
+      scale_rest<V>(divided, in + done, n - done, width, factors + done / width, out + done);
+  return {found.vanished + rest.vanished, found.nonfinite || rest.nonfinite};
+}
+
+template <class V>
+ScaledNumbers scale_numbers(bool divided, const float* in, std::size_t n, std::size_t width,
+                            const float* factors, float* out) {
+  if constexpr (requires { V::lanes; }) {
+    if (width == 1 || width % V::lanes == 0) {
+      return divided ? scale_vectors<V, true>(in, n, width, factors, out)
+                     : scale_vectors<V, false>(in, n, width, factors, out);
+    }
+  }
+  return scale_rest<V>(divided, in, n, width, factors, out);
 }
 
 /// Gives codes of one byte the signs of zeros that the rule's cast has, and then two's complement
@@ -173,14 +298,27 @@ void finish_codes(const BlockQuantizer& to, const float* scaled, std::size_t n, 
   });
 }
 
-/// Rounds a tile, which lies within one block or begins with one.
-template <class V, auto encode>
-void encode_tile(const BlockQuantizer& to, const Quantizer& element, const float* in, std::size_t n,
-                 std::size_t width, const float* factors, std::uint64_t first, std::byte* out,
-                 EventCounts& counts) {
-  std::array<float, block_tile> scaled;
-  const ScaledNumbers what =
-      scale_numbers<V>(divides(to.rule), in, n, width, factors, scaled.data());
+/// Returns how elements are rounded once they are scaled.
+template <class V>
+Quantizer element_quantizer(const BlockQuantizer& to) {
+  Quantizer out{.format = to.format.element,
+                .attributes = to.attributes,
+                .seed = to.seed,
+                .stream = to.stream};
+  if (out.attributes.rounding == Rounding::ties_to_even) {
+    out.attributes.rounding = to.rule.cast.ties;
+  }
+  return out;
+}
+
+/// Scales a tile and puts zeros in the places of NaNs and infinities, which it returns. These are
+/// counted as zeros when the tile is rounded, which is taken back here.
+template <class V>
+std::vector<std::size_t> scale_tile(const BlockQuantizer& to, const float* in, std::size_t n,
+                                    std::size_t width, const float* factors, float* scaled,
+                                    EventCounts& counts) {
+  const ScaledNumbers what = scale_numbers<V>(divides(to.rule), in, n, width, factors, scaled);
+  counts.to_zero += what.vanished;
   std::vector<std::size_t> specials;
   for (std::size_t i = 0; what.nonfinite && i < n; ++i) {
     const std::uint32_t y = std::bit_cast<std::uint32_t>(scaled[i]) & block_steps::magnitude;
@@ -188,14 +326,22 @@ void encode_tile(const BlockQuantizer& to, const Quantizer& element, const float
     specials.push_back(i);
     scaled[i] = 0;
   }
-  encode(scaled.data(), out, n, first, element, counts);
-  counts.to_zero += what.vanished;
-  finish_codes<V>(to, scaled.data(), n, out);
-  counts.values -= specials.size();  // were counted as zeros
-  const std::size_t bytes = code_bytes(to.format.element);
-  for (const std::size_t i : specials) {
-    const auto factor = std::bit_cast<std::uint32_t>(factors[i / width]);
-    definitions().block_codes(to, in + i, 1, 1, &factor, first + i, out + i * bytes, counts);
+  counts.values -= specials.size();
+  return specials;
+}
+
+/// Calls run(begin, count, factors) for each tile, which lies within one block or begins with one.
+template <class V, class Run>
+void each_block_tile(std::size_t n, std::size_t width, const std::uint32_t* factors,
+                     const Run& run) {
+  for (std::size_t done = 0; done < n;) {
+    const std::size_t most = width > block_tile ? width - done % width : block_tile / width * width;
+    const std::size_t count = std::min({most, block_tile, n - done});
+    std::array<float, block_tile> of_tile;
+    const std::size_t blocks = (count + width - 1) / width;
+    std::memcpy(of_tile.data(), factors + done / width, blocks * sizeof(float));
+    run(done, count, of_tile.data());
+    done += count;
   }
 }
 
@@ -206,24 +352,21 @@ void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
   if (!knows_codes(to)) {
     return definitions().block_codes(to, in, n, width, factors, first, out, counts);
   }
-  Quantizer element{.format = to.format.element,
-                    .attributes = to.attributes,
-                    .seed = to.seed,
-                    .stream = to.stream};
-  if (element.attributes.rounding == Rounding::ties_to_even) {
-    element.attributes.rounding = to.rule.cast.ties;
-  }
+  const Quantizer element = element_quantizer<V>(to);
   const std::size_t bytes = code_bytes(to.format.element);
-  for (std::size_t done = 0; done < n;) {
-    const std::size_t most = width > block_tile ? width - done % width : block_tile / width * width;
-    const std::size_t count = std::min({most, block_tile, n - done});
-    std::array<float, block_tile> of_tile;
-    const std::size_t blocks = (count + width - 1) / width;
-    std::memcpy(of_tile.data(), factors + done / width, blocks * sizeof(float));
-    encode_tile<V, encode>(to, element, in + done, count, width, of_tile.data(), first + done,
-                           out + done * bytes, counts);
-    done += count;
-  }
+  each_block_tile<V>(
+      n, width, factors, [&](std::size_t begin, std::size_t count, const float* of_tile) {
+        std::array<float, block_tile> scaled;
+        std::byte* const codes = out + begin * bytes;
+        const std::vector<std::size_t> specials =
+            scale_tile<V>(to, in + begin, count, width, of_tile, scaled.data(), counts);
+        encode(scaled.data(), codes, count, first + begin, element, counts);
+        finish_codes<V>(to, scaled.data(), count, codes);
+        for (const std::size_t i : specials) {
+          definitions().block_codes(to, in + begin + i, 1, 1, factors + (begin + i) / width,
+                                    first + begin + i, codes + i * bytes, counts);
+        }
+      });
 }
 
 /// Writes scales as floats.
@@ -309,6 +452,103 @@ void block_values_tiles(const BlockFormat& format, const std::byte* in, std::siz
     }
     done += count;
   }
+  if constexpr (requires { V::streamed(); }) {
+    if (streamed) V::streamed();
+  }
+}
+
+/// Gives numbers that are zero the signs that their codes would have.
+template <class V>
+void finish_zeros(const BlockQuantizer& to, const float* scaled, std::size_t n, float* rounded) {
+  const ZeroSign zero = to.rule.cast.zero;
+  if (to.format.twos_complement || zero == ZeroSign::positive) {
+    for (std::size_t i = 0; i < n; ++i) rounded[i] += 0.0F;
+  } else if (zero != ZeroSign::kept && to.format.element.has_negative_zero()) {
+    const float of_zeros = zero == ZeroSign::minus_zero ? -0.0F : 0.0F;
+    for (std::size_t i = 0; i < n; ++i) rounded[i] = scaled[i] == 0 ? of_zeros : rounded[i];
+  }
+}
+
+/// Multiplies the numbers of whole blocks by their scales, by vectors that fill them.
+template <class V, std::size_t fixed>
+void unscale_whole_blocks(const float* in, std::size_t blocks, std::size_t width,
+                          const float* scales, float decode, bool streamed, float* out) {
+  const std::size_t size = fixed == 0 ? width : fixed;
+  const auto of_tensor = V::set_number(decode);
+  for (std::size_t block = 0; block < blocks; ++block, in += size, out += size) {
+    const auto scale = V::set_number(scales[block]);
+    for (std::size_t i = 0; i < size; i += V::lanes) {
+      const auto x = V::mul(V::number(V::load(in + i)), scale);
+      V::put(streamed, out + i, V::bits(V::mul(x, of_tensor)));
+    }
+  }
+}
+
+/// Multiplies rounded numbers by their scales; these are finite.
+template <class V>
+void unscale_numbers(const float* rounded, std::size_t n, std::size_t width, const float* scales,
+                     float decode, bool streamed, float* out) {
+  std::size_t done = 0;
+  if constexpr (requires { V::lanes; }) {
+    if (width % V::lanes == 0 && reinterpret_cast<std::uintptr_t>(out) % V::bytes == 0) {
+      with_width<V>(width, [&](auto fixed) {
+        unscale_whole_blocks<V, fixed()>(rounded, n / width, width, scales, decode, streamed, out);
+      });
+      done = n / width * width;
+      rounded += done;
+      scales += done / width;
+    }
+  }
+  const auto multiply = [=](float x, float scale) { return x * scale * decode; };
+  if (!streamed || done > 0) {
+    return each_of_blocks<V>(rounded, n - done, width, scales, out + done, multiply);
+  }
+  std::array<float, block_tile> values;
+  each_of_blocks<V>(rounded, n, width, scales, values.data(), multiply);
+  stream_out<V>(reinterpret_cast<const std::byte*>(values.data()),
+                reinterpret_cast<std::byte*>(out), n * sizeof(float));
+}
+
+template <class V, auto encode, auto quantize, auto decode>
+void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
+                          std::size_t width, const std::uint32_t* factors,
+                          const std::uint32_t* scales, std::uint64_t first, bool streamed,
+                          float* out, EventCounts& counts) {
+  const bool known = knows_codes(to) && value_plan(to.format, to.tensor.decode).in_f32 &&
+                     to.attributes.saturation == Saturation::finite;
+  const Quantizer element = element_quantizer<V>(to);
+  const auto tensor = std::bit_cast<float>(to.tensor.decode);
+  const std::size_t bytes = code_bytes(to.format.element);
+  each_block_tile<V>(
+      n, width, factors, [&](std::size_t begin, std::size_t count, const float* of_tile) {
+        std::array<float, block_tile> scaled, rounded, floats;
+        const std::size_t blocks = (count + width - 1) / width;
+        const std::uint32_t* const tile_scales = scales + begin / width;
+        scale_values<V, decode>(to.format.scale, tile_scales, blocks, floats.data());
+        if (!known || largest_magnitude<V>(floats.data(), blocks) >= block_steps::infinity) {
+          std::vector<std::byte> codes(count * bytes);
+          block_codes_tiles<V, encode>(to, in + begin, count, width, factors + begin / width,
+                                       first + begin, codes.data(), counts);
+          return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
+                                               to.tensor.decode, streamed, out + begin);
+        }
+        const std::vector<std::size_t> specials =
+            scale_tile<V>(to, in + begin, count, width, of_tile, scaled.data(), counts);
+        quantize(scaled.data(), rounded.data(), count, first + begin, element, counts);
+        finish_zeros<V>(to, scaled.data(), count, rounded.data());
+        std::vector<float> specials_in;  // out may be in
+        for (const std::size_t i : specials) specials_in.push_back(in[begin + i]);
+        unscale_numbers<V>(rounded.data(), count, width, floats.data(), tensor, streamed,
+                           out + begin);
+        if constexpr (requires { V::streamed(); }) {
+          if (streamed && !specials.empty()) V::streamed();
+        }
+        for (std::size_t k = 0; k < specials.size(); ++k) {
+          const std::size_t i = specials[k], block = (begin + i) / width;
+          definitions().block_quantize(to, &specials_in[k], 1, 1, factors + block, scales + block,
+                                       first + begin + i, false, out + begin + i, counts);
+        }
+      });
   if constexpr (requires { V::streamed(); }) {
     if (streamed) V::streamed();
   }

@@ -157,10 +157,15 @@ void quantize_piece(const Kernels& kernels, const BlockQuantizer& to, const Bloc
                     const std::uint32_t* factors, const BlockPlaces& places, BlockWork& work,
                     EventCounts& counts) {
   const std::size_t bytes = code_bytes(to.format.element), width = pieces.view.length_of_block;
+  const bool needs_codes = places.codes != nullptr || places.packed != nullptr;
   assert(places.packed == nullptr || can_pack(pieces));
   if (places.codes == nullptr) work.codes.resize((piece.end - piece.begin) * bytes);
   const bool streamed = is_streamed(pieces.view, sizeof(float));
   each_line(pieces, piece, [&](std::size_t at, std::size_t n) {
+    if (!needs_codes) {
+      return kernels.block_quantize(to, x + at, n, width, factors, scales, at, streamed,
+                                    places.values + at, counts);
+    }
     std::byte* const codes =
         places.codes == nullptr ? work.codes.data() : places.codes + at * bytes;
     kernels.block_codes(to, x + at, n, width, factors, at, codes, counts);

@@ -206,6 +206,11 @@ ScaledBlocks blocks_of(const RuleCase& one, std::uint64_t number, std::size_t n,
   return out;
 }
 
+/// The code of a NaN or an infinity, where the format has one.
+std::uint32_t nonfinite_scale(const Format& f) {
+  return f == binary32 ? block_steps::infinity : f == e8m0 ? 0xFF : 0x7F;
+}
+
 Verdict judge_block_codes(const Kernels& kernels) {
   Verdict verdict;
   Random random(33);
@@ -230,6 +235,37 @@ Verdict judge_block_codes(const Kernels& kernels) {
       verdict.compare<std::byte>(out.span(), want);
       kernel_test::compare_counts(verdict, counts, want_counts);
       verdict.require(out.is_whole(), "wrote outside the array");
+    }
+  }
+  return verdict;
+}
+
+Verdict judge_block_quantize(const Kernels& kernels) {
+  Verdict verdict;
+  Random random(36);
+  std::uint64_t number = 0;
+  for (const RuleCase& one : rule_cases()) {
+    for (int i = 0; i < 18; ++i) {
+      ++number;
+      const std::size_t n = i == 17 ? 9001 : lengths[number % lengths.size()];
+      ScaledBlocks x = blocks_of(one, number, n, random);
+      if (number % 5 == 0) x.to.attributes.saturation = Saturation::none;
+      if (number % 7 == 0 && !x.codes.empty()) x.codes.back() = nonfinite_scale(x.to.format.scale);
+      const std::uint64_t first = starts[number * 5 % starts.size()];
+      begin(verdict, one,
+            "width " + std::to_string(x.width) + ", n " + std::to_string(n) + ", " +
+                std::string(rounding_name(x.to.attributes.rounding)));
+      std::vector<float> want(n);
+      EventCounts want_counts, counts;
+      block_quantize(x.to, x.in.data(), n, x.width, x.factors.data(), x.codes.data(), first,
+                     want.data(), want_counts);
+      Walled<float> from(x.in, number % 4), out(n, number / 4 % 17);
+      float* const result = number % 3 == 0 ? from.data() : out.data();
+      kernels.block_quantize(x.to, from.data(), n, x.width, x.factors.data(), x.codes.data(), first,
+                             number % 2 == 0, result, counts);
+      verdict.compare<float>({result, n}, want);
+      kernel_test::compare_counts(verdict, counts, want_counts);
+      verdict.require(from.is_whole() && out.is_whole(), "wrote outside the array");
     }
   }
   return verdict;
@@ -313,6 +349,14 @@ void block_values_with_faults(const BlockFormat& format, const std::byte* in, st
   called(behind<entry>, format, in, n, width, scales, tensor_decode, streamed, out);
   plant(out, n);
 }
+void block_quantize_with_faults(const BlockQuantizer& to, const float* in, std::size_t n,
+                                std::size_t width, const std::uint32_t* factors,
+                                const std::uint32_t* scales, std::uint64_t first, bool streamed,
+                                float* out, EventCounts& counts) {
+  called(behind<&Kernels::block_quantize>, to, in, n, width, factors, scales, first, streamed, out,
+         counts);
+  plant(out, n, &counts);
+}
 void pack_4_with_faults(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order) {
   called(behind<&Kernels::pack_4>, codes, n, out, order);
   plant(out, (n + 1) / 2);
@@ -385,6 +429,13 @@ void time_block_values(const Kernels& kernels, std::size_t i) {
   (kernels.*entry)(x.to.format, x.codes.data(), timed_elements, timed_rules[i].width,
                    x.scales.data(), x.to.tensor.decode, false, timed_results<T>().data());
 }
+void time_block_quantize(const Kernels& kernels, std::size_t i) {
+  TimedBlocks& x = timed_blocks(i);
+  EventCounts counts;
+  kernels.block_quantize(x.to, timed_numbers<float>().data(), timed_elements, timed_rules[i].width,
+                         x.factors.data(), x.scales.data(), 0, false, timed_results<float>().data(),
+                         counts);
+}
 void time_pack_4(const Kernels& kernels, std::size_t) {
   kernels.pack_4(timed_blocks(1).codes.data(), timed_elements,
                  reinterpret_cast<std::byte*>(timed_results<std::uint64_t>().data()),
@@ -426,6 +477,8 @@ std::vector<Entry> block_entries() {
                                                           rule_works(&time_block_codes)),
       values_entry<float, &K::block_values_f32>("block_values_f32"),
       values_entry<double, &K::block_values_f64>("block_values_f64"),
+      entry_of<&K::block_quantize, &block_quantize_with_faults>(
+          "block_quantize", &judge_block_quantize, rule_works(&time_block_quantize)),
       entry_of<&K::pack_4, &pack_4_with_faults>("pack_4", &judge_pack_4,
                                                 {{"low_first", timed_elements, &time_pack_4, 0}},
                                                 "the definition is one short loop, too"),
