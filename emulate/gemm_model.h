@@ -159,6 +159,16 @@ struct Accumulation {
   friend constexpr bool operator==(const Accumulation&, const Accumulation&) = default;
 };
 
+/// Where an element of D lies: its row and column, and how many of them D has.
+struct ElementPlace {
+  std::uint64_t row = 0, column = 0, rows = 1, columns = 1;
+
+  /// Returns the element's number in C order.
+  constexpr std::uint64_t index() const { return row * columns + column; }
+
+  friend constexpr bool operator==(const ElementPlace&, const ElementPlace&) = default;
+};
+
 /// The order in which a sum is multiplied by a scale of A's row and one of B's column. Each product
 /// is rounded.
 enum class ScaleOrder : std::uint8_t {
@@ -219,8 +229,10 @@ struct Epilogue {
   Format out = binary32;
   /// An overflow and an infinity give the largest finite number (PTX .satfinite).
   bool saturate = false;
-  /// The direction of the last rounding, to `out`; not stochastic.
-  Rounding rounding = Rounding::ties_to_even;
+  Rounding rounding = Rounding::ties_to_even;  ///< of the last rounding, to `out`
+  /// Key of stochastic rounding: element (i, j) of a D of n columns draws word i·n + j of Philox
+  /// stream 0 (philox.h), as `quantize` does of D in one array.
+  std::uint64_t seed = 0;
   /// The finished sum is rounded to this format, to nearest, before the epilogue computes with it:
   /// a kernel that stores it so, and adds a bias of a wider one afterwards.
   std::optional<Format> sum = {};

@@ -3,8 +3,6 @@
 // Declares the options of a matrix product.
 #include "lib/cli/gemm_options.h"
 
-#include <span>
-
 #include "emulate/attributes.h"
 #include "emulate/gemm_model.h"
 #include "lib/cli/rule_options.h"
@@ -193,9 +191,15 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(epilogue);
   app.add_option("--out-rounding", o.out_rounding,
                  "how the result is rounded to D's format: ties_to_even, ties_to_away, "
-                 "toward_zero, toward_positive, toward_negative or to_odd, or as PTX and TestFloat "
-                 "name them")
-      .suggest([] { return words_of_table(std::span(roundings).first(roundings.size() - 1)); })
+                 "toward_zero, toward_positive, toward_negative, to_odd or stochastic, or as PTX "
+                 "and TestFloat name them")
+      .suggest([] { return words_of_table(roundings); })
+      .capture_default_str()
+      .group(epilogue);
+  app.add_option("--seed", o.seed,
+                 "seed of stochastic rounding, from 0 to 2^64 - 1; element (i, j) of D, of N "
+                 "columns, draws word i·N + j of stream 0, as binade quantize does of a first "
+                 "tensor")
       .capture_default_str()
       .group(epilogue);
   add_rule_options(app, o.rules);

@@ -139,7 +139,8 @@ struct Recorder {
                             .action = x.action,
                             .place = x.place < record->k() ? x.place : addend_place,
                             .operands = {},
-                            .result = {x.result, x.to}};
+                            .result = {x.result, x.to},
+                            .random = x.random};
     for (int i = 0; i < operands; ++i) step.operands.push_back({x.operands[i], x.from[i]});
     if (std::ranges::all_of(step.operands, is_number)) step.exact = exactly(step);
     if (step.exact && is_number(step.result)) step.error = value_of(step.result) - *step.exact;

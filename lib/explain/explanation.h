@@ -70,6 +70,7 @@ struct ExplainedOperation {
   Typed result{};
   std::optional<ExactNumber> exact = {};  ///< exact result, if the operands are finite
   std::optional<ExactNumber> error = {};  ///< result - exact, if both are finite
+  std::optional<std::uint32_t> random = {};  ///< the word that stochastic rounding drew
 };
 
 /// The point at which an accumulator begins, or at which one more instruction is added to it.

@@ -197,9 +197,6 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   require_known("epilogue.rounding", g.epilogue.rounding, roundings);
   require_known("epilogue.scales", g.epilogue.scales, scale_order_names);
   require_known("epilogue.activation", g.epilogue.activation, activations);
-  if (g.epilogue.rounding == Rounding::stochastic) {
-    throw Error("GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
-  }
   if (g.epilogue.sum) require_format("epilogue.sum", *g.epilogue.sum, false);
   if (g.epilogue.through) require_format("epilogue.through", *g.epilogue.through, false);
   const bool integer_c = g.model.recipe == Recipe::exact_integer;

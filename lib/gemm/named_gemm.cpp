@@ -382,6 +382,7 @@ std::string options_of(const GemmModel& g) {
   if (e.rounding != usual.epilogue.rounding) {
     option("--out-rounding", std::string(rounding_name(e.rounding)));
   }
+  if (e.seed != usual.epilogue.seed) option("--seed", std::to_string(e.seed));
   return fmt::format("{}", fmt::join(out, " "));
 }
 
@@ -415,6 +416,7 @@ std::string order_text(const GemmModel& g) {
   if (e.through) out.push_back(fmt::format("D by way of {}", format_word(*e.through)));
   if (e.rounding != Rounding::ties_to_even) {
     out.push_back(fmt::format("D rounded {}", rounding_name(e.rounding)));
+    if (e.rounding == Rounding::stochastic) out.back() += fmt::format(", seed {}", e.seed);
   }
   return fmt::format("{}", fmt::join(out, "; "));
 }

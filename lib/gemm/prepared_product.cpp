@@ -33,12 +33,14 @@ std::vector<std::uint64_t> words(const ValueLines& lines, const Format& f) {
   return out;
 }
 
-/// Writes n elements of D, rounded to its format if they are to become encodings.
+/// Writes n elements of D, of which `index` is the first one's number, rounded to its format if they
+/// are to become encodings.
 void deliver(const Kernels& kernels, const Quantizer& to, const float* d, std::size_t n,
-             std::uint64_t* out) {
-  words_of_floats(kernels, d, n, to, out);
+             std::uint64_t index, std::uint64_t* out) {
+  words_of_floats(kernels, d, n, to, out, index);
 }
-void deliver(const Kernels&, const Quantizer&, const float* d, std::size_t n, float* out) {
+void deliver(const Kernels&, const Quantizer&, const float* d, std::size_t n, std::uint64_t,
+             float* out) {
   std::copy_n(d, n, out);
 }
 /// Writes one element of D from its encoding.
@@ -97,7 +99,7 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   walk_sum(model, static_cast<int>(shape.k), program_);
   depth_ = program_.depth();
   nan_ = nan_of(program_, model);
-  output_ = {.format = model.epilogue.out, .attributes = output_attributes(model.epilogue)};
+  output_ = output_quantizer(model.epilogue);
   epilogue_ = epilogue_plan(model, final_format(program_, model), shape.has_c, shape.has_bias,
                             shape.scale_log2, shape.scaled);
   const auto k = static_cast<std::size_t>(model.k);
@@ -126,14 +128,16 @@ struct PreparedProduct::Matrices {
             .a_scale = a_scale == nullptr ? 0 : a_scale[i],
             .b_scale = b_scale == nullptr ? 0 : b_scale[j],
             .has_a_scale = a_scale != nullptr,
-            .has_b_scale = b_scale != nullptr};
+            .has_b_scale = b_scale != nullptr,
+            .place = {i, j, a.count, b.count}};
   }
 };
 
 /// A tile of D with its part of C, whose rows lie c_stride apart, of the bias and of the scales;
-/// null if there is none.
+/// null if there is none. `place` is that of its first element.
 struct PreparedProduct::Tile {
   ProductTile products;
+  ElementPlace place{};
   const std::uint64_t* c = nullptr;
   std::size_t c_stride = 0;
   const std::uint64_t* bias = nullptr;
@@ -143,13 +147,15 @@ struct PreparedProduct::Tile {
   std::size_t rows() const { return static_cast<std::size_t>(products.row_count); }
   std::size_t columns() const { return static_cast<std::size_t>(products.column_count); }
   const std::uint64_t* c_row(std::size_t i) const { return c == nullptr ? c : c + i * c_stride; }
+  std::uint64_t index(std::size_t i) const { return place.index() + i * place.columns; }
   /// Turns the sums of row i into D.
   void finish(const Kernels& kernels, const EpiloguePlan& plan, std::size_t i,
               std::uint64_t* sums) const {
     std::array<std::uint64_t, group_columns> of_row;
     if (a_scale != nullptr) of_row.fill(a_scale[i]);
     kernels.epilogue(
-        {&plan, c_row(i), bias, columns(), a_scale == nullptr ? a_scale : of_row.data(), b_scale},
+        {&plan, c_row(i), bias, columns(), a_scale == nullptr ? a_scale : of_row.data(), b_scale,
+         index(i)},
         sums);
   }
 };
@@ -257,7 +263,7 @@ void PreparedProduct::finish_values(const Tile& tile, std::size_t row, const flo
     std::copy_n(sums, n, out.data());
   }
   if ((plan.is_float || plan.is_nothing) && !any_special(out.data(), n)) {
-    return deliver(*kernels_, output_, out.data(), n, d);
+    return deliver(*kernels_, output_, out.data(), n, tile.index(row), d);
   }
   std::array<std::uint64_t, group_columns> codes;
   words_of_floats(*kernels_, sums, n, {plan.sum}, codes.data());
@@ -284,7 +290,8 @@ std::uint64_t PreparedProduct::defined(const GemmElement<std::uint64_t>& x) cons
                         x.has_bias ? &x.bias : nullptr,
                         1,
                         x.has_a_scale ? &x.a_scale : nullptr,
-                        x.has_b_scale ? &x.b_scale : nullptr};
+                        x.has_b_scale ? &x.b_scale : nullptr,
+                        x.place.index()};
   return epilogue_of(row, 0, element_sum(epilogue_.model, x).bits);
 }
 
@@ -338,6 +345,7 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
   std::uint64_t d = 0;
   const ProductTile tile{space.row.data(), space.column.data(), places_.size(), 0, 0, 1, 1};
   run({.products = tile,
+       .place = x.place,
        .c = x.has_c ? &x.c : nullptr,
        .bias = x.has_bias ? &x.bias : nullptr,
        .a_scale = x.has_a_scale ? &x.a_scale : nullptr,
@@ -367,6 +375,7 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
                columns.bytes.get() + panel * columns.group_bytes, places_.size(), 0, 0,
                static_cast<int>(std::min(group_rows, m - i)),
                static_cast<int>(std::min(group_columns, n - j))},
+              {i, j, m, n},
               x.c == nullptr ? nullptr : x.c + i * n + j,
               n,
               x.bias == nullptr ? nullptr : x.bias + j,

@@ -56,6 +56,7 @@ class Gemm(Products):
             {"out_format": "f16", "saturate": True},
             {"out_format": binade.Format("e4m3")},
             {"out_format": "bf16", "out_rounding": "rz"},
+            {"out_format": "bf16", "out_rounding": "stochastic", "seed": 2**64 - 1},
             {"out_format": binade.Format("e4m3"), "out_through": "bf16"},
             {"sum_format": "bf16", "relu": True},
             {"bias_first": True, "alpha": 3},
@@ -76,6 +77,25 @@ class Gemm(Products):
                 results.append(mine.tobytes())
         self.assertGreater(len(set(results)), 8, "the options make no difference")
         self.assertNotEqual(plain.tobytes(), results[0], "C and the bias make no difference")
+
+    def test_a_stochastic_d_is_the_quantized_wide_one(self):
+        a, b = halves(3, 9, 40), halves(4, 40, 70)  # neither rows nor columns are whole tiles
+        wide = binade.gemm(a, b, model=GemmModel(*HOPPER))
+        for format, dtype in (("e5m2", np.uint8), ("bf16", np.uint16)):
+            model = GemmModel(*HOPPER, out_format=format, out_rounding="stochastic", seed=7)
+            self.assertEqual(ast.literal_eval(repr(model).split("seed=")[1][:-1]), 7)
+            self.assertEqual(pickle.loads(pickle.dumps(model)), model)
+            d = binade.encode(wide, format, rounding="stochastic", seed=7)
+            np.testing.assert_array_equal(np.asarray(binade.gemm(a, b, model=model)).view(dtype), np.asarray(d).view(dtype))
+            self.assertTrue(binade.validate(a, b, d, model=model).equal)
+            other = GemmModel(*HOPPER, out_format=format, out_rounding="stochastic", seed=8)
+            checked = binade.validate(a, b, d, model=other)
+            self.assertFalse(checked.equal)
+            self.assertIn("within the model's own error bound", str(checked))
+            last = binade.explain(a, b, element=(8, 69), model=model).to_dict()["steps"][-1]
+            self.assertEqual(int(last["result"]["bits"], 16), int(np.asarray(d).view(dtype)[8, 69]))
+            self.assertLess(last["random"], 2**32)
+        self.assertEqual(binade.account(a, b, model=model).to_dict()["elements"], 630)
 
     def test_types(self):
         codes = np.random.default_rng(5).integers(0, 120, (5, 64), dtype=np.uint8)
@@ -109,6 +129,11 @@ class Gemm(Products):
             self.assertEqual({x.options for x in found.models}, {model.options})
         exact = binade.explain(a, b, element=(2, 1), model=model, **given).to_dict()["exact"]["double"]
         self.assertEqual(exact, float(sums[2, 1]) * float(sa[2, 0]) * float(sb[1]))
+        for use in binade.gemm, binade.account, lambda *x, **y: binade.explain(*x, element=(0, 0), **y):
+            with self.assertRaisesRegex(ValueError, "^alpha has no effect with scales, which take its place: leave it out, or put it"):
+                use(a, b, model=GemmModel(*INT8, alpha=2, out_format="f32"), a_scale=sa)
+        with self.assertRaisesRegex(ValueError, "a zero point of 18446744073709551615: an s32 holds zero points"):
+            binade.gemm(a, b, a_zero_point=np.uint64(2**64 - 1), instruction=INT8[0], arch=INT8[1])
         self.same_bits(binade.gemm(a, b, b_scale=np.float32(0.5), instruction=INT8[0], arch=INT8[1]),
                        (a.astype(np.int32) @ b.astype(np.int32)).astype(np.float32) * np.float32(0.5))
 
