@@ -217,7 +217,7 @@ template <class Code, class Trace = NoTrace>
 constexpr Typed element_sum(const GemmModel& g, const GemmElement<Code>& x,
                             const Trace& trace = {}) {
   detail::Evaluation<Code, Trace> evaluation{g, x, trace};
-  walk_sum(g, x.k, evaluation);
+  walk_sum(g, x.k, x.place, evaluation);
   return evaluation.stack[0];
 }
 

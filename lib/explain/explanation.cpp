@@ -305,7 +305,7 @@ Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64
   if (element.has_a_scale) out.a_scale = Typed{element.a_scale, binary32};
   if (element.has_b_scale) out.b_scale = Typed{element.b_scale, binary32};
   MarkedFormats marked{g};
-  walk_sum(g, element.k, marked);
+  walk_sum(g, element.k, element.place, marked);
   Record record{.out = out, .marked = marked.out, .taken = std::vector<bool>(k)};
   out.result = {gemm_element(g, element, Recorder{&record}), g.epilogue.out};
   if (c_in_sum) record.take_c(*out.c);

@@ -45,8 +45,7 @@ Range formula_range(Activation activation, double x) {
 }
 
 /// Returns D's code of a double behind the activation; `index` is the element's number.
-std::uint64_t output_code(const Epilogue& e, double x, Rounding rounding,
-                          std::uint64_t index = 0) {
+std::uint64_t output_code(const Epilogue& e, double x, Rounding rounding, std::uint64_t index = 0) {
   Typed value{std::bit_cast<std::uint64_t>(x), binary64};
   Attributes last = output_attributes(e);
   last.rounding = rounding;

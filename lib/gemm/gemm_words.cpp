@@ -63,7 +63,12 @@ void set_splits(GemmModel& g, const std::vector<std::string>& texts) {
     throw Error(fmt::format("{} splits; at most {} lie in each other", texts.size(),
                             std::size(g.sum.splits)));
   }
-  for (std::size_t i = 0; i < texts.size(); ++i) g.sum.splits[i] = parse_split(texts[i]);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    g.sum.splits[i] = parse_split(texts[i]);
+    if (i == 0 || g.sum.splits[i].shares != TileShares::stream) continue;
+    throw Error("--split " + printable(texts[i]) +
+                ": stream-K lies in no other split; give it as the first one");
+  }
 }
 
 void set_order(GemmModel& g, const std::string& text) {
@@ -176,9 +181,9 @@ NamedGemm model_of(const GemmOptions& o) {
   g.model = ruled_model(g.model, o.instruction, o.rules);
   out.rules = rule_choice_text(o.rules);
   (void)operand_rounding(o.files.round);
-  refuse_idle(std::array{IdleOption{
-      "--seed", o.seed != 0 && output_rounding(o.out_rounding) != Rounding::stochastic,
-      "without --out-rounding stochastic"}});
+  refuse_idle(std::array{
+      IdleOption{"--seed", o.seed != 0 && output_rounding(o.out_rounding) != Rounding::stochastic,
+                 "without --out-rounding stochastic"}});
   set_order(g, o.k_order);
   if (is_integer(g.types.d)) {
     check_integer(o);
@@ -228,7 +233,7 @@ bool computes_epilogue(const GemmOptions& o, const GemmModel& g) {
 void check_effects(const GemmOptions& o, const GemmModel& g) {
   if (is_integer(g.epilogue.out)) return;
   SumProgram program;
-  walk_sum(g, g.k, program);
+  walk_sum(g, g.k, {}, program);  // of a whole tile, if it is stream-K
   const Format sum = final_format(program, g);
   const Epilogue& e = g.epilogue;
   const Format computed = computes_epilogue(o, g) ? e.compute : e.sum.value_or(sum);
@@ -278,9 +283,9 @@ std::vector<InputPath> inputs_of(const GemmOptions& o) {
 }
 
 GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
-  refuse_idle(std::array{IdleOption{"--alpha", has_scales(o) && model.epilogue.alpha != 1,
-                                    "with scales, which take its place",
-                                    "put it into one of them"}});
+  refuse_idle(
+      std::array{IdleOption{"--alpha", has_scales(o) && model.epilogue.alpha != 1,
+                            "with scales, which take its place", "put it into one of them"}});
   GemmFiles files = o.files;
   if (!o.c.empty()) files.c = o.c;
   if (!o.bias.empty()) files.bias = o.bias;

@@ -253,7 +253,8 @@ std::string order_parameters() {
          "saturate: bool = False, sum_format: str | Format | None = None, relu: bool = False, "
          "activation: str = 'none', "
          "scale_order: str = 'a-first', bias_first: bool = False, "
-         "out_through: str | Format | None = None, out_rounding: str = 'ties_to_even', seed: int = 0, " +
+         "out_through: str | Format | None = None, out_rounding: str = 'ties_to_even', seed: int = "
+         "0, " +
          rule_parameters() + ", round: bool | str = False";
 }
 
@@ -298,8 +299,9 @@ void add_gemm_model(nb::module_& m) {
     k_order: "ascending" or "descending"; with ":GROUPxWIDTH" behind it, GROUP instructions take WIDTH positions of K in turn.
     promote_every: N or "N[:halvesM][:FORMAT]": after N instructions the accumulator is added to a register and begins again
         at 0; the last two periods may be halved.
-    split: "PARTS[:RUN|:tileN][:SHARES|:atENDS][:untilN][:backN][:REDUCTION][:fromN][:tail|:tail-first][:mul_add.TYPE]": K is
-        summed in parts, which are then added; or up to three, outermost first.
+    split: "PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN][:REDUCTION][:fromN][:tail|:tail-first][:mul_add.TYPE]": K
+        is summed in parts, which are then added; or up to three, outermost first. Of stream-K, "WORKERS[:tileN]:streamMxN[:columns]
+        [:firstT|:lastT][:groupsG][:leastN]".
     partial: format of the parts. reduce_in: format in which they are added. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.
     sum_format: format that the sum is rounded to before that. relu: below 0 becomes 0. activation: what follows behind the bias,

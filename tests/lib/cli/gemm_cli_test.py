@@ -226,6 +226,7 @@ class Gemm(Case):
                 ((*plain, *HOPPER[:3], "mma.m16n8k16.f32.f16.f16.f31"), "did you mean"),
                 ((*plain, *HOPPER, "--split", "1"), "is not PARTS"),
                 ((*plain, *HOPPER, *["--split", "2"] * 4), "4 splits; at most 3"),
+                ((*plain, *HOPPER, "--split", "2", "--split", "3:stream2x2"), "give it as the first one"),
                 ((*plain, *HOPPER, "--promote-every", "0"), "is not N[:halvesM][:FORMAT]"),
                 ((*plain, *HOPPER, "--promote-every", "4:halves"), "is not N[:halvesM][:FORMAT]"),
                 ((*plain, *HOPPER, "--split", "2:1:tail:mul_add.f64"), "is for instructions of one product"),
