@@ -60,8 +60,9 @@ std::string block_line(const ExplainedBlock& block, int number, const ExactNumbe
 
 /// What stochastic rounding drew.
 std::string draw_line(std::uint32_t random) {
-  return fmt::format("         drew {0} of 2^32: away from 0 if at least {1:.4g} of an ulp is cut off\n",
-                     random, 1 - std::ldexp(random, -32));
+  return fmt::format(
+      "         drew {0} of 2^32: away from 0 if at least {1:.4g} of an ulp is cut off\n", random,
+      1 - std::ldexp(random, -32));
 }
 
 std::string operation_line(const ExplainedOperation& x) {

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "emulate/stream_k.h"
 #include "lib/format/format_spec.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"

@@ -142,6 +142,7 @@ class Gemm(Case):
         products = (
             (*halves, *HOPPER), (*halves, "c.npy", *HOPPER, "--alpha", "0.3", "--beta", "-2", "--out-format", "f16"),
             (*halves, "c.npy", *HOPPER, "--c-first", "--floor", "-3"),
+            (*halves, *HOPPER, "--out-format", "e2m1", "--out-rounding", "rs", "--seed", "3"),
             (*halves, "--arch", "sm_80", "--instruction", "wmma.m16n16k16.f16.f16.f16.f32"),
             (*halves, "--instruction", "fma.rn.f16.f16.f16.f16"),
             (*whole, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32"))
