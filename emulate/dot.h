@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "emulate/fused_sum.h"
 #include "emulate/integer.h"
@@ -72,10 +73,11 @@ constexpr std::uint64_t double_nan(const Operands& bits, const OperandFormats& f
 }
 
 /// Returns the encoding that one rounded operation gives in format `to`. A NaN of a multiply_add in
-/// binary64 is that of double_nan.
+/// binary64 is that of double_nan. `random` is for a conversion with stochastic rounding.
 BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Operands& bits,
                                                        const OperandFormats& from, const Format& to,
-                                                       const Attributes& attributes) {
+                                                       const Attributes& attributes,
+                                                       std::uint32_t random = 0) {
   switch (action) {
     case Action::add: return compute(Operation::add, bits, from, to, attributes).bits;
     case Action::multiply: return compute(Operation::multiply, bits, from, to, attributes).bits;
@@ -85,8 +87,9 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Oper
       return is_nan ? double_nan(bits, from) : out;
     }
     case Action::convert:
-      if (!is_integer(from[0])) return convert(bits[0], from[0], to, attributes).bits;
-      return project(from_integer(bits[0], {from[0].bits(), from[0].has_sign}), to, attributes)
+      if (!is_integer(from[0])) return convert(bits[0], from[0], to, attributes, random).bits;
+      return project(from_integer(bits[0], {from[0].bits(), from[0].has_sign}), to, attributes,
+                     random)
           .bits;
     case Action::maximum: return compute(Operation::maximum, bits, from, to, attributes).bits;
   }
@@ -97,10 +100,17 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Oper
 template <class Trace>
 constexpr std::uint64_t compute_step(const Trace& trace, Role role, Action action, int place,
                                      const Operands& bits, const OperandFormats& from,
-                                     const Format& to, const Attributes& attributes) {
-  const std::uint64_t out = action_bits(action, bits, from, to, attributes);
-  trace.operation(
-      {role, action, place, {bits[0], bits[1], bits[2]}, {from[0], from[1], from[2]}, to, out});
+                                     const Format& to, const Attributes& attributes,
+                                     const std::optional<std::uint32_t>& random = {}) {
+  const std::uint64_t out = action_bits(action, bits, from, to, attributes, random.value_or(0));
+  trace.operation({role,
+                   action,
+                   place,
+                   {bits[0], bits[1], bits[2]},
+                   {from[0], from[1], from[2]},
+                   to,
+                   out,
+                   random});
   return out;
 }
 

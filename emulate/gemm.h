@@ -12,17 +12,20 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "emulate/activation.h"
 #include "emulate/dot.h"
 #include "emulate/gemm_model.h"
+#include "emulate/philox.h"
 #include "emulate/sum_order.h"
 
 namespace binade {
 
 /// The operands of one element of D, as encodings: a row of A and a column of B (`k` codes each),
 /// the element of C and that of the bias vector, and the scales of the row and of the column, in
-/// binary32. The members `has_…` say whether the latter four exist.
+/// binary32. The members `has_…` say whether the latter four exist; `place` is where the element
+/// lies in D.
 template <class Code>
 struct GemmElement {
   const Code* a = nullptr;
@@ -36,6 +39,7 @@ struct GemmElement {
   std::uint64_t b_scale = 0;
   bool has_a_scale = false;
   bool has_b_scale = false;
+  ElementPlace place{};
 };
 
 /// An encoding and its format.
@@ -191,6 +195,12 @@ constexpr Attributes output_attributes(const Epilogue& e) {
   return out;
 }
 
+/// Returns the random word with which stochastic rounding makes the element of this number in D.
+constexpr std::optional<std::uint32_t> output_random(const Epilogue& e, std::uint64_t index) {
+  if (e.rounding != Rounding::stochastic) return std::nullopt;
+  return random_word(e.seed, 0, index);
+}
+
 /// Returns D's element, as an encoding of g.epilogue.out, from the finished sum.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x, const Typed& sum,
@@ -199,7 +209,7 @@ constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x,
   const Typed value = finished(g, x, sum, trace);
   if (value.format == e.out && !e.saturate) return value.bits;
   return compute_step(trace, Role::output, Action::convert, 0, {value.bits}, {value.format}, e.out,
-                      output_attributes(e));
+                      output_attributes(e), output_random(e, x.place.index()));
 }
 
 /// Returns the finished sum of an element, before the epilogue.
@@ -207,7 +217,7 @@ template <class Code, class Trace = NoTrace>
 constexpr Typed element_sum(const GemmModel& g, const GemmElement<Code>& x,
                             const Trace& trace = {}) {
   detail::Evaluation<Code, Trace> evaluation{g, x, trace};
-  walk_sum(g, x.k, evaluation);
+  walk_sum(g, x.k, x.place, evaluation);
   return evaluation.stack[0];
 }
 

@@ -52,13 +52,36 @@ enum class TileShares : std::uint8_t {
   balanced,  ///< 3 3 2 2 2 2: at most one apart, the first ones longer
   rest,      ///< 2 2 2 2 2 4: rounded down, and the last part has what remains
   spread,    ///< 2 2 3 2 2 3: part i begins at i·14 / 6, rounded down
-  listed,    ///< as Split::ends lists them (stream-K)
+  listed,    ///< as Split::ends lists them
+  /// 1 4 3 3 3, from Split::ends = 1, 3, 1: the first part has ends[0], each other one ends[1], the
+  /// first ends[2] of them one more, and the last one what remains
+  steps,
+  stream,  ///< cut elsewhere in each tile of D, by Split::stream (stream_k.h)
 };
-inline constexpr std::array<std::string_view, 5> shares_names{"full", "balanced", "rest", "spread",
-                                                              "listed"};
+inline constexpr std::array<std::string_view, 7> shares_names{
+    "full", "balanced", "rest", "spread", "listed", "steps", "stream"};
 
 /// Most parts that Split::order and Split::ends list.
 inline constexpr int most_listed_parts = 8;
+
+/// Which tiles of D share their iterations of K among workers, and how they are numbered. The
+/// workers are the parts of a split, and an iteration is its tile of K.
+struct StreamK {
+  int tile_m = 0, tile_n = 0;  ///< rows and columns of a tile of D
+  bool by_columns = false;     ///< tiles are numbered down columns of tiles; else along rows
+  /// So many tiles are shared, the first ones or, if `whole_first`, the last ones; each other is
+  /// one worker's. If 0, all are shared.
+  int shared = 0;
+  bool whole_first = false;
+  /// Workers and tiles are in so many groups, each of which has a line of its own: those of group i
+  /// are number i, i + groups, ….
+  int groups = 1;
+  /// A worker that would begin less than so many iterations behind the beginning of a tile begins
+  /// there, and one that would do so before its end begins at the next (CUTLASS 3: 8).
+  int least = 0;
+
+  friend constexpr bool operator==(const StreamK&, const StreamK&) = default;
+};
 
 /// A division of K into parts, each of which is summed from +0 and then added to the others
 /// (split-K, sliced-K, lanes of a vector).
@@ -94,10 +117,12 @@ struct Split {
   /// whole rounds also over the parts of interleaved splits inside.
   std::optional<Format> tail_mul_add{};
   /// For TileShares::listed: how many tiles or instructions lie before the end of each part but the
-  /// last: 5 and 13 are parts of 5, of 8, and of what remains.
-  std::array<std::uint16_t, most_listed_parts> ends{};
+  /// last: 5 and 13 are parts of 5, of 8, and of what remains. For TileShares::steps: three
+  /// numbers.
+  std::array<std::uint32_t, most_listed_parts> ends{};
   /// For Reduction::listed: the numbers of the parts in the order in which they are added.
   std::array<std::uint8_t, most_listed_parts> order{};
+  StreamK stream{};  ///< for TileShares::stream
 
   friend constexpr bool operator==(const Split&, const Split&) = default;
 };
@@ -157,6 +182,16 @@ struct Accumulation {
   constexpr Format format_of_sums() const { return reduced ? *reduced : partial; }
 
   friend constexpr bool operator==(const Accumulation&, const Accumulation&) = default;
+};
+
+/// Where an element of D lies: its row and column, and how many of them D has.
+struct ElementPlace {
+  std::uint64_t row = 0, column = 0, rows = 1, columns = 1;
+
+  /// Returns the element's number in C order.
+  constexpr std::uint64_t index() const { return row * columns + column; }
+
+  friend constexpr bool operator==(const ElementPlace&, const ElementPlace&) = default;
 };
 
 /// The order in which a sum is multiplied by a scale of A's row and one of B's column. Each product
@@ -219,8 +254,10 @@ struct Epilogue {
   Format out = binary32;
   /// An overflow and an infinity give the largest finite number (PTX .satfinite).
   bool saturate = false;
-  /// The direction of the last rounding, to `out`; not stochastic.
-  Rounding rounding = Rounding::ties_to_even;
+  Rounding rounding = Rounding::ties_to_even;  ///< of the last rounding, to `out`
+  /// Key of stochastic rounding: element (i, j) of a D of n columns draws word i·n + j of Philox
+  /// stream 0 (philox.h), as `quantize` does of D in one array.
+  std::uint64_t seed = 0;
   /// The finished sum is rounded to this format, to nearest, before the epilogue computes with it:
   /// a kernel that stores it so, and adds a bias of a wider one afterwards.
   std::optional<Format> sum = {};

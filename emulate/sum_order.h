@@ -17,6 +17,7 @@
 
 #include "emulate/gemm_model.h"
 #include "emulate/places.h"
+#include "emulate/stream_k.h"
 #include "emulate/trace.h"
 
 namespace binade {
@@ -39,6 +40,12 @@ struct SumStep {
 
 namespace detail {
 
+/// Returns how many instructions a chain of some products has: whole groups of its KOrder.
+constexpr int instruction_count(const GemmModel& g, int products) {
+  const int whole = g.k * g.sum.order.group;
+  return (products + whole - 1) / whole * g.sum.order.group;
+}
+
 /// The walk over the parts of K. Each function leaves one more accumulator on the visitor's stack,
 /// unless its comment says otherwise.
 template <class Visitor>
@@ -55,10 +62,8 @@ struct SumWalk {
       visit.products(InstructionPlaces{&places, order, g.k, order.descending ? all - 1 - i : i});
     }
   }
-  /// Returns how many instructions a chain of some products has: whole groups of its KOrder.
   constexpr int instruction_count(int products) const {
-    const int whole = g.k * g.sum.order.group;
-    return (products + whole - 1) / whole * g.sum.order.group;
+    return detail::instruction_count(g, products);
   }
   /// Pushes the accumulator with which a chain begins: C if `with_c`, else +0.
   constexpr void start(bool with_c, const Format& f) const {
@@ -100,6 +105,9 @@ struct SumWalk {
     go_on(places);
   }
 
+  static constexpr int within(std::int64_t end, int units) {
+    return end < units ? static_cast<int>(end) : units;
+  }
   /// Returns the number of the tile or instruction with which a run begins, of `units` in all.
   static constexpr int begin_of(const Split& split, int units, int number) {
     switch (split.shares) {
@@ -116,9 +124,15 @@ struct SumWalk {
         return static_cast<int>(static_cast<std::int64_t>(units) * number / split.parts);
       case TileShares::listed: {
         if (number == 0 || number == split.parts) return number == 0 ? 0 : units;
-        const int end = split.ends[static_cast<std::size_t>(number - 1)];
-        return end < units ? end : units;
+        return within(split.ends[static_cast<std::size_t>(number - 1)], units);
       }
+      case TileShares::steps: {
+        if (number == 0 || number == split.parts) return number == 0 ? 0 : units;
+        const std::int64_t i = number - 1;
+        const std::int64_t longer = split.ends[2];
+        return within(split.ends[0] + i * split.ends[1] + (i < longer ? i : longer), units);
+      }
+      case TileShares::stream: break;  // model_of_tile makes it one of the others
     }
     return 0;
   }
@@ -279,7 +293,23 @@ struct SumWalk {
 
 }  // namespace detail
 
-/// Calls the visitor with the sum of k products as operations on a stack, in their order:
+/// Returns the model by which an element at this place is summed, which depends on no place: the
+/// model itself, unless K is cut elsewhere in each tile of D.
+constexpr GemmModel model_of_tile(GemmModel g, int k, const ElementPlace& place) {
+  if (!is_streamed(g)) return g;
+  auto& splits = g.sum.splits;
+  const int tile = splits[0].tile;
+  const int iterations = tile == 0 ? detail::instruction_count(g, k) : (k + tile - 1) / tile;
+  splits[0] = split_of_tile(splits[0], iterations, place);
+  if (splits[0].parts > 1) return g;
+  splits[0] = splits[1];
+  splits[1] = splits[2];
+  splits[2] = {};
+  return g;
+}
+
+/// Calls the visitor with the sum of k products of the element at a place of D as operations on a
+/// stack, in their order:
 ///
 ///     visit.push_zero(format)              pushes +0
 ///     visit.push_c(format)                 pushes C
@@ -287,10 +317,12 @@ struct SumWalk {
 ///     visit.add(format, role)              replaces the two accumulators on top by their sum
 ///     visit.convert(format, role)          converts the accumulator on top
 template <class Visitor>
-constexpr void walk_sum(const GemmModel& g, int k, Visitor& visit) {
+constexpr void walk_sum(const GemmModel& g, int k, const ElementPlace& place, Visitor& visit) {
   Places all;
   all.count = k;
-  detail::SumWalk<Visitor>{g, visit}.sum(all, 0, g.sum.c_first);
+  if (!is_streamed(g)) return detail::SumWalk<Visitor>{g, visit}.sum(all, 0, g.sum.c_first);
+  const GemmModel here = model_of_tile(g, k, place);
+  detail::SumWalk<Visitor>{here, visit}.sum(all, 0, g.sum.c_first);
 }
 
 }  // namespace binade

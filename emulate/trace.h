@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "emulate/arithmetic.h"
 #include "emulate/format.h"
@@ -81,6 +82,7 @@ struct TracedOperation {
   Format from[3]{};
   Format to{};
   std::uint64_t result = 0;
+  std::optional<std::uint32_t> random{};  ///< what stochastic rounding drew
 };
 
 /// A point of a sum at which the tracer gets the encoding of the accumulator.

@@ -68,18 +68,25 @@ struct ValuesRow {
 };
 
 /// A row of a tile, as encodings: its plan, and n elements of C, of the bias and of each element's
-/// scales, null where there is none.
+/// scales, null where there is none. `index` is the first element's number in D, and the others
+/// follow.
 struct EpilogueRow {
   const EpiloguePlan* plan = nullptr;
   const std::uint64_t *c = nullptr, *bias = nullptr;
   std::size_t n = 0;
   const std::uint64_t *a_scale = nullptr, *b_scale = nullptr;
+  std::uint64_t index = 0;
 };
 
 /// Whether A's rows and B's columns have scales.
 struct ScaledSides {
   bool a = false, b = false;
 };
+
+/// Returns how the finished value is rounded to D's format; elements are numbered as in D.
+constexpr Quantizer output_quantizer(const Epilogue& e) {
+  return {.format = e.out, .attributes = output_attributes(e), .seed = e.seed};
+}
 
 /// Returns the plan of a model whose finished sums are of format `sum`.
 inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool has_c, bool has_bias,
@@ -106,7 +113,7 @@ inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool ha
   out.scale = std::ldexp(1.0F, scale_log2);
   out.alpha = number(e.alpha);
   out.beta = number(e.beta);
-  out.to = fast::TileQuantizer<float>({.format = e.out, .attributes = output_attributes(e)});
+  out.to = fast::TileQuantizer<float>(output_quantizer(e));
   out.codes = fast::CodePlan<float>(e.out);
   const bool in_float = e.out == binary32 || (out.to.known() && out.codes.known);
   const bool is_plain = e.is_direct() && !e.bias_first && !is_scaled && !is_integer(sum);
@@ -132,7 +139,8 @@ inline std::uint64_t epilogue_of(const EpilogueRow& x, std::size_t i, std::uint6
                                            .a_scale = x.a_scale != nullptr ? x.a_scale[i] : 0,
                                            .b_scale = x.b_scale != nullptr ? x.b_scale[i] : 0,
                                            .has_a_scale = x.a_scale != nullptr,
-                                           .has_b_scale = x.b_scale != nullptr};
+                                           .has_b_scale = x.b_scale != nullptr,
+                                           .place = {.column = x.index + i}};
   const Format& f = plan.model.epilogue.compute;
   return epilogue(plan.model, element, rescaled({sum, plan.sum}, plan.scale_log2, f));
 }
@@ -275,7 +283,7 @@ inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   if (plan.model.epilogue.out != binary32) {
     std::array<std::uint32_t, tile_columns> values;
     EventCounts unread;
-    plan.to(d.data(), values.data(), x.n, 0, unread);
+    plan.to(d.data(), values.data(), x.n, x.index, unread);
     plan.codes(values.data(), d.data(), x.n);
     if (any_special(values.data(), x.n)) plan.codes.mend(values.data(), d.data(), x.n);
   }

@@ -3,8 +3,6 @@
 // Declares the options of a matrix product.
 #include "lib/cli/gemm_options.h"
 
-#include <span>
-
 #include "emulate/attributes.h"
 #include "emulate/gemm_model.h"
 #include "lib/cli/rule_options.h"
@@ -87,22 +85,31 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(order);
   app.add_option(
          "--split", o.splits,
-         "PARTS and, in this order and without spaces, [:RUN|:tileN] [:SHARES|:atENDS] [:untilN] "
-         "[:backN] [:REDUCTION] [:fromN] [:tail|:tail-first] [:mul_add.TYPE], such as 4, 2:16, "
+         "PARTS and, in this order and without spaces, [:RUN|:tileN] "
+         "[:SHARES|:atENDS|:stepsA-B-C] [:untilN] [:backN] [:REDUCTION] [:fromN] "
+         "[:tail|:tail-first] [:mul_add.TYPE], such as 4, 2:16, "
          "3:tile64 or 8:1:pairs:tail: "
          "K is divided into PARTS that are summed one by one and "
          "then added. Each part is a run of whole instructions, or of whole tiles of N positions; "
          "with RUN, runs of so many positions go to the parts in turn. SHARES says how 14 tiles "
          "are shared among 6 parts: full (the default) gives 3 3 3 3 2 0, balanced 3 3 2 2 2 2, "
          "rest 2 2 2 2 2 4, spread 2 2 3 2 2 3; at5-13 makes parts of 5, of 8 and of what remains, "
-         "as stream-K does for a tile of D. untilN: 2 parts are divided again while they are "
+         "steps5-4-1 of 5, 5, 4, 4, … and of what remains. untilN: 2 parts are divided again while "
+         "they are "
          "longer than N. backN: N rounds over the parts at a time are taken backwards (NumPy's "
          "einsum: 4). REDUCTION is the order in which parts are added: ascending (the default), "
          "descending, the parts in their order, such as 2-0-1, or a tree: pairs, halves, bisect, "
          "fold or pairwise (emulate/gemm_model.h). fromN: parts are counted from part N on, going "
          "round. tail: positions left over by the runs are added to the finished sum; tail-first: "
          "they are summed by themselves, and the sum of the parts begins with them. mul_add.f64: "
-         "each product of the tail is rounded and added in f64 (OpenBLAS's dot). Given up to "
+         "each product of the tail is rounded and added in f64 (OpenBLAS's dot). "
+         "WORKERS[:tileN]:streamROWSxCOLUMNS [:columns] [:firstT|:lastT] [:groupsG] [:leastN] is "
+         "stream-K: the iterations of N positions of K of all tiles of D, of so many rows and "
+         "columns, are shared evenly among workers, tile after tile along rows, or along columns. "
+         "firstT, lastT: of only so many tiles, the others are one worker's each (CUTLASS has the "
+         "shared ones first, Triton's kernels last). groupsG, leastN: workers in groups with every "
+         "G-th tile each, and none begins or ends less than N iterations from a tile's end "
+         "(CUTLASS 3: least8). Given up to "
          "three times, splits lie in each other, the outermost first (default: K is not divided)")
       .allow_extra_args(false)
       .group(order);
@@ -193,9 +200,15 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(epilogue);
   app.add_option("--out-rounding", o.out_rounding,
                  "how the result is rounded to D's format: ties_to_even, ties_to_away, "
-                 "toward_zero, toward_positive, toward_negative or to_odd, or as PTX and TestFloat "
-                 "name them")
-      .suggest([] { return words_of_table(std::span(roundings).first(roundings.size() - 1)); })
+                 "toward_zero, toward_positive, toward_negative, to_odd or stochastic, or as PTX "
+                 "and TestFloat name them")
+      .suggest([] { return words_of_table(roundings); })
+      .capture_default_str()
+      .group(epilogue);
+  app.add_option("--seed", o.seed,
+                 "seed of stochastic rounding, from 0 to 2^64 - 1; element (i, j) of D, of N "
+                 "columns, draws word i·N + j of stream 0, as binade quantize does of a first "
+                 "tensor")
       .capture_default_str()
       .group(epilogue);
   add_rule_options(app, o.rules);

@@ -139,7 +139,8 @@ struct Recorder {
                             .action = x.action,
                             .place = x.place < record->k() ? x.place : addend_place,
                             .operands = {},
-                            .result = {x.result, x.to}};
+                            .result = {x.result, x.to},
+                            .random = x.random};
     for (int i = 0; i < operands; ++i) step.operands.push_back({x.operands[i], x.from[i]});
     if (std::ranges::all_of(step.operands, is_number)) step.exact = exactly(step);
     if (step.exact && is_number(step.result)) step.error = value_of(step.result) - *step.exact;
@@ -304,7 +305,7 @@ Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64
   if (element.has_a_scale) out.a_scale = Typed{element.a_scale, binary32};
   if (element.has_b_scale) out.b_scale = Typed{element.b_scale, binary32};
   MarkedFormats marked{g};
-  walk_sum(g, element.k, marked);
+  walk_sum(g, element.k, element.place, marked);
   Record record{.out = out, .marked = marked.out, .taken = std::vector<bool>(k)};
   out.result = {gemm_element(g, element, Recorder{&record}), g.epilogue.out};
   if (c_in_sum) record.take_c(*out.c);

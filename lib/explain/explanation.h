@@ -68,8 +68,9 @@ struct ExplainedOperation {
   int place = 0;  ///< in a chain: k of the product, or `addend_place` for padding
   std::vector<Typed> operands = {};
   Typed result{};
-  std::optional<ExactNumber> exact = {};  ///< exact result, if the operands are finite
-  std::optional<ExactNumber> error = {};  ///< result - exact, if both are finite
+  std::optional<ExactNumber> exact = {};     ///< exact result, if the operands are finite
+  std::optional<ExactNumber> error = {};     ///< result - exact, if both are finite
+  std::optional<std::uint32_t> random = {};  ///< the word that stochastic rounding drew
 };
 
 /// The point at which an accumulator begins, or at which one more instruction is added to it.

@@ -98,6 +98,7 @@ Json step_json(const ExplainedOperation& x) {
   out["exact"] = exact_number_json(x.exact);
   out["result"] = typed_json(x.result);
   out["error"] = exact_number_json(x.error);
+  if (x.random) out["random"] = *x.random;
   return out;
 }
 

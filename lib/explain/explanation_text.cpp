@@ -4,6 +4,7 @@
 #include "lib/explain/explanation_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -57,6 +58,13 @@ std::string block_line(const ExplainedBlock& block, int number, const ExactNumbe
   return out + fmt::format("{} {}\n", bits_text(block.result), brief_value_text(block.result, 12));
 }
 
+/// What stochastic rounding drew.
+std::string draw_line(std::uint32_t random) {
+  return fmt::format(
+      "         drew {0} of 2^32: away from 0 if at least {1:.4g} of an ulp is cut off\n", random,
+      1 - std::ldexp(random, -32));
+}
+
 std::string operation_line(const ExplainedOperation& x) {
   const bool of_product = x.role == Role::chain && x.action != Action::add && x.place >= 0;
   std::string out = of_product              ? fmt::format("k {}", x.place)
@@ -65,10 +73,11 @@ std::string operation_line(const ExplainedOperation& x) {
   out = left_aligned(out, 9) + formula_text(x, 13);
   std::string became = fmt::format(" → {} {}", bits_text(x.result), brief_value_text(x.result, 13));
   if (x.error) became = left_aligned(became, 30) + " " + error_text(*x.error);
+  const std::string drawn = x.random ? draw_line(*x.random) : "";
   const std::size_t room = 100 - std::min<std::size_t>(columns_of(became), 100);
   if (columns_of(out) > room)
-    return out + "\n" + right_aligned(became, 100) + "\n";  // only binary64 needs two lines
-  return left_aligned(out, std::min<std::size_t>(room, 54)) + became + "\n";
+    return out + "\n" + right_aligned(became, 100) + "\n" + drawn;  // only binary64 needs two lines
+  return left_aligned(out, std::min<std::size_t>(room, 54)) + became + "\n" + drawn;
 }
 
 std::string mark_line(const ExplainedMark& x) {

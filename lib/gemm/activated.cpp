@@ -44,14 +44,15 @@ Range formula_range(Activation activation, double x) {
   return {std::min(ends[0], ends[1]), std::max(ends[0], ends[1])};
 }
 
-/// Returns D's code of a double behind the activation.
-std::uint64_t output_code(const Epilogue& e, double x, Rounding rounding) {
+/// Returns D's code of a double behind the activation; `index` is the element's number.
+std::uint64_t output_code(const Epilogue& e, double x, Rounding rounding, std::uint64_t index = 0) {
   Typed value{std::bit_cast<std::uint64_t>(x), binary64};
   Attributes last = output_attributes(e);
   last.rounding = rounding;
   if (e.through)
     value = {convert(value.bits, value.format, *e.through, detail::to_nearest).bits, *e.through};
-  return convert(value.bits, value.format, e.out, last).bits;
+  const std::uint32_t random = output_random(e, index).value_or(0);
+  return convert(value.bits, value.format, e.out, last, random).bits;
 }
 
 double real_of(std::uint64_t code, const Format& f) {
@@ -70,17 +71,19 @@ GemmModel before_activation(GemmModel g) {
   return g;
 }
 
-ActivatedCodes activated_codes(const Epilogue& e, std::uint64_t bits) {
+ActivatedCodes activated_codes(const Epilogue& e, std::uint64_t bits, std::uint64_t index) {
   const float value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   const float exact = rounded_activation(e.activation, value);
-  const std::uint64_t code = output_code(e, exact, e.rounding);
+  const auto rounded = [&](double x) { return output_code(e, x, e.rounding, index); };
+  const std::uint64_t code = rounded(exact);
   if (!std::isfinite(exact) || value == 0) return {code, code, code};
   const Range range = formula_range(e.activation, value);
-  return {code, output_code(e, range.low, e.rounding), output_code(e, range.high, e.rounding)};
+  return {code, rounded(range.low), rounded(range.high)};
 }
 
-ActivatedCodes reached_codes(const Epilogue& e, std::uint64_t bits, double reach) {
-  ActivatedCodes out = activated_codes(e, bits);
+ActivatedCodes reached_codes(const Epilogue& e, std::uint64_t bits, double reach,
+                             std::uint64_t index) {
+  ActivatedCodes out = activated_codes(e, bits, index);
   const float value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   if (!std::isfinite(value)) return out;
   const Range range = value == 0 ? Range{} : formula_range(e.activation, value);

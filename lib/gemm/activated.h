@@ -28,12 +28,14 @@ struct ActivatedCodes {
   bool is_decided() const { return low == high; }
 };
 
-/// Returns the codes of an epilogue with a smooth activation for an encoding of binary32.
-ActivatedCodes activated_codes(const Epilogue& e, std::uint64_t value);
+/// Returns the codes of an epilogue with a smooth activation for an encoding of binary32. `index` is
+/// the element's number in D, by which stochastic rounding draws.
+ActivatedCodes activated_codes(const Epilogue& e, std::uint64_t value, std::uint64_t index);
 
 /// The same if the value is off by up to `reach`, and D is rounded in any direction: an activation
 /// changes by less than 1.13 times what its argument does.
-ActivatedCodes reached_codes(const Epilogue& e, std::uint64_t value, double reach);
+ActivatedCodes reached_codes(const Epilogue& e, std::uint64_t value, double reach,
+                             std::uint64_t index);
 
 /// Returns whether a code of D lies between the ends; of no number, whether it is the exact code.
 bool is_within(const ActivatedCodes& x, std::uint64_t code, const Format& out);

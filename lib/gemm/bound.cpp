@@ -51,7 +51,7 @@ ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& 
   out.special = error.special;
   if (out.special) return out;
   ErrorWalk walk(model, element);
-  walk_sum(model, element.k, walk);
+  walk_sum(model, element.k, element.place, walk);
   walk.finish();
   // What a sum lost counts times the factors that follow, of which losses have alpha alone.
   const bool is_scaled = element.has_a_scale || element.has_b_scale || model.epilogue.bias_first;

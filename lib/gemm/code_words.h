@@ -59,9 +59,10 @@ inline void floats_of_words(const Kernels& kernels, const std::uint64_t* words, 
 }
 
 /// Rounds n floats to the format of `to` and writes their encodings, one in each word. In binary32
-/// nothing is rounded, and NaNs keep their bits.
+/// nothing is rounded, and NaNs keep their bits. `index` is the number of the first in its random
+/// stream.
 inline void words_of_floats(const Kernels& kernels, const float* values, std::size_t n,
-                            const Quantizer& to, std::uint64_t* out) {
+                            const Quantizer& to, std::uint64_t* out, std::uint64_t index = 0) {
   if (to.format == binary32) {
     for (std::size_t i = 0; i < n; ++i) out[i] = bits_of(values[i]);
     return;
@@ -70,7 +71,7 @@ inline void words_of_floats(const Kernels& kernels, const float* values, std::si
   EventCounts unread;
   for (std::size_t first = 0; first < n; first += detail::words_at_once) {
     const std::size_t count = std::min(detail::words_at_once, n - first);
-    kernels.encode_f32(values + first, codes.data(), count, first, to, unread);
+    kernels.encode_f32(values + first, codes.data(), count, index + first, to, unread);
     switch (code_bytes(to.format)) {
       case 1: detail::widen<std::uint8_t>(codes.data(), count, out + first); break;
       case 2: detail::widen<std::uint16_t>(codes.data(), count, out + first); break;

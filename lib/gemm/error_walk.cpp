@@ -397,7 +397,7 @@ void ErrorWalk::finish() {
 
 ElementBounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
   ErrorWalk walk(model, element);
-  walk_sum(model, element.k, walk);
+  walk_sum(model, element.k, element.place, walk);
   walk.finish();
   return {{walk.bound(), walk.any_order()}, walk.any_direction()};
 }

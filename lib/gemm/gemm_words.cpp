@@ -63,7 +63,12 @@ void set_splits(GemmModel& g, const std::vector<std::string>& texts) {
     throw Error(fmt::format("{} splits; at most {} lie in each other", texts.size(),
                             std::size(g.sum.splits)));
   }
-  for (std::size_t i = 0; i < texts.size(); ++i) g.sum.splits[i] = parse_split(texts[i]);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    g.sum.splits[i] = parse_split(texts[i]);
+    if (i == 0 || g.sum.splits[i].shares != TileShares::stream) continue;
+    throw Error("--split " + printable(texts[i]) +
+                ": stream-K lies in no other split; give it as the first one");
+  }
 }
 
 void set_order(GemmModel& g, const std::string& text) {
@@ -130,13 +135,10 @@ void set_sums_of_parts(GemmModel& g, const Format& f) {
 }
 
 Rounding output_rounding(const std::string& word) {
-  const std::optional<Rounding> rounding = find_rounding(word);
-  if (rounding && *rounding != Rounding::stochastic) return *rounding;
-  const auto known = names_of(std::span(roundings).first(roundings.size() - 1));
-  throw Error("--out-rounding " + printable(word) + ": " +
-              (rounding ? "which random numbers a kernel draws is not known"
-                        : "no such choice" + did_you_mean(word, known)) +
-              "; there are " + listed(known));
+  if (const std::optional<Rounding> rounding = find_rounding(word)) return *rounding;
+  throw Error("--out-rounding " + printable(word) + ": no such choice" +
+              did_you_mean(word, names_of(roundings)) + "; there are " +
+              listed(names_of(roundings)));
 }
 
 bool is_divided(const GemmModel& g) { return g.sum.splits[0].parts > 1; }
@@ -158,6 +160,7 @@ void set_epilogue(Epilogue& e, const GemmOptions& o) {
   if (!o.out_format.empty()) e.out = format_of(o.out_format);
   e.saturate = o.saturate;
   e.rounding = output_rounding(o.out_rounding);
+  e.seed = o.seed;
   if (!o.sum_format.empty()) e.sum = format_of(o.sum_format);
   if (!o.out_through.empty()) e.through = format_of(o.out_through);
   e.activation = activation_of(o);
@@ -178,6 +181,9 @@ NamedGemm model_of(const GemmOptions& o) {
   g.model = ruled_model(g.model, o.instruction, o.rules);
   out.rules = rule_choice_text(o.rules);
   (void)operand_rounding(o.files.round);
+  refuse_idle(std::array{
+      IdleOption{"--seed", o.seed != 0 && output_rounding(o.out_rounding) != Rounding::stochastic,
+                 "without --out-rounding stochastic"}});
   set_order(g, o.k_order);
   if (is_integer(g.types.d)) {
     check_integer(o);
@@ -227,7 +233,7 @@ bool computes_epilogue(const GemmOptions& o, const GemmModel& g) {
 void check_effects(const GemmOptions& o, const GemmModel& g) {
   if (is_integer(g.epilogue.out)) return;
   SumProgram program;
-  walk_sum(g, g.k, program);
+  walk_sum(g, g.k, {}, program);  // of a whole tile, if it is stream-K
   const Format sum = final_format(program, g);
   const Epilogue& e = g.epilogue;
   const Format computed = computes_epilogue(o, g) ? e.compute : e.sum.value_or(sum);
@@ -242,8 +248,6 @@ void check_effects(const GemmOptions& o, const GemmModel& g) {
       IdleOption{"--c-first", o.c.empty() && o.c_first, "without C"},
       IdleOption{"--fused", !adds_in_epilogue(o, g) && !g.epilogue.sum_last, nothing_added},
       IdleOption{"--fused", e.bias_first && !adds_c && !e.sum_last, "with --bias-first"},
-      IdleOption{"--alpha", has_scales(o) && e.alpha != 1, "with scales, which take its place",
-                 "put it into one of them"},
       IdleOption{"--scale-order", !both_scaled && e.scales != ScaleOrder::a_first,
                  "without --a-scale and --b-scale"},
       IdleOption{"--bias-first", e.bias_first && o.bias.empty(), "without --bias"},
@@ -279,6 +283,9 @@ std::vector<InputPath> inputs_of(const GemmOptions& o) {
 }
 
 GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
+  refuse_idle(
+      std::array{IdleOption{"--alpha", has_scales(o) && model.epilogue.alpha != 1,
+                            "with scales, which take its place", "put it into one of them"}});
   GemmFiles files = o.files;
   if (!o.c.empty()) files.c = o.c;
   if (!o.bias.empty()) files.bias = o.bias;

@@ -4,6 +4,7 @@
 // And the model and the operands that the words mean.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct GemmOptions {
   std::string fused = "alpha", epilogue_format, out_format;
   bool saturate = false;
   std::string sum_format, out_through, out_rounding = "ties_to_even";
+  std::uint64_t seed = 0;  ///< of stochastic rounding
   bool relu = false;
   std::string activation = "none";
   std::string scale_order = "a-first";
@@ -55,7 +57,7 @@ void adopt_output(const GemmOptions& options, const std::string& d, GemmModel& m
 std::vector<InputPath> inputs_of(const GemmOptions& options);
 
 /// Reads the matrices, and sets the formats of C and of the bias in the model. Throws Error if a
-/// file cannot be read or a shape does not fit.
+/// file cannot be read or a shape does not fit, or if scales take the place of the model's alpha.
 GemmOperands operands_of(const GemmOptions& options, GemmModel& model);
 
 /// The product in a line: "sm_90 mma.m16n8k16.f32.f16.f16.f32", or the name of a chain without an

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "emulate/attributes.h"
+#include "emulate/stream_k.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -108,6 +109,15 @@ void check_runs_and_order(const Split& split) {
     throw Error("GemmModel: the ends of a split with listed shares have to ascend from 1 on, for " +
                 ("at most " + std::to_string(most_listed_parts)) + " parts");
   }
+  if (split.shares == TileShares::steps && split.ends[0] == 0) {
+    throw Error("GemmModel: the first part of a split in steps is empty; give ends from 1 on");
+  }
+  if (!can_stream(split)) {
+    throw Error(
+        "GemmModel: stream of a split goes with shares of stream, tiles and groups from 1 on, "
+        "groups "
+        "that divide the parts, no until or first, and parts that are added in order");
+  }
   if (split.interleave != 0 && (split.shares != TileShares::full || split.until != 0)) {
     throw Error("GemmModel: shares and until of a split are for runs; leave its interleave 0");
   }
@@ -115,8 +125,10 @@ void check_runs_and_order(const Split& split) {
     throw Error("GemmModel: until of a split is for 2 parts, and at least " +
                 std::to_string(least_until));
   }
-  if (split.until != 0 && split.shares == TileShares::listed) {
-    throw Error("GemmModel: until of a split halves its runs again; ends that are listed have none");
+  if (split.until != 0 &&
+      (split.shares == TileShares::listed || split.shares == TileShares::steps)) {
+    throw Error(
+        "GemmModel: until of a split halves its runs again; ends that are listed have none");
   }
   if (split.reduction == Reduction::listed && !lists_all_parts(split)) {
     throw Error("GemmModel: the order of a listed split has to name each of its parts once, from " +
@@ -149,6 +161,9 @@ void check_splits(const Accumulation& sum) {
     if (split.parts > 1) check_runs_and_order(split);
     if (split.tail_mul_add)
       require_format("the tail_mul_add of a split", *split.tail_mul_add, false);
+    if (split.shares == TileShares::stream && &split != &sum.splits[0]) {
+      throw Error("GemmModel: stream-K lies in another split; make it the outermost one");
+    }
     if (split.parts > 1 && ended) {
       throw Error(
           "GemmModel: a split lies in one of 1 part; give the splits from the outermost on");
@@ -197,9 +212,6 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   require_known("epilogue.rounding", g.epilogue.rounding, roundings);
   require_known("epilogue.scales", g.epilogue.scales, scale_order_names);
   require_known("epilogue.activation", g.epilogue.activation, activations);
-  if (g.epilogue.rounding == Rounding::stochastic) {
-    throw Error("GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
-  }
   if (g.epilogue.sum) require_format("epilogue.sum", *g.epilogue.sum, false);
   if (g.epilogue.through) require_format("epilogue.through", *g.epilogue.through, false);
   const bool integer_c = g.model.recipe == Recipe::exact_integer;

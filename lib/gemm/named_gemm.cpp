@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "emulate/stream_k.h"
 #include "lib/format/format_spec.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
@@ -100,24 +101,55 @@ std::string reduction_word(const Split& split) {
              : std::string(reduction_names[static_cast<std::size_t>(split.reduction)]);
 }
 
-/// Returns where the parts of a split with listed ends end: "5-13".
-std::string listed_ends(const Split& split) {
-  const std::span ends(split.ends.data(), static_cast<std::size_t>(split.parts - 1));
+/// Returns the first numbers of a split's ends: "5-13".
+std::string listed_ends(const Split& split, int count) {
+  const std::span ends(split.ends.data(), static_cast<std::size_t>(count));
   return fmt::format("{}", fmt::join(ends, "-"));
 }
 
+/// How many numbers Split::ends holds for TileShares::steps.
+constexpr int numbers_of_steps = 3;
+
+std::string stream_words(const StreamK& x) {
+  std::string out = fmt::format("stream{}x{}", x.tile_m, x.tile_n);
+  if (x.by_columns) out += ":columns";
+  if (x.shared != 0) out += fmt::format(":{}{}", x.whole_first ? "last" : "first", x.shared);
+  if (x.groups != 1) out += fmt::format(":groups{}", x.groups);
+  if (x.least != 0) out += fmt::format(":least{}", x.least);
+  return out;
+}
+
 std::string shares_word(const Split& split) {
-  return split.shares == TileShares::listed
-             ? "at" + listed_ends(split)
-             : std::string(shares_names[static_cast<std::size_t>(split.shares)]);
+  switch (split.shares) {
+    case TileShares::listed: return "at" + listed_ends(split, split.parts - 1);
+    case TileShares::steps: return "steps" + listed_ends(split, numbers_of_steps);
+    case TileShares::stream: return stream_words(split.stream);
+    default: return std::string(shares_names[static_cast<std::size_t>(split.shares)]);
+  }
+}
+
+/// Returns stream-K in words, without how the parts are added.
+std::string stream_text(const Split& split) {
+  const StreamK& x = split.stream;
+  std::string out = fmt::format("stream-K: {} workers share the K of ", split.parts);
+  if (x.shared != 0) out += fmt::format("the {} {} ", x.whole_first ? "last" : "first", x.shared);
+  out += fmt::format("tiles of {} × {} of D, along its {}", x.tile_m, x.tile_n,
+                     x.by_columns ? "columns" : "rows");
+  if (split.tile != 0) out += fmt::format(", in tiles of {}", split.tile);
+  if (x.groups != 1) out += fmt::format(", in {} groups", x.groups);
+  if (x.least != 0) out += fmt::format(", each at least {} iterations of a tile", x.least);
+  return out;
 }
 
 std::string words_of(const Split& split, const Accumulation& sum) {
-  std::string out = fmt::format("K in {} parts, ", split.parts);
-  out += split.interleave != 0 ? fmt::format("by turns of {}", split.interleave)
-         : split.tile != 0     ? fmt::format("each a run of tiles of {}", split.tile)
-                               : "each a run";
-  if (split.shares != TileShares::full) out += fmt::format(" ({})", shares_word(split));
+  const bool streams = split.shares == TileShares::stream;
+  std::string out = streams ? stream_text(split) : fmt::format("K in {} parts, ", split.parts);
+  if (!streams) {
+    out += split.interleave != 0 ? fmt::format("by turns of {}", split.interleave)
+           : split.tile != 0     ? fmt::format("each a run of tiles of {}", split.tile)
+                                 : "each a run";
+    if (split.shares != TileShares::full) out += fmt::format(" ({})", shares_word(split));
+  }
   if (split.until != 0) out += fmt::format(", again until {}", split.until);
   if (split.backward != 1) out += fmt::format(", {} rounds at a time backwards", split.backward);
   if (sum.format_of_sums() != sum.partial) out += ", kept in " + format_word(sum.partial);
@@ -155,13 +187,29 @@ bool read_order(std::string_view text, Split& out) {
   return lists_all_parts(out);
 }
 
-/// Reads "at" and where parts end, as shares_word writes it. Returns whether it is that.
+/// Reads "at" or "steps" and the numbers of Split::ends, as shares_word writes them. Returns
+/// whether it is that.
 bool read_ends(std::string_view text, Split& out) {
-  if (!text.starts_with("at") || !read_list(text.substr(2), out.parts - 1, 65535, out.ends)) {
-    return false;
-  }
-  out.shares = TileShares::listed;
-  return lists_ends(out);
+  constexpr std::string_view at = "at", steps = "steps";
+  const bool listed = text.starts_with(at);
+  if (!listed && !text.starts_with(steps)) return false;
+  out.shares = listed ? TileShares::listed : TileShares::steps;
+  return read_list(text.substr((listed ? at : steps).size()),
+                   listed ? out.parts - 1 : numbers_of_steps, 1 << 30, out.ends) &&
+         (listed ? lists_ends(out) : out.ends[0] > 0);
+}
+
+/// Reads "streamMxN", as stream_words begins. Returns whether it is that.
+bool read_stream(std::string_view text, Split& out) {
+  constexpr std::string_view prefix = "stream";
+  if (!text.starts_with(prefix)) return false;
+  const auto sizes = split(text.substr(prefix.size()), 'x');
+  if (sizes.size() != 2) return false;
+  const auto rows = number(sizes[0], 1, 1 << 20), columns = number(sizes[1], 1, 1 << 20);
+  if (!rows || !columns) return false;
+  out.shares = TileShares::stream;
+  out.stream = {.tile_m = *rows, .tile_n = *columns};
+  return true;
 }
 
 /// Reads how the products of a tail are added, "mul_add.f64". Returns whether it is that.
@@ -219,9 +267,21 @@ constexpr auto spelled_reductions = [] {
   std::ranges::copy_n(reduction_names.begin(), out.size(), out.begin());
   return out;
 }();
-/// The shares that have a word; TileShares::listed is spelled by where parts end.
+/// Takes the words of stream-K behind its tile of D.
+void take_stream(Words& words, int workers, StreamK& to) {
+  words.take([&](std::string_view word) { return to.by_columns = word == "columns"; });
+  words.take_number("first", 1, 1 << 30, to.shared);
+  if (to.shared == 0) {
+    words.take_number("last", 1, 1 << 30, to.shared);
+    to.whole_first = to.shared != 0;
+  }
+  words.take_number("groups", 1, workers, to.groups);
+  words.take_number("least", 1, 1 << 20, to.least);
+}
+
+/// The shares that have a word of their own.
 constexpr auto spelled_shares = [] {
-  std::array<std::string_view, shares_names.size() - 1> out;
+  std::array<std::string_view, static_cast<std::size_t>(TileShares::listed)> out;
   std::ranges::copy_n(shares_names.begin(), out.size(), out.begin());
   return out;
 }();
@@ -260,9 +320,10 @@ Split parse_split(std::string_view text) {
   const auto fail = [&] {
     return Error(
         "split '" + printable(text) +
-        "' is not PARTS[:RUN|:tileN][:SHARES|:atENDS][:untilN][:backN][:REDUCTION][:fromN]"
-        "[:tail|:tail-first][:mul_add.TYPE], as 4, 2:16, 3:tile64, 3:tile32:at5-13, 32:1:halves or "
-        "8:1:pairs:tail; parts are 2 to " +
+        "' is not PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN][:REDUCTION]"
+        "[:fromN][:tail|:tail-first][:mul_add.TYPE], as 4, 2:16, 3:tile64, 3:tile32:at5-13, "
+        "32:1:halves or 8:1:pairs:tail, nor WORKERS[:tileN]:streamMxN[:columns][:firstT|:lastT]"
+        "[:groupsG][:leastN][:descending], where G divides WORKERS; parts are 2 to " +
         std::to_string(most_parts) + ", parts times RUN or N at most 2^30, shares " +
         listed(spelled_shares) + ", reductions " + listed(spelled_reductions) +
         " or the parts in their order, as 2-0-1");
@@ -278,6 +339,10 @@ Split parse_split(std::string_view text) {
     if (out.shares == TileShares::full) {
       words.take([&](std::string_view word) { return read_ends(word, out); });
     }
+    if (out.shares == TileShares::full) {
+      words.take([&](std::string_view word) { return read_stream(word, out); });
+    }
+    if (out.shares == TileShares::stream) take_stream(words, out.parts, out.stream);
     if (out.parts == 2) words.take_number("until", 16, 1 << 20, out.until);
   } else {
     words.take_number("back", 2, 64, out.backward);
@@ -298,7 +363,7 @@ Split parse_split(std::string_view text) {
     }
   }
   const std::int64_t round = std::int64_t{out.parts} * std::max(out.interleave, out.tile);
-  if (out.parts < 2 || !words.at_end() || round > 1 << 30) throw fail();
+  if (out.parts < 2 || !words.at_end() || round > 1 << 30 || !can_stream(out)) throw fail();
   return out;
 }
 
@@ -382,6 +447,7 @@ std::string options_of(const GemmModel& g) {
   if (e.rounding != usual.epilogue.rounding) {
     option("--out-rounding", std::string(rounding_name(e.rounding)));
   }
+  if (e.seed != usual.epilogue.seed) option("--seed", std::to_string(e.seed));
   return fmt::format("{}", fmt::join(out, " "));
 }
 
@@ -415,6 +481,7 @@ std::string order_text(const GemmModel& g) {
   if (e.through) out.push_back(fmt::format("D by way of {}", format_word(*e.through)));
   if (e.rounding != Rounding::ties_to_even) {
     out.push_back(fmt::format("D rounded {}", rounding_name(e.rounding)));
+    if (e.rounding == Rounding::stochastic) out.back() += fmt::format(", seed {}", e.seed);
   }
   return fmt::format("{}", fmt::join(out, "; "));
 }

@@ -8,10 +8,12 @@
 //     fma.rn.f32.f16.f16.f32           d = fma(a[k], b[k], d), types in the order d a b c
 //     mul_add.rn.f32.f32.f32.f32       d = d + a[k]·b[k], the product rounded as well
 //
-// A split is spelled PARTS[:RUN|:tileN][:SHARES|:atENDS][:untilN][:backN][:REDUCTION][:fromN]
-// [:tail|:tail-first][:mul_add.TYPE]:
+// A split is spelled PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN][:REDUCTION]
+// [:fromN][:tail|:tail-first][:mul_add.TYPE], or, of stream-K, WORKERS[:tileN]:streamMxN[:columns]
+// [:firstT|:lastT][:groupsG][:leastN][:descending]:
 // "4", "2:16", "3:tile64", "6:tile64:balanced", "3:tile32:at5-13", "32:1:halves", "3:2-0-1",
-// "8:from3", "8:1:pairs:tail", "4:1:back4:pairs", "4:1:pairs:tail-first:mul_add.f64".
+// "8:from3", "8:1:pairs:tail", "4:1:back4:pairs", "4:1:pairs:tail-first:mul_add.f64",
+// "108:tile32:stream128x128:first120".
 #pragma once
 
 #include <string>

@@ -53,6 +53,11 @@ struct OperandLines {
   std::size_t count = 0, k = 0;
 
   bool are_values() const { return values.values != nullptr; }
+  /// Returns so many of the lines.
+  OperandLines some(std::size_t first, std::size_t n) const {
+    if (!are_values()) return {codes + first * k, {}, n, k};
+    return {nullptr, {values.values, values.starts.subspan(first, n), values.offsets}, n, k};
+  }
   float value(std::size_t line, std::size_t at, const Format& f) const {
     return are_values() ? values.at(line, at) : value_of<float>(codes[line * k + at], f);
   }

@@ -28,7 +28,8 @@ GemmElement<std::uint64_t> element_of(const Matrices& x, std::size_t i, std::siz
           x.a_scale.empty() ? 0 : x.a_scale[i],
           x.b_scale.empty() ? 0 : x.b_scale[j],
           !x.a_scale.empty(),
-          !x.b_scale.empty()};
+          !x.b_scale.empty(),
+          {i, j, x.m, x.n}};
 }
 
 /// Matrices as encodings. a is m × k, row after row; b is k × n, column after column, so that a dot

@@ -33,12 +33,14 @@ std::vector<std::uint64_t> words(const ValueLines& lines, const Format& f) {
   return out;
 }
 
-/// Writes n elements of D, rounded to its format if they are to become encodings.
+/// Writes n elements of D, of which `index` is the first one's number, rounded to its format if
+/// they are to become encodings.
 void deliver(const Kernels& kernels, const Quantizer& to, const float* d, std::size_t n,
-             std::uint64_t* out) {
-  words_of_floats(kernels, d, n, to, out);
+             std::uint64_t index, std::uint64_t* out) {
+  words_of_floats(kernels, d, n, to, out, index);
 }
-void deliver(const Kernels&, const Quantizer&, const float* d, std::size_t n, float* out) {
+void deliver(const Kernels&, const Quantizer&, const float* d, std::size_t n, std::uint64_t,
+             float* out) {
   std::copy_n(d, n, out);
 }
 /// Writes one element of D from its encoding.
@@ -94,10 +96,11 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
     : shape_(shape),
       kernels_(&kernels),
       reading_(reading_of(model, shape.k == 0 ? binade::kernels(Level::reference) : kernels)) {
-  walk_sum(model, static_cast<int>(shape.k), program_);
+  // Of a model whose tiles differ, `product` prepares one of each.
+  walk_sum(model, static_cast<int>(shape.k), {}, program_);
   depth_ = program_.depth();
   nan_ = nan_of(program_, model);
-  output_ = {.format = model.epilogue.out, .attributes = output_attributes(model.epilogue)};
+  output_ = output_quantizer(model.epilogue);
   epilogue_ = epilogue_plan(model, final_format(program_, model), shape.has_c, shape.has_bias,
                             shape.scale_log2, shape.scaled);
   const auto k = static_cast<std::size_t>(model.k);
@@ -111,29 +114,46 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   }
 }
 
-/// The matrices of a product; c, bias and scales are null if there is none.
+/// The matrices of a product, or of a box of D; c, bias and scales are null if there is none.
+/// `place` is that of the first element, and rows of C and of D lie place.columns apart.
 struct PreparedProduct::Matrices {
   OperandLines a, b;
   const std::uint64_t *c = nullptr, *bias = nullptr;
   const std::uint64_t *a_scale = nullptr, *b_scale = nullptr;
+  ElementPlace place{0, 0, a.count, b.count};
+
+  /// Returns those of a box of this many rows and columns, whose first element is (i, j).
+  Matrices box(std::size_t i, std::size_t j, std::size_t rows, std::size_t columns) const {
+    const auto behind = [](const std::uint64_t* x, std::size_t at) {
+      return x == nullptr ? x : x + at;
+    };
+    return {a.some(i, rows), b.some(j, columns), behind(c, i * place.columns + j),
+            behind(bias, j), behind(a_scale, i), behind(b_scale, j),
+            at(i, j)};
+  }
+  ElementPlace at(std::size_t i, std::size_t j) const {
+    return {place.row + i, place.column + j, place.rows, place.columns};
+  }
 
   GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
     return {.k = static_cast<int>(a.k),
-            .c = c == nullptr ? 0 : c[i * b.count + j],
+            .c = c == nullptr ? 0 : c[i * place.columns + j],
             .bias = bias == nullptr ? 0 : bias[j],
             .has_c = c != nullptr,
             .has_bias = bias != nullptr,
             .a_scale = a_scale == nullptr ? 0 : a_scale[i],
             .b_scale = b_scale == nullptr ? 0 : b_scale[j],
             .has_a_scale = a_scale != nullptr,
-            .has_b_scale = b_scale != nullptr};
+            .has_b_scale = b_scale != nullptr,
+            .place = at(i, j)};
   }
 };
 
 /// A tile of D with its part of C, whose rows lie c_stride apart, of the bias and of the scales;
-/// null if there is none.
+/// null if there is none. `place` is that of its first element.
 struct PreparedProduct::Tile {
   ProductTile products;
+  ElementPlace place{};
   const std::uint64_t* c = nullptr;
   std::size_t c_stride = 0;
   const std::uint64_t* bias = nullptr;
@@ -143,14 +163,15 @@ struct PreparedProduct::Tile {
   std::size_t rows() const { return static_cast<std::size_t>(products.row_count); }
   std::size_t columns() const { return static_cast<std::size_t>(products.column_count); }
   const std::uint64_t* c_row(std::size_t i) const { return c == nullptr ? c : c + i * c_stride; }
+  std::uint64_t index(std::size_t i) const { return place.index() + i * place.columns; }
   /// Turns the sums of row i into D.
   void finish(const Kernels& kernels, const EpiloguePlan& plan, std::size_t i,
               std::uint64_t* sums) const {
     std::array<std::uint64_t, group_columns> of_row;
     if (a_scale != nullptr) of_row.fill(a_scale[i]);
-    kernels.epilogue(
-        {&plan, c_row(i), bias, columns(), a_scale == nullptr ? a_scale : of_row.data(), b_scale},
-        sums);
+    kernels.epilogue({&plan, c_row(i), bias, columns(),
+                      a_scale == nullptr ? a_scale : of_row.data(), b_scale, index(i)},
+                     sums);
   }
 };
 
@@ -257,7 +278,7 @@ void PreparedProduct::finish_values(const Tile& tile, std::size_t row, const flo
     std::copy_n(sums, n, out.data());
   }
   if ((plan.is_float || plan.is_nothing) && !any_special(out.data(), n)) {
-    return deliver(*kernels_, output_, out.data(), n, d);
+    return deliver(*kernels_, output_, out.data(), n, tile.index(row), d);
   }
   std::array<std::uint64_t, group_columns> codes;
   words_of_floats(*kernels_, sums, n, {plan.sum}, codes.data());
@@ -284,7 +305,8 @@ std::uint64_t PreparedProduct::defined(const GemmElement<std::uint64_t>& x) cons
                         x.has_bias ? &x.bias : nullptr,
                         1,
                         x.has_a_scale ? &x.a_scale : nullptr,
-                        x.has_b_scale ? &x.b_scale : nullptr};
+                        x.has_b_scale ? &x.b_scale : nullptr,
+                        x.place.index()};
   return epilogue_of(row, 0, element_sum(epilogue_.model, x).bits);
 }
 
@@ -318,7 +340,8 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
                                        std::size_t j, const GemmElement<std::uint64_t>& x,
                                        Space& space) const {
   const bool is_empty = shape_.k == 0;
-  if (!is_empty && (operands.a.usable[i] == 0 || operands.b.usable[j] == 0)) return defined(x);
+  const bool is_usable = is_empty || (operands.a.usable[i] != 0 && operands.b.usable[j] != 0);
+  if (!is_usable || is_streamed(epilogue_.model)) return defined(x);
   const Packing& p = reading_.packing;
   const std::size_t line_bytes = shape_.k * p.operand_bytes;
   const auto pack = [&](const DecodedLines& lines, std::size_t line, bool are_columns,
@@ -338,6 +361,7 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
   std::uint64_t d = 0;
   const ProductTile tile{space.row.data(), space.column.data(), places_.size(), 0, 0, 1, 1};
   run({.products = tile,
+       .place = x.place,
        .c = x.has_c ? &x.c : nullptr,
        .bias = x.has_bias ? &x.bias : nullptr,
        .a_scale = x.has_a_scale ? &x.a_scale : nullptr,
@@ -347,15 +371,38 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
 }
 
 template <class Out>
-void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& progress,
+void PreparedProduct::product(const Matrices& x, Out* d, const Done& done,
                               ProductDetours* detours) const {
-  const std::size_t m = x.a.count, n = x.b.count, k = shape_.k;
+  const GemmModel& g = epilogue_.model;
+  if (!is_streamed(g)) return box(x, d, done, detours);
+  const StreamK& stream = g.sum.splits[0].stream;
+  const auto down = static_cast<std::size_t>(stream.tile_m);
+  const auto across = static_cast<std::size_t>(stream.tile_n);
+  const std::size_t m = x.a.count, n = x.b.count;
+  const auto model_at = [&](std::size_t i, std::size_t j) {
+    return model_of_tile(g, static_cast<int>(shape_.k), x.at(i, j));
+  };
+  std::optional<PreparedProduct> here;
+  for (std::size_t i = 0; i < m; i += down) {
+    for (std::size_t j = 0, end = 0; j < n; j = end) {
+      const GemmModel model = model_at(i, j);
+      for (end = j + across; end < n && model_at(i, end) == model;) end += across;
+      end = std::min(end, n);
+      if (!here || here->epilogue_.model != model) here.emplace(model, shape_, *kernels_);
+      here->box(x.box(i, j, std::min(down, m - i), end - j), d + i * n + j, done, detours);
+    }
+  }
+}
+
+template <class Out>
+void PreparedProduct::box(const Matrices& x, Out* d, const Done& done,
+                          ProductDetours* detours) const {
+  const std::size_t m = x.a.count, n = x.b.count, k = shape_.k, stride = x.place.columns;
   const PackedGroups rows = packed_groups(reading_, places_, x.a, false);
   const PackedGroups columns = packed_groups(reading_, places_, x.b, true);
   const std::size_t down = rows.unusable.size();
   std::vector<std::optional<Space>> spaces(thread_count());
   std::mutex reporting;
-  std::size_t done = 0;
   // With sparse operands an infinity or a NaN of b may meet an a that is left out, and then is in
   // no product.
   const bool drops =
@@ -367,8 +414,9 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
                columns.bytes.get() + panel * columns.group_bytes, places_.size(), 0, 0,
                static_cast<int>(std::min(group_rows, m - i)),
                static_cast<int>(std::min(group_columns, n - j))},
-              x.c == nullptr ? nullptr : x.c + i * n + j,
-              n,
+              x.at(i, j),
+              x.c == nullptr ? nullptr : x.c + i * stride + j,
+              stride,
               x.bias == nullptr ? nullptr : x.bias + j,
               nullptr,
               x.a_scale == nullptr ? nullptr : x.a_scale + i,
@@ -390,12 +438,12 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
             (rows.unusable[group] >> row & 1) != 0 ? ~std::uint32_t{0} : columns.unusable[panel];
       }
     }
-    run(some, *spaces[slot], left, d + i * n + j, n);
+    run(some, *spaces[slot], left, d + i * stride + j, stride);
     for (std::size_t row = 0; row < some.rows(); ++row) {
       here.settled += k * static_cast<std::size_t>(std::popcount(specials.any(row) & ~left[row]));
       for (std::size_t column = 0; column < some.columns() && left[row] != 0; ++column) {
         if ((left[row] >> column & 1) == 0) continue;
-        deliver(defined(x, i + row, j + column), d[(i + row) * n + j + column]);
+        deliver(defined(x, i + row, j + column), d[(i + row) * stride + j + column]);
         here.defined += k;
       }
     }
@@ -408,10 +456,9 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
                [&](std::size_t begin, std::size_t end, std::size_t slot) {
                  std::size_t elements = 0;
                  for (std::size_t at = begin; at < end; ++at) elements += tile(at, slot);
-                 if (!progress) return;
+                 if (!done) return;
                  const std::lock_guard lock(reporting);
-                 done += elements;
-                 progress(done / n);
+                 done(elements);
                });
   if (detours != nullptr) {
     for (const std::optional<Space>& one : spaces) {
@@ -423,13 +470,18 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
 std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x, const GemmProgress& progress,
                                                 ProductDetours* detours) const {
   std::vector<std::uint64_t> d(x.m * x.n);
+  std::size_t elements = 0;
+  const auto report = [&](std::size_t more) {
+    elements += more;
+    progress(elements / x.n);
+  };
   product({.a = {.codes = x.a.data(), .count = x.m, .k = x.k},
            .b = {.codes = x.b.data(), .count = x.n, .k = x.k},
            .c = x.c.empty() ? nullptr : x.c.data(),
            .bias = x.bias.empty() ? nullptr : x.bias.data(),
            .a_scale = x.a_scale.empty() ? nullptr : x.a_scale.data(),
            .b_scale = x.b_scale.empty() ? nullptr : x.b_scale.data()},
-          d.data(), progress, detours);
+          d.data(), progress ? Done(report) : Done(), detours);
   return d;
 }
 

@@ -74,9 +74,14 @@ class PreparedProduct {
  private:
   struct Matrices;
   struct Tile;
+  /// Gets numbers of elements as they are done.
+  using Done = std::function<void(std::size_t)>;
+  /// Computes D; `box`, of a model whose sums are the same everywhere, a box of it.
   template <class Out>
-  void product(const Matrices& x, Out* d, const GemmProgress& progress = {},
+  void product(const Matrices& x, Out* d, const Done& done = {},
                ProductDetours* detours = nullptr) const;
+  template <class Out>
+  void box(const Matrices& x, Out* d, const Done& done, ProductDetours* detours) const;
 
   /// Computes a tile's elements of D, as encodings or as numbers; rows lie `stride` elements apart.
   /// Elements set in `left` are no results.

@@ -57,17 +57,16 @@ std::vector<std::int32_t> read_zero_points(const std::string& where, const std::
   }
   const bool is_signed = info.dtype.name.starts_with('I');
   const auto shift = static_cast<int>(64 - info.dtype.bits);
+  const auto narrow = [&](auto value) {
+    if (std::in_range<std::int32_t>(value)) return static_cast<std::int32_t>(value);
+    throw error_in(where, fmt::format("a zero point of {}", value), "an s32 holds zero points");
+  };
   std::vector<std::int32_t> out;
   for (const std::uint64_t bits :
        for_lines(read_elements(*tensor.file, tensor.index), info.shape, where, what, lines)) {
-    const auto high = bits << shift;
-    const auto value = is_signed ? static_cast<std::int64_t>(high) >> shift
-                                 : static_cast<std::int64_t>(high >> shift);
-    const auto narrow = static_cast<std::int32_t>(value);
-    if (narrow != value) {
-      throw error_in(where, fmt::format("a zero point of {}", value), "an s32 holds zero points");
-    }
-    out.push_back(narrow);
+    const std::uint64_t high = bits << shift;
+    out.push_back(is_signed ? narrow(static_cast<std::int64_t>(high) >> shift)
+                            : narrow(high >> shift));
   }
   return out;
 }

@@ -164,6 +164,12 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
     Identification out = std::move(other);
     return out;
   }
+  if (!is_in_time(plain, options, "stream-K") || search_streams(plain)) return plain;
+  for (Identification& other : plain.others) {
+    if (!search_streams(other)) continue;
+    Identification out = std::move(other);
+    return out;
+  }
   return plain;
 }
 

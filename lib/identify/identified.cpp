@@ -41,6 +41,10 @@ void check(const IdentifyOptions& o) {
   refuse_idle(std::array{
       IdleOption{"--beta", o.files.c.empty() && o.epilogue.beta != usual.epilogue.beta,
                  "without --c"},
+      IdleOption{"--alpha",
+                 o.epilogue.alpha != usual.epilogue.alpha &&
+                     !(o.files.a_scale.empty() && o.files.b_scale.empty()),
+                 "with scales, which take its place", "put it into one of them"},
       IdleOption{"--show", o.all && o.show != usual.show, "with --all"},
       IdleOption{"--seed", o.propose.empty() && o.seed != usual.seed, "without --propose"},
   });

@@ -20,14 +20,14 @@ Match match_of(const GemmModel& g, std::uint64_t evaluated, std::uint64_t found)
   const Epilogue& e = g.epilogue;
   const bool smooth = is_smooth(e.activation);
   const ActivatedCodes codes =
-      smooth ? activated_codes(e, evaluated) : ActivatedCodes{evaluated, evaluated, evaluated};
+      smooth ? activated_codes(e, evaluated, 0) : ActivatedCodes{evaluated, evaluated, evaluated};
   const bool same = is_same_result(codes.exact, found, e.out, any_nan_fits(g));
   if (!same && !(smooth && is_within(codes, found, e.out))) return Match::different;
   return codes.is_decided() ? Match::equal : Match::undecided;
 }
 
 std::uint64_t result_of(const GemmModel& g, std::uint64_t evaluated) {
-  return is_smooth(g.epilogue.activation) ? activated_codes(g.epilogue, evaluated).exact
+  return is_smooth(g.epilogue.activation) ? activated_codes(g.epilogue, evaluated, 0).exact
                                           : evaluated;
 }
 

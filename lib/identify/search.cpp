@@ -209,7 +209,7 @@ class Search {
       for (std::size_t run = 0; run < runs().size(); ++run) {
         if (run > 0 && runs()[run].k == runs()[run - 1].k) continue;
         SumProgram program;
-        walk_sum(g, static_cast<int>(runs()[run].k), program);
+        walk_sum(g, static_cast<int>(runs()[run].k), {}, program);
         const std::uint64_t one = meaning_of(g, program, added_in(runs()[run]));
         meaning = meaning * 0x9E3779B97F4A7C15 + one;
       }

@@ -136,7 +136,7 @@ int SharedSums::products(int c, const GemmModel& g, const Multiplier& multiplier
 int SharedSums::add(const GemmModel& g, const Multiplier& multiplier, const Multiplier* steps) {
   program_.steps.clear();
   program_.order.clear();
-  walk_sum(g, static_cast<int>(run_.k), program_);
+  walk_sum(g, static_cast<int>(run_.k), {}, program_);
   stack_.clear();
   for (const SumStep& step : program_.steps) {
     switch (step.kind) {

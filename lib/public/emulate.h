@@ -52,6 +52,7 @@
 #include "emulate/scale_rules.h"
 #include "emulate/sm_target.h"
 #include "emulate/sparse.h"
+#include "emulate/stream_k.h"
 #include "emulate/sum_order.h"
 #include "emulate/tensor_core.h"
 #include "emulate/trace.h"

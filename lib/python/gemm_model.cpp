@@ -27,9 +27,9 @@ namespace {
 using namespace nanobind::literals;
 
 /// A keyword of a model, and where it goes.
-using OptionPlace =
-    std::variant<std::string GemmOptions::*, bool GemmOptions::*, double GemmOptions::*>;
-constexpr std::array<std::pair<std::string_view, OptionPlace>, 19> option_places{{
+using OptionPlace = std::variant<std::string GemmOptions::*, bool GemmOptions::*,
+                                 double GemmOptions::*, std::uint64_t GemmOptions::*>;
+constexpr std::array<std::pair<std::string_view, OptionPlace>, 20> option_places{{
     {"instruction", &GemmOptions::instruction},
     {"arch", &GemmOptions::architecture},
     {"k_order", &GemmOptions::k_order},
@@ -49,6 +49,7 @@ constexpr std::array<std::pair<std::string_view, OptionPlace>, 19> option_places
     {"bias_first", &GemmOptions::bias_first},
     {"out_through", &GemmOptions::out_through},
     {"out_rounding", &GemmOptions::out_rounding},
+    {"seed", &GemmOptions::seed},
 }};
 constexpr std::array<std::pair<std::string_view, std::string RuleChoice::*>, 3> rule_places{
     {{"zero_raises", &RuleChoice::zero_raises},
@@ -70,6 +71,11 @@ namespace {
 bool flag_of(std::string_view key, nb::handle x) {
   if (is_truth_value(x)) return PyObject_IsTrue(x.ptr()) == 1;
   wrong_type(key, "True or False is wanted", x);
+}
+
+std::uint64_t whole_of(std::string_view key, nb::handle x) {
+  if (Whole<std::uint64_t> out; nb::try_cast(x, out)) return out;
+  wrong_type(key, "a whole number from 0 to 2^64 - 1 is wanted", x);
 }
 
 /// A rounding's name; True is that to nearest, ties to even.
@@ -97,6 +103,8 @@ bool set_option(GemmOptions& o, std::string_view key, nb::handle value) {
       if (!value.is_none()) o.*(*text) = word_of(key, value);
     } else if (const auto* flag = std::get_if<bool GemmOptions::*>(&place)) {
       o.*(*flag) = flag_of(key, value);
+    } else if (const auto* whole = std::get_if<std::uint64_t GemmOptions::*>(&place)) {
+      o.*(*whole) = whole_of(key, value);
     } else {
       o.*(*std::get_if<double GemmOptions::*>(&place)) = number_of(key, value);
     }
@@ -151,6 +159,8 @@ void set_words(GemmOptions& o, std::string_view words) {
       splits.emplace_back(all[i]);
     } else if (key == "alpha" || key == "beta") {
       set_option(o, key, nb::float_(nb::cast<double>(nb::float_(nb::object(value)))));
+    } else if (key == "seed") {
+      set_option(o, key, nb::int_(nb::object(value)));
     } else {
       set_option(o, key, value);
     }
@@ -207,7 +217,7 @@ std::string shown_model(const ModelObject& x) {
   std::string instruction, arch, rest;
   std::vector<std::string> splits;
   for (const auto& [key, value] : arguments_of(x)) {
-    const bool is_number = key == "alpha" || key == "beta" ||
+    const bool is_number = key == "alpha" || key == "beta" || key == "seed" ||
                            (key == "promote_every" && value.find(':') == std::string::npos);
     if (key == "instruction") instruction = "'" + value + "'";
     if (key == "arch") arch = ", '" + value + "'";
@@ -243,7 +253,8 @@ std::string order_parameters() {
          "saturate: bool = False, sum_format: str | Format | None = None, relu: bool = False, "
          "activation: str = 'none', "
          "scale_order: str = 'a-first', bias_first: bool = False, "
-         "out_through: str | Format | None = None, out_rounding: str = 'ties_to_even', " +
+         "out_through: str | Format | None = None, out_rounding: str = 'ties_to_even', seed: int = "
+         "0, " +
          rule_parameters() + ", round: bool | str = False";
 }
 
@@ -288,13 +299,15 @@ void add_gemm_model(nb::module_& m) {
     k_order: "ascending" or "descending"; with ":GROUPxWIDTH" behind it, GROUP instructions take WIDTH positions of K in turn.
     promote_every: N or "N[:halvesM][:FORMAT]": after N instructions the accumulator is added to a register and begins again
         at 0; the last two periods may be halved.
-    split: "PARTS[:RUN|:tileN][:SHARES|:atENDS][:untilN][:backN][:REDUCTION][:fromN][:tail|:tail-first][:mul_add.TYPE]": K is
-        summed in parts, which are then added; or up to three, outermost first.
+    split: "PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN][:REDUCTION][:fromN][:tail|:tail-first][:mul_add.TYPE]": K
+        is summed in parts, which are then added; or up to three, outermost first. Of stream-K, "WORKERS[:tileN]:streamMxN[:columns]
+        [:firstT|:lastT][:groupsG][:leastN]".
     partial: format of the parts. reduce_in: format in which they are added. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.
     sum_format: format that the sum is rounded to before that. relu: below 0 becomes 0. activation: what follows behind the bias,
         "relu" too, "gelu", "gelu_tanh" or "silu". out_through, out_rounding: a format on the way to D's, and how D is rounded, by
-        the names of `binade quantize -r`.
+        the names of `binade quantize -r`. seed: of stochastic rounding; element (i, j) draws word i·N + j of Philox stream 0, as
+        in quantize().
     scale_order ("a-first", "b-first" or "together"): where rows of A and columns of B have scales, which the sum is multiplied
         by first, or whether by the product of both. bias_first: the bias is added before the sum is multiplied by anything.
     zero_raises, floor, cut_to_zero: rules of fused sums in the place of the table's. round: operands are rounded

@@ -52,7 +52,8 @@ Agreement agreement_behind(const GemmModel& g, const GemmElement<std::uint64_t>&
   if (bound.special || kind == Kind::nan || kind == Kind::infinite) return Agreement::special;
   const auto reaches = [&](const Upper& most) {
     // Both sums lie within the bound of the exact one.
-    const ActivatedCodes codes = reached_codes(g.epilogue, bound.result, 2 * most.value());
+    const ActivatedCodes codes =
+        reached_codes(g.epilogue, bound.result, 2 * most.value(), element.place.index());
     return is_within(codes, given, g.epilogue.out);
   };
   if (reaches(bound.bound)) return Agreement::within_bound;
@@ -65,7 +66,7 @@ void settle(GemmCheck& out, const Epilogue& e, const std::vector<std::uint64_t>&
             std::vector<std::uint64_t>& values) {
   for (std::size_t at = 0; at < given.size(); ++at) {
     if (at % 4096 == 0) poll();
-    const ActivatedCodes codes = activated_codes(e, values[at]);
+    const ActivatedCodes codes = activated_codes(e, values[at], at);
     values[at] = codes.exact;
     if (codes.is_decided() || !is_within(codes, given[at], e.out)) continue;
     values[at] = given[at];

@@ -104,7 +104,8 @@ GemmModel draw_epilogue(Random& random) {
   e.beta = std::array{1.0, 2.0, -3.0, 0.0, 1e-30, 0.3}[random() % 6];
   e.sum_last = random() % 2 == 0;
   e.saturate = random() % 3 == 0;
-  if (random() % 2 == 0) e.rounding = roundings[random() % (roundings.size() - 1)].rounding;
+  if (random() % 2 == 0) e.rounding = roundings[random() % roundings.size()].rounding;
+  e.seed = random();
   switch (random() % 16) {
     case 0: e.sum = bfloat16; break;
     case 1: e.through = binary16; break;
@@ -131,6 +132,7 @@ Verdict judge_epilogue(const Kernels& kernels) {
     const Row a_scale = draw_row(random, binary32), b_scale = draw_row(random, binary32);
     const Row sums = draw_row(random, is_integer(sum) ? binary32 : sum);
     const std::size_t n = random() % (sums.size() + 1);
+    const std::uint64_t index = random() % 64;
     verdict.begin("to " + words_of(g.epilogue.out),
                   "by " + words_of(g.epilogue.compute) + ", sum " + words_of(sum) +
                       (has_c ? ", c " + words_of(g.c) : "") +
@@ -147,11 +149,13 @@ Verdict judge_epilogue(const Kernels& kernels) {
                                          .a_scale = a_scale[i],
                                          .b_scale = b_scale[i],
                                          .has_a_scale = scaled.a,
-                                         .has_b_scale = scaled.b};
+                                         .has_b_scale = scaled.b,
+                                         .place = {1, i, 2, index}};
       want[i] = epilogue(g, x, rescaled({sums[i], sum}, scale, g.epilogue.compute));
     }
     kernels.epilogue({&plan, has_c ? c.data() : nullptr, has_bias ? bias.data() : nullptr, n,
-                      scaled.a ? a_scale.data() : nullptr, scaled.b ? b_scale.data() : nullptr},
+                      scaled.a ? a_scale.data() : nullptr, scaled.b ? b_scale.data() : nullptr,
+                      index},
                      got.data());
     verdict.compare<std::uint64_t>(got, want);
   }

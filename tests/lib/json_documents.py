@@ -227,6 +227,7 @@ def explanations(run, gemm, c, bias):
              "--json")
     element = ("explain", *gemm, "--element", "1", "2", "--json")
     run.says(*element, *HOPPER, "--d", "other.npy")
+    run.says(*element, *HOPPER, "--out-format", "bf16", "--out-rounding", "stochastic")
     run.says(*element, "--instruction", "mul_add.rn.f16.f16.f16.f16", "--split", "2", "--relu", "--out-format", "f32",
              "--a-scale", bias, "--b-scale", bias)
     run.says("explain", *gemm, c, "--element", "1", "3", "--json", *HOPPER, "--alpha", "0.7", "--beta", "0.3",

@@ -142,6 +142,7 @@ class Gemm(Case):
         products = (
             (*halves, *HOPPER), (*halves, "c.npy", *HOPPER, "--alpha", "0.3", "--beta", "-2", "--out-format", "f16"),
             (*halves, "c.npy", *HOPPER, "--c-first", "--floor", "-3"),
+            (*halves, *HOPPER, "--out-format", "e2m1", "--out-rounding", "rs", "--seed", "3"),
             (*halves, "--arch", "sm_80", "--instruction", "wmma.m16n16k16.f16.f16.f16.f32"),
             (*halves, "--instruction", "fma.rn.f16.f16.f16.f16"),
             (*whole, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32"))
@@ -202,6 +203,7 @@ class Gemm(Case):
                 ((*plain, *HOPPER, "--sum-format", "f32"), "--sum-format", "which holds every sum"),
                 ((*plain, *HOPPER, "--out-format", "bf16", "--out-through", "bf16"), "--out-through", "through which nothing"),
                 ((*plain, *HOPPER, "--out-rounding", "rz"), "--out-rounding", "where D holds every number"),
+                ((*plain, *HOPPER, "--out-format", "bf16", "--seed", "1"), "--seed", "without --out-rounding stochastic"),
                 ((*plain, "--arch", "sm_90", *chain), "--arch", "on a chain of rounded operations"),
                 ((*plain, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32", "--k-order", "descending"),
                  "--k-order", "on a product of integers"),
@@ -225,6 +227,7 @@ class Gemm(Case):
                 ((*plain, *HOPPER[:3], "mma.m16n8k16.f32.f16.f16.f31"), "did you mean"),
                 ((*plain, *HOPPER, "--split", "1"), "is not PARTS"),
                 ((*plain, *HOPPER, *["--split", "2"] * 4), "4 splits; at most 3"),
+                ((*plain, *HOPPER, "--split", "2", "--split", "3:stream2x2"), "give it as the first one"),
                 ((*plain, *HOPPER, "--promote-every", "0"), "is not N[:halvesM][:FORMAT]"),
                 ((*plain, *HOPPER, "--promote-every", "4:halves"), "is not N[:halvesM][:FORMAT]"),
                 ((*plain, *HOPPER, "--split", "2:1:tail:mul_add.f64"), "is for instructions of one product"),
@@ -232,7 +235,6 @@ class Gemm(Case):
                 ((*plain, *HOPPER, "--k-order", "ascending:2x3"), "must divide the instruction's k, 16"),
                 ((*plain, *HOPPER, "--alpha", "inf"), "must be finite"),
                 ((*plain, *HOPPER, "--fused", "gamma"), "--fused"),
-                ((*plain, *HOPPER, "--out-rounding", "stochastic"), "which random numbers a kernel draws is not known"),
                 ((*plain, *HOPPER, "--out-rounding", "toward_zer"), "did you mean toward_zero"),
                 (("gemm", "a.npy", "b.npy", "--account", "no.json", *HOPPER, "--relu"), "an activation makes of it: leave --relu out"),
                 (("gemm", "a.npy", "a.npy", "-o", "no.npy", *HOPPER), "K is 5; A's is 19"),

@@ -327,7 +327,7 @@ class Proposals(Identify):
             self.assertIn("excludes", self.complaint(*call, *words))
         self.assertIn("no architecture 'sm_91'", self.complaint(*call, "--arch", "sm_91"))
         for words, because in ((("--beta", "2"), "without --c"), (("--seed", "2"), "without --propose"),
-                               (("--all", "--show", "2"), "with --all")):
+                               (("--a-scale", "none.npy", "--alpha", "2"), "with scales"), (("--all", "--show", "2"), "with --all")):
             self.assertIn(f"{words[-2]} has no effect {because}", self.complaint(*call, *words))
 
     def test_no_option_is_advised_that_is_not_there(self):

@@ -132,7 +132,7 @@ inline constexpr std::array product_cases{
     NamedCase{"fma.rn.f64.f64.f64.f64", 0},
 };
 
-inline constexpr int orders = 9;
+inline constexpr int orders = 10;
 
 /// Returns whether a model can have the order of this number (set_order). In orders 3 and 5, parts
 /// of K take turns shorter than a sparse group of 4, so that a group would not have neighbouring
@@ -175,6 +175,8 @@ inline void set_order(GemmModel& g, int number) {
       g.epilogue.beta = -3;
       g.epilogue.out = e4m3;
       g.epilogue.saturate = true;
+      g.epilogue.rounding = Rounding::stochastic;
+      g.epilogue.seed = 0x123456789ABCDEF0;
       break;
     case 7:
       g.epilogue.out = bfloat16;
@@ -189,6 +191,10 @@ inline void set_order(GemmModel& g, int number) {
       g.sum.partial = bfloat16;
       g.sum.reduced = binary32;
       g.sum.c_first = true;
+      break;
+    case 9:
+      g.sum.splits[0] = parse_split("6:tile8:stream2x3:columns:last4:groups2:least1:descending");
+      g.sum.splits[1] = parse_split("2");
       break;
     default: break;
   }

@@ -104,8 +104,6 @@ TEST_CASE("the formats of a C and a bias that are not there are not looked at") 
 }
 
 TEST_CASE("epilogues that there are not are refused") {
-  refused([](GemmModel& g) { g.epilogue.rounding = Rounding::stochastic; },
-          "GemmModel: epilogue.rounding is stochastic, for which it has no random numbers");
   const std::string last = std::to_string(roundings.size() - 1);
   const std::string beyond = std::to_string(roundings.size());
   refused([](GemmModel& g) { g.epilogue.rounding = static_cast<Rounding>(roundings.size()); },
@@ -164,6 +162,25 @@ TEST_CASE("orders that there are not are refused") {
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .shares = TileShares::listed}; },
           "GemmModel: the ends of a split with listed shares have to ascend from 1 on, for at most "
           "8 parts");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .shares = TileShares::steps}; },
+          "GemmModel: the first part of a split in steps is empty; give ends from 1 on");
+  for (const StreamK& stream :
+       {StreamK{}, StreamK{.tile_m = 1}, StreamK{1, 1, false, -1},
+        StreamK{1, 1, false, 0, false, 3}, StreamK{1, 1, false, 0, false, 0}}) {
+    refused(
+        [&](GemmModel& g) {
+          g.sum.splits[0] = {.parts = 4, .shares = TileShares::stream, .stream = stream};
+        },
+        "GemmModel: stream of a split goes with shares of stream, tiles and groups from 1 on, "
+        "groups "
+        "that divide the parts, no until or first, and parts that are added in order");
+  }
+  refused(
+      [](GemmModel& g) {
+        g.sum.splits[0] = {.parts = 2};
+        g.sum.splits[1] = {.parts = 2, .shares = TileShares::stream, .stream = {1, 1}};
+      },
+      "GemmModel: stream-K lies in another split; make it the outermost one");
   refused([](GemmModel& g) { g.sum.promote_halves = 16; },
           "GemmModel: sum.promote_halves has no effect without promote_every; set both");
   refused(

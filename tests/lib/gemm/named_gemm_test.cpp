@@ -78,6 +78,11 @@ TEST_CASE("splits are spelled as they are read") {
                            "4:1:back4:pairs",
                            "3:tile32:at5-13",
                            "2:at1:descending",
+                           "200:tile32:steps5-0-70000",
+                           "108:tile32:stream128x64",
+                           "5:stream1x1048576:columns:descending",
+                           "6:tile8:stream2x3:first120:groups3:least8",
+                           "6:stream2x3:columns:last12",
                            "4:1:pairs:tail-first:mul_add.f64",
                            "4:1:tail:mul_add.f32",
                            "4:from3",
@@ -125,6 +130,22 @@ TEST_CASE("splits are spelled as they are read") {
                            "2:at0",
                            "2:4:at1",
                            "9:at1-2-3-4-5-6-7-8",
+                           "3:steps5-4",
+                           "3:steps0-4-1",
+                           "2:4:steps1-1-1",
+                           "1:stream64x64",
+                           "4:stream64",
+                           "4:stream64x0",
+                           "4:stream64x64:tile32",
+                           "4:2:stream64x64",
+                           "4:balanced:stream64x64",
+                           "4:stream64x64:first0",
+                           "4:stream64x64:first2:last2",
+                           "4:stream64x64:groups3",
+                           "4:stream64x64:pairs",
+                           "4:stream64x64:3-2-1-0",
+                           "4:stream64x64:from1",
+                           "2:stream64x64:until16",
                            "2:back4",
                            "2:1:back1",
                            "2:1:mul_add.f64",
@@ -132,7 +153,7 @@ TEST_CASE("splits are spelled as they are read") {
                            "4:from1:pairs"}) {
     CAPTURE(text);
     CHECK(contains(test::error_of([&] { parse_split(text); }),
-                   "is not PARTS[:RUN|:tileN][:SHARES|:atENDS][:untilN][:backN]"));
+                   "is not PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN]"));
   }
 }
 
@@ -155,6 +176,13 @@ TEST_CASE("options say all that is not usual, and words do too") {
   g.sum.promote_every = 4;
   CHECK(options_of(g) == "--promote-every 4");
   CHECK(order_text(g) == "k ascending; into f32 every 4 instructions");
+  GemmModel streamed = g;
+  streamed.sum.splits[0] = parse_split("9:tile32:stream64x128:columns:last7:groups3:least8");
+  CHECK(
+      order_text(streamed) ==
+      "stream-K: 9 workers share the K of the last 7 tiles of 64 × 128 of D, along its columns, in "
+      "tiles of 32, in 3 groups, each at least 8 iterations of a tile, added in f32, ascending; k "
+      "ascending; into f32 every 4 instructions");
   g.sum.promotion = binary16;
   g.sum.splits[0] = parse_split("2");
   g.sum.splits[1] = parse_split("4:16:pairs:tail");

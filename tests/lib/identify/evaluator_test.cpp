@@ -151,7 +151,7 @@ TEST_CASE("what is said to mean the same gives the same bits") {
     std::map<std::uint64_t, std::vector<std::size_t>> classes;
     for (std::size_t i = 0; i < all.size(); ++i) {
       SumProgram program;
-      walk_sum(all[i].model, 48, program);
+      walk_sum(all[i].model, 48, {}, program);
       classes[meaning_of(all[i].model, program, {true, false})].push_back(i);
     }
     if (!is_integer(types.d)) CHECK(classes.size() < all.size());

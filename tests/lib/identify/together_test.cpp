@@ -84,12 +84,12 @@ TEST_CASE("a ring's chunks of rows are told with the part that each begins with"
   }
 }
 
-/// A D of two tiles whose K is cut at `cuts`, as stream-K cuts it: the instruction sums each part
-/// from +0, and the parts are added as floats.
-Identification stream_k(std::array<std::size_t, 2> cuts) {
+/// A D of tiles of 64 columns whose K is cut at `cuts`, as stream-K cuts it, or not at all where
+/// that is 0: the instruction sums each part from +0, and the parts are added as floats.
+Identification streams(const std::vector<std::size_t>& cuts) {
   Random random(3);
   const KernelTypes types{binary16, binary16, binary32, binary32, binary32};
-  KernelRun run = test::draw_run(random, types, {8, 128, 128}, false, false);
+  KernelRun run = test::draw_run(random, types, {8, 64 * cuts.size(), 128}, false, false);
   for (std::vector<std::uint64_t>* codes : {&run.a, &run.b}) {  // between 1 and 2, of any sign
     for (std::uint64_t& code : *codes) code = 0x3C00 | (random() & 0x83FF);
   }
@@ -103,14 +103,16 @@ Identification stream_k(std::array<std::size_t, 2> cuts) {
   for (std::size_t at = 0; at < run.size(); ++at) {
     const GemmElement<std::uint64_t> x = run.element(at);
     const std::size_t cut = cuts[run.column(at) / 64];
-    const volatile float d = sum(x, 0, cut) + sum(x, cut, 128);
+    const volatile float d = cut == 0 ? sum(x, 0, 128) : sum(x, 0, cut) + sum(x, cut, 128);
     run.d[at] = std::bit_cast<std::uint32_t>(float{d});
   }
   return identify(types, {run}, {}, {.nearest = 5, .rare = false}, {}, hopper);
 }
 
 TEST_CASE("tiles of stream-K are told with where K is cut in each") {
-  Identification found = stream_k({32, 96});
+  Identification found = streams({32, 96});
+  CHECK_FALSE(search_streams(found));  // no equal shares of workers end there
+  CHECK(found.result.explaining.empty());
   const std::vector<TogetherPart> parts = together(found);
   REQUIRE(parts.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -119,8 +121,23 @@ TEST_CASE("tiles of stream-K are told with where K is cut in each") {
     CHECK(parts[i].first_column / 64 == i);
     CHECK(parts[i].last_column / 64 == i);
   }
-  found.runs[0].d.back() ^= 1;
+}
+
+TEST_CASE("stream-K that cuts every tile as it was found to be cut is told as one model") {
+  // Five tiles of four iterations on three workers, 7 7 6: cuts after 3 in tile 1, after 2 in
+  // tile 3.
+  Identification found = streams({0, 96, 0, 64, 0});
+  CHECK(found.result.explaining.empty());
+  Identification noisy = found;
+  noisy.runs[0].d.back() ^= 1;
+  CHECK_FALSE(search_streams(noisy));
+  CHECK(together(noisy).empty());
+  REQUIRE(search_streams(found));
+  REQUIRE(conclusion_of(found.result) == Conclusion::unique);
+  const Candidate& model = found.candidate(found.result.explaining[0]);
+  CHECK(options_of(model.model) == "--split 3:tile32:stream64x64");
   CHECK(together(found).empty());
+  CHECK(test::gives_all(model.model, found.runs[0]));
 }
 
 TEST_CASE("what only chance could cover is not told") {

@@ -6,6 +6,7 @@
 
 import ast
 import decimal
+import functools
 import itertools
 import math
 import os
@@ -24,6 +25,86 @@ from binade import GemmModel
 
 D = decimal.Decimal
 PI = D("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798214808651328230664709384460955")
+
+
+def stream_k(shape, workers, tile, depth, by_columns=False, shared=None, last=False, groups=1, least=0):
+    """The runs of K of each tile of D, as (rows, columns, [(first k, end)]), by giving iterations to workers one at a time."""
+    m, n, k = shape
+    rows, columns = range(0, m, tile[0]), range(0, n, tile[1])
+    tiles = [(i, j) for j in columns for i in rows] if by_columns else [(i, j) for i in rows for j in columns]
+    count = -(-k // depth)
+    shared = len(tiles) if shared is None else shared
+    streamed = tiles[len(tiles) - shared:] if last else tiles[:shared]
+    worker_of = {(one, at): None for one in tiles for at in range(count)}
+    for group in range(groups):
+        line = [(one, at) for one in streamed[group::groups] for at in range(count)]
+        members = workers // groups
+        budget = [0] * members  # dealt out in turn, so that the first workers have one more
+        for i in range(len(line)):
+            budget[i % members] += 1
+        starts = [sum(budget[:w]) for w in range(members)] + [len(line)]
+        for w, start in enumerate(starts):
+            if start % count < least:
+                starts[w] = start - start % count
+            elif start % count > count - least:
+                starts[w] = start - start % count + count
+        for w in range(members):
+            for i in range(starts[w], starts[w + 1]):
+                worker_of[line[i]] = (group, w)
+    for i, j in tiles:
+        of = [worker_of[(i, j), at] for at in range(count)]
+        cuts = [0] + [at for at in range(1, count) if of[at] != of[at - 1]] + [count]
+        yield (slice(i, i + tile[0]), slice(j, j + tile[1]),
+               [(first * depth, min(k, end * depth)) for first, end in zip(cuts, cuts[1:])])
+
+
+class StreamK(Products):
+    CASES = (
+        # m, n, k; workers, tile of D, tile of K; the words behind, and what they say
+        ((9, 14, 24), 5, (4, 4), 4, "", {}),
+        ((9, 14, 23), 5, (4, 4), 4, ":columns", {"by_columns": True}),
+        ((70, 40, 10), 7, (16, 32), 1, "", {}),
+        ((5, 6, 40), 37, (4, 4), 2, "", {}),  # more workers than tiles, and tiles that no worker does alone
+        ((4, 4, 7), 9, (8, 8), 1, "", {}),  # more workers than iterations
+        ((12, 12, 16), 9, (4, 4), 4, "", {}),  # a tile each
+        ((20, 20, 33), 4, (4, 8), 4, ":first7", {"shared": 7}),
+        ((20, 20, 33), 4, (4, 8), 4, ":columns:last6", {"by_columns": True, "shared": 6, "last": True}),
+        ((16, 20, 60), 6, (4, 4), 2, ":groups3", {"groups": 3}),
+        ((16, 20, 60), 9, (4, 4), 2, ":first14:groups3:least4", {"shared": 14, "groups": 3, "least": 4}),
+        ((3, 40, 64), 11, (4, 8), 2, ":least8", {"least": 8}),
+        ((3, 9, 16), 2, (1, 1), 16, ":last99", {}),
+    )
+
+    def test_every_bit_is_that_of_iterations_given_to_workers_one_by_one(self):
+        for shape, workers, tile, depth, words_behind, how in self.CASES:
+            with self.subTest(shape=shape, workers=workers, words=words_behind):
+                m, n, k = shape
+                a, b = halves(1, m, k, dtype=np.float32), halves(2, k, n, dtype=np.float32)
+                c = halves(3, m, n, dtype=np.float32)
+                wanted, differs = np.zeros((m, n), np.float32), False
+                for rows, columns, runs in stream_k(shape, workers, tile, depth, **how):
+                    sums = []
+                    for first, end in runs:
+                        one = np.zeros_like(wanted[rows, columns])
+                        for at in range(first, end):
+                            one = one + a[rows, at, None] * b[None, at, columns]
+                        sums.append(one)
+                    differs = differs or any(end - first > 1 for first, end in runs[1:])  # else as a chain adds them
+                    wanted[rows, columns] = functools.reduce(np.add, sums) + c[rows, columns]
+                model = GemmModel("mul_add.rn.f32.f32.f32.f32", split=f"{workers}:tile{depth}:stream{tile[0]}x{tile[1]}{words_behind}")
+                self.assertEqual(pickle.loads(pickle.dumps(model)), model)
+                self.same_bits(binade.gemm(a, b, c, model=model), wanted)
+                self.assertTrue(binade.validate(a, b, wanted, c, model=model).equal)
+                for i, j in ((0, 0), (m - 1, n - 1), (m // 2, n // 3)):
+                    last = binade.explain(a, b, c, element=(i, j), model=model).to_dict()["result"]
+                    self.assertEqual(int(last["bits"], 16), int(wanted[i, j].view(np.uint32)))
+                if differs:
+                    self.assertFalse(binade.validate(a, b, wanted, c, model=GemmModel("mul_add.rn.f32.f32.f32.f32")).equal)
+
+    def test_an_account_counts_the_additions_of_parts(self):
+        a, b = halves(1, 6, 64), halves(2, 64, 6)  # 9 tiles of 4 iterations on 5 workers, 8 7 7 7 7: 3 cuts inside of tiles
+        found = binade.account(a, b, model=GemmModel(*HOPPER, split="5:tile16:stream2x2")).to_dict()
+        self.assertEqual({x["rule"]: x["steps"] for x in found["rules"]}["reduction"], 3 * 4)
 
 
 class Gemm(Products):
@@ -56,6 +137,7 @@ class Gemm(Products):
             {"out_format": "f16", "saturate": True},
             {"out_format": binade.Format("e4m3")},
             {"out_format": "bf16", "out_rounding": "rz"},
+            {"out_format": "bf16", "out_rounding": "stochastic", "seed": 2**64 - 1},
             {"out_format": binade.Format("e4m3"), "out_through": "bf16"},
             {"sum_format": "bf16", "relu": True},
             {"bias_first": True, "alpha": 3},
@@ -76,6 +158,25 @@ class Gemm(Products):
                 results.append(mine.tobytes())
         self.assertGreater(len(set(results)), 8, "the options make no difference")
         self.assertNotEqual(plain.tobytes(), results[0], "C and the bias make no difference")
+
+    def test_a_stochastic_d_is_the_quantized_wide_one(self):
+        a, b = halves(3, 9, 40), halves(4, 40, 70)  # neither rows nor columns are whole tiles
+        wide = binade.gemm(a, b, model=GemmModel(*HOPPER))
+        for format, dtype in (("e5m2", np.uint8), ("bf16", np.uint16)):
+            model = GemmModel(*HOPPER, out_format=format, out_rounding="stochastic", seed=7)
+            self.assertEqual(ast.literal_eval(repr(model).split("seed=")[1][:-1]), 7)
+            self.assertEqual(pickle.loads(pickle.dumps(model)), model)
+            d = binade.encode(wide, format, rounding="stochastic", seed=7)
+            np.testing.assert_array_equal(np.asarray(binade.gemm(a, b, model=model)).view(dtype), np.asarray(d).view(dtype))
+            self.assertTrue(binade.validate(a, b, d, model=model).equal)
+            other = GemmModel(*HOPPER, out_format=format, out_rounding="stochastic", seed=8)
+            checked = binade.validate(a, b, d, model=other)
+            self.assertFalse(checked.equal)
+            self.assertIn("within the model's own error bound", str(checked))
+            last = binade.explain(a, b, element=(8, 69), model=model).to_dict()["steps"][-1]
+            self.assertEqual(int(last["result"]["bits"], 16), int(np.asarray(d).view(dtype)[8, 69]))
+            self.assertLess(last["random"], 2**32)
+        self.assertEqual(binade.account(a, b, model=model).to_dict()["elements"], 630)
 
     def test_types(self):
         codes = np.random.default_rng(5).integers(0, 120, (5, 64), dtype=np.uint8)
@@ -109,6 +210,11 @@ class Gemm(Products):
             self.assertEqual({x.options for x in found.models}, {model.options})
         exact = binade.explain(a, b, element=(2, 1), model=model, **given).to_dict()["exact"]["double"]
         self.assertEqual(exact, float(sums[2, 1]) * float(sa[2, 0]) * float(sb[1]))
+        for use in binade.gemm, binade.account, lambda *x, **y: binade.explain(*x, element=(0, 0), **y):
+            with self.assertRaisesRegex(ValueError, "^alpha has no effect with scales, which take its place: leave it out, or put it"):
+                use(a, b, model=GemmModel(*INT8, alpha=2, out_format="f32"), a_scale=sa)
+        with self.assertRaisesRegex(ValueError, "a zero point of 18446744073709551615; an s32 holds zero points"):
+            binade.gemm(a, b, a_zero_point=np.uint64(2**64 - 1), instruction=INT8[0], arch=INT8[1])
         self.same_bits(binade.gemm(a, b, b_scale=np.float32(0.5), instruction=INT8[0], arch=INT8[1]),
                        (a.astype(np.int32) @ b.astype(np.int32)).astype(np.float32) * np.float32(0.5))
 

@@ -19,7 +19,7 @@ LONGEST = 1 << 14  # products of longer sums are not looked into: an identificat
 TRIED = 8  # models that are held against all elements
 # Arguments of a GemmModel that are not about its sums.
 NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first", "sum_format", "relu", "out_through",
-          "out_rounding")
+          "out_rounding", "seed")
 
 
 def arguments(model):
