@@ -59,6 +59,9 @@ constexpr std::string_view level_name(Level level) {
 /// is saved.
 inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 
+/// How many bytes ahead of a streaming loop its operands are prefetched.
+inline constexpr std::size_t prefetch_distance = 2048;
+
 /// One row of the table. Arrays have n elements each; `first` is the number of the first element in
 /// its stream of random words; counts are added to `counts`. An entry that a level does not have is
 /// null.

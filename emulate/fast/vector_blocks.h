@@ -77,6 +77,7 @@ void largest_of_blocks(const float* in, std::uint32_t* out) {
   typename V::I largest[V::lanes];
   for (std::size_t block = 0; block < V::lanes; ++block) {
     const float* const from = in + block * width;
+    for (std::size_t i = 0; i < width; i += 16) V::prefetch(from + prefetch_distance / 4 + i);
     largest[block] = V::bit_and(V::load(from), mask);
     for (std::size_t i = V::lanes; i < width; i += V::lanes) {
       largest[block] = V::max(largest[block], V::bit_and(V::load(from + i), mask));

@@ -31,9 +31,6 @@
 
 namespace binade::fast {
 
-/// How many bytes ahead of a streaming loop its operands are prefetched.
-inline constexpr std::size_t prefetch_distance = 2048;
-
 /// Counts of marks; each lane has `mark_bits` equal bits in a mark word. It is a template, although
 /// it does not use V, so that each level has its own, compiled to the level's instructions.
 template <class V>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t piece_elements = std::size_t{1} << 15, most_elements = 4 * piece_elements;
 /// Fewer neighbours than this are slow, since each line is a call of the kernels.
-constexpr std::size_t wide = 1024;
+constexpr std::size_t wide = 2048;
 
 /// Lines of whole blocks of one line lie behind each other like one line.
 BlockView in_fewer_lines(BlockView view) {

@@ -89,9 +89,10 @@ void add_blocks(std::size_t n, const BlockRow& row, Kept kept) {
 
 void add_block_formats() {
   for (const std::size_t n : {in_l2, several_from_dram}) {
-    for (const BlockRow& row :
-         {BlockRow{"mxfp8_e4m3", "mxfp8_e4m3"}, BlockRow{"mxfp8_e4m3_columns", "mxfp8_e4m3", 512},
-          BlockRow{"nvfp4", "nvfp4"}, BlockRow{"fp8_1x128", "fp8_1x128"}}) {
+    const std::size_t column = n == in_l2 ? 512 : 4096;
+    for (const BlockRow& row : {BlockRow{"mxfp8_e4m3", "mxfp8_e4m3"},
+                                BlockRow{"mxfp8_e4m3_columns", "mxfp8_e4m3", column},
+                                BlockRow{"nvfp4", "nvfp4"}, BlockRow{"fp8_1x128", "fp8_1x128"}}) {
       for (const Kept kept : {Kept::values, Kept::codes}) add_blocks(n, row, kept);
     }
   }
