@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays to codes and scales of block formats and back. Codes have a byte each, two of 4 bits are
-// not packed.
+// Arrays to codes and scales of block formats and back. Codes have a byte each, or fill bytes.
 #include "lib/python/blocks.h"
 
 #include <array>
@@ -14,8 +13,10 @@
 
 #include <nanobind/stl/string.h>
 
+#include "emulate/block_packing.h"
 #include "lib/block/block_tensor.h"
 #include "lib/format/block_spec.h"
+#include "lib/parallel/parallel.h"
 #include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/range/quantize_stream.h"
@@ -136,13 +137,59 @@ void check_holds(const Array& array, const Format& of, const char* what,
                               : "integers of " + std::to_string(8 * code_bytes(of)) + " bits"));
 }
 
+/// How many codes of a format fill how many bytes.
+struct CodePacking {
+  std::size_t codes = 1, bytes = 1;
+};
+
+CodePacking packing_of(const NamedOrCustomBlock& format) {
+  switch (format.format.element.bits()) {
+    case 4: return {2, 1};
+    case 6: return {4, 3};
+    default:
+      throw Error("packed has no effect with " + format.name +
+                  ", whose codes fill bytes as they are");
+  }
+}
+
+/// The shape of packed codes, or of those that were packed: its last axis has `to` in the place of
+/// `from` codes or bytes.
+std::vector<std::uint64_t> repacked_shape(const std::vector<std::uint64_t>& shape, std::size_t from,
+                                          std::size_t to, const char* what) {
+  if (shape.empty() || shape.back() % from != 0) {
+    throw Error("packed: a last axis of " + std::to_string(shape.empty() ? 1 : shape.back()) + ' ' +
+                what + " is no multiple of " + std::to_string(from) + "; pad it");
+  }
+  std::vector<std::uint64_t> out = shape;
+  out.back() = out.back() / from * to;
+  return out;
+}
+
+void pack_codes(const CodePacking& packing, const std::vector<std::byte>& codes, std::byte* out) {
+  if (packing.codes == 2) {
+    fastest_kernels().pack_4(codes.data(), codes.size(), out, NibbleOrder::low_first);
+  } else {
+    pack_6(codes.data(), codes.size(), out);
+  }
+}
+
+std::vector<std::byte> unpacked_codes(const CodePacking& packing, std::span<const std::byte> in) {
+  std::vector<std::byte> out(in.size() / packing.bytes * packing.codes);
+  if (packing.codes == 2) {
+    unpack_4(in.data(), out.size(), out.data());
+  } else {
+    unpack_6(in.data(), out.size(), out.data());
+  }
+  return out;
+}
+
 /// Throws Error where a byte has bits beside those of a code, as two packed ones have.
 void check_unpacked(std::span<const std::byte> codes, const Format& f) {
   const int bits = f.bits();
   for (std::size_t i = 0; bits < 8 && i < codes.size(); ++i) {
     if (std::to_integer<int>(codes[i]) >> bits == 0) continue;
     throw Error("decode: element " + std::to_string(i) + " has bits beside the " +
-                std::to_string(bits) + " of a code; unpack codes to a byte each");
+                std::to_string(bits) + " of a code; give packed=True if several share bytes");
   }
 }
 
@@ -158,6 +205,7 @@ void refuse_block_arguments(const BlockArguments& given) {
       IdleOption{"scale_rule", !given.scale_rule.is_none(), because},
       IdleOption{"tensor_amax", !given.tensor_amax.is_none(), because},
       IdleOption{"axis", given.axis != -1, because},
+      IdleOption{"packed", given.packed, because},
   });
 }
 
@@ -189,10 +237,16 @@ nb::object encode_to_blocks(nb::handle x, nb::handle format, const AttributeOpti
   const Format from = in.format("encode");
   BlockCall call = call_of(format, words, seed, given, in);
   const BlockFormat& f = call.to.format;
-  Target codes(out, code_dtype(f.element), in.view.shape, std::span(&in, 1));
+  const CodePacking packing = given.packed ? packing_of(call.format) : CodePacking{};
+  const std::vector<std::uint64_t> shape =
+      given.packed ? repacked_shape(in.view.shape, packing.codes, packing.bytes, "codes")
+                   : in.view.shape;
+  Target codes(out, code_dtype(f.element), shape, std::span(&in, 1));
   BlockCounts found;
   const BlockTensor made = blocks_of(call, in, from, given.tensor_amax, found);
-  if (!made.codes.empty()) {
+  if (given.packed) {
+    pack_codes(packing, made.codes, codes.bytes().data());
+  } else if (!made.codes.empty()) {
     std::memcpy(codes.bytes().data(), made.codes.data(), made.codes.size());
   }
   const Dtype scale_dtype = dtype_of_block_scales(f.scale);
@@ -211,7 +265,7 @@ nb::object encode_to_blocks(nb::handle x, nb::handle format, const AttributeOpti
 }
 
 nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
-                         nb::handle tensor_scale, int axis, nb::handle out) {
+                         nb::handle tensor_scale, int axis, bool packed, nb::handle out) {
   const NamedOrCustomBlock named = parse_block_format(utf8_of(format));
   const BlockFormat& f = named.format;
   if (scales.is_none()) {
@@ -229,14 +283,21 @@ nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
   const std::array<Array, 2> in{array_of(codes), array_of(scales)};
   check_holds(in[0], f.element, "codes", named.name);
   check_holds(in[1], f.scale, "scales", named.name);
-  BlockTensor x{
-      .view = block_view(f, in[0].view.shape, axis), .codes = {}, .scales = {}, .tensor = {}};
+  const CodePacking packing = packed ? packing_of(named) : CodePacking{};
+  const std::vector<std::uint64_t> shape =
+      packed ? repacked_shape(in[0].view.shape, packing.bytes, packing.codes, "bytes")
+             : in[0].view.shape;
+  BlockTensor x{.view = block_view(f, shape, axis), .codes = {}, .scales = {}, .tensor = {}};
   if (in[1].view.shape != x.view.scale_shape) {
     throw Error("decode: scales of shape " + shape_text(in[1].view.shape) + "; codes of shape " +
-                shape_text(in[0].view.shape) + " in " + named.name + " have scales of shape " +
+                shape_text(shape) + " in " + named.name + " have scales of shape " +
                 shape_text(x.view.scale_shape));
   }
-  x.codes.assign(in[0].bytes().begin(), in[0].bytes().end());
+  if (packed) {
+    x.codes = unpacked_codes(packing, in[0].bytes());
+  } else {
+    x.codes.assign(in[0].bytes().begin(), in[0].bytes().end());
+  }
   check_unpacked(x.codes, f.element);
   const std::size_t bytes = code_bytes(f.scale);
   x.scales.resize(in[1].elements());
@@ -246,7 +307,7 @@ nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
   if (f.tensor_scale) {
     x.tensor.decode = std::bit_cast<std::uint32_t>(float_of(tensor_scale, "tensor_scale"));
   }
-  Target target(out, *find_dtype(f.scale == e8m0 ? "F32" : "F64"), in[0].view.shape, in);
+  Target target(out, *find_dtype(f.scale == e8m0 ? "F32" : "F64"), shape, in);
   write_block_values(f, x, target);
   return target.finished(in[0]);
 }

@@ -14,6 +14,7 @@ namespace binade::python {
 struct BlockArguments {
   nb::handle scale_rule, tensor_amax;
   int axis = -1;
+  bool packed = false;  ///< codes of 4 or 6 bits fill bytes along the last axis
 };
 
 /// Whether a format is text that names a block format.
@@ -29,6 +30,6 @@ nb::object encode_to_blocks(nb::handle x, nb::handle format, const AttributeOpti
                             std::uint64_t seed, const BlockArguments& given, bool counts,
                             bool as_dtype, nb::handle out);
 nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
-                         nb::handle tensor_scale, int axis, nb::handle out);
+                         nb::handle tensor_scale, int axis, bool packed, nb::handle out);
 
 }  // namespace binade::python

@@ -125,9 +125,9 @@ nb::object encode_array(nb::handle x, nb::handle format, std::string_view roundi
                         std::string_view saturation, std::string_view nan, std::string_view flush,
                         Whole<std::uint64_t> seed, Whole<int> random_bits, Truth counts,
                         Truth as_dtype, nb::handle out, nb::handle scale_rule, Whole<int> axis,
-                        nb::handle tensor_amax) {
+                        nb::handle tensor_amax, Truth packed) {
   const AttributeOptions words = attribute_options(rounding, saturation, nan, flush, random_bits);
-  const BlockArguments given{scale_rule, tensor_amax, axis};
+  const BlockArguments given{scale_rule, tensor_amax, axis, packed};
   if (is_block_format(format)) {
     return encode_to_blocks(x, format, words, seed, given, counts, as_dtype, out);
   }
@@ -172,14 +172,15 @@ void check_codes(const Array& in, const NamedOrCustom& of) {
 }
 
 nb::object decode_array(nb::handle codes, nb::handle format, nb::handle scales,
-                        nb::handle tensor_scale, Whole<int> axis, nb::handle out) {
+                        nb::handle tensor_scale, Whole<int> axis, Truth packed, nb::handle out) {
   if (is_block_format(format)) {
-    return decode_blocks(codes, format, scales, tensor_scale, axis, out);
+    return decode_blocks(codes, format, scales, tensor_scale, axis, packed, out);
   }
   const std::string because = "without a block format, such as \"mxfp4\"";
   refuse_idle(std::array{IdleOption{"scales", !scales.is_none(), because},
                          IdleOption{"tensor_scale", !tensor_scale.is_none(), because},
-                         IdleOption{"axis", axis != -1, because}});
+                         IdleOption{"axis", axis != -1, because},
+                         IdleOption{"packed", packed, because}});
   const NamedOrCustom& from = format_of(format);
   check_has_values(from);
   const Array in = array_of(codes);
@@ -396,7 +397,8 @@ void add_rounding(nb::module_& m) {
 
     For a block format, with scale_rule, axis and tensor_amax as for quantize(), the result is a tuple of the codes, a byte each;
     of the codes of the scales, one for each block (float32 where scales are); and of the scale of the tensor by which values are
-    multiplied, a float, which is 1.0 where the format has none.
+    multiplied, a float, which is 1.0 where the format has none. packed=True: along the last axis two codes of 4 bits share a
+    byte, the first in its low half (as torch.float4_e2m1fn_x2), and four of 6 bits share three.
 )",
       R"(    >>> encode(np.array([0.1, 1.0], "f"), "binary16")
     array([11878, 15360], dtype=uint16)
@@ -405,16 +407,17 @@ void add_rounding(nb::module_& m) {
         "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
         "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
         "as_dtype"_a = false, "out"_a = nb::none(), "scale_rule"_a = nb::none(), "axis"_a = -1,
-        "tensor_amax"_a = nb::none(), encode_help.c_str());
+        "tensor_amax"_a = nb::none(), "packed"_a = false, encode_help.c_str());
   m.def("decode", &decode_array, "codes"_a.none(), "format"_a, nb::kw_only(),
-        "scales"_a = nb::none(), "tensor_scale"_a = nb::none(), "axis"_a = -1, "out"_a = nb::none(),
+        "scales"_a = nb::none(), "tensor_scale"_a = nb::none(), "axis"_a = -1, "packed"_a = false,
+        "out"_a = nb::none(),
         R"(Returns the exact values of encodings.
 
     codes: an array of any shape of integers of the format's storage_bits, or of the dtype that has the format. format: as for
     quantize(). Returns an array of that shape of float32 if it holds every number of the format, else of float64. out: an
     array for the result. Raises ValueError or TypeError if codes are not of that width or dtype.
 
-    For a block format, scales and tensor_scale are as encode() returns them, and axis as was given there. Values are of float32
+    For a block format, scales and tensor_scale are as encode() returns them, and axis and packed as were given there. Values are of float32
     where scales are powers of two, else of float64, and exact but for those beyond float32.
 
     >>> import numpy as np

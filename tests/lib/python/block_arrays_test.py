@@ -175,6 +175,20 @@ class BlockArrays(unittest.TestCase):
         one, lines = (binade.encode(y, "mxfp4", rounding="stochastic", seed=4)[0] for y in (line, line.reshape(1250, 32)))
         self.assertTrue(np.array_equal(one, lines.reshape(-1)))
 
+    def test_packed_codes_fill_bytes_along_the_last_axis(self):
+        x = numbers((2, 3, 64), 5)
+        for name, axis in itertools.product(("mxfp4", "nvfp4", "mxfp6_e3m2", "mxfp6_e2m3"), (-1, 0)):
+            codes, scales, tensor_scale = binade.encode(x, name, axis=axis)
+            packed, *others = binade.encode(x, name, axis=axis, packed=True)
+            of_codes = 4 if "fp4" in name else 6
+            bits = np.unpackbits(codes[..., None], axis=-1, bitorder="little")[..., :of_codes]
+            wanted = np.packbits(bits.reshape(2, 3, -1), axis=-1, bitorder="little")
+            self.assertTrue(np.array_equal(packed, wanted), name)
+            self.assertTrue(np.array_equal(others[0], scales) and others[1] == tensor_scale, name)
+            given = {"scales": scales, "axis": axis, **({"tensor_scale": tensor_scale} if name == "nvfp4" else {})}
+            back = binade.decode(packed, name, packed=True, **given)
+            self.assertTrue(np.array_equal(back, binade.decode(codes, name, **given)), name)
+
     def test_what_has_no_effect_and_what_does_not_fit_is_refused(self):
         x, codes, scales = np.ones((2, 32), np.float32), np.zeros((2, 32), np.uint8), np.zeros((2, 1), np.uint8)
         for words, call in {
@@ -187,6 +201,10 @@ class BlockArrays(unittest.TestCase):
             "give tensor_scale=": lambda: binade.decode(codes, "nvfp4", scales=np.zeros((2, 2), np.uint8)),
             "have scales of shape (2, 1)": lambda: binade.decode(codes, "mxfp4", scales=scales.T),
             "bits beside the 4 of a code": lambda: binade.decode(codes + 16, "mxfp4", scales=scales),
+            "packed has no effect without a block format": lambda: binade.encode(x, "e2m1", packed=True),
+            "packed has no effect with mxfp8_e4m3": lambda: binade.encode(x, "mxfp8_e4m3", packed=True),
+            "a last axis of 3 codes is no multiple of 2": lambda: binade.encode(x[:, :3], "mxfp4", packed=True),
+            "a last axis of 32 bytes is no multiple of 3": lambda: binade.decode(codes, "mxfp6_e3m2", scales=scales, packed=True),
             "several rows lie in the last two axes": lambda: binade.quantize(np.ones((2, 2, 2), "f"), "nvfp4_2d", axis=0),
         }.items():
             with self.assertRaises(ValueError) as raised:
