@@ -20,10 +20,7 @@
 #include "lib/cli/validate_crossed.h"
 #include "lib/cli/validate_dots.h"
 #include "lib/cli/validate_gemm.h"
-#include "lib/evidence/json.h"
 #include "lib/evidence/seen.h"
-#include "lib/evidence/tally.h"
-#include "lib/instruction/instruction_name.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/text/error.h"
@@ -31,11 +28,9 @@
 #include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
 #include "lib/validate/device_report.h"
-#include "lib/validate/dot_answer.h"
-#include "lib/validate/dot_text.h"
 #include "lib/validate/dots.h"
-#include "lib/validate/gemm_answer.h"
 #include "lib/validate/replay.h"
+#include "lib/validate/set_answer.h"
 
 namespace binade {
 namespace {
@@ -58,147 +53,61 @@ struct SetOptions {
 /// Prints each set as soon as it is compared, or gathers all sets for JSON.
 class SetOutput {
  public:
-  explicit SetOutput(const SetOptions& options) : options_(options), json_(options.json) {}
+  explicit SetOutput(const SetOptions& options) : options_(options) {}
 
   void take(const CheckedSet& set, const Dots& dots) {
     if (!set.skipped.empty() && why_skipped_.empty()) why_skipped_ = set.skipped;
     if (!options_.seen.empty() && set.independent) {
       seen_.push_back(line_of(seen_of(set.instruction, dots, set.gpu)));
     }
-    if (json_) {
-      sets_.push_back(json_of_set(set, dots));
-    } else {
-      fmt::print("{}", text_of_set(set, dots));
-    }
+    tell(set, dots, SetQuestion{options_.rules, options_.evidence});
   }
-
-  void take(const CheckedScalar& set) {
-    const std::string source = printable(set.source, longest_path);
-    if (json_) {
-      nlohmann::ordered_json out{{"source", source}, {"architecture", set.origin.architecture}};
-      out.update(scalar_check_json(set.check));
-      sets_.push_back(out);
-      return;
-    }
-    const ScalarTally& tally = set.check.tally;
-    const std::uint64_t different = tally.mismatches + tally.nan_differences;
-    fmt::print("{:<28}  {} {:<38}  rows {}, ", source, printable(set.origin.architecture),
-               set.check.instruction.name, tally.cases);
-    if (set.check.was_compared()) {
-      fmt::print("equal {}, different {}\n", tally.cases - different, different);
-    } else {
-      fmt::print("recorded only\n");
-    }
-    fmt::print("{}", differences_text(set.check));
-  }
-
+  void take(const CheckedScalar& set) { tell(set); }
   ProductCount take(const ReplayedProduct& product) {
-    const std::string source = printable(product.path, longest_path);
+    tell(product.path, product.validation, product.options);
     const GemmCheck& check = product.validation.check;
-    if (json_) {
-      sets_.push_back({{"source", source},
-                       {"product", gemm_validation_json(product.validation, product.options)}});
-    } else {
-      fmt::print("{:<28}  {:<44}  elements {}, equal {}, different {}\n", source,
-                 binade::headline(product.validation.named), check.elements(), check.equal(),
-                 check.different.count);
-      if (check.different.count != 0)
-        fmt::print("{}", gemm_validation_text(product.validation, product.options));
-    }
     return {.elements = check.elements(), .different = check.different.count};
   }
 
   void finish(const char* schema, const std::string& device, const SetTotals& totals) {
-    if (!options_.seen.empty()) {
-      if (totals.different > 0) {
-        throw Error(fmt::format(
-            "--seen: {} rows are not what the emulator gives; what they exclude is not known",
-            totals.different));
-      }
-      if (seen_.empty()) throw Error("--seen: no set of dot products is among what was replayed");
-      std::ranges::sort(seen_);
-      std::string text = seen_head();
-      for (const std::string& line : seen_) text += line;
-      write_file(options_.seen, text);
+    if (!options_.seen.empty()) write_seen(totals);
+    if (options_.json) {
+      fmt::print("{}\n", json_text(sets_json(schema, device, options_.rules, totals, sets_), 2));
+    } else {
+      fmt::print("{}", totals_text(totals, options_.rules));
     }
-    if (!json_) {
-      fmt::print("sets {}, rows {}, equal {}, different {}{}", totals.sets, totals.rows,
-                 totals.equal(), totals.different, rule_choice_text(options_.rules));
-      if (totals.recorded_only > 0) fmt::print(", recorded only {}", totals.recorded_only);
-      fmt::print("\n");
-      return;
-    }
-    nlohmann::ordered_json out{{"schema", schema}};
-    if (!device.empty()) out["device"] = device;
-    if (options_.rules.any()) out["rules"] = words_of(options_.rules);
-    out["sets"] = totals.sets;
-    out["rows"] = totals.rows;
-    out["equal"] = totals.equal();
-    out["different"] = totals.different;
-    if (totals.recorded_only > 0) out["recorded_only"] = totals.recorded_only;
-    out["compared"] = sets_;
-    fmt::print("{}\n", json_text(out, 2));
   }
 
   /// Why the first skipped instruction was skipped; empty if none was.
   const std::string& why_skipped() const { return why_skipped_; }
 
  private:
-  static std::string headline(const CheckedSet& set) {
-    return fmt::format("{:<28}  sm_{} {:<38}", printable(set.source, longest_path),
-                       set.instruction.sm, instruction_name(set.instruction));
-  }
-
-  std::string text_of_set(const CheckedSet& set, const Dots& dots) const {
-    if (!set.skipped.empty()) {
-      return fmt::format("{}  skipped: {}\n", headline(set), set.skipped);
-    }
-    std::string out = fmt::format("{}  rows {}, equal {}, different {}\n", headline(set),
-                                  set.check.rows, set.check.equal(), set.check.different);
-    const bool recorded = set.source.ends_with(".safetensors");
-    for (const DotDifference& x : set.check.first) {
-      const bool first = &x == set.check.first.data();
-      out += difference_text(x, dots, set.instruction);
-      if (first && recorded) {
-        std::vector<std::string> words{"--recording", set.source};
-        const std::vector<std::string> rules = words_of(options_.rules);
-        words.insert(words.end(), rules.begin(), rules.end());
-        out += row_explained(words, x.row);
-      }
-      out += "\n";
-    }
-    if (options_.evidence) {
-      return out +
-             tally_text(tally_rivals(set.instruction, dots, false, options_.rules),
-                        options_.rules.any() ? "chosen" : "binade") +
-             "\n";
-    }
-    const std::string touched =
-        options_.rules.any() ? "" : touched_text(touched_by(set.instruction, dots), "rows");
-    return touched.empty() ? out : out + "  " + touched + "\n";
-  }
-
-  nlohmann::ordered_json json_of_set(const CheckedSet& set, const Dots& dots) const {
-    nlohmann::ordered_json out{{"source", printable(set.source, longest_path)}};
-    if (set.skipped.empty()) {
-      out.update(dot_check_json(set.check, dots, set.instruction));
-      if (!options_.rules.any()) out["touched"] = touched_json(touched_by(set.instruction, dots));
-      if (options_.evidence) {
-        out["aspects"] = tally_json(tally_rivals(set.instruction, dots, false, options_.rules));
-      }
-    } else {
-      out["architecture"] = fmt::format("sm_{}", set.instruction.sm);
-      out["instruction"] = instruction_name(set.instruction);
-      out["skipped"] = set.skipped;
-    }
-    return out;
-  }
-
   const SetOptions& options_;
-  bool json_;
   std::vector<std::string> seen_;
   std::string why_skipped_;
   nlohmann::ordered_json sets_ = nlohmann::ordered_json::array();
+
+  template <class... What>
+  void tell(const What&... what) {
+    if (options_.json) {
+      sets_.push_back(set_json(what...));
+    } else {
+      fmt::print("{}", set_text(what...));
+    }
+  }
+
+  void write_seen(const SetTotals& totals) {
+    if (totals.different > 0) {
+      throw Error(fmt::format(
+          "--seen: {} rows are not what the emulator gives; what they exclude is not known",
+          totals.different));
+    }
+    if (seen_.empty()) throw Error("--seen: no set of dot products is among what was replayed");
+    std::ranges::sort(seen_);
+    std::string text = seen_head();
+    for (const std::string& line : seen_) text += line;
+    write_file(options_.seen, text);
+  }
 };
 
 /// Whether a file is, or would be, somewhere below a folder.

@@ -41,15 +41,9 @@ int run_validate_crossed(const ValidateCrossedArguments& a) {
   const CrossTally total = check_crossed(*opened.device, a.what, take);
   const std::string& device = opened.device->info().name;
   if (a.json) {
-    const nlohmann::ordered_json out{{"schema", "binade.validate_crossed/1"},
-                                     {"device", device},
-                                     {"seed", a.what.seed},
-                                     {"dots", total.dots},
-                                     {"different", total.different},
-                                     {"instructions", checks}};
-    fmt::print("{}\n", json_text(out, 2));
+    fmt::print("{}\n", json_text(crossed_json(device, a.what, total, checks), 2));
   } else {
-    fmt::print("{}: dots {}, different {}\n", device, total.dots, total.different);
+    fmt::print("{}", crossed_text(device, total));
   }
   if (total.dots == 0) {
     fmt::print(stderr, "binade: nothing was compared: {}\n", why_skipped);

@@ -47,4 +47,18 @@ nlohmann::ordered_json crossed_check_json(const CrossedCheck& check) {
   return out;
 }
 
+std::string crossed_text(const std::string& device, const CrossTally& total) {
+  return fmt::format("{}: dots {}, different {}\n", device, total.dots, total.different);
+}
+
+nlohmann::ordered_json crossed_json(const std::string& device, const CrossedWhat& what,
+                                    const CrossTally& total, const nlohmann::ordered_json& checks) {
+  return {{"schema", "binade.validate_crossed/1"},
+          {"device", device},
+          {"seed", what.seed},
+          {"dots", total.dots},
+          {"different", total.different},
+          {"instructions", checks}};
+}
+
 }  // namespace binade

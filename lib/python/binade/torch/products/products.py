@@ -15,7 +15,7 @@ roles= says what a and b are, if an op has several products (narrow.py).
     ChosenProducts    each by other Products, as its operands' sizes say
     NarrowProducts    operands scaled and rounded to a narrow format first (narrow.py)
     ScaledProducts    sums of FP8 tensors, which scaled_mm.py scales
-    NumberedProducts  in the place of each sum a number of its own (lowered.py)
+    NumberedProducts  in the place of each sum a number of its own (op_products.py)
 """
 import functools
 
