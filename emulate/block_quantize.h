@@ -275,8 +275,8 @@ constexpr BlockScale block_scale(const ScaleRule& rule, const BlockFormat& forma
   return {code, factor(rule, format, code, q, amax, tensor), divides};
 }
 
-/// Returns the code of a magnitude and sign as the block format stores it; of a stored code, but for
-/// 10…0 of two's complement, the code of its magnitude and sign.
+/// Returns the code of a magnitude and sign as the block format stores it; of a stored code, but
+/// for 10…0 of two's complement, the code of its magnitude and sign.
 constexpr std::uint64_t stored_element(const BlockFormat& format, std::uint64_t bits) {
   const Fields x = fields_of(bits, format.element);
   if (!format.twos_complement || !x.negative) return bits;
@@ -354,6 +354,32 @@ constexpr std::uint32_t error_under(const ScaleRule& rule, const BlockFormat& fo
 
 }  // namespace block_steps
 
+/// Returns the scale of a block under which its amax becomes 4 rather than 6.
+constexpr BlockScale scale_of_four(const ScaleRule& rule, const BlockFormat& format,
+                                   std::uint32_t amax, const TensorScale& tensor) {
+  using namespace block_steps;
+  constexpr std::uint32_t one_and_a_half = 0x3FC00000;
+  const std::uint32_t q = times(quotient(rule, format, amax, tensor), one_and_a_half);
+  BlockScale out;
+  out.code = scale_code(rule, format, at_most(q, largest_of(format.scale)));
+  out.factor = factor(rule, format, out.code, q, amax, tensor);
+  return out;
+}
+
+/// Returns the sum of n errors by FourOrSix: lines of 16 one by one, then the lines in a tree.
+template <class Number, class Add, class Error>
+constexpr Number sum_of_errors(std::size_t n, const Add& add, const Error& error) {
+  constexpr std::size_t line = 16, most_lines = 16;
+  Number sums[most_lines] = {};
+  for (std::size_t i = 0; i < n && i / line < most_lines; ++i) {
+    sums[i / line] = add(sums[i / line], error(i));
+  }
+  for (std::size_t half = n > line ? most_lines / 2 : 0; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] = add(sums[i], sums[i + half]);
+  }
+  return sums[0];
+}
+
 /// Returns the scale of a block of n numbers, bits of binary32, lines of 16 behind each other where
 /// it has more: block_scale(), or the one that the errors of the numbers choose.
 constexpr BlockScale chosen_scale(const ScaleRule& rule, const BlockFormat& format,
@@ -362,24 +388,10 @@ constexpr BlockScale chosen_scale(const ScaleRule& rule, const BlockFormat& form
   using namespace block_steps;
   const BlockScale six = block_scale(rule, format, amax, tensor);
   if (rule.four_or_six == FourOrSix::six) return six;
-  constexpr std::uint32_t one_and_a_half = 0x3FC00000;
-  const std::uint32_t q = times(quotient(rule, format, amax, tensor), one_and_a_half);
-  BlockScale four;
-  four.code = scale_code(rule, format, at_most(q, largest_of(format.scale)));
-  four.factor = factor(rule, format, four.code, q, amax, tensor);
+  const BlockScale four = scale_of_four(rule, format, amax, tensor);
   const auto sum_under = [&](const BlockScale& scale) {
-    constexpr std::size_t line = 16, most_lines = 16;
-    std::uint32_t sums[most_lines] = {};
-    const std::size_t lines = (n + line - 1) / line;
-    for (std::size_t i = 0; i < n && i / line < most_lines; ++i) {
-      sums[i / line] = plus(sums[i / line], error_under(rule, format, scale, x[i], tensor));
-    }
-    if (lines > 1) {
-      for (std::size_t half = most_lines / 2; half > 0; half /= 2) {
-        for (std::size_t i = 0; i < half; ++i) sums[i] = plus(sums[i], sums[i + half]);
-      }
-    }
-    return sums[0];
+    return sum_of_errors<std::uint32_t>(
+        n, &plus, [&](std::size_t i) { return error_under(rule, format, scale, x[i], tensor); });
   };
   const std::uint32_t with_four = sum_under(four), with_six = sum_under(six);
   const bool known = !is_nan(with_four) && !is_nan(with_six);

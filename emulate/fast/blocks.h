@@ -131,4 +131,8 @@ void block_quantize(const BlockQuantizer& to, const float* in, std::size_t n, st
                     bool streamed, float* out, EventCounts& counts);
 void pack_4(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order);
 
+/// `chosen_scale` of emulate/block_quantize.h.
+BlockScale chosen_scale(const BlockQuantizer& to, const float* x, std::size_t n,
+                        std::uint32_t amax);
+
 }  // namespace binade::fast

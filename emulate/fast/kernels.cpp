@@ -4,7 +4,9 @@
 // is wrapped in a function that sets the default floating-point environment first.
 #include "emulate/fast/kernels.h"
 
+#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "emulate/fast/blocks.h"
 #include "emulate/fast/decode.h"
@@ -45,6 +47,13 @@ void block_quantize_by_definition(const BlockQuantizer& to, const float* in, std
   block_quantize(to, in, n, width, factors, scales, first, out, counts);
 }
 
+BlockScale chosen_scale_by_definition(const BlockQuantizer& to, const float* x, std::size_t n,
+                                      std::uint32_t amax) {
+  std::vector<std::uint32_t> bits(n);
+  std::memcpy(bits.data(), x, n * sizeof(float));
+  return chosen_scale(to.rule, to.format, bits.data(), n, amax, to.tensor);
+}
+
 constexpr Kernels reference{
     .quantize_f32 = &quantize<float>,
     .quantize_f64 = &quantize<double>,
@@ -67,6 +76,7 @@ constexpr Kernels reference{
     .block_values_f32 = &block_values_by_definition<float>,
     .block_values_f64 = &block_values_by_definition<double>,
     .block_quantize = &block_quantize_by_definition,
+    .chosen_scale = &chosen_scale_by_definition,
     .pack_4 = &pack_4,
     .dot_blocks = &defined_dots,
     .chains = &defined_dots,
@@ -97,6 +107,7 @@ constexpr Kernels portable{
     .block_values_f32 = &fast::block_values,
     .block_values_f64 = &fast::block_values,
     .block_quantize = &fast::block_quantize,
+    .chosen_scale = &fast::chosen_scale,
     .pack_4 = &fast::pack_4,
     .dot_blocks = &fast::dot_blocks,
     .chains = &fast::chains,

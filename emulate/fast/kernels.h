@@ -129,6 +129,9 @@ struct Kernels {
                          std::size_t width, const std::uint32_t* factors,
                          const std::uint32_t* scales, std::uint64_t first, bool streamed,
                          float* out, EventCounts& counts) = nullptr;
+  /// `chosen_scale` of emulate/block_quantize.h, for a block of n numbers.
+  BlockScale (*chosen_scale)(const BlockQuantizer& to, const float* x, std::size_t n,
+                             std::uint32_t amax) = nullptr;
   /// `pack_4` of emulate/block_packing.h.
   void (*pack_4)(const std::byte* codes, std::size_t n, std::byte* out,
                  NibbleOrder order) = nullptr;
@@ -199,6 +202,7 @@ inline constexpr std::tuple kernel_names{
     KernelName{"block_values_f32", &Kernels::block_values_f32},
     KernelName{"block_values_f64", &Kernels::block_values_f64},
     KernelName{"block_quantize", &Kernels::block_quantize},
+    KernelName{"chosen_scale", &Kernels::chosen_scale},
     KernelName{"pack_4", &Kernels::pack_4},
     KernelName{"dot_blocks", &Kernels::dot_blocks},
     KernelName{"chains", &Kernels::chains},

@@ -516,7 +516,8 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
                           const std::uint32_t* scales, std::uint64_t first, bool streamed,
                           float* out, EventCounts& counts) {
   const bool known = knows_codes(to) && value_plan(to.format, to.tensor.decode).in_f32 &&
-                     to.attributes.saturation == Saturation::finite;
+                     to.attributes.saturation == Saturation::finite &&
+                     (to.tensor.decode & block_steps::magnitude) < block_steps::infinity;
   const Quantizer element = element_quantizer<V>(to);
   const auto tensor = std::bit_cast<float>(to.tensor.decode);
   const std::size_t bytes = code_bytes(to.format.element);

@@ -43,6 +43,12 @@ Dtype dtype_of_codes(const BlockFormat& format) {
                                                          : encoded_dtype(format.element);
 }
 
+/// The dtype by which a layout writes numbers of a dtype.
+Dtype written_dtype(const CheckpointLayout& layout, const Dtype& dtype) {
+  const std::vector<std::string_view> as_bytes = split(layout.as_bytes, ' ');
+  return std::ranges::find(as_bytes, dtype.name) == as_bytes.end() ? dtype : *find_dtype("U8");
+}
+
 /// The shape of the codes: two of 4 bits share a byte along the last axis.
 std::vector<std::uint64_t> shape_of_codes(const BlockFormat& format,
                                           std::vector<std::uint64_t> shape) {
@@ -121,11 +127,12 @@ std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& inf
       out.back().bytes = bytes_of_word(tensor_scale_part(layout.part, made->tensor));
     }
   }
-  out.push_back({{part_name(layout.scales, info.name), dtype_of_scales(format),
-                  shape_of_scales(rule, view)}});
+  out.push_back({{part_name(layout.scales, info.name),
+                  written_dtype(layout, dtype_of_scales(format)), shape_of_scales(rule, view)}});
   if (made != nullptr) out.back().bytes = bytes_of_scales(rule, *made);
-  out.push_back({{part_name(layout.elements, info.name), dtype_of_codes(format),
-                  shape_of_codes(format, info.shape)}});
+  out.push_back(
+      {{part_name(layout.elements, info.name), written_dtype(layout, dtype_of_codes(format)),
+        shape_of_codes(format, info.shape)}});
   if (made != nullptr) out.back().bytes = bytes_of_codes(format, info.shape, made->codes);
   return out;
 }
@@ -151,8 +158,17 @@ std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
   return turned;
 }
 
+/// Throws Error if a stack's names would stand for blocks along another axis than the last.
+void check_axis(const BlockFileRule& rule, std::size_t axes) {
+  if (rule.layout == nullptr || rule.layout->name == "plain" || rule.axis == -1) return;
+  if (rule.axis + 1 == static_cast<int>(axes)) return;
+  throw Error(fmt::format("axis {}: the names of --layout {} are of blocks along the last axis",
+                          rule.axis, rule.layout->name));
+}
+
 BlockView view_of(const BlockFileRule& rule, const TensorFile& file, const TensorInfo& info) {
   try {
+    check_axis(rule, info.shape.size());
     BlockView view = block_view(rule.format.format, info.shape, rule.axis);
     if (rule.refuses_ragged && view.padding() > 0) {
       throw Error(fmt::format("blocks of {} do not divide its shape; leave out --ragged refuse",
@@ -190,6 +206,11 @@ std::map<std::string, std::string> told_of(const BlockFileRule& rule) {
 void check_block_rule(const BlockFileRule& rule) {
   const CheckpointLayout* layout = rule.layout;
   if (layout == nullptr) return;
+  if (rule.format.format.scale == binary32 && scale_layout_of(rule).name != "row_major") {
+    throw Error(
+        fmt::format("--scale-layout {}: an order of scales of one byte; those of {} are F32",
+                    scale_layout_of(rule).name, rule.format.name));
+  }
   if (layout->formats.empty()) return;
   const std::vector<std::string_view> known = split(layout->formats, ' ');
   if (std::ranges::find(known, rule.format.name) != known.end()) return;

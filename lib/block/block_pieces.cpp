@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cassert>
-#include <iterator>
 
 namespace binade {
 namespace {
@@ -57,9 +55,8 @@ void make_amaxes(const Kernels& kernels, const ScaleRule& rule, const BlockPiece
 }
 
 /// The numbers of one block, line after line.
-std::vector<std::uint32_t> numbers_of_block(const BlockView& view, const float* x,
-                                            std::size_t block) {
-  std::vector<std::uint32_t> out;
+std::vector<float> numbers_of_block(const BlockView& view, const float* x, std::size_t block) {
+  std::vector<float> out;
   if (view.elements() == 0) return out;
   const std::size_t column = block % view.blocks_of_line() * view.length_of_block;
   const std::size_t row = block / view.blocks_of_line();
@@ -68,8 +65,7 @@ std::vector<std::uint32_t> numbers_of_block(const BlockView& view, const float* 
   const std::size_t end = std::min(column + view.length_of_block, view.length);
   for (std::size_t line = first; line < std::min(first + view.lines_of_block, view.lines); ++line) {
     const float* const from = x + (matrix * view.lines + line) * view.length;
-    std::transform(from + column, from + end, std::back_inserter(out),
-                   [](float y) { return std::bit_cast<std::uint32_t>(y); });
+    out.insert(out.end(), from + column, from + end);
   }
   return out;
 }
@@ -143,9 +139,8 @@ void make_scales(const Kernels& kernels, const BlockQuantizer& to, const BlockVi
     return kernels.block_scales(to, amaxes, n, scales, factors, counts);
   }
   for (std::size_t i = 0; i < n; ++i) {
-    const std::vector<std::uint32_t> numbers = numbers_of_block(view, x, block + i);
-    const BlockScale scale =
-        chosen_scale(to.rule, to.format, numbers.data(), numbers.size(), amaxes[i], to.tensor);
+    const std::vector<float> numbers = numbers_of_block(view, x, block + i);
+    const BlockScale scale = kernels.chosen_scale(to, numbers.data(), numbers.size(), amaxes[i]);
     count_scale(to, amaxes[i], scale, counts);
     scales[i] = scale.code;
     factors[i] = scale.factor;

@@ -23,6 +23,7 @@ constexpr auto checkpoint_rows = std::to_array<CheckpointLayout>({
      .scales = "{name}_scale",
      .tensor = "{name}_scale_2",
      .formats = "nvfp4 mxfp8_e4m3 mxfp4 fp8_tensor",
+     .as_bytes = "F8_E8M0",
      .rules = "modelopt",
      .source = "NVIDIA/Model-Optimizer a2fbac7, modelopt/torch/export"},
     {.name = "compressed-tensors",
@@ -53,6 +54,7 @@ constexpr auto checkpoint_rows = std::to_array<CheckpointLayout>({
      .part = TensorScalePart::amax,
      .scale_layout = "te",
      .formats = "mxfp8_e4m3 mxfp8_e5m2 nvfp4 nvfp4_2d",
+     .as_bytes = "F8_E8M0 F8_E4M3 F8_E5M2",
      .rules = "te",
      .source = "TransformerEngine 00768c7, pytorch/tensor"},
 });

@@ -32,6 +32,7 @@ struct CheckpointLayout {
   TensorScalePart part = TensorScalePart::decode;
   std::string_view scale_layout = "row_major";  ///< of scale_layout.h
   std::string_view formats{};                   ///< block formats that the stack has; empty: all
+  std::string_view as_bytes{};                  ///< dtypes that it writes as U8
   std::string_view rules{};  ///< its scale rules, of which the first that fits is meant
   std::string_view source{};
 };

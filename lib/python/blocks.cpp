@@ -34,6 +34,14 @@ struct BlockCall {
   BlockView view;
 };
 
+/// The largest magnitude of a tensor, rounded to binary32.
+float amax_given(nb::handle x) {
+  const double value = number_of("tensor_amax", x);
+  if (!(value >= 0))
+    throw Error("tensor_amax: a largest magnitude is a number that is not negative");
+  return static_cast<float>(value);
+}
+
 float float_of(nb::handle x, const std::string& name) {
   const double value = PyFloat_AsDouble(x.ptr());
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -65,13 +73,13 @@ BlockCall call_of(nb::handle format, const AttributeOptions& words, std::uint64_
 std::vector<float> numbers_for(BlockCall& call, const Array& in, const Format& from,
                                nb::handle tensor_amax) {
   std::optional<float> given;
-  if (!tensor_amax.is_none()) given = float_of(tensor_amax, "tensor_amax");
+  if (!tensor_amax.is_none()) given = amax_given(tensor_amax);
   const Released released;
   std::vector<float> x(in.elements());
   to_binary32(from, in.bytes(), x);
   if (call.to.format.tensor_scale) {
     const std::uint32_t amax =
-        given ? std::bit_cast<std::uint32_t>(std::fabs(*given)) : amax_of(call.to.rule, x);
+        given ? std::bit_cast<std::uint32_t>(*given) : amax_of(call.to.rule, x);
     call.to.tensor = tensor_scale(call.to.rule, call.to.format, amax);
   }
   return x;
@@ -184,12 +192,13 @@ std::vector<std::byte> unpacked_codes(const CodePacking& packing, std::span<cons
 }
 
 /// Throws Error where a byte has bits beside those of a code, as two packed ones have.
-void check_unpacked(std::span<const std::byte> codes, const Format& f) {
+void check_unpacked(std::span<const std::byte> codes, const Format& f, const std::string& what,
+                    const char* remedy) {
   const int bits = f.bits();
   for (std::size_t i = 0; bits < 8 && i < codes.size(); ++i) {
     if (std::to_integer<int>(codes[i]) >> bits == 0) continue;
-    throw Error("decode: element " + std::to_string(i) + " has bits beside the " +
-                std::to_string(bits) + " of a code; give packed=True if several share bytes");
+    throw Error("decode: " + what + ' ' + std::to_string(i) + " has bits beside the " +
+                std::to_string(bits) + " of a code" + remedy);
   }
 }
 
@@ -298,7 +307,8 @@ nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
   } else {
     x.codes.assign(in[0].bytes().begin(), in[0].bytes().end());
   }
-  check_unpacked(x.codes, f.element);
+  check_unpacked(x.codes, f.element, "element", "; give packed=True if several share bytes");
+  check_unpacked(in[1].bytes(), f.scale, "scale", ": a sign, which no scale has");
   const std::size_t bytes = code_bytes(f.scale);
   x.scales.resize(in[1].elements());
   for (std::size_t i = 0; i < x.scales.size(); ++i) {

@@ -373,10 +373,11 @@ void add_rounding(nb::module_& m) {
 
     format may be a block format, as "mxfp4", "nvfp4", "e2m1:block=1x32:scale=e8m0", whose blocks lie along `axis`. scale_rule: a
     name of scale_rules(); None: the first that fits. tensor_amax: the largest magnitude that the scale over a tensor is made of,
-    where the format has one; None: that of x. Numbers of float64 are rounded to binary32 first. The values are exact in float64,
+    rounded to binary32, where the format has one; None: that of x. Numbers of float64 are rounded to binary32 first. The values are exact in float64,
     for x of that dtype, else rounded once to float32. The counts are a dict of "elements", Counts, and "scales": blocks, and of
     these those whose scale a limit decided (clamped), is 0 (zero) or no number (nonfinite), whose largest number saturates, and
-    the zeros that fill short blocks (padding).
+    the zeros that fill short blocks (padding). Elements are counted as their codes are: under a scale that is 0 all values are,
+    which `zero` alone tells.
 )",
       R"(    >>> quantize(np.array([0.1, 1000.0], "f"), "e4m3", saturation="finite")
     array([1.015625e-01, 4.480000e+02], dtype=float32)

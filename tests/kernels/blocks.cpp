@@ -250,7 +250,9 @@ Verdict judge_block_quantize(const Kernels& kernels) {
       const std::size_t n = i == 7 ? 5003 : lengths[number % lengths.size()];
       ScaledBlocks x = blocks_of(one, number, n, random);
       if (number % 5 == 0) x.to.attributes.saturation = Saturation::none;
+      if (number % 11 == 0) x.to.tensor.decode = block_steps::infinity;
       if (number % 7 == 0 && !x.codes.empty()) x.codes.back() = nonfinite_scale(x.to.format.scale);
+      if (number % 3 == 0 && !x.codes.empty()) x.codes.front() = 0;
       const std::uint64_t first = starts[number * 5 % starts.size()];
       begin(verdict, one,
             "width " + std::to_string(x.width) + ", n " + std::to_string(n) + ", " +
@@ -297,6 +299,37 @@ Verdict judge_block_values(const Kernels& kernels) {
                        number % 3 == 0, out.data());
       verdict.compare<T>(out.span(), want);
       verdict.require(out.is_whole(), "wrote outside the array");
+    }
+  }
+  return verdict;
+}
+
+Verdict judge_chosen_scale(const Kernels& kernels) {
+  Verdict verdict;
+  Random random(37);
+  std::uint64_t number = 0;
+  const BlockFormat format = *find_block_format("nvfp4");
+  for (const NamedScaleRule& row : scale_rules) {
+    if (row.rule.four_or_six == FourOrSix::six && row.name != "te") continue;
+    if (!fits(row, format)) continue;
+    for (const std::size_t n :
+         {std::size_t{16}, std::size_t{16}, std::size_t{7}, std::size_t{256}}) {
+      for (int i = 0; i < 40; ++i) {
+        const std::vector<float> in = block_numbers(n, n, ++number, random);
+        BlockQuantizer to{format, row.rule};
+        std::uint32_t amax = 0;
+        block_amaxes(to.rule, in.data(), n, n, &amax);
+        const auto tensor_amax = amax + static_cast<std::uint32_t>(random() % 4) * 0x00800000;
+        to.tensor = tensor_scale(to.rule, format, std::min(tensor_amax, block_steps::infinity));
+        verdict.begin(std::string(row.name), "n " + std::to_string(n));
+        std::vector<std::uint32_t> bits(n);
+        std::memcpy(bits.data(), in.data(), n * sizeof(float));
+        const auto words = [](const BlockScale& x) {
+          return std::array<std::uint32_t, 3>{x.code, x.factor, x.divides ? 1U : 0U};
+        };
+        const auto want = words(chosen_scale(to.rule, format, bits.data(), n, amax, to.tensor));
+        verdict.compare<std::uint32_t>(words(kernels.chosen_scale(to, in.data(), n, amax)), want);
+      }
     }
   }
   return verdict;
@@ -356,6 +389,13 @@ void block_quantize_with_faults(const BlockQuantizer& to, const float* in, std::
   called(behind<&Kernels::block_quantize>, to, in, n, width, factors, scales, first, streamed, out,
          counts);
   plant(out, n, &counts);
+}
+BlockScale chosen_scale_with_faults(const BlockQuantizer& to, const float* x, std::size_t n,
+                                    std::uint32_t amax) {
+  BlockScale out = called(behind<&Kernels::chosen_scale>, to, x, n, amax);
+  const Fault* fault = fault_of_call();
+  if (fault != nullptr) turn_bit(fault->at_end ? &out.factor : &out.code, 1, *fault);
+  return out;
 }
 void pack_4_with_faults(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order) {
   called(behind<&Kernels::pack_4>, codes, n, out, order);
@@ -435,6 +475,16 @@ void time_block_quantize(const Kernels& kernels, std::size_t i) {
                          x.factors.data(), x.scales.data(), 0, false, timed_results<float>().data(),
                          counts);
 }
+void time_chosen_scale(const Kernels& kernels, std::size_t) {
+  BlockQuantizer to = timed_blocks(1).to;
+  to.rule = find_scale_rule("te_4over6", to.format)->rule;
+  for (std::size_t at = 0; at < timed_elements; at += 16) {
+    const float* const x = timed_numbers<float>().data() + at;
+    volatile std::uint32_t code =
+        kernels.chosen_scale(to, x, 16, timed_blocks(1).amaxes[at / 16]).code;
+    static_cast<void>(code);
+  }
+}
 void time_pack_4(const Kernels& kernels, std::size_t) {
   kernels.pack_4(timed_blocks(1).codes.data(), timed_elements,
                  reinterpret_cast<std::byte*>(timed_results<std::uint64_t>().data()),
@@ -478,6 +528,9 @@ std::vector<Entry> block_entries() {
       values_entry<double, &K::block_values_f64>("block_values_f64"),
       entry_of<&K::block_quantize, &block_quantize_with_faults>(
           "block_quantize", &judge_block_quantize, rule_works(&time_block_quantize)),
+      entry_of<&K::chosen_scale, &chosen_scale_with_faults>(
+          "chosen_scale", &judge_chosen_scale,
+          {{"te_4over6", timed_elements, &time_chosen_scale, 0}}),
       entry_of<&K::pack_4, &pack_4_with_faults>("pack_4", &judge_pack_4,
                                                 {{"low_first", timed_elements, &time_pack_4, 0}},
                                                 "the definition is one short loop, too"),

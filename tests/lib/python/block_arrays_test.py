@@ -200,6 +200,9 @@ class BlockArrays(unittest.TestCase):
             "give scales=": lambda: binade.decode(codes, "mxfp4"),
             "give tensor_scale=": lambda: binade.decode(codes, "nvfp4", scales=np.zeros((2, 2), np.uint8)),
             "have scales of shape (2, 1)": lambda: binade.decode(codes, "mxfp4", scales=scales.T),
+            "scale 0 has bits beside the 7": lambda: binade.decode(
+                codes, "nvfp4", scales=np.full((2, 2), 0xB8, np.uint8), tensor_scale=1.0),
+            "tensor_amax: a largest magnitude": lambda: binade.encode(x, "nvfp4", tensor_amax=-3.0),
             "bits beside the 4 of a code": lambda: binade.decode(codes + 16, "mxfp4", scales=scales),
             "packed has no effect without a block format": lambda: binade.encode(x, "e2m1", packed=True),
             "packed has no effect with mxfp8_e4m3": lambda: binade.encode(x, "mxfp8_e4m3", packed=True),
@@ -257,7 +260,9 @@ class Files(unittest.TestCase):
                 factor = np.float32(1) / np.abs(self.x["fc.weight"]).max() * np.float32(2688)
                 self.assertEqual(parts["fc.weight_global_scale"], factor.tobytes())
         self.assertEqual(parts["fc.weight._amax_rowwise"], np.abs(self.x["fc.weight"]).max().tobytes())
-        self.assertEqual(shapes["fc.weight._rowwise_scale_inv"], ("F8_E4M3", (256, 8)))
+        self.assertEqual(shapes["fc.weight._rowwise_scale_inv"], ("U8", (256, 8)))
+        _, shapes, _ = self.quantized("--format", "mxfp8_e4m3", "--encode", "--layout", "modelopt")
+        self.assertEqual((shapes["fc.weight"][0], shapes["fc.weight_scale"][0]), ("F8_E4M3", "U8"))
         parts, shapes, _ = self.quantized("--format", "fp8_128x128", "--encode", "--layout", "deepseek")
         codes, scales, _ = binade.encode(self.x["fc.weight"], "fp8_128x128", scale_rule="deepgemm")
         self.assertEqual(shapes["fc.weight_scale_inv"], ("F32", (2, 1)))
@@ -284,8 +289,8 @@ class Files(unittest.TestCase):
             x = np.pad(x, ((0, 6), (0, 1)))
             return x.reshape(17, 8, 1, 4).transpose(0, 2, 1, 3).reshape(-1)
 
-        parts, shapes, _ = self.quantized("--format", "fp8_tensor", "--encode", "--scale-layout", "128x4")
-        self.assertEqual((shapes["none"], shapes["none_scale"]), (("F8_E4M3", (0, 5)), ("F32", (128, 4))))
+        _, shapes, _ = self.quantized("--format", "fp8_tensor", "--encode")
+        self.assertEqual((shapes["none"], shapes["none_scale"]), (("F8_E4M3", (0, 5)), ("F32", ())))
         for layout, wanted in {"row_major": lambda x: x.reshape(-1), "128x4": of_pytorch_blocked, "8x4": of_8x4,
                                "deepgemm": of_words, "aiter": of_aiter,
                                "te": lambda x: np.pad(x, ((0, 126), (0, 1))).reshape(-1)}.items():
