@@ -31,7 +31,10 @@
 #include "emulate/fast/tile_values.h"
 
 BINADE_AVX512_BEGIN
+#include "emulate/fast/vector_block_amaxes.h"
+#include "emulate/fast/vector_block_loops.h"
 #include "emulate/fast/vector_block_scales.h"
+#include "emulate/fast/vector_block_values.h"
 #include "emulate/fast/vector_blocks.h"
 #include "emulate/fast/vector_chains.h"
 #include "emulate/fast/vector_decode.h"

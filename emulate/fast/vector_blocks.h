@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `block_amaxes`, `block_codes`, `block_values` and `pack_4` of emulate/block_arrays.h and
-// block_packing.h, the same bytes and counts. Numbers are scaled tile by tile in plain loops; the
-// level's own `encode` rounds a tile, its own `decode` reads one:
+// `block_codes` and `block_quantize` of emulate/block_arrays.h and `pack_4` of block_packing.h, the
+// same bytes and counts. Numbers are scaled tile by tile, by vectors of V where they fill blocks;
+// the level's own `encode` or `quantize` rounds a tile:
 //
 //     numbers    7.5  -3  0.5  1 | 96  0  -2  4      a tile, of which a block is 4 here
 //     scaled     3.75 …          | 6   0  …          each times the factor of its block
 //     codes      6    …          | 7   0  …          by the level's kernel of arrays
 //
-// The loops are templates of a tag V, so that each level has its own, which a compiler makes
-// vectors of. Scaled numbers that are NaNs or infinities are set aside for the definition.
+// Scaled numbers that are NaNs or infinities are set aside for the definition.
 #pragma once
 
 #include <algorithm>
@@ -18,137 +17,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
-#include "emulate/fast/blocks.h"
 #include "emulate/fast/kernels.h"
+#include "emulate/fast/vector_block_amaxes.h"
+#include "emulate/fast/vector_block_loops.h"
+#include "emulate/fast/vector_block_values.h"
 
 namespace binade::fast {
-
-/// Calls f with a block's width as a constant where it is a usual one, else with 0.
-template <class V, class F>
-void with_width(std::size_t width, const F& f) {
-  switch (width) {
-    case 16: return f(std::integral_constant<std::size_t, 16>{});
-    case 32: return f(std::integral_constant<std::size_t, 32>{});
-    case 128: return f(std::integral_constant<std::size_t, 128>{});
-    default: return f(std::integral_constant<std::size_t, 0>{});
-  }
-}
-
-template <class V>
-std::uint32_t largest_magnitude(const float* in, std::size_t n) {
-  std::uint32_t out = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t x = std::bit_cast<std::uint32_t>(in[i]) & block_steps::magnitude;
-    out = x > out ? x : out;
-  }
-  return out;
-}
-
-/// Amaxes of blocks of one number: those of columns, line after line.
-template <class V>
-void column_amaxes(const ScaleRule& rule, const float* in, std::size_t n, std::uint32_t* amaxes) {
-  constexpr std::size_t part = 256;
-  for (std::size_t done = 0; done < n; done += part) {
-    const std::size_t count = n - done < part ? n - done : part;
-    const float* const x = in + done;
-    std::uint32_t* const amax = amaxes + done;
-    std::array<std::uint32_t, part> larger;
-    std::uint32_t largest = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x[i]) & block_steps::magnitude;
-      larger[i] = magnitude > amax[i] ? magnitude : amax[i];
-      largest = larger[i] > largest ? larger[i] : largest;
-    }
-    if (largest > block_steps::infinity) {
-      definitions().block_amaxes(rule, x, count, 1, amax);
-    } else {
-      std::memcpy(amax, larger.data(), count * sizeof *amax);
-    }
-  }
-}
-
-/// Writes the largest magnitudes of as many blocks as a vector has lanes.
-template <class V, std::size_t width>
-void largest_of_blocks(const float* in, std::uint32_t* out) {
-  const auto mask = V::set(block_steps::magnitude);
-  typename V::I largest[V::lanes];
-  for (std::size_t block = 0; block < V::lanes; ++block) {
-    const float* const from = in + block * width;
-    for (std::size_t i = 0; i < width; i += 16) V::prefetch(from + prefetch_distance / 4 + i);
-    largest[block] = V::bit_and(V::load(from), mask);
-    for (std::size_t i = V::lanes; i < width; i += V::lanes) {
-      largest[block] = V::max(largest[block], V::bit_and(V::load(from + i), mask));
-    }
-  }
-  V::store(out, V::largest_of_each(largest));
-}
-
-template <class V>
-void block_amaxes_loops(const ScaleRule& rule, const float* in, std::size_t n, std::size_t width,
-                        std::uint32_t* amaxes) {
-  if (width == 1) return column_amaxes<V>(rule, in, n, amaxes);
-  const auto take = [&](std::size_t block, std::size_t at, std::size_t count,
-                        std::uint32_t largest) {
-    std::uint32_t& amax = amaxes[block];
-    const std::uint32_t larger = largest > amax ? largest : amax;
-    if (larger > block_steps::infinity) {
-      definitions().block_amaxes(rule, in + at, count, count, &amax);
-    } else {
-      amax = larger;
-    }
-  };
-  std::size_t at = 0, block = 0;
-  with_width<V>(width, [&](auto fixed) {
-    const std::size_t step = fixed() == 0 ? width : fixed();
-    if constexpr (requires { V::lanes; } && fixed() > 0) {
-      std::array<std::uint32_t, V::lanes> largest;
-      while (at + V::lanes * step <= n) {
-        largest_of_blocks<V, fixed()>(in + at, largest.data());
-        for (const std::uint32_t of_block : largest) {
-          take(block++, at, step, of_block);
-          at += step;
-        }
-      }
-    }
-    for (; at + step <= n; at += step, ++block) {
-      take(block, at, step, largest_magnitude<V>(in + at, step));
-    }
-  });
-  if (at < n) take(block, at, n - at, largest_magnitude<V>(in + at, n - at));
-}
-
-/// Writes step(in[i], the factor of its block) for whole blocks of `fixed` numbers, or of `width`
-/// if that is 0.
-template <class V, std::size_t fixed, class T, class Step>
-void each_of_whole_blocks(const float* in, std::size_t blocks, std::size_t width,
-                          const float* factors, T* __restrict out, const Step& step) {
-  const std::size_t size = fixed == 0 ? width : fixed;
-  for (std::size_t block = 0; block < blocks; ++block, in += size, out += size) {
-    const float factor = factors[block];
-    for (std::size_t i = 0; i < size; ++i) out[i] = step(in[i], factor);
-  }
-}
-
-/// Writes step(in[i], the factor of its block) for n numbers, which begin within a block where
-/// `width` is larger than n. `out` lies apart from the others.
-template <class V, class T, class Step>
-void each_of_blocks(const float* in, std::size_t n, std::size_t width, const float* factors,
-                    T* __restrict out, const Step& step) {
-  if (width == 1) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = step(in[i], factors[i]);
-    return;
-  }
-  std::size_t at = n / width * width;
-  with_width<V>(width, [&](auto fixed) {
-    each_of_whole_blocks<V, fixed()>(in, n / width, width, factors, out, step);
-  });
-  for (const float factor = at < n ? factors[at / width] : 0; at < n; ++at) {
-    out[at] = step(in[at], factor);
-  }
-}
 
 /// What happened to numbers when they were scaled.
 struct ScaledNumbers {
@@ -331,21 +207,6 @@ std::vector<std::size_t> scale_tile(const BlockQuantizer& to, const float* in, s
   return specials;
 }
 
-/// Calls run(begin, count, factors) for each tile, which lies within one block or begins with one.
-template <class V, class Run>
-void each_block_tile(std::size_t n, std::size_t width, const std::uint32_t* factors,
-                     const Run& run) {
-  for (std::size_t done = 0; done < n;) {
-    const std::size_t most = width > block_tile ? width - done % width : block_tile / width * width;
-    const std::size_t count = std::min({most, block_tile, n - done});
-    std::array<float, block_tile> of_tile;
-    const std::size_t blocks = (count + width - 1) / width;
-    std::memcpy(of_tile.data(), factors + done / width, blocks * sizeof(float));
-    run(done, count, of_tile.data());
-    done += count;
-  }
-}
-
 template <class V, auto encode>
 void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
                        const std::uint32_t* factors, std::uint64_t first, std::byte* out,
@@ -355,107 +216,20 @@ void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
   }
   const Quantizer element = element_quantizer<V>(to);
   const std::size_t bytes = code_bytes(to.format.element);
-  each_block_tile<V>(
-      n, width, factors, [&](std::size_t begin, std::size_t count, const float* of_tile) {
-        std::array<float, block_tile> scaled;
-        std::byte* const codes = out + begin * bytes;
-        const std::vector<std::size_t> specials =
-            scale_tile<V>(to, in + begin, count, width, of_tile, scaled.data(), counts);
-        encode(scaled.data(), codes, count, first + begin, element, counts);
-        finish_codes<V>(to, scaled.data(), count, codes);
-        for (const std::size_t i : specials) {
-          definitions().block_codes(to, in + begin + i, 1, 1, factors + (begin + i) / width,
-                                    first + begin + i, codes + i * bytes, counts);
-        }
-      });
-}
-
-/// Writes scales as floats.
-template <class V, auto decode>
-void scale_values(const Format& f, const std::uint32_t* codes, std::size_t n, float* out) {
-  if (f == binary32) return static_cast<void>(std::memcpy(out, codes, n * sizeof(float)));
-  if (f == e8m0) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint32_t code = codes[i] & 0xFF;
-      const std::uint32_t power = code == 0 ? 0x00400000U : code << 23;
-      out[i] = std::bit_cast<float>(code == 0xFF ? block_steps::nan : power);
+  each_block_tile<V>(n, width, [&](std::size_t begin, std::size_t count) {
+    std::array<float, block_tile> scaled, of_tile;
+    std::memcpy(of_tile.data(), factors + begin / width,
+                (count + width - 1) / width * sizeof(float));
+    std::byte* const codes = out + begin * bytes;
+    const std::vector<std::size_t> specials =
+        scale_tile<V>(to, in + begin, count, width, of_tile.data(), scaled.data(), counts);
+    encode(scaled.data(), codes, count, first + begin, element, counts);
+    finish_codes<V>(to, scaled.data(), count, codes);
+    for (const std::size_t i : specials) {
+      definitions().block_codes(to, in + begin + i, 1, 1, factors + (begin + i) / width,
+                                first + begin + i, codes + i * bytes, counts);
     }
-    return;
-  }
-  std::array<std::byte, block_tile> narrow;
-  for (std::size_t i = 0; i < n; ++i) narrow[i] = static_cast<std::byte>(codes[i]);
-  decode(narrow.data(), out, n, f);
-}
-
-/// Returns element · scale · decode in Wide, with the one NaN that the definition has.
-template <class V, class T, class Wide>
-T scaled_value(float element, float scale, Wide decode) {
-  using Bits = typename Carrier<T>::Bits;
-  constexpr auto infinity = static_cast<Bits>(infinity_bits(Carrier<T>::format, false));
-  constexpr auto nan = static_cast<Bits>(nan_bits(Carrier<T>::format, NanResult::quiet));
-  const Wide product = static_cast<Wide>(element) * static_cast<Wide>(scale) * decode;
-  const auto bits = std::bit_cast<Bits>(static_cast<T>(product));
-  return std::bit_cast<T>(static_cast<Bits>(bits << 1) > static_cast<Bits>(infinity << 1) ? nan
-                                                                                          : bits);
-}
-
-/// Copies what a tile made to its place past the caches.
-template <class V>
-void stream_out(const std::byte* from, std::byte* to, std::size_t size) {
-  std::size_t at = 0;
-  if constexpr (requires { V::bytes; }) {
-    const std::size_t past = reinterpret_cast<std::uintptr_t>(to) % V::bytes;
-    at = std::min(size, past == 0 ? 0 : V::bytes - past);
-    std::memcpy(to, from, at);
-    for (; at + V::bytes <= size; at += V::bytes) V::stream(to + at, V::load(from + at));
-  }
-  std::memcpy(to + at, from + at, size - at);
-}
-
-template <class V, auto decode, class T>
-void block_values_tiles(const BlockFormat& format, const std::byte* in, std::size_t n,
-                        std::size_t width, const std::uint32_t* scales, std::uint32_t tensor_decode,
-                        bool streamed, T* out) {
-  const ValuePlan plan = value_plan(format, tensor_decode);
-  if (!plan.in_f64 && (!plan.in_f32 || sizeof(T) > sizeof(float))) {
-    return (definitions().*KernelsOf<T>::block_values)(format, in, n, width, scales, tensor_decode,
-                                                       streamed, out);
-  }
-  const std::size_t bytes = code_bytes(format.element);
-  const auto tensor = std::bit_cast<float>(tensor_decode);
-  const float quantum = value_of<float>(min_bits(format.element, false), format.element);
-  for (std::size_t done = 0; done < n;) {
-    const std::size_t most = width > block_tile ? width - done % width : block_tile / width * width;
-    const std::size_t count = std::min({most, block_tile, n - done});
-    std::array<float, block_tile> elements, of_tile;
-    std::array<T, block_tile> values;
-    if (plan.is_integer) {
-      for (std::size_t i = 0; i < count; ++i) {
-        elements[i] = static_cast<float>(static_cast<std::int8_t>(in[done + i])) * quantum;
-      }
-    } else {
-      decode(in + done * bytes, elements.data(), count, format.element);
-    }
-    scale_values<V, decode>(format.scale, scales + done / width, (count + width - 1) / width,
-                            of_tile.data());
-    T* const to = streamed ? values.data() : out + done;
-    if (plan.in_f32 && sizeof(T) == sizeof(float)) {
-      each_of_blocks<V>(elements.data(), count, width, of_tile.data(), to,
-                        [=](float x, float by) { return scaled_value<V, T>(x, by, tensor); });
-    } else {
-      each_of_blocks<V>(elements.data(), count, width, of_tile.data(), to, [=](float x, float by) {
-        return scaled_value<V, T>(x, by, double{tensor});
-      });
-    }
-    if (streamed) {
-      stream_out<V>(reinterpret_cast<const std::byte*>(values.data()),
-                    reinterpret_cast<std::byte*>(out + done), count * sizeof(T));
-    }
-    done += count;
-  }
-  if constexpr (requires { V::streamed(); }) {
-    if (streamed) V::streamed();
-  }
+  });
 }
 
 /// Gives numbers that are zero the signs that their codes would have.
@@ -521,36 +295,35 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
   const Quantizer element = element_quantizer<V>(to);
   const auto tensor = std::bit_cast<float>(to.tensor.decode);
   const std::size_t bytes = code_bytes(to.format.element);
-  each_block_tile<V>(
-      n, width, factors, [&](std::size_t begin, std::size_t count, const float* of_tile) {
-        std::array<float, block_tile> scaled, rounded, floats;
-        const std::size_t blocks = (count + width - 1) / width;
-        const std::uint32_t* const tile_scales = scales + begin / width;
-        scale_values<V, decode>(to.format.scale, tile_scales, blocks, floats.data());
-        if (!known || largest_magnitude<V>(floats.data(), blocks) >= block_steps::infinity) {
-          std::vector<std::byte> codes(count * bytes);
-          block_codes_tiles<V, encode>(to, in + begin, count, width, factors + begin / width,
-                                       first + begin, codes.data(), counts);
-          return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
-                                               to.tensor.decode, streamed, out + begin);
-        }
-        const std::vector<std::size_t> specials =
-            scale_tile<V>(to, in + begin, count, width, of_tile, scaled.data(), counts);
-        quantize(scaled.data(), rounded.data(), count, first + begin, element, counts);
-        finish_zeros<V>(to, scaled.data(), count, rounded.data());
-        std::vector<float> specials_in;  // out may be in
-        for (const std::size_t i : specials) specials_in.push_back(in[begin + i]);
-        unscale_numbers<V>(rounded.data(), count, width, floats.data(), tensor, streamed,
-                           out + begin);
-        if constexpr (requires { V::streamed(); }) {
-          if (streamed && !specials.empty()) V::streamed();
-        }
-        for (std::size_t k = 0; k < specials.size(); ++k) {
-          const std::size_t i = specials[k], block = (begin + i) / width;
-          definitions().block_quantize(to, &specials_in[k], 1, 1, factors + block, scales + block,
-                                       first + begin + i, false, out + begin + i, counts);
-        }
-      });
+  each_block_tile<V>(n, width, [&](std::size_t begin, std::size_t count) {
+    std::array<float, block_tile> scaled, rounded, floats, of_tile;
+    const std::size_t blocks = (count + width - 1) / width;
+    std::memcpy(of_tile.data(), factors + begin / width, blocks * sizeof(float));
+    const std::uint32_t* const tile_scales = scales + begin / width;
+    scale_values<V, decode>(to.format.scale, tile_scales, blocks, floats.data());
+    if (!known || largest_magnitude<V>(floats.data(), blocks) >= block_steps::infinity) {
+      std::vector<std::byte> codes(count * bytes);
+      block_codes_tiles<V, encode>(to, in + begin, count, width, factors + begin / width,
+                                   first + begin, codes.data(), counts);
+      return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
+                                           to.tensor.decode, streamed, out + begin);
+    }
+    const std::vector<std::size_t> specials =
+        scale_tile<V>(to, in + begin, count, width, of_tile.data(), scaled.data(), counts);
+    quantize(scaled.data(), rounded.data(), count, first + begin, element, counts);
+    finish_zeros<V>(to, scaled.data(), count, rounded.data());
+    std::vector<float> specials_in;  // out may be in
+    for (const std::size_t i : specials) specials_in.push_back(in[begin + i]);
+    unscale_numbers<V>(rounded.data(), count, width, floats.data(), tensor, streamed, out + begin);
+    if constexpr (requires { V::streamed(); }) {
+      if (streamed && !specials.empty()) V::streamed();
+    }
+    for (std::size_t k = 0; k < specials.size(); ++k) {
+      const std::size_t i = specials[k], block = (begin + i) / width;
+      definitions().block_quantize(to, &specials_in[k], 1, 1, factors + block, scales + block,
+                                   first + begin + i, false, out + begin + i, counts);
+    }
+  });
   if constexpr (requires { V::streamed(); }) {
     if (streamed) V::streamed();
   }

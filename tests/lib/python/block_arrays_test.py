@@ -175,6 +175,12 @@ class BlockArrays(unittest.TestCase):
         one, lines = (binade.encode(y, "mxfp4", rounding="stochastic", seed=4)[0] for y in (line, line.reshape(1250, 32)))
         self.assertTrue(np.array_equal(one, lines.reshape(-1)))
 
+    def test_an_amax_of_the_tensor_is_rounded_to_binary32(self):
+        x = numbers((2, 32), 3)
+        made = [binade.encode(x, "nvfp4", tensor_amax=amax) for amax in (0.1, float(np.float32(0.1)), 0.2)]
+        self.assertEqual([made[0][2] == one[2] for one in made], [True, True, False])
+        self.assertTrue(np.array_equal(made[0][1], made[1][1]))
+
     def test_packed_codes_fill_bytes_along_the_last_axis(self):
         x = numbers((2, 3, 64), 5)
         for name, axis in itertools.product(("mxfp4", "nvfp4", "mxfp6_e3m2", "mxfp6_e2m3"), (-1, 0)):
@@ -296,6 +302,16 @@ class Files(unittest.TestCase):
                                "te": lambda x: np.pad(x, ((0, 126), (0, 1))).reshape(-1)}.items():
             parts, _, _ = self.quantized("--format", "mxfp8_e4m3", "--encode", "--scale-layout", layout)
             self.assertEqual(parts["fc.weight_scale"], wanted(scales).tobytes(), layout)
+
+    def test_what_a_stack_does_not_have_is_refused(self):
+        for words, options in {
+            "an order of scales of one byte": ("--format", "fp8_1x128", "--scale-layout", "deepgemm"),
+            "are of blocks along the last axis": ("--format", "nvfp4", "--layout", "te", "--axis", "0"),
+        }.items():
+            out = f"{self.folder}/none.safetensors"
+            done = subprocess.run([BINADE, "quantize", f"{self.folder}/in.safetensors", out, "--encode", *options],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, words in done.stderr, pathlib.Path(out).exists()), (2, True, False), done.stderr)
 
 
 if __name__ == "__main__":

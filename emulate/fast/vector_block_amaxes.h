@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `block_amaxes` of emulate/block_arrays.h, the same bits: magnitudes are compared as integers, of
+// which a NaN's are the largest, so that a block with one is seen and left to the definition. By
+// vectors of V, whose lanes are one block's, until as many blocks as it has lanes become one
+// vector:
+//
+//     lanes    7.5 3 0.5 1 | 96 0 2 4 | …     vectors of one block each
+//     amaxes   7.5 96 …                       a vector of as many blocks
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "emulate/fast/kernels.h"
+#include "emulate/fast/vector_block_loops.h"
+
+namespace binade::fast {
+
+template <class V>
+std::uint32_t largest_magnitude(const float* in, std::size_t n) {
+  std::uint32_t out = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t x = std::bit_cast<std::uint32_t>(in[i]) & block_steps::magnitude;
+    out = x > out ? x : out;
+  }
+  return out;
+}
+
+/// Amaxes of blocks of one number: those of columns, line after line.
+template <class V>
+void column_amaxes(const ScaleRule& rule, const float* in, std::size_t n, std::uint32_t* amaxes) {
+  constexpr std::size_t part = 256;
+  for (std::size_t done = 0; done < n; done += part) {
+    const std::size_t count = n - done < part ? n - done : part;
+    const float* const x = in + done;
+    std::uint32_t* const amax = amaxes + done;
+    std::array<std::uint32_t, part> larger;
+    std::uint32_t largest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x[i]) & block_steps::magnitude;
+      larger[i] = magnitude > amax[i] ? magnitude : amax[i];
+      largest = larger[i] > largest ? larger[i] : largest;
+    }
+    if (largest > block_steps::infinity) {
+      definitions().block_amaxes(rule, x, count, 1, amax);
+    } else {
+      std::memcpy(amax, larger.data(), count * sizeof *amax);
+    }
+  }
+}
+
+/// Writes the largest magnitudes of as many blocks as a vector has lanes.
+template <class V, std::size_t width>
+void largest_of_blocks(const float* in, std::uint32_t* out) {
+  const auto mask = V::set(block_steps::magnitude);
+  typename V::I largest[V::lanes];
+  for (std::size_t block = 0; block < V::lanes; ++block) {
+    const float* const from = in + block * width;
+    for (std::size_t i = 0; i < width; i += 16) V::prefetch(from + prefetch_distance / 4 + i);
+    largest[block] = V::bit_and(V::load(from), mask);
+    for (std::size_t i = V::lanes; i < width; i += V::lanes) {
+      largest[block] = V::max(largest[block], V::bit_and(V::load(from + i), mask));
+    }
+  }
+  V::store(out, V::largest_of_each(largest));
+}
+
+template <class V>
+void block_amaxes_loops(const ScaleRule& rule, const float* in, std::size_t n, std::size_t width,
+                        std::uint32_t* amaxes) {
+  if (width == 1) return column_amaxes<V>(rule, in, n, amaxes);
+  const auto take = [&](std::size_t block, std::size_t at, std::size_t count,
+                        std::uint32_t largest) {
+    std::uint32_t& amax = amaxes[block];
+    const std::uint32_t larger = largest > amax ? largest : amax;
+    if (larger > block_steps::infinity) {
+      definitions().block_amaxes(rule, in + at, count, count, &amax);
+    } else {
+      amax = larger;
+    }
+  };
+  std::size_t at = 0, block = 0;
+  with_width<V>(width, [&](auto fixed) {
+    const std::size_t step = fixed() == 0 ? width : fixed();
+    if constexpr (requires { V::lanes; } && fixed() > 0) {
+      std::array<std::uint32_t, V::lanes> largest;
+      while (at + V::lanes * step <= n) {
+        largest_of_blocks<V, fixed()>(in + at, largest.data());
+        for (const std::uint32_t of_block : largest) {
+          take(block++, at, step, of_block);
+          at += step;
+        }
+      }
+    }
+    for (; at + step <= n; at += step, ++block) {
+      take(block, at, step, largest_magnitude<V>(in + at, step));
+    }
+  });
+  if (at < n) take(block, at, n - at, largest_magnitude<V>(in + at, n - at));
+}
+
+}  // namespace binade::fast
