@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/identify/detours.h"
+#include "lib/identify/streams.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
 
@@ -164,9 +165,9 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
     Identification out = std::move(other);
     return out;
   }
-  if (!is_in_time(plain, options, "stream-K") || search_streams(plain)) return plain;
+  if (!is_in_time(plain, options, "stream-K") || search_streams(plain, options.end)) return plain;
   for (Identification& other : plain.others) {
-    if (!search_streams(other)) continue;
+    if (!search_streams(other, options.end)) continue;
     Identification out = std::move(other);
     return out;
   }

@@ -4,13 +4,11 @@
 // everything that was tried and what came out; text and JSON are written from it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/identify/hypotheses.h"
 #include "lib/identify/search.h"
-#include "lib/identify/uneven_tiles.h"
 
 namespace binade {
 
@@ -28,8 +26,6 @@ struct Identification {
   bool in_time =
       true;  ///< false: SearchOptions::end was reached; parts of D are not searched apart
   std::vector<std::string> not_tried = {};  ///< what the time did not allow
-  /// Where K is cut in each block of D, if that was looked for.
-  std::optional<UnevenTiles> tiles = {};
 
   const Candidate& candidate(const Verdict& x) const { return candidates[x.candidate]; }
   const Core& core(const Candidate& x) const { return cores[x.core]; }
@@ -45,7 +41,7 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
 /// ties to even as cuBLAS does or away from zero as CUTLASS does, and searched again; if that
 /// explains every bit, types and runs are the rounded ones and searched.rounded is set. Where
 /// nothing is found, rare orders (rare_orders.h) are searched too, first for the operands as they
-/// are, and then stream-K (uneven_tiles.h). Throws Error if no model takes these types, if there is
+/// are, and then stream-K (streams.h). Throws Error if no model takes these types, if there is
 /// nothing to compare, or if an array of a run has another size than m, n and k say (kernel_run.h).
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,

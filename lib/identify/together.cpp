@@ -156,7 +156,7 @@ Cover ring(const Identification& x) {
 /// Returns the models of tiles whose K is cut elsewhere each.
 Cover tiles_of(const Identification& x) {
   Cover out;
-  out.candidates = x.tiles ? x.tiles->models : uneven_tiles(x).models;
+  out.candidates = uneven_tiles(x).models;
   for (const Candidate& candidate : out.candidates) out.masks.push_back(mask_of(x, candidate));
   return out;
 }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Searches each block of D by itself, among cuts of K at multiples of the tiles that kernels have:
-// first without a cut or with one, then with two. Then tries which workers and tiles would cut so.
+// first without a cut or with one, then with two.
 #include "lib/identify/uneven_tiles.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "emulate/stream_k.h"
-#include "lib/gemm/gemm.h"
-#include "lib/identify/evaluator.h"
 #include "lib/identify/identification.h"
 #include "lib/parallel/parallel.h"
 
@@ -25,9 +22,6 @@ constexpr int most_tiles_of_k = 256, most_tiles_cut_twice = 64;
 /// Blocks are searched by the cores of so many of the nearest models, and D is not searched at all
 /// if it has more blocks.
 constexpr std::size_t cores_for_blocks = 4, most_blocks = 1024;
-/// Workers that are tried, and ways to make the same cuts that are told.
-constexpr int most_workers = 1024;
-constexpr std::size_t most_streams = 8;
 
 /// Returns a block of D with its rows of A and columns of B; C and the bias likewise.
 KernelRun block_of(const KernelRun& run, std::size_t row, std::size_t column) {
@@ -96,7 +90,7 @@ std::vector<Candidate> nearest_cores(const Identification& x) {
     Candidate one = x.candidate(verdict);
     const bool known =
         std::ranges::any_of(out, [&](const Candidate& other) { return other.core == one.core; });
-    if (known || one.model.k == 1) continue;
+    if (known) continue;
     const bool c_first = one.model.sum.c_first;
     one.model.sum = x.core(one).plain.sum;
     one.model.sum.c_first = c_first;
@@ -104,132 +98,6 @@ std::vector<Candidate> nearest_cores(const Identification& x) {
     if (out.size() == cores_for_blocks) break;
   }
   return out;
-}
-
-/// Where K is cut in a tile, in positions of K.
-using Cuts = std::vector<std::int64_t>;
-
-/// Of a split into listed runs, or into steps.
-Cuts cuts_of(const Split& split) {
-  Cuts out;
-  for (int i = 0; i + 1 < split.parts; ++i) {
-    const std::int64_t longer = split.ends[2];
-    const std::int64_t end =
-        split.shares == TileShares::listed
-            ? split.ends[static_cast<std::size_t>(i)]
-            : split.ends[0] + std::int64_t{i} * split.ends[1] + std::min<std::int64_t>(i, longer);
-    out.push_back(end * split.tile);
-  }
-  return out;
-}
-
-/// Cuts of the tiles of D, of so many rows and columns each.
-struct TileCuts {
-  std::size_t rows = 0, columns = 0;  ///< of tiles
-  std::vector<Cuts> cuts;             ///< row after row
-};
-
-/// Returns the cuts of tiles of so many blocks; nothing if blocks of a tile differ.
-std::optional<TileCuts> cuts_of(const UnevenTiles& x, std::size_t down, std::size_t across) {
-  const std::size_t rows = x.of_block.size() / x.columns;
-  TileCuts out{(rows + down - 1) / down, (x.columns + across - 1) / across, {}};
-  for (std::size_t i = 0; i < out.rows; ++i) {
-    for (std::size_t j = 0; j < out.columns; ++j) {
-      const std::size_t model = x.of_block[i * down * x.columns + j * across];
-      for (std::size_t row = i * down; row < std::min(rows, (i + 1) * down); ++row) {
-        for (std::size_t at = j * across; at < std::min(x.columns, (j + 1) * across); ++at) {
-          if (x.of_block[row * x.columns + at] != model) return std::nullopt;
-        }
-      }
-      out.cuts.push_back(cuts_of(x.models[model].model.sum.splits[0]));
-    }
-  }
-  return out;
-}
-
-/// Returns whether stream-K cuts every tile where it was found to be cut.
-bool makes(const Split& split, const TileCuts& found, const KernelRun& run) {
-  const std::int64_t iterations = (static_cast<std::int64_t>(run.k) + split.tile - 1) / split.tile;
-  for (std::size_t at = 0; at < found.cuts.size(); ++at) {
-    const ElementPlace place{at / found.columns * static_cast<std::size_t>(split.stream.tile_m),
-                             at % found.columns * static_cast<std::size_t>(split.stream.tile_n),
-                             run.m, run.n};
-    if (cuts_of(split_of_tile(split, iterations, place)) != found.cuts[at]) return false;
-  }
-  return true;
-}
-
-/// Adds to `out` the numbers of workers and of shared tiles with which a split makes the cuts.
-void add_workers(Split split, const TileCuts& found, const KernelRun& run,
-                 std::vector<Split>& out) {
-  const int all = static_cast<int>(found.cuts.size());
-  // No tile is cut more than twice.
-  for (int workers = 2; workers <= std::min(3 * all, most_workers); ++workers) {
-    if (workers % split.stream.groups != 0) continue;
-    split.parts = workers;
-    const int over = all % workers;
-    for (const int shared : {0, over, over + workers}) {
-      if (shared >= all) continue;
-      for (const bool whole_first : {false, true}) {
-        if (shared == 0 && whole_first) continue;
-        split.stream.shared = shared;
-        split.stream.whole_first = whole_first;
-        const bool known = std::ranges::find(out, split) != out.end();
-        if (!known && makes(split, found, run)) out.push_back(split);
-        if (out.size() == most_streams) return;
-      }
-    }
-  }
-}
-
-/// Returns the splits that make the cuts, of CUTLASS 3's groups and least runs only if `grouped`.
-std::vector<Split> streams_of(const UnevenTiles& x, const KernelRun& run, bool grouped) {
-  constexpr std::array<std::size_t, 3> edges{4, 2, 1};  // in blocks
-  constexpr int most_groups = 8, least_run = 8;         // CUTLASS's
-  const std::size_t rows = x.of_block.size() / x.columns;
-  std::vector<Split> out;
-  for (const std::size_t down : edges) {
-    for (const std::size_t across : edges) {
-      poll();
-      // A smaller tile spans as much of D.
-      if (down / 2 >= rows || across / 2 >= x.columns) continue;
-      const std::optional<TileCuts> found = cuts_of(x, down, across);
-      if (!found || found->cuts.size() < 2) continue;
-      for (const int tile : k_tiles) {
-        const auto fits = [&](const Cuts& cuts) {
-          return std::ranges::all_of(cuts, [&](std::int64_t at) { return at % tile == 0; });
-        };
-        if (!std::ranges::all_of(found->cuts, fits)) continue;
-        for (int how = 0; how < (grouped ? 4 * most_groups : 2); ++how) {
-          Split split{.tile = tile, .shares = TileShares::stream};
-          split.stream = {.tile_m = static_cast<int>(down * block_edge),
-                          .tile_n = static_cast<int>(across * block_edge),
-                          .by_columns = how % 2 != 0,
-                          .groups = how / 4 + 1,
-                          .least = how / 2 % 2 * least_run};
-          add_workers(split, *found, run, out);
-        }
-      }
-    }
-  }
-  return out;
-}
-
-/// Returns whether a model gives every element of a product; first some that lie apart.
-bool gives_all(const GemmModel& g, const KernelRun& run) {
-  constexpr std::size_t first = 64;
-  const auto is_right = [&](std::size_t at, std::uint64_t d) {
-    return is_same_result(d, run.d[at], g.epilogue.out, any_nan_fits(g));
-  };
-  for (std::size_t i = 0; i < first; ++i) {
-    const std::size_t at = (i * 0x9E3779B97F4A7C15U >> 32) * run.size() >> 32;
-    if (!is_right(at, gemm_element(g, run.element(at)))) return false;
-  }
-  const std::vector<std::uint64_t> d = gemm(g, operands_of(run));
-  for (std::size_t at = 0; at < d.size(); ++at) {
-    if (!is_right(at, d[at])) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -261,34 +129,6 @@ UnevenTiles uneven_tiles(const Identification& x) {
     if (known == out.models.end()) out.models.push_back(*model);
   }
   return out;
-}
-
-bool search_streams(Identification& x) {
-  const KernelRun& run = x.runs[0];
-  if (x.runs.size() != 1 || run.dots || x.result.rejected.empty()) return false;
-  x.tiles = uneven_tiles(x);
-  if (x.tiles->models.size() < 2) return false;
-  std::vector<Split> splits = streams_of(*x.tiles, run, false);
-  if (splits.empty()) splits = streams_of(*x.tiles, run, true);
-  if (splits.empty()) return false;
-  for (const Verdict& rejected : x.result.rejected) {
-    Candidate candidate = x.candidate(rejected);
-    Accumulation plain = x.core(candidate).plain.sum;
-    plain.c_first = candidate.model.sum.c_first;
-    if (candidate.model.sum != plain || is_smooth(candidate.model.epilogue.activation)) continue;
-    poll();
-    candidate.model.sum.splits[0] = splits[0];
-    x.result.tried += 1;
-    if (!gives_all(candidate.model, run)) continue;
-    Verdict verdict{.candidate = x.candidates.size(), .compared = run.size(), .equal = run.size()};
-    for (const Split& split : splits) {
-      if (&split != &splits[0]) verdict.same.push_back(x.candidates.size());
-      candidate.model.sum.splits[0] = split;
-      x.candidates.push_back(candidate);
-    }
-    x.result.explaining.push_back(verdict);
-  }
-  return !x.result.explaining.empty();
 }
 
 }  // namespace binade

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream-K: the tiles of K of all tiles of D are laid out in one row and cut evenly among the
-// workers of a GPU (emulate/stream_k.h), so that K is cut elsewhere in each tile of D. Where the
-// cuts lie is found for each tile by itself; then the workers and tiles that make all of these
-// cuts.
+// Tiles of D whose K is cut elsewhere each, in ways that the table of stream-K (streams.h) does not
+// have: where K is cut is found for each block of D by itself.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +27,5 @@ struct UnevenTiles {
 /// Returns them for the product of a first run. Nothing is found if some block has no such model,
 /// or the first one has none of the cores that are nearest.
 UnevenTiles uneven_tiles(const Identification& x);
-
-/// Looks for stream-K in the product of one run that no model explains: for workers, tiles and
-/// orders of a modest list that cut K where it was found to be cut in each tile (x.tiles), with
-/// every core and ending. Adds the models that explain every bit to the result; those that cut this
-/// D alike are told as the same. Returns whether there is one.
-bool search_streams(Identification& x);
 
 }  // namespace binade

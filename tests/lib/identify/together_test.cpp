@@ -2,12 +2,14 @@
 //
 // A kernel that computes its last rows in another order: no model explains it, two models together
 // do, and a match by chance is never taken for that.
+#include "lib/identify/streams.h"
 #include "lib/identify/together.h"
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "lib/identify/text.h"
 #include "tests/lib/identify/kernel_draw.h"
@@ -135,9 +137,48 @@ TEST_CASE("stream-K that cuts every tile as it was found to be cut is told as on
   REQUIRE(search_streams(found));
   REQUIRE(conclusion_of(found.result) == Conclusion::unique);
   const Candidate& model = found.candidate(found.result.explaining[0]);
-  CHECK(options_of(model.model) == "--split 3:tile32:stream64x64");
+  CHECK(options_of(model.model) == "--split 3:tile32:stream32x64");
   CHECK(together(found).empty());
   CHECK(test::gives_all(model.model, found.runs[0]));
+}
+
+TEST_CASE("workers that share tiles of 32 rows in steps of 16 are told, of chains too") {
+  // Six tiles, six steps each, seven workers: one does six, the others five.
+  constexpr std::size_t m = 40, n = 192, k = 96, step = 16, rows = 32, columns = 64, workers = 7;
+  Random random(5);
+  KernelRun run = test::draw_run(random, f32_all, {m, n, k}, false, false);
+  for (std::vector<std::uint64_t>* codes : {&run.a, &run.b}) {  // between 1 and 2, of any sign
+    for (std::uint64_t& code : *codes) code = 0x3F800000 | (random() & 0x807FFFFF);
+  }
+  const auto number = [](std::uint64_t code) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(code));
+  };
+  std::vector<float> d(m * n);
+  std::size_t begin = 0;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const std::size_t end = begin + 36 / workers + (worker < 36 % workers ? 1 : 0);
+    while (begin < end) {  // the worker's run of one tile
+      const std::size_t tile = begin / 6, last = std::min(end, (tile + 1) * 6);
+      const std::size_t row = tile / 3 * rows, column = tile % 3 * columns;
+      for (std::size_t i = row; i < std::min(m, row + rows); ++i) {
+        for (std::size_t j = column; j < column + columns; ++j) {
+          float sum = 0;
+          for (std::size_t at = begin % 6 * step; at < (last - tile * 6) * step; ++at) {
+            sum = std::fma(number(run.a[i * k + at]), number(run.b[j * k + at]), sum);
+          }
+          d[i * n + j] = begin % 6 == 0 ? sum : d[i * n + j] + sum;
+        }
+      }
+      begin = last;
+    }
+  }
+  for (std::size_t at = 0; at < d.size(); ++at) run.d[at] = std::bit_cast<std::uint32_t>(d[at]);
+  Identification found =
+      identify(f32_all, {run}, {}, {.rare = false}, {}, {.instructions = false, .tf32 = false});
+  REQUIRE(search_streams(found));
+  REQUIRE(conclusion_of(found.result) == Conclusion::unique);
+  CHECK(options_of(found.candidate(found.result.explaining[0]).model) ==
+        "--split 7:tile16:stream32x64");
 }
 
 TEST_CASE("what only chance could cover is not told") {

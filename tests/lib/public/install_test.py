@@ -24,7 +24,7 @@ PUBLIC = set("""
 emulate.h error.h gemm.h identify.h loss_scalers.h range.h report.h validate.h version.h
 amp/grad_scaler.h amp/loss_scaler.h evidence/evidence.h evidence/rivals.h format/dtype.h format/format_spec.h gemm/bound.h
 gemm/gemm.h gemm/matrices.h gemm/model_check.h gemm/named_gemm.h gemm/operands.h gemm/progress.h identify/candidates.h identify/cores.h
-identify/hypotheses.h identify/identification.h identify/kernel_run.h identify/search.h identify/text.h identify/uneven_tiles.h
+identify/hypotheses.h identify/identification.h identify/kernel_run.h identify/search.h identify/text.h
 io/array_view.h number/exact_sum.h
 number/square_sum.h number/upper.h range/arrays.h range/binades.h range/fate.h range/summary.h range/summary_bytes.h
 report/format_report.h report/tensor_report.h report/tensor_role.h report/written_report.h text/error.h validate/gemm.h
