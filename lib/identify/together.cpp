@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "lib/gemm/gemm.h"
 #include "lib/identify/evaluator.h"
@@ -23,6 +24,8 @@ constexpr std::size_t most_rings = 16;  // of which all elements are compared
 /// If models that are independently right now and then would leave this many elements uncovered on
 /// average, then the probability that they leave none is at most e^-20.
 constexpr double least_uncovered = 20;
+/// Of models that are right by chance in all that others leave, one in e^12 would be told.
+constexpr double least_evidence = 12;
 
 using Mask = std::vector<bool>;
 
@@ -170,6 +173,50 @@ double uncovered_by_chance(const std::vector<Mask>& masks) {
   return out;
 }
 
+/// Returns how many elements a mask has in the lines that hold some
+/// elements; 0 if it lacks one of them.
+template <class Line>
+std::size_t whole_around(const Mask& mask, const Mask& some, std::size_t lines, const Line& line) {
+  std::vector<char> holds(lines), lacks(lines);
+  for (std::size_t at = 0; at < mask.size(); ++at) {
+    if (some[at]) holds[line(at)] = 1;
+    if (!mask[at]) lacks[line(at)] = 1;
+  }
+  std::size_t held = 0;
+  for (std::size_t i = 0; i < lines; ++i) {
+    if (holds[i] != 0 && lacks[i] != 0) return 0;
+    held += holds[i] != 0 ? 1 : 0;
+  }
+  return held * (mask.size() / lines);
+}
+
+/// Returns how unlikely it is that the best of so many models explains by chance what the parts
+/// before it leave, as -log of the probability, for the part of which that is least so. An edge
+/// counts as a whole: all elements of the lines that hold what was left.
+double evidence_of(const Cover& cover, const KernelRun& run, std::size_t tried) {
+  double least = std::numeric_limits<double>::infinity();
+  Mask covered = cover.masks[0];
+  for (std::size_t part = 1; part < cover.masks.size(); ++part) {
+    const Mask& mask = cover.masks[part];
+    Mask more(mask.size());
+    for (std::size_t at = 0; at < mask.size(); ++at) {
+      more[at] = mask[at] && !covered[at];
+      covered[at] = covered[at] || mask[at];
+    }
+    const auto count = [](const Mask& x) {
+      return static_cast<double>(std::ranges::count(x, true));
+    };
+    const auto in_rows =
+        whole_around(mask, more, run.m, [&](std::size_t at) { return run.row(at); });
+    const auto in_columns =
+        whole_around(mask, more, run.n, [&](std::size_t at) { return run.column(at); });
+    const double n = std::max(count(more), static_cast<double>(std::max(in_rows, in_columns)));
+    const double share = count(mask) / static_cast<double>(mask.size());
+    least = std::min(least, n * -std::log(share) - std::log(static_cast<double>(tried)));
+  }
+  return least;
+}
+
 /// Returns the lines of so many, `others` elements each, that a part explains as a whole and no
 /// other part does. `place` is the element of a line at a place.
 template <class Place>
@@ -222,8 +269,9 @@ std::vector<TogetherPart> together(const Identification& x) {
     return {};
   Cover found = ring(x);
   const bool is_ring = !found.masks.empty();
-  const auto is_chance = [](const Cover& some) {
-    return some.masks.empty() || uncovered_by_chance(some.masks) < least_uncovered;
+  const auto is_chance = [&](const Cover& some) {
+    return some.masks.empty() || (uncovered_by_chance(some.masks) < least_uncovered &&
+                                  evidence_of(some, x.runs[0], r.tried) < least_evidence);
   };
   if (!is_ring) found = cover(x);
   if (!is_ring && is_chance(found)) found = tiles_of(x);
