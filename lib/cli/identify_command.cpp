@@ -143,7 +143,8 @@ void define_identify(App app, int& status) {
       .capture_default_str();
   app.add_option("--seconds", options->seconds,
                  "end the search after so many seconds, with what is known by then: models that "
-                 "agree so far, and what was not tried (default: when all is tried)")
+                 "agree so far, and what was not tried (default: when all models are tried and, if "
+                 "none explains every bit, mistakes of kernels for 8 seconds)")
       .positive();
   app.add_flag("--json", options->json, "print JSON instead of text");
   app.footer(

@@ -16,7 +16,9 @@
 namespace binade {
 namespace {
 
-constexpr double seconds_for_hypotheses = 8;
+/// Mistakes of kernels are tried for so many seconds; of a time that is given, for this part of it
+/// at least.
+constexpr double seconds_for_hypotheses = 8, part_for_hypotheses = 0.4;
 
 Searched searched_by(const IdentifyOptions& o) {
   Searched out{
@@ -55,19 +57,26 @@ Identification identified(const IdentifyOptions& o, const SearchProgress& progre
   ReadRuns in = read_runs(o.files);
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
+  const auto after = [&](double seconds) {
+    return start +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  };
   SearchOptions options{.nearest = o.show, .all_rejected = o.all};
-  if (o.seconds > 0) {
-    options.end = start + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double>(o.seconds));
-  }
+  if (o.seconds > 0) options.end = after((1 - part_for_hypotheses) * o.seconds);
   Identification out =
       identify(in.types, std::move(in.runs), o.epilogue, options, progress, searched_by(o));
   double left = seconds_for_hypotheses;
   if (o.seconds > 0) {
     left = o.seconds - std::chrono::duration<double>(Clock::now() - start).count();
   }
-  if (out.result.open.empty()) out.hypotheses = hypotheses_of(out, left, progress);
-  out.in_time = Clock::now() <= options.end;
+  if (out.result.open.empty() && out.result.explaining.empty()) {
+    if (left > 0) {
+      out.hypotheses = hypotheses_of(out, left, progress);
+    } else {
+      out.not_tried.emplace_back("mistakes of kernels");
+    }
+  }
+  out.in_time = o.seconds == 0 || Clock::now() <= after(o.seconds);
   if (!out.in_time && out.result.explaining.empty()) {
     out.not_tried.emplace_back("several models, each for a part of D");
   }

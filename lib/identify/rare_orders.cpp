@@ -258,13 +258,20 @@ class RareOrders {
     }
   }
 
+  int length_of_part(const Split& x) const {
+    const int unit = x.tile == 0 ? plain_.k : x.tile;
+    return (units(unit) + x.parts - 1) / x.parts * unit;
+  }
   /// Returns the divisions whose parts are added in other orders: whole ones, as several devices or
   /// blocks have them.
   std::vector<Split> whole_divisions(int parts) const {
     std::vector<Split> out;
     for (const Split& x : divisions(parts)) {
-      const bool usual = x.tile == 0 || x.tile == 64 || x.tile == 128;
-      if (usual && x.shares == TileShares::full) out.push_back(x);
+      const bool usual = x.tile == 0 || (x.tile >= 16 && x.tile <= 128);
+      const auto alike = [&](const Split& y) { return length_of_part(x) == length_of_part(y); };
+      if (usual && x.shares == TileShares::full && std::ranges::none_of(out, alike)) {
+        out.push_back(x);
+      }
     }
     return out;
   }

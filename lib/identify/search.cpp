@@ -40,7 +40,7 @@ constexpr std::size_t confirmed_products = std::size_t{1} << 22;
 /// different results for an element are counted, for as many elements as judged_products
 /// multiply-adds allow. If D is narrow, few elements distinguish anything.
 constexpr std::size_t judges = 48;
-constexpr std::size_t judged_products = std::size_t{1} << 29;
+constexpr std::size_t judged_products = std::size_t{1} << 27;
 
 /// If so many models explain every bit, others of which nothing is contradicted may stay open.
 constexpr std::size_t enough = 8;
@@ -55,6 +55,8 @@ constexpr AtOnce by_tiles{16, std::size_t{1} << 17};
 constexpr std::size_t elements_at_once = 1024;
 /// Computing all of D in tiles is faster than computing one of every so many elements by itself.
 constexpr std::size_t whole_per_single = 8;
+
+using Clock = std::chrono::steady_clock;
 
 struct Place {
   std::size_t run, element;
@@ -131,6 +133,7 @@ class Search {
 
   SearchResult run(const SearchOptions& options) {
     followed_ = options.known == 0 ? followed : followed_of_more;
+    end_ = options.end;
     for (const KernelRun& run : runs()) k_ = std::max(k_, run.k);
     if (options.distinct) {
       for (std::size_t i = 0; i < candidates_.size(); ++i) distinct_.push_back({.candidate = i});
@@ -145,7 +148,7 @@ class Search {
     std::vector<Waiting> waiting{{std::move(all), 0}};
     std::size_t explaining = 0;
     while (!waiting.empty() && explaining < enough) {
-      if (waiting.back().done > 0 && is_over(options)) break;
+      if (waiting.back().done > 0 && is_over()) break;
       const Waiting next = std::move(waiting.back());
       waiting.pop_back();
       explaining += compare_all(next, waiting, options);
@@ -164,9 +167,7 @@ class Search {
     std::size_t done;
   };
 
-  static bool is_over(const SearchOptions& options) {
-    return std::chrono::steady_clock::now() > options.end;
-  }
+  bool is_over() const { return Clock::now() > end_; }
 
   /// Compares candidates with all elements, in growing samples, and returns how many contradict
   /// none. Where many agree and a sample would cost much, the simplest go on and the others wait.
@@ -177,7 +178,7 @@ class Search {
     while (done < sampled_.size() && !field.empty()) {
       sample = std::min(sampled_.size(), sample);
       if (done > 0) {
-        if (is_over(options)) return 0;
+        if (is_over()) return 0;
         const std::size_t most = std::max(enough, options.round_products / ((sample - done) * k_));
         if (field.size() > most) {
           const auto agree =
@@ -187,7 +188,7 @@ class Search {
           field.erase(first, field.end());
         }
       }
-      compare(field, done, sample);
+      if (!compare(field, done, sample)) return 0;
       done = sample;
       thin(field, options.nearest, done);
       if (!field.empty()) {
@@ -238,10 +239,13 @@ class Search {
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < models; ++i) chosen.push_back(i * distinct_.size() / models);
     for (auto& row : results) row.resize(elements);
-    evaluate(chosen, std::span(sampled_).first(elements), "elements",
-             [&](std::size_t i, std::size_t at, std::uint64_t d) {
-               results[i][at] = result_of(candidate(distinct_[chosen[i]]).model, d);
-             });
+    const bool judged = evaluate(
+        chosen, std::span(sampled_).first(elements), "elements",
+        [&](std::size_t i, std::size_t at, std::uint64_t d) {
+          results[i][at] = result_of(candidate(distinct_[chosen[i]]).model, d);
+        },
+        end_);
+    if (!judged) return;
     std::vector<std::size_t> order(elements);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<std::size_t> different(elements);
@@ -262,10 +266,11 @@ class Search {
   }
 
   /// Calls visit(i, at, d) with the result d of distinct_[field[i]] at places[at]; several threads
-  /// call it at once.
+  /// call it at once. Returns false if `until` came before all was visited.
   template <class Visit>
-  void evaluate(const std::vector<std::size_t>& field, std::span<const Place> places,
-                const char* stage, const Visit& visit) const {
+  bool evaluate(const std::vector<std::size_t>& field, std::span<const Place> places,
+                const char* stage, const Visit& visit,
+                Clock::time_point until = Clock::time_point::max()) const {
     const auto core = [&](std::size_t i) { return candidate(distinct_[field[i]]).core; };
     std::vector<std::size_t> sorted(field.size());
     std::iota(sorted.begin(), sorted.end(), std::size_t{0});
@@ -298,7 +303,7 @@ class Search {
         }
       }
     }
-    each(tasks.size(), stage, [&](std::size_t number) {
+    const auto work = [&](std::size_t number) {
       const Task& task = tasks[number];
       Evaluated evaluated;
       for (const std::size_t i : task.models) evaluated.add(candidate(distinct_[field[i]]));
@@ -317,7 +322,8 @@ class Search {
       const std::span elements = std::span(task.of->elements).subspan(task.first, task.size);
       evaluator_.evaluate(models, task.of->run, elements,
                           told(std::span(task.of->numbers).subspan(task.first)));
-    });
+    };
+    return each(tasks.size(), stage, work, until);
   }
   std::uint64_t found(const Place& place) const { return runs()[place.run].d[place.element]; }
   Match match(const Verdict& x, const Place& place, std::uint64_t d) const {
@@ -327,17 +333,21 @@ class Search {
     return match(x, place, d) != Match::different;
   }
 
-  /// Compares elements done … sample - 1 of the sample with everything in the field.
-  void compare(const std::vector<std::size_t>& field, std::size_t done, std::size_t sample) {
+  /// Compares elements done … sample - 1 of the sample with everything in the field. Returns false
+  /// if the time ended first, never for the first elements; then nothing is entered.
+  bool compare(const std::vector<std::size_t>& field, std::size_t done, std::size_t sample) {
     const std::span some = std::span(sampled_).subspan(done, sample - done);
     std::vector<std::atomic<std::size_t>> equal(field.size());
-    evaluate(field, some, best_.c_str(), [&](std::size_t i, std::size_t at, std::uint64_t d) {
+    const auto visit = [&](std::size_t i, std::size_t at, std::uint64_t d) {
       equal[i] += is_right(distinct_[field[i]], some[at], d) ? 1 : 0;
-    });
+    };
+    const auto end = done == 0 ? Clock::time_point::max() : end_;
+    if (!evaluate(field, some, best_.c_str(), visit, end)) return false;
     for (std::size_t i = 0; i < field.size(); ++i) {
       distinct_[field[i]].compared = sample;
       distinct_[field[i]].equal += equal[i];
     }
+    return true;
   }
 
   /// Keeps the candidates that agree, and of the others the better part, but at least four times as
@@ -434,18 +444,24 @@ class Search {
     }
   }
 
-  /// Calls body(i) for each i < n on all threads.
+  /// Calls body(i) for each i < n on all threads. Returns false if `end` came first.
   template <class Body>
-  void each(std::size_t n, const char* stage, const Body& body) const {
+  bool each(std::size_t n, const char* stage, const Body& body,
+            Clock::time_point end = Clock::time_point::max()) const {
     std::mutex reporting;
     std::size_t done = 0;
-    parallel_for(n, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
-      for (std::size_t i = begin; i < end; ++i) body(i);
+    std::atomic<bool> over = false;
+    parallel_for(n, 1, [&](std::size_t i, std::size_t, std::size_t) {
+      if (over || (end != Clock::time_point::max() && Clock::now() > end)) {
+        over = true;
+        return;
+      }
+      body(i);
       if (!progress_) return;
       const std::lock_guard lock(reporting);
-      done += end - begin;
-      progress_(stage, static_cast<double>(done) / static_cast<double>(n));
+      progress_(stage, static_cast<double>(++done) / static_cast<double>(n));
     });
+    return !over;
   }
 
   const std::vector<Candidate>& candidates_;
@@ -455,6 +471,7 @@ class Search {
   std::vector<Verdict> distinct_;
   std::size_t k_ = 1;  ///< the longest K of the runs
   std::size_t followed_ = followed;
+  Clock::time_point end_ = Clock::time_point::max();
   std::string best_ = "comparing";  ///< what progress says
 };
 
