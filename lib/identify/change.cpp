@@ -127,6 +127,12 @@ class Changes {
         return std::uint64_t{0U - static_cast<std::uint32_t>(run.c[at])};
       };
     }
+    if (!run_.c.empty() && signed_c) {
+      const Format& f = x_.types.c;
+      add("a ReLU of C alone").c = [&run = run_, f](std::size_t at) {
+        return decode(run.c[at], f).negative ? zero_bits(f, false) : run.c[at];
+      };
+    }
     if (!run_.bias.empty() && run_.c.empty()) shifted_bias();
   }
 
@@ -293,6 +299,12 @@ class Changes {
 
   /// B's k out of step with A's.
   void shifted_k() {
+    if (k_ > 1) {
+      add("B's k in the reverse order against A's").b = [&run = run_, k = k_](std::size_t j,
+                                                                              std::size_t at) {
+        return run.b[j * k + k - 1 - at];
+      };
+    }
     for (std::size_t t = 1; t <= 128 && t < k_; t *= 2) {
       const auto of_b = [&](std::string words, auto place) {
         add(std::move(words)).b = [&run = run_, k = k_, place](std::size_t j, std::size_t at) {

@@ -167,10 +167,13 @@ class HypothesisSearch {
       return;
     }
     if (changed_in(rest, base)) return;
-    if (2 * base.equal < elements() || far.empty()) return;
-    tell(fmt::format("{} elements are none of these sums, all others are: {}", rest.size(),
-                     region_words(given_.run, rest)),
-         base.equal, model);
+    constexpr std::size_t least_right = 4;
+    if (2 * base.equal < elements() || base.equal < least_right || far.empty()) return;
+    tell(
+        fmt::format("{} none of these sums, all others are: {}",
+                    rest.size() == 1 ? "1 element is" : fmt::format("{} elements are", rest.size()),
+                    region_words(given_.run, rest)),
+        base.equal, model);
   }
 
   /// A mistake in some of the elements alone.
@@ -393,8 +396,11 @@ class HypothesisSearch {
 
   /// Whether so many are more than `most` by more than a few that fit by chance, or all.
   bool is_more(std::size_t equal, std::size_t most) const {
-    constexpr std::size_t few = 3;
-    return equal > most && (equal == elements() || equal > most + std::max(few, elements() / 64));
+    constexpr std::size_t few = 3, least_bits = 20;
+    if (equal <= most) return false;
+    const std::size_t more = equal - most;
+    const auto bits = more * static_cast<std::size_t>(given_.types.d.precision);
+    return bits >= least_bits && (equal == elements() || more > std::max(few, elements() / 64));
   }
   bool is_more(std::size_t equal) const { return is_more(equal, base_equal_); }
 

@@ -195,6 +195,10 @@ TEST_CASE("fragments whose k are in another order") {
   });
   check_first(hypotheses_about(x, d),
               "in each run of 8 k, those of B meet k 0, 2, 4, 6, 1, 3, 5, 7 of A");
+  check_first(hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+                return x.at_a(i, k) * x.at_b(side - 1 - k, j);
+              })),
+              "B's k in the reverse order against A's");
 }
 
 TEST_CASE("an accumulator that is not cleared between tiles") {
@@ -243,6 +247,9 @@ TEST_CASE("an addend that is left out, or added twice") {
   const Matrices x;
   std::vector<float> d = x.right();
   check_first(hypotheses_about(x, d, true), "C left out");
+  std::vector<float> rectified = d;
+  for (std::size_t at = 0; at < d.size(); ++at) rectified[at] += std::max(x.c[at], 0.0F);
+  check_first(hypotheses_about(x, rectified, true), "a ReLU of C alone");
   for (std::size_t at = 0; at < d.size(); ++at) d[at] += 2 * x.c[at];
   check_first(hypotheses_about(x, d, true), "C scaled by 2");
 }
@@ -316,7 +323,7 @@ TEST_CASE("scales in another place or power than theirs") {
               "A's scales applied twice");
 }
 
-TEST_CASE("sums of integers that wrap, and zero points by their name") {
+TEST_CASE("sums of integers that wrap, bytes 128 off, and zero points by their name") {
   KernelRun run{8, 8, 64, false, {}, {}, {}, {}, {}};
   std::vector<int> a, b;
   for (std::size_t i = 0; i < 512; ++i) {
@@ -337,6 +344,14 @@ TEST_CASE("sums of integers that wrap, and zero points by their name") {
   REQUIRE(!wrapped.told.empty());
   CHECK(wrapped.told[0].equal == 64);
   CHECK(wrapped.told[0].words.find("hold the low 16 bits of the sum") != std::string::npos);
+  for (std::size_t at = 0; at < 64; ++at) {
+    int sum = 0;
+    for (std::size_t k = 0; k < 64; ++k) sum += (a[at / 8 * 64 + k] + 128) * b[at % 8 * 64 + k];
+    run.d[at] = static_cast<std::uint32_t>(sum);
+  }
+  const KernelHypotheses biased = hypotheses_of(identify(types, {run}, {}, {}));
+  REQUIRE(!biased.told.empty());
+  CHECK(biased.told[0].words == "A's numbers greater by 128, as with a zero point of -128");
   run.c_words = "zero points";
   for (std::size_t at = 0; at < 64; ++at) {
     run.c.push_back(at % 8 * 1000 + 77);
@@ -684,6 +699,22 @@ TEST_CASE("atomic additions into a narrow D are told, and other ones are not") {
   };
   CHECK(told_of(4));
   CHECK_FALSE(told_of(12));
+}
+
+TEST_CASE("what few elements would be by chance is not told") {
+  const KernelTypes narrow{binary16, binary16, binary16, binary16, binary16};
+  for (std::uint64_t draw = 0; draw < 12; ++draw) {
+    KernelRun run{1, 2, 32, false, {}, {}, {}, {}, {}};
+    const auto drawn = [&](std::uint64_t stream, std::size_t i) {  // between 1 and 2, of any sign
+      return std::uint64_t{0x3C00 | (random_word(stream, 20 + draw, i) & 0x83FF)};
+    };
+    for (std::size_t i = 0; i < 32; ++i) run.a.push_back(drawn(1, i));
+    for (std::size_t i = 0; i < 64; ++i) run.b.push_back(drawn(2, i));
+    for (std::size_t at = 0; at < 2; ++at) run.d.push_back(drawn(3, at) + 0x0800);
+    const Identification found = identify(narrow, {run}, {}, {.nearest = 1, .rare = false}, {},
+                                          {.instructions = false, .tf32 = false});
+    CHECK(hypotheses_of(found).told.empty());
+  }
 }
 
 TEST_CASE("where D is right, or has nothing to do with its operands, nothing is told") {
