@@ -424,6 +424,17 @@ class Complaints(Identify):
         self.write("bi", npy("<u2", (32, 2), [1] * 64))
         self.assertIn("bare bits", self.complaint(*self.files(a="ai", b="bi", d="di")))
 
+    def test_what_is_left_out_has_its_name(self):
+        a, b = [[(7 * i + 3 * k) % 11 for k in range(8)] for i in range(5)], [[(5 * k + j) % 7 for j in range(4)] for k in range(8)]
+        self.write("ai", npy("|u1", (5, 8), sum(a, [])))
+        self.write("bi", npy("|i1", (8, 4), sum(b, [])))
+        self.write("zero", npy("<i4", (1,), [3]))
+        self.write("bias", npy("<i4", (4,), [100, 20, 3000, 7]))
+        self.write("di", npy("<i4", (5, 4), [sum(a[i][k] * b[k][j] for k in range(8)) for i in range(5) for j in range(4)]))
+        for more, words in (((), "zero points left out"), (("--bias", self.path("bias")), "zero points and the bias left out")):
+            told = self.found("--a-zero-point", self.path("zero"), *more, status=1, a="ai", b="bi", d="di")
+            self.assertEqual(told["hypotheses"][0]["words"], words)
+
     def test_bytes_beside_a_d_of_numbers(self):
         self.write("ai", npy("|i1", (2, 32), [-1] * 64))
         self.write("bi", npy("|i1", (32, 2), [100] * 64))
