@@ -11,6 +11,7 @@
 #include "lib/identify/change_fit.h"
 #include "lib/identify/evaluator.h"
 #include "lib/identify/plausible.h"
+#include "lib/identify/search.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
