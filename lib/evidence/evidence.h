@@ -44,6 +44,9 @@ struct KnownAspect {
   /// taken to be like: "as sm_75", "by analogy"
   std::string source;
   std::vector<RivalRows> rivals;
+  /// The emulator of others whose results were compared with ours and are equal; empty if none was.
+  /// It changes no word: rows of hardware say more.
+  std::string agrees = {};
 
   /// Returns whether hardware has excluded some of the rivals, but not all.
   bool in_part() const;

@@ -35,6 +35,7 @@ Json json_of_knowledge(const Knowledge& known) {
     if (!known[i].matters) continue;  // the aspect stays null
     aspect = {{"evidence", evidence_name(known[i].evidence)},
               {"source", known[i].source},
+              {"agrees", known[i].agrees},
               {"rows_that_exclude", Json::object()}};
     for (const RivalRows& row : known[i].rivals) aspect["rows_that_exclude"][row.rival] = row.rows;
   }

@@ -39,8 +39,8 @@ bool share_group(const InstructionGroup& group, const Instruction& x, const Know
     const KnownAspect& one = group.known[i];
     const KnownAspect& other = known[i];
     const bool by_hardware = one.evidence == Evidence::hardware;
-    const bool same =
-        letter_of(one) == letter_of(other) && (by_hardware || one.source == other.source);
+    const bool same = letter_of(one) == letter_of(other) && one.agrees == other.agrees &&
+                      (by_hardware || one.source == other.source);
     same_known = same_known && (same || !one.matters || !other.matters);
   }
   return same_known && y.model == x.model && y.types.c == x.types.c && y.types.d == x.types.d &&
@@ -140,6 +140,7 @@ std::string cell_text(const KnownAspect& cell) {
   };
   line("rows exclude", excluded);
   line("not excluded", left);
+  if (!cell.agrees.empty()) line("agrees", {cell.agrees});
   return out + "\n";
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -38,6 +39,7 @@ class Changes {
   std::vector<Change> take() {
     if (!run_.dots) transposed();
     addends();
+    scales();
     ends_of_k();
     if (!is_integer(x_.types.a) && !is_integer(x_.types.b)) rounded();
     for (Change& x : misread_changes(x_)) out_.push_back(std::move(x));
@@ -94,7 +96,7 @@ class Changes {
       };
     }
     if (!run_.c.empty() && m_ > 1 && n_ > 1) {
-      add("C transposed").c = [&run = run_, m = m_, n = n_](std::size_t at) {
+      add(run_.c_words + " transposed").c = [&run = run_, m = m_, n = n_](std::size_t at) {
         return run.c[at % n * m + at / n];
       };
     }
@@ -102,11 +104,11 @@ class Changes {
 
   void addends() {
     if (!run_.c.empty()) {
-      add(run_.zero_points ? "zero points, or C, left out" : "C left out").without_c = true;
+      add(run_.c_words + " left out").without_c = true;
     }
     if (!run_.bias.empty()) add("the bias left out").without_bias = true;
     if (!run_.c.empty() && !run_.bias.empty()) {
-      Change& neither = add("C and the bias left out");
+      Change& neither = add(run_.c_words + " and the bias left out");
       neither.without_c = neither.without_bias = true;
     }
     if (!run_.bias.empty() && run_.c.empty() && m_ == n_ && m_ > 1) {
@@ -119,6 +121,67 @@ class Changes {
     if (!run_.c.empty() && signed_c) {
       const std::uint64_t sign = std::uint64_t{1} << (x_.types.c.storage_bits() - 1);
       add("C subtracted").c = [&run = run_, sign](std::size_t at) { return run.c[at] ^ sign; };
+    }
+    if (!run_.c.empty() && is_integer(x_.types.c)) {
+      add(run_.c_words + " subtracted").c = [&run = run_](std::size_t at) {
+        return std::uint64_t{0U - static_cast<std::uint32_t>(run.c[at])};
+      };
+    }
+    if (!run_.c.empty() && signed_c) {
+      const Format& f = x_.types.c;
+      add("a ReLU of C alone").c = [&run = run_, f](std::size_t at) {
+        return decode(run.c[at], f).negative ? zero_bits(f, false) : run.c[at];
+      };
+    }
+    if (!run_.bias.empty() && run_.c.empty()) shifted_bias();
+  }
+
+  void shifted_bias() {
+    constexpr std::size_t most = 8;
+    for (std::size_t by = 1; by <= most && by < n_; ++by) {
+      for (const bool on : {true, false}) {
+        Change& x = add(fmt::format("the bias shifted by {}: column j has that of j {} {}", by,
+                                    on ? "+" : "-", by));
+        x.without_bias = true;
+        x.c = [&run = run_, n = n_, step = on ? by : n_ - by](std::size_t at) {
+          return run.bias[(at + step) % n];
+        };
+        x.as_c = x_.types.bias;
+      }
+    }
+  }
+
+  /// Scales in another place or power than theirs.
+  void scales() {
+    const auto scales_to = [](const std::vector<std::uint64_t>& of, double (*as)(double)) {
+      return [&of, as](std::size_t line) {
+        const double x = as(std::bit_cast<float>(static_cast<std::uint32_t>(of[line])));
+        return std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(x))};
+      };
+    };
+    struct Power {
+      const char* words;
+      double (*as)(double);
+    };
+    constexpr std::array powers{
+        Power{"left out", [](double) { return 1.0; }},
+        Power{"applied twice", [](double x) { return x * x; }},
+        Power{"divided by, in place of multiplied", [](double x) { return 1 / x; }}};
+    const bool of_a = !run_.a_scale.empty(), of_b = !run_.b_scale.empty();
+    for (const Power& power : powers) {
+      const auto change = [&](bool a, bool b, const char* which) {
+        Change& x = add(fmt::format("{} {}", which, power.words));
+        if (a) x.a_scale = scales_to(run_.a_scale, power.as);
+        if (b) x.b_scale = scales_to(run_.b_scale, power.as);
+      };
+      if (of_a) change(true, false, "A's scales");
+      if (of_b) change(false, true, "B's scales");
+      if (of_a && of_b) change(true, true, "the scales of A and B");
+    }
+    if (of_a && of_b && m_ == n_ && !run_.dots) {
+      Change& x = add("the scales of A and B exchanged");
+      x.a_scale = [&run = run_](std::size_t i) { return run.b_scale[i]; };
+      x.b_scale = [&run = run_](std::size_t j) { return run.a_scale[j]; };
     }
   }
 
@@ -236,6 +299,12 @@ class Changes {
 
   /// B's k out of step with A's.
   void shifted_k() {
+    if (k_ > 1) {
+      add("B's k in the reverse order against A's").b = [&run = run_, k = k_](std::size_t j,
+                                                                              std::size_t at) {
+        return run.b[j * k + k - 1 - at];
+      };
+    }
     for (std::size_t t = 1; t <= 128 && t < k_; t *= 2) {
       const auto of_b = [&](std::string words, auto place) {
         add(std::move(words)).b = [&run = run_, k = k_, place](std::size_t j, std::size_t at) {
@@ -294,15 +363,16 @@ KernelCase part_of(const KernelCase& given, const Change& change,
     });
   };
   run.d = like_d(was.d, change.d);
+  run.c_words = was.c_words;
   if (!change.without_c && (change.c || !was.c.empty())) run.c = like_d(was.c, change.c);
   if (!change.without_bias && !was.bias.empty()) {
     for (const std::size_t j : columns) run.bias.push_back(was.bias[j]);
   }
   for (const std::size_t i : was.a_scale.empty() ? std::vector<std::size_t>{} : rows) {
-    run.a_scale.push_back(was.a_scale[i]);
+    run.a_scale.push_back(change.a_scale ? change.a_scale(i) : was.a_scale[i]);
   }
   for (const std::size_t j : was.b_scale.empty() ? std::vector<std::size_t>{} : columns) {
-    run.b_scale.push_back(was.b_scale[j]);
+    run.b_scale.push_back(change.b_scale ? change.b_scale(j) : was.b_scale[j]);
   }
   return out;
 }

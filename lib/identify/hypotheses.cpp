@@ -17,6 +17,7 @@
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
 #include "lib/gemm/files.h"
+#include "lib/identify/behind_activation.h"
 #include "lib/identify/identification.h"
 #include "lib/identify/line_factors.h"
 #include "lib/identify/misplaced.h"
@@ -24,6 +25,7 @@
 #include "lib/identify/plausible.h"
 #include "lib/identify/tested_change.h"
 #include "lib/identify/text.h"
+#include "lib/identify/together.h"
 #include "lib/identify/unordered.h"
 #include "lib/identify/weighed_groups.h"
 
@@ -61,12 +63,12 @@ class HypothesisSearch {
       for (const bool rows : {true, false}) factors_of_lines(rows);
       factors_of_groups();
     }
-    bool is_unordered = false;
+    bool is_told = false;  // of every element, so that two mistakes at once would say less
     if (sums_ && !explained()) {
       neighbours();
-      is_unordered = unordered();
+      is_told = behind_activation() || unordered();
     }
-    if (!explained() && !is_unordered) several_at_once();
+    if (!explained() && !is_told) several_at_once();
     right_lines();
     finish();
     return std::move(out_);
@@ -165,10 +167,13 @@ class HypothesisSearch {
       return;
     }
     if (changed_in(rest, base)) return;
-    if (2 * base.equal < elements() || far.empty()) return;
-    tell(fmt::format("{} elements are none of these sums, all others are: {}", rest.size(),
-                     region_words(given_.run, rest)),
-         base.equal, model);
+    constexpr std::size_t least_right = 4;
+    if (2 * base.equal < elements() || base.equal < least_right || far.empty()) return;
+    tell(
+        fmt::format("{} none of these sums, all others are: {}",
+                    rest.size() == 1 ? "1 element is" : fmt::format("{} elements are", rest.size()),
+                    region_words(given_.run, rest)),
+        base.equal, model);
   }
 
   /// A mistake in some of the elements alone.
@@ -211,7 +216,8 @@ class HypothesisSearch {
       found = tested(x_, given_, *best, rest);
     }
     const auto equal = static_cast<std::size_t>(count());
-    if (equal == 0) return false;
+    // A mistake of some elements means something where the others are right.
+    if (equal == 0 || 2 * (base.equal + equal) < elements()) return false;
     tell(fmt::format("{}, in {} ({} of these {} elements are equal so)", best->words,
                      region_words(given_.run, rest), equal, rest.size()),
          base.equal + equal, command(base.core, base.model));
@@ -311,8 +317,7 @@ class HypothesisSearch {
     const TestedChange found = tested(x_, under, second, every(), which);
     std::size_t most = base_equal_;
     for (const KernelHypothesis& told : out_.told) most = std::max(most, told.equal);
-    const bool is_more = found.equal == elements() || found.equal > most + elements() / 64;
-    if (found.right.empty() || !is_more || 2 * found.equal < elements()) return;
+    if (found.right.empty() || !is_more(found.equal, most) || 2 * found.equal < elements()) return;
     GemmModel plain = found.model;
     plain.epilogue = {};
     std::string way = order_text(found.model);
@@ -379,8 +384,7 @@ class HypothesisSearch {
     }
     if (found.right.empty()) return;
     const bool near = one.fit.near >= 0.95 && before.near < 0.9;
-    const bool more = found.equal > base_equal_ + elements() / 64;
-    if (!more || (2 * found.equal < elements() && !near)) return;
+    if (!is_more(found.equal) || (2 * found.equal < elements() && !near)) return;
     std::string words = best->words;
     for (std::size_t i = 0; i < same.size(); ++i) {
       words += (i == 0 ? "; the same here: " : "; ") + same[i];
@@ -390,6 +394,16 @@ class HypothesisSearch {
     tell(std::move(words), found.equal, command(found.core, found.model, best->options));
   }
 
+  /// Whether so many are more than `most` by more than a few that fit by chance, or all.
+  bool is_more(std::size_t equal, std::size_t most) const {
+    constexpr std::size_t few = 3, least_bits = 20;
+    if (equal <= most) return false;
+    const std::size_t more = equal - most;
+    const auto bits = more * static_cast<std::size_t>(given_.types.d.precision);
+    return bits >= least_bits && (equal == elements() || more > std::max(few, elements() / 64));
+  }
+  bool is_more(std::size_t equal) const { return is_more(equal, base_equal_); }
+
   /// Elements that are each one of the two neighbours of the exact sum.
   void neighbours() {
     if (20 * base_equal_ > 19 * elements()) return;
@@ -397,7 +411,16 @@ class HypothesisSearch {
     if (!words.empty()) out_.told.push_back({std::move(words)});
   }
 
-  /// Parts of K that were added in an order of its own for each element.
+  /// Sums behind an activation, whose bits are not decided.
+  bool behind_activation() {
+    std::string words = behind_activation_words(given_, *sums_);
+    if (words.empty()) return false;
+    out_.told.push_back({std::move(words)});
+    return true;
+  }
+
+  /// Parts of K that were added in an order of its own for each element, or of its lines: only the
+  /// former is told, since the latter is (together.h). Returns whether it is either.
   bool unordered() {
     const Format& f = given_.types.d;
     std::size_t near = 0;
@@ -407,6 +430,7 @@ class HypothesisSearch {
     if (10 * base_equal_ > 9 * elements()) return false;
     const auto found = unordered_parts(given_, sums_->exact, x_.cores, end_);
     if (!found) return false;
+    if (is_ordered_by_lines()) return true;
     const Core& core = x_.cores[found->core];
     out_.told.push_back(
         {fmt::format(
@@ -418,6 +442,15 @@ class HypothesisSearch {
              f == binary32 ? "next to them" : "as far from the exact sum"),
          0, 0, command(core, core.plain)});
     return true;
+  }
+
+  /// Whether each of several models gives whole rows or columns, as of a ring: then the order of a
+  /// sum hangs on its place, and is no accident.
+  bool is_ordered_by_lines() const {
+    const std::vector<TogetherPart> parts = together(x_);
+    return !parts.empty() && std::ranges::all_of(parts, [](const TogetherPart& part) {
+      return !part.whole_rows.empty() || !part.whole_columns.empty();
+    });
   }
 
   void finish() {

@@ -11,7 +11,7 @@
 #include "lib/identify/json.h"
 #include "lib/identify/text.h"
 #include "lib/identify/together.h"
-#include "lib/validate/dots.h"
+#include "lib/number/ulp_distance.h"
 
 namespace binade {
 namespace {

@@ -36,6 +36,7 @@ KernelRun dots_of(const KernelRun& run, std::span<const std::size_t> elements) {
   out.m = out.n = elements.size();
   out.k = run.k;
   out.dots = true;
+  out.c_words = run.c_words;
   for (const std::size_t at : elements) {
     const GemmElement<std::uint64_t> x = run.element(at);
     out.a.insert(out.a.end(), x.a, x.a + run.k);

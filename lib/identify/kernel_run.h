@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/gemm/operands.h"
@@ -22,14 +23,14 @@ struct KernelTypes {
 /// One run, as encodings. For a product a is m × k, row after row; b is k × n, column after column;
 /// c and d are m × n; the bias has n elements. For dot products element i is made of row i of a,
 /// row i of b and c[i], and m = n is their number. c and bias are empty if there are none, and so
-/// are the scales, m of A's rows and n of B's columns, of binary32. Zero points are part of c
-/// (lib/gemm/scales.h).
+/// are the scales, m of A's rows and n of B's columns, of binary32. Zero points and a bias of
+/// integers are part of c (lib/gemm/scales.h).
 struct KernelRun {
   std::size_t m = 0, n = 0, k = 0;
   bool dots = false;
   std::vector<std::uint64_t> a, b, c, bias, d;
   std::vector<std::uint64_t> a_scale = {}, b_scale = {};
-  bool zero_points = false;  ///< c is what zero points add, and C if there is one
+  std::string c_words = "C";  ///< what c is the sum of: "C", "zero points and the bias"
 
   std::size_t size() const { return d.size(); }
   std::size_t row(std::size_t element) const { return dots ? element : element / n; }

@@ -6,13 +6,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "emulate/integer_dot.h"
+#include "emulate/project.h"
 #include "lib/number/encoding_text.h"
 
 namespace binade {
@@ -75,15 +78,47 @@ std::string mask_words(const KernelRun& run, std::uint64_t code,
   return all.size() < elements.size() ? "" : triangle_words(run, all);
 }
 
-/// C as it was.
-MisplacedBits unchanged(const KernelCase& x, std::span<const std::size_t> elements) {
-  if (x.run.c.empty() || !(x.types.c == x.types.d)) return {};
+/// What D holds where the sum of the products is 0: C, scaled, and the bias, rounded as in
+/// binary32; nothing of integers that are scaled.
+std::optional<std::uint64_t> addends_alone(const KernelCase& x, std::size_t at) {
+  const KernelRun& run = x.run;
+  const Format& f = x.types.d;
+  const bool has_c = !run.c.empty(), has_bias = !run.bias.empty();
+  if (has_c && !has_bias && x.types.c == f && x.epilogue.beta == 1) return run.c[at];
+  if (is_integer(f) || (has_c && is_integer(x.types.c))) return std::nullopt;
+  const double c = has_c ? x.epilogue.beta * number_in(run.c[at], x.types.c) : 0;
+  const double bias = has_bias ? number_in(run.bias[run.column(at)], x.types.bias) : 0;
+  const double sum = f == binary64 ? c + bias : static_cast<float>(static_cast<float>(c) + bias);
+  return convert(std::bit_cast<std::uint64_t>(sum), binary64, f).bits;
+}
+
+/// What is added to the sum, without one: C as it was, the bias.
+MisplacedBits without_sum(const KernelCase& x, std::span<const std::size_t> elements,
+                          const std::vector<std::uint64_t>& emulated) {
+  const KernelRun& run = x.run;
+  if (run.c.empty() && run.bias.empty()) return {};
   std::vector<std::size_t> same;
+  bool are_negative = true;
   for (const std::size_t at : elements) {
-    if (x.run.d[at] == x.run.c[at]) same.push_back(at);
+    const std::optional<std::uint64_t> alone = addends_alone(x, at);
+    if (!alone || run.d[at] != *alone) continue;
+    same.push_back(at);
+    are_negative =
+        are_negative && number_in(emulated[at], x.types.d) <= number_in(*alone, x.types.d);
   }
   if (same.size() < 4 || 10 * same.size() < 9 * elements.size()) return {};
-  return {fmt::format("{} elements hold C as it was, without a sum: {}", same.size(),
+  const std::string addends = run.c.empty()      ? "the bias"
+                              : run.bias.empty() ? run.c_words
+                                                 : run.c_words + " and the bias";
+  if (are_negative && same.size() >= 16 && triangle_words(run, same).empty()) {
+    return {fmt::format(
+                "{} elements hold {} alone where the sum is negative, as with a ReLU before "
+                "{} {} added: {}",
+                same.size(), addends, addends,
+                addends.find(" and ") == std::string::npos ? "is" : "are", region_words(run, same)),
+            same.size()};
+  }
+  return {fmt::format("{} elements hold {} as it was, without a sum: {}", same.size(), addends,
                       region_words(x.run, same)),
           same.size()};
 }
@@ -107,11 +142,6 @@ MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> element
         fmt::format("{} elements hold {} {}: a mask, as of causal attention", count, bits, mask),
         count};
   }
-  if (zero && f.has_subnormals() &&
-      all([&](double sum) { return std::abs(sum) < std::ldexp(1.0, f.emin()); })) {
-    return {fmt::format("{} elements that are subnormal are flushed to {}: {}", count, bits, where),
-            count};
-  }
   if (zero && count > 1 && all([](double sum) { return sum <= 0; })) {
     return {fmt::format("{} elements hold {} where the sum is negative, as after a ReLU: {}", count,
                         bits, where),
@@ -127,6 +157,22 @@ MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> element
                       "(a race, a missing tile): {}",
                       count, bits, where),
           count};
+}
+
+/// Zeros of either sign in the place of subnormal numbers.
+MisplacedBits flushed(const KernelCase& x, std::span<const std::size_t> elements,
+                      const std::vector<std::uint64_t>& emulated) {
+  const Format& f = x.types.d;
+  if (is_integer(f) || !f.has_subnormals()) return {};
+  std::vector<std::size_t> zeros;
+  for (const std::size_t at : elements) {
+    const bool tiny = std::abs(number_in(emulated[at], f)) < std::ldexp(1.0, f.emin());
+    if (tiny && number_in(x.run.d[at], f) == 0) zeros.push_back(at);
+  }
+  if (10 * zeros.size() < 9 * elements.size()) return {};
+  return {fmt::format("{} elements that are subnormal are flushed to zero: {}", zeros.size(),
+                      region_words(x.run, zeros)),
+          zeros.size()};
 }
 
 /// Two limits of opposite signs.
@@ -150,6 +196,26 @@ MisplacedBits clipped(const KernelCase& x, std::span<const std::size_t> elements
                       "(saturated)",
                       count, low, high),
           count};
+}
+
+/// Sums of integers of which a narrower accumulator kept the low bits.
+MisplacedBits wrapped(const KernelCase& x, std::span<const std::size_t> elements,
+                      const std::vector<std::uint64_t>& emulated) {
+  if (!is_integer(x.types.d)) return {};
+  for (const int bits : {8, 16, 24}) {
+    std::size_t count = 0;
+    for (const std::size_t at : elements) {
+      const auto low = static_cast<std::uint32_t>(emulated[at] << (32 - bits));
+      const std::int32_t kept = static_cast<std::int32_t>(low) >> (32 - bits);
+      count += x.run.d[at] == static_cast<std::uint32_t>(kept) ? 1U : 0U;
+    }
+    if (10 * count < 9 * elements.size()) continue;
+    return {fmt::format("{} elements hold the low {} bits of the sum, as of an accumulator of {} "
+                        "bits that wraps",
+                        count, bits, bits),
+            count};
+  }
+  return {};
 }
 
 /// The same bits as those of another part of D.
@@ -354,9 +420,11 @@ std::string right_lines_words(const KernelRun& run, const std::vector<bool>& rig
 MisplacedBits misplaced(const KernelCase& x, std::span<const std::size_t> elements,
                         const std::vector<std::uint64_t>& emulated) {
   if (elements.empty()) return {};
-  if (const MisplacedBits out = unchanged(x, elements); !out.words.empty()) return out;
+  if (const MisplacedBits out = without_sum(x, elements, emulated); !out.words.empty()) return out;
+  if (const MisplacedBits out = flushed(x, elements, emulated); !out.words.empty()) return out;
   if (const MisplacedBits out = constant(x, elements, emulated); !out.words.empty()) return out;
   if (const MisplacedBits out = clipped(x, elements, emulated); !out.words.empty()) return out;
+  if (const MisplacedBits out = wrapped(x, elements, emulated); !out.words.empty()) return out;
   if (const MisplacedBits out = copied(x.run, elements); !out.words.empty()) return out;
   return displaced(x.run, elements, emulated);
 }

@@ -117,6 +117,23 @@ void add_results(std::vector<Change>& out, const KernelCase& x) {
   out.back().as_c = out.back().as_d = s32;
 }
 
+/// Bytes whose zero is in the middle of their range, taken for such whose zero is 0, or the other
+/// way round.
+void add_biased_bytes(std::vector<Change>& out, const KernelCase& x) {
+  for (const bool of_a : {true, false}) {
+    const Format& f = of_a ? x.types.a : x.types.b;
+    if (f != u8 && f != s8) continue;
+    out.push_back({.words = fmt::format("{}'s numbers {} by 128, as with a zero point of {}",
+                                        of_a ? "A" : "B", f == u8 ? "less" : "greater",
+                                        f == u8 ? 128 : -128)});
+    (of_a ? out.back().a : out.back().b) = [&codes = of_a ? x.run.a : x.run.b, k = x.run.k](
+                                               std::size_t line, std::size_t at) {
+      return codes[line * k + at] ^ 0x80;
+    };
+    (of_a ? out.back().as_a : out.back().as_b) = f == u8 ? s8 : u8;
+  }
+}
+
 void add_swapped_bytes(std::vector<Change>& out, const KernelCase& x) {
   if (const int bits = x.types.d.storage_bits(); bits > 8) {
     out.push_back({.words = "D's bytes swapped"});
@@ -142,6 +159,7 @@ std::vector<Change> misread_changes(const KernelCase& given) {
   add_operands(out, given);
   for (Change& change : read_as_fnuz(given)) out.push_back(std::move(change));
   add_results(out, given);
+  add_biased_bytes(out, given);
   add_swapped_bytes(out, given);
   return out;
 }

@@ -91,6 +91,26 @@ std::vector<Move> other_strides(const MemoryLayout& of, std::array<std::size_t, 
   return out;
 }
 
+/// Everything some elements further on or back, across the ends of rows.
+std::vector<Move> other_starts(const MemoryLayout& of, const char* verb) {
+  constexpr std::size_t most = 16;
+  std::vector<Move> out;
+  for (std::size_t by = 1; by <= most; ++by) {
+    for (const bool on : {true, false}) {
+      if (by % of.columns == 0) continue;  // whole rows
+      out.push_back({"",
+                     fmt::format(" {} {} element{} {} in memory", verb, by, by == 1 ? "" : "s",
+                                 on ? "further on" : "before its place"),
+                     [of, by, on](std::size_t r, std::size_t c) {
+                       const std::size_t flat = r * of.columns + c;
+                       if (!on) return flat < by ? nowhere : flat - by;
+                       return flat + by < of.size() ? flat + by : nowhere;
+                     }});
+    }
+  }
+  return out;
+}
+
 /// Chunks of a row exchanged by the row's number, as shared memory is swizzled.
 std::vector<Move> swizzled_rows(const MemoryLayout& of) {
   std::vector<Move> out;
@@ -156,8 +176,11 @@ class FarElements {
       sum += a * b;
       size += std::abs(a * b);
     }
-    sum *= given_.epilogue.alpha;
-    size *= std::abs(given_.epilogue.alpha);
+    double factor = given_.epilogue.alpha;
+    if (!run_.a_scale.empty()) factor *= number_in(run_.a_scale[i], binary32);
+    if (!run_.b_scale.empty()) factor *= number_in(run_.b_scale[j], binary32);
+    sum *= factor;
+    size *= std::abs(factor);
     if (!run_.c.empty()) sum += given_.epilogue.beta * number_in(run_.c[at], t.c);
     if (!run_.bias.empty()) sum += number_in(run_.bias[j], t.bias);
     const std::size_t place = x.d ? x.d(at) : at;
@@ -201,6 +224,7 @@ class MovedDataSearch {
 
   std::vector<Move> moves_of(const MemoryLayout& of, const char* verb) const {
     std::vector<Move> out = other_strides(of, {run_.m, run_.n, run_.k}, verb);
+    for (Move& move : other_starts(of, verb)) out.push_back(std::move(move));
     for (Move& move : swizzled_rows(of)) out.push_back(std::move(move));
     return out;
   }

@@ -263,7 +263,7 @@ class Weights {
       if (!of_sum.words.empty()) change.words = "the sum " + of_sum.words;
       if (!of_addend.words.empty()) {
         change.words += fmt::format("{}{} {}", change.words.empty() ? "" : ", ",
-                                    of_bias ? "the bias" : "C", of_addend.words);
+                                    of_bias ? "the bias" : part_.run.c_words, of_addend.words);
       }
       if (change.words.empty()) continue;
       if (of_bias && change.beta != 1) {  // an epilogue has no factor of the bias, but one of C

@@ -13,6 +13,7 @@
 #include "lib/gemm/files.h"
 #include "lib/gemm/scales.h"
 #include "lib/identify/identification.h"
+#include "lib/io/opened_tensor.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
 
@@ -42,22 +43,43 @@ std::vector<Format> parsed(const std::string& text) {
   return out;
 }
 
-/// Returns the format that the file's dtype names. Throws Error if it names none.
+/// The types of products whose bits are as many as those of a dtype: "u8, e4m3, e5m2".
+std::string types_of_width(unsigned bits) {
+  std::string out;
+  for (const TypeName& row : type_names) {
+    const auto width = static_cast<unsigned>(row.format.storage_bits());
+    if (width == bits) out += fmt::format("{}{}", out.empty() ? "" : ", ", row.name);
+  }
+  return out;
+}
+
+/// Returns the format that the file's dtype names. Signed bytes are numbers of s8, what else holds
+/// integers may be the bits of several types. Throws Error if the dtype names no type.
 Format own_format(const std::string& where, const char* what) {
   const std::optional<Format> named = named_format(where);
   if (named && type_name(*named) != "?") return *named;
-  throw error_in(
-      where, named ? "dtype " + spec_of(*named) : "bare bits",
-      fmt::format("say what {} holds: --types D.A.B or D.A.B.C, as f32.bf16.bf16.f32", what));
+  if (integer_format(where) == s8) return s8;
+  const Dtype dtype = open_tensor(where).info().dtype;
+  const std::string types = dtype.kind == DtypeKind::integer ? types_of_width(dtype.bits) : "";
+  throw error_in(where,
+                 named ? "dtype " + spec_of(*named)
+                       : fmt::format("bare bits of {}{}", dtype.name,
+                                     types.empty() ? "" : ", which may be " + types),
+                 fmt::format("say what {} holds: --types D.A.B or D.A.B.C, as f32.bf16.bf16.f32 "
+                             "or s32.u8.s8",
+                             what));
 }
 
 /// Returns s32, and the types of a and b, if the files hold 8-bit integers and a D of signed 32-bit
-/// ones: the only product of them, where each could also be bits of other types.
+/// ones: the only product of them, where each could also be bits of other types. Beside s8,
+/// unsigned bytes are u8 in any case.
 std::vector<Format> integer_types(const RunFiles& files) {
   const auto d = integer_format(files.d[0]), a = integer_format(files.a[0]),
              b = integer_format(files.b[0]);
-  if (d != s32 || !a || !b || *a == s32 || *b == s32) return {};
-  return {*d, *a, *b};
+  if (!a || !b || *a == s32 || *b == s32) return {};
+  if (d == s32) return {*d, *a, *b};
+  if (*a == u8 && *b == u8) return {};
+  return {own_format(files.d[0], "--d"), *a, *b};
 }
 
 KernelTypes types_of(const RunFiles& files) {
@@ -153,9 +175,14 @@ void read_beside(KernelRun& run, const RunNames& names, const KernelTypes& types
         "--a-zero-point and --b-zero-point have no effect except on integers: leave them out");
   }
   if (!integers) return;
-  run.zero_points = has_zeros;
   add_zero_points(run.c, operands_of(run), {types.a, types.b, s32, s32}, zeros, run.dots);
-  if (is_integer(types.bias)) add_integer_bias(run.c, run.m, std::exchange(run.bias, {}));
+  const bool has_bias = is_integer(types.bias) && !run.bias.empty();
+  if (has_bias) add_integer_bias(run.c, run.m, std::exchange(run.bias, {}));
+  std::vector<std::string_view> addends;
+  if (!names.c.empty()) addends.emplace_back("C");
+  if (has_zeros) addends.emplace_back("zero points");
+  if (has_bias) addends.emplace_back("the bias");
+  if (!addends.empty()) run.c_words = fmt::format("{}", fmt::join(addends, " and "));
 }
 
 KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTypes& types) {

@@ -13,8 +13,8 @@
 #include "lib/identify/misplaced.h"
 #include "lib/identify/text.h"
 #include "lib/identify/together.h"
+#include "lib/number/ulp_distance.h"
 #include "lib/text/spelling.h"
-#include "lib/validate/dots.h"
 
 namespace binade {
 namespace {
@@ -111,6 +111,13 @@ std::string hypotheses_text(const Identification& x) {
   return out;
 }
 
+/// Returns whether a mistake makes every element equal.
+bool has_whole_hypothesis(const Identification& x) {
+  return std::ranges::any_of(x.hypotheses.told, [](const KernelHypothesis& one) {
+    return one.elements > 0 && one.equal == one.elements;
+  });
+}
+
 /// Returns where a part is right: the rows and columns that only it explains as a whole, or else
 /// the box of the elements that only it explains.
 std::string place_text(const KernelRun& run, const TogetherPart& part) {
@@ -124,12 +131,28 @@ std::string place_text(const KernelRun& run, const TogetherPart& part) {
                      part.first_column, part.last_column);
 }
 
+/// Returns whether models differ in nothing but the part with which their sums begin.
+bool is_ring(const std::vector<TogetherPart>& parts) {
+  if (parts.size() < 2) return false;
+  return std::ranges::all_of(parts, [&](const TogetherPart& part) {
+    GemmModel g = part.candidate.model;
+    g.sum.splits[0].first = parts[0].candidate.model.sum.splits[0].first;
+    return g == parts[0].candidate.model;
+  });
+}
+
 /// Returns what few models explain between them (together.h).
 std::string together_text(const Identification& x, const std::vector<TogetherPart>& parts) {
   if (parts.empty()) return {};
-  std::string out =
-      "\nEvery bit between them, as kernels do that treat edges, tiles or chunks of a ring "
-      "otherwise\n";
+  std::string out = "\nEvery bit between them, ";
+  if (is_ring(parts)) {
+    out += fmt::format(
+        "as in a ring of {} parts, which begins with another one in each chunk of "
+        "rows\n",
+        parts[0].candidate.model.sum.splits[0].parts);
+  } else {
+    out += "as kernels do that treat edges or tiles otherwise\n";
+  }
   for (const TogetherPart& part : parts) {
     out += fmt::format("  {} of {}, {} by this alone, {}\n     {}\n", part.equal, x.result.elements,
                        part.alone, place_text(x.runs[0], part), command_of(x, part.candidate));
@@ -228,8 +251,7 @@ std::string none_text(const Identification& x, const std::vector<TogetherPart>& 
   std::string out = "none: no model of the table explains every bit";
   const auto is_counted = [](const KernelHypothesis& one) { return one.elements > 0; };
   const auto counted = std::ranges::find_if(h.told, is_counted);
-  const bool has_all = counted != h.told.end() && counted->equal == counted->elements;
-  if (has_all) {
+  if (has_whole_hypothesis(x)) {
     return out + "; the first of what may have happened makes every element equal\n";
   }
   if (!parts.empty()) {
@@ -386,7 +408,11 @@ std::string identification_text(const Identification& x, std::size_t show) {
     out += fmt::format("  {} of {} equal: {}\n", r.open[i].equal, r.open[i].compared,
                        command_of(x, x.candidate(r.open[i])));
   }
+  // What gives every bit comes before what gives some.
+  const std::vector<TogetherPart> parts = together(x);
+  if (!has_whole_hypothesis(x)) out += together_text(x, parts);
   out += hypotheses_text(x);
+  if (has_whole_hypothesis(x)) out += together_text(x, parts);
   if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
   bool is_far = false;
   for (const NearModel& near : nearest_of(x)) {
@@ -395,8 +421,7 @@ std::string identification_text(const Identification& x, std::size_t show) {
     is_far = near.verdict->equal == 0;
     out += rejected_text(*near.of, *near.verdict);
   }
-  const std::vector<TogetherPart> parts = together(x);
-  return out + together_text(x, parts) + "\n" + conclusion_text(x, parts);
+  return out + "\n" + conclusion_text(x, parts);
 }
 
 }  // namespace binade

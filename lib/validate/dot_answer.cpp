@@ -13,6 +13,7 @@
 #include "lib/evidence/tally.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/number/encoding_text.h"
+#include "lib/number/ulp_distance.h"
 #include "lib/text/spelling.h"
 #include "lib/validate/dot_text.h"
 

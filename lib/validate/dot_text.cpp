@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/number/encoding_text.h"
+#include "lib/number/ulp_distance.h"
 #include "lib/text/paragraph.h"
 
 namespace binade {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "emulate/tensor_core.h"
@@ -30,10 +29,5 @@ struct DotCheck {
 
 /// Compares every row, on all threads, and keeps the first `keep` differences.
 DotCheck check_dots(const Dots& dots, const Instruction& instruction, std::size_t keep);
-
-/// Returns the distance of two encodings on the format's grid: 1 for neighbours, 0 for +0 and -0;
-/// for integers the difference. Infinity follows the largest number. Returns nothing if one of the
-/// two is a NaN.
-std::optional<std::uint64_t> ulp_distance(std::uint64_t x, std::uint64_t y, const Format& f);
 
 }  // namespace binade

@@ -7,9 +7,9 @@
 
 #include "lib/gemm/activated.h"
 #include "lib/gemm/model_check.h"
+#include "lib/number/ulp_distance.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
-#include "lib/validate/dots.h"
 
 namespace binade {
 namespace {

@@ -17,8 +17,8 @@
 #include "lib/explain/suspicion.h"
 #include "lib/gemm/touched.h"
 #include "lib/number/encoding_text.h"
+#include "lib/number/ulp_distance.h"
 #include "lib/validate/dot_text.h"
-#include "lib/validate/dots.h"
 
 namespace binade {
 namespace {
@@ -228,6 +228,12 @@ std::string gemm_check_text(const GemmValidation& x, const ValidateGemmOptions& 
     for (std::size_t i = 0; i < std::min(options.show, shown.first.size()); ++i) {
       out += "  " + element_text(shown.first[i], f) + "\n";
     }
+    for (const KnownModelHint& hint : x.hints) {
+      out += fmt::format(
+          "D is as if this had happened: {} ({} of {} elements that were tried are "
+          "equal so)\n",
+          hint.words, hint.equal, hint.tried);
+    }
     if (check.farthest) out += "farthest " + element_text(*check.farthest, f) + "\n";
     if (!is_smooth(named.model.epilogue.activation)) {
       out += first_text(shown.first.front(), named, operands);
@@ -312,6 +318,10 @@ nlohmann::ordered_json gemm_check_json(const GemmValidation& x, std::size_t show
     out["as_rounded"].push_back(
         {{"rounding", rounding_name(other.rounding)}, {"equal", other.equal}});
   }
+  out["as_if"] = nlohmann::ordered_json::array();
+  for (const KnownModelHint& hint : x.hints) {
+    out["as_if"].push_back({{"words", hint.words}, {"equal", hint.equal}, {"tried", hint.tried}});
+  }
   out["different"] = gemm_differences_json(check.different, show, f);
   out["wrong"] = gemm_differences_json(check.wrong, show, f);
   return out;
@@ -344,6 +354,14 @@ std::vector<OtherReading> other_readings(const ValidateGemmOptions& options, con
   return out;
 }
 
+/// Mistakes in what was read or written.
+std::vector<KnownModelHint> hints_about(const GemmModel& g, const GemmOperands& x,
+                                        const std::vector<std::uint64_t>& given) {
+  const KernelTypes types{g.types.a, g.types.b, g.c, g.epilogue.out, g.bias};
+  KernelRun run{x.m, x.n, x.k, false, x.a, x.b, x.c, x.bias, given, x.a_scale, x.b_scale};
+  return known_model_hints({types, std::move(run), {g.epilogue.alpha, g.epilogue.beta}}, g);
+}
+
 }  // namespace
 
 GemmValidation validated(
@@ -362,7 +380,10 @@ GemmValidation validated(
   if (check.different.count > 0) {
     others = other_readings(options, named.model, operands, given);
   }
-  return {std::move(named), std::move(operands), std::move(check), std::move(others)};
+  std::vector<KnownModelHint> hints;
+  if (check.wrong.count > 0) hints = hints_about(named.model, operands, given);
+  return {std::move(named), std::move(operands), std::move(check), std::move(others),
+          std::move(hints)};
 }
 
 std::string gemm_validation_text(const GemmValidation& x, const ValidateGemmOptions& options) {

@@ -12,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "lib/gemm/gemm_words.h"
+#include "lib/identify/known_model.h"
 #include "lib/validate/gemm.h"
 
 namespace binade {
@@ -38,6 +39,8 @@ struct GemmValidation {
   /// If elements differ, and the operands in the files are no numbers of the instruction's types:
   /// the other roundings that give other operands, those of most equal elements first.
   std::vector<OtherReading> others = {};
+  /// If elements are wrong: mistakes under which the model gives more of them.
+  std::vector<KnownModelHint> hints = {};
 };
 
 /// Reads the matrices and compares every element of D. `progress` is called with the number of

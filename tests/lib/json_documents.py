@@ -156,6 +156,8 @@ def products(run):
     given = struct.unpack("<64I", run.read("d.npy")[-256:])
     run.single("other.npy", (8, 8), [x ^ {3: 1, 9: 0x40000000, 11: 0x7FFFFFFF ^ x}.get(i, 0) for i, x in enumerate(given)])
     run.says("validate", "gemm", *gemm[1:], *HOPPER, "--d", "other.npy", "--json", status=1)
+    run.call(*gemm, *HOPPER, "--alpha", "0.125", "-o", "eighth.npy")
+    run.says("validate", "gemm", *gemm[1:], *HOPPER, "--d", "eighth.npy", "--json", status=1)
     tiny = [run.array(f"tiny_{name}.npy", "<u2", shape, [bits] + 7 * [0])
             for name, shape, bits in (("a", (1, 8), 0x8001), ("b", (8, 1), 0x3580))]
     run.array("tiny_d.npy", "<u4", (1, 1), [0])

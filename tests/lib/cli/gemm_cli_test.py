@@ -303,6 +303,16 @@ class Validate(Case):
         said = self.validate(status=1)
         self.assertIn("D is as if it were the sum after block 1, k 0…15: did it stop there?\n", said)
 
+    def test_a_mistake_in_the_whole_of_d_is_told_of_any_arithmetic(self):
+        for how in (HOPPER, ("--instruction", "fma.rn.f32.f16.f16.f32")):
+            self.gemm("a.npy", "b.npy", "-o", "d.npy", *how, "--alpha", "0.125")
+            call = ("validate", "gemm", "a.npy", "b.npy", *how, "--d", "d.npy")
+            said = self.good(*call, status=1)
+            self.assertIn("D is as if this had happened: the sum scaled by 2^-3 (15 of 15 elements that were tried are "
+                          "equal so)\n", said)
+            told = read_json(self.good(*call, "--json", status=1))["as_if"]
+            self.assertEqual((told[0]["words"], told[0]["equal"], told[0]["tried"]), ("the sum scaled by 2^-3", 15, 15))
+
     def test_the_dtype_of_d_is_the_output_format(self):
         self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16")
         self.assertEqual(self.report()["options"], "--out-format f16")

@@ -394,7 +394,7 @@ class Complaints(Identify):
     def test_bits_without_types(self):
         self.write("bits", npy("<u2", (8, 128), [0] * 1024))
         self.gemm("d", *HOPPER)
-        self.assertIn("bare bits; say what --a holds: --types D.A.B",
+        self.assertIn("bare bits of U16, which may be f16, bf16; say what --a holds: --types D.A.B",
                       self.complaint(*self.files(a="bits", b="b", d="d")))
         for types, words in (("f32.f17.f16", "has 'f17'"), ("f32.f16", "has 2 types"), ("f32..f16", "has ''"),
                              ("f32.f16.f16.f32.f32", "has 5 types"), ("s32.e4m3.e4m3", "dtype")):
@@ -423,6 +423,35 @@ class Complaints(Identify):
         self.assertEqual(self.found(status=1, a="ai", b="bi", d="di")["conclusion"], "none")
         self.write("bi", npy("<u2", (32, 2), [1] * 64))
         self.assertIn("bare bits", self.complaint(*self.files(a="ai", b="bi", d="di")))
+
+    def test_what_is_left_out_has_its_name(self):
+        a, b = [[(7 * i + 3 * k) % 11 for k in range(8)] for i in range(5)], [[(5 * k + j) % 7 for j in range(4)] for k in range(8)]
+        self.write("ai", npy("|u1", (5, 8), sum(a, [])))
+        self.write("bi", npy("|i1", (8, 4), sum(b, [])))
+        self.write("zero", npy("<i4", (1,), [3]))
+        self.write("bias", npy("<i4", (4,), [100, 20, 3000, 7]))
+        self.write("di", npy("<i4", (5, 4), [sum(a[i][k] * b[k][j] for k in range(8)) for i in range(5) for j in range(4)]))
+        for more, words in (((), "zero points left out"), (("--bias", self.path("bias")), "zero points and the bias left out")):
+            told = self.found("--a-zero-point", self.path("zero"), *more, status=1, a="ai", b="bi", d="di")
+            self.assertEqual(told["hypotheses"][0]["words"], words)
+
+    def test_bytes_beside_a_d_of_numbers(self):
+        self.write("ai", npy("|i1", (2, 32), [-1] * 64))
+        self.write("bi", npy("|i1", (32, 2), [100] * 64))
+        self.write("df", npy("<f4", (2, 2), [-3200] * 4))
+        told = self.found(a="ai", b="bi", d="df")
+        self.assertEqual((told["types"]["a"], told["types"]["b"], told["types"]["d"]), ("s8", "s8", "f32"))
+        self.write("au", npy("|u1", (2, 32), [1] * 64))
+        self.write("bu", npy("|u1", (32, 2), [100] * 64))
+        self.write("df", npy("<f4", (2, 2), [3200] * 4))
+        told = self.found(a="au", b="bi", d="df")
+        self.assertEqual((told["types"]["a"], told["types"]["b"]), ("u8", "s8"))
+        complaint = self.complaint(*self.files(a="au", b="bu", d="df"))
+        for words in ("au.npy: bare bits of U8", "u8", "e4m3", "e5m2", "say what --a holds", "s32.u8.s8"):
+            self.assertIn(words, complaint)
+        self.write("dh", npy("<u2", (2, 2), [3200] * 4))
+        self.assertIn("dh.npy: bare bits of U16, which may be f16, bf16; say what --d holds",
+                      self.complaint(*self.files(a="ai", b="bi", d="dh")))
 
     def test_runs_that_are_not_whole(self):
         self.gemm("d", *HOPPER)

@@ -180,6 +180,23 @@ TEST_CASE("sources") {
   CHECK(source("mma.sp.m16n8k32.f32.f16.f16.f32", 80, Aspect::ordinary) == "as mma");
 }
 
+TEST_CASE("another emulator that agrees is named where it was compared, and there alone") {
+  const auto agrees = [](const char* name, int sm, Aspect aspect) {
+    return known_of(knowledge_of(parse_instruction(name, sm)), aspect).agrees;
+  };
+  const char* const wgmma = "wgmma.m64n256k32.f32.e4m3.e5m2";
+  CHECK(agrees(wgmma, 90, Aspect::ordinary) == "mmaemu 0.1.0");
+  CHECK(agrees(wgmma, 90, Aspect::zero_operands).empty());
+  CHECK(agrees("wgmma.m64n256k32.f16.e4m3.e5m2", 90, Aspect::ordinary).empty());
+  CHECK(agrees("wgmma.m64n256k32.s32.s8.s8", 90, Aspect::ordinary).empty());
+  const char* const mma = "mma.m16n8k32.f32.e4m3.e4m3.f32";
+  CHECK(agrees(mma, 89, Aspect::chaining) == "mmaemu 0.1.0");
+  CHECK(agrees(mma, 90, Aspect::ordinary).empty());  // made of f16's, another unit
+  CHECK(agrees("mma.m16n8k16.f32.e4m3.e4m3.f32", 89, Aspect::ordinary).empty());
+  const std::string group = evidence_in_full(90);
+  CHECK(group.find("agrees        mmaemu 0.1.0") != std::string::npos);
+}
+
 /// Checks that a text fits a screen: at most 40 lines of at most 120 columns.
 TEST_CASE("an architecture fits a screen, and every instruction is in one group") {
   for (const Architecture& on : architectures) {

@@ -102,6 +102,34 @@ TEST_CASE("a transposed operand or result") {
   check_first(hypotheses_about(x, turned), "D transposed");
 }
 
+TEST_CASE("operands that are read, and results that are written, some elements away in memory") {
+  const Matrices x;
+  const auto there = [](const std::vector<float>& of, std::ptrdiff_t at) {
+    return at >= 0 && at < static_cast<std::ptrdiff_t>(of.size()) ? of[static_cast<std::size_t>(at)]
+                                                                  : 0.0F;
+  };
+  const auto place = [](std::size_t i, std::size_t j, std::ptrdiff_t by) {
+    return static_cast<std::ptrdiff_t>(i * side + j) + by;
+  };
+  check_first(hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+                return there(x.a, place(i, k, 1)) * x.at_b(k, j);
+              })),
+              "A read 1 element further on in memory");
+  check_first(hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+                return x.at_a(i, k) * there(x.b, place(k, j, -7));
+              })),
+              "B read 7 elements before its place in memory");
+  const std::vector<float> d = x.right();
+  std::vector<float> moved(d.size());
+  for (std::size_t i = 0; i < side; ++i) {
+    for (std::size_t j = 0; j < side; ++j) moved[i * side + j] = there(d, place(i, j, -3));
+  }
+  const KernelHypotheses found = hypotheses_about(x, moved);
+  REQUIRE(!found.told.empty());
+  CHECK(found.told[0].words.starts_with("D written 3 elements further on in memory"));
+  CHECK(found.told[0].equal >= d.size() - 3);
+}
+
 TEST_CASE("operands cut to bf16") {
   const Matrices x;
   const auto cut = [](float number) {
@@ -167,6 +195,10 @@ TEST_CASE("fragments whose k are in another order") {
   });
   check_first(hypotheses_about(x, d),
               "in each run of 8 k, those of B meet k 0, 2, 4, 6, 1, 3, 5, 7 of A");
+  check_first(hypotheses_about(x, x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+                return x.at_a(i, k) * x.at_b(side - 1 - k, j);
+              })),
+              "B's k in the reverse order against A's");
 }
 
 TEST_CASE("an accumulator that is not cleared between tiles") {
@@ -215,8 +247,125 @@ TEST_CASE("an addend that is left out, or added twice") {
   const Matrices x;
   std::vector<float> d = x.right();
   check_first(hypotheses_about(x, d, true), "C left out");
+  std::vector<float> rectified = d;
+  for (std::size_t at = 0; at < d.size(); ++at) rectified[at] += std::max(x.c[at], 0.0F);
+  check_first(hypotheses_about(x, rectified, true), "a ReLU of C alone");
   for (std::size_t at = 0; at < d.size(); ++at) d[at] += 2 * x.c[at];
   check_first(hypotheses_about(x, d, true), "C scaled by 2");
+}
+
+TEST_CASE("a ReLU before an addend, which is alone where the sum is negative") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  for (std::size_t at = 0; at < d.size(); ++at) d[at] = std::max(d[at], 0.0F) + x.c[at];
+  const KernelHypotheses found = hypotheses_about(x, d, true);
+  REQUIRE(!found.told.empty());
+  CHECK(found.told[0].equal == d.size());
+  CHECK(found.told[0].words.find("elements hold C alone where the sum is negative, as with a ReLU "
+                                 "before C is added") != std::string::npos);
+}
+
+TEST_CASE("a smooth activation of sums in a wide D is told, and explains nothing") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  const auto told_of = [&](auto activation) {
+    std::vector<float> out = d;
+    for (float& one : out) one = activation(0.25F * one);
+    Matrices quarter = x;
+    for (float& one : quarter.a) one *= 0.25F;
+    const KernelHypotheses found = hypotheses_about(quarter, out);
+    REQUIRE(!found.told.empty());
+    CHECK(found.told[0].elements == 0);
+    return found.told[0].words;
+  };
+  CHECK(told_of([](float y) { return 0.5F * y * (1 + std::erf(y * 0.70710678F)); })
+            .starts_with(
+                "as if gelu were applied to the sum: 576 of 576 elements that were tried lie "));
+  CHECK(told_of([](float y) {
+          return 0.5F * y * (1 + std::tanh(0.7978845608F * (y + 0.044715F * y * y * y)));
+        }).starts_with("as if gelu_tanh were applied to the sum"));
+  CHECK(told_of([](float y) {
+          return y / (1 + std::exp(-y));
+        }).starts_with("as if silu were applied to the sum"));
+  // Another curve is none of these.
+  for (float& one : d) one = std::max(0.01F * one, one) + 0.5F;
+  for (const KernelHypothesis& one : hypotheses_about(x, d).told) {
+    CHECK(one.words.find("as if") == std::string::npos);
+  }
+}
+
+TEST_CASE("scales in another place or power than theirs") {
+  const Matrices x;
+  std::vector<float> of_a, of_b;
+  for (std::size_t i = 0; i < side; ++i) {
+    of_a.push_back(std::abs(Matrices::drawn(6, i)));
+    of_b.push_back(std::abs(Matrices::drawn(7, i)));
+  }
+  const auto told_of = [&](auto scaled) {
+    std::vector<float> d = x.right();
+    for (std::size_t at = 0; at < d.size(); ++at) d[at] = scaled(d[at], at / side, at % side);
+    KernelRun run{side, side, side, false, bits_of_all(x.a), {}, {}, {}, bits_of_all(d)};
+    for (std::size_t j = 0; j < side; ++j) {
+      for (std::size_t k = 0; k < side; ++k) {
+        run.b.push_back(std::bit_cast<std::uint32_t>(x.at_b(k, j)));
+      }
+    }
+    run.a_scale = bits_of_all(of_a);
+    run.b_scale = bits_of_all(of_b);
+    return hypotheses_of(identify(f32_all, {run}, {}, {.nearest = 1, .rare = false}, {},
+                                  {.instructions = false, .tf32 = false}));
+  };
+  using Index = std::size_t;
+  check_first(told_of([&](float y, Index i, Index j) { return y * of_b[i] * of_a[j]; }),
+              "the scales of A and B exchanged");
+  check_first(told_of([&](float y, Index, Index j) { return y * of_b[j]; }), "A's scales left out");
+  check_first(told_of([&](float y, Index i, Index j) { return y * (of_a[i] * of_a[i]) * of_b[j]; }),
+              "A's scales applied twice");
+}
+
+TEST_CASE("sums of integers that wrap, bytes 128 off, and zero points by their name") {
+  KernelRun run{8, 8, 64, false, {}, {}, {}, {}, {}};
+  std::vector<int> a, b;
+  for (std::size_t i = 0; i < 512; ++i) {
+    a.push_back(static_cast<int>(random_word(1, 5, i) >> 24) - 128);
+    b.push_back(static_cast<int>(random_word(2, 5, i) >> 24) - 128);
+    run.a.push_back(static_cast<std::uint8_t>(a.back()));
+    run.b.push_back(static_cast<std::uint8_t>(b.back()));
+  }
+  std::vector<int> d;
+  for (std::size_t at = 0; at < 64; ++at) {
+    int sum = 0;
+    for (std::size_t k = 0; k < 64; ++k) sum += a[at / 8 * 64 + k] * b[at % 8 * 64 + k];
+    d.push_back(sum);
+    run.d.push_back(static_cast<std::uint32_t>(std::int32_t{static_cast<std::int16_t>(sum)}));
+  }
+  const KernelTypes types{s8, s8, s32, s32, s32};
+  const KernelHypotheses wrapped = hypotheses_of(identify(types, {run}, {}, {}));
+  REQUIRE(!wrapped.told.empty());
+  CHECK(wrapped.told[0].equal == 64);
+  CHECK(wrapped.told[0].words.find("hold the low 16 bits of the sum") != std::string::npos);
+  for (std::size_t at = 0; at < 64; ++at) {
+    int sum = 0;
+    for (std::size_t k = 0; k < 64; ++k) sum += (a[at / 8 * 64 + k] + 128) * b[at % 8 * 64 + k];
+    run.d[at] = static_cast<std::uint32_t>(sum);
+  }
+  const KernelHypotheses biased = hypotheses_of(identify(types, {run}, {}, {}));
+  REQUIRE(!biased.told.empty());
+  CHECK(biased.told[0].words == "A's numbers greater by 128, as with a zero point of -128");
+  run.c_words = "zero points";
+  for (std::size_t at = 0; at < 64; ++at) {
+    run.c.push_back(at % 8 * 1000 + 77);
+    run.d[at] = static_cast<std::uint32_t>(d[at]);
+  }
+  const KernelHypotheses left_out = hypotheses_of(identify(types, {run}, {}, {}));
+  REQUIRE(!left_out.told.empty());
+  CHECK(left_out.told[0].words == "zero points left out");
+  for (std::size_t at = 0; at < 64; ++at) {
+    run.d[at] = static_cast<std::uint32_t>(d[at] - static_cast<int>(run.c[at]));
+  }
+  const KernelHypotheses subtracted = hypotheses_of(identify(types, {run}, {}, {}));
+  REQUIRE(!subtracted.told.empty());
+  CHECK(subtracted.told[0].words == "zero points subtracted");
 }
 
 TEST_CASE("parts of K that are left out or counted twice") {
@@ -550,6 +699,22 @@ TEST_CASE("atomic additions into a narrow D are told, and other ones are not") {
   };
   CHECK(told_of(4));
   CHECK_FALSE(told_of(12));
+}
+
+TEST_CASE("what few elements would be by chance is not told") {
+  const KernelTypes narrow{binary16, binary16, binary16, binary16, binary16};
+  for (std::uint64_t draw = 0; draw < 12; ++draw) {
+    KernelRun run{1, 2, 32, false, {}, {}, {}, {}, {}};
+    const auto drawn = [&](std::uint64_t stream, std::size_t i) {  // between 1 and 2, of any sign
+      return std::uint64_t{0x3C00 | (random_word(stream, 20 + draw, i) & 0x83FF)};
+    };
+    for (std::size_t i = 0; i < 32; ++i) run.a.push_back(drawn(1, i));
+    for (std::size_t i = 0; i < 64; ++i) run.b.push_back(drawn(2, i));
+    for (std::size_t at = 0; at < 2; ++at) run.d.push_back(drawn(3, at) + 0x0800);
+    const Identification found = identify(narrow, {run}, {}, {.nearest = 1, .rare = false}, {},
+                                          {.instructions = false, .tf32 = false});
+    CHECK(hypotheses_of(found).told.empty());
+  }
 }
 
 TEST_CASE("where D is right, or has nothing to do with its operands, nothing is told") {

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cmath>
 
+#include "lib/identify/hypotheses.h"
 #include "lib/identify/text.h"
 #include "tests/lib/identify/kernel_draw.h"
 
@@ -84,6 +85,12 @@ TEST_CASE("a ring's chunks of rows are told with the part that each begins with"
     CHECK(split.parts == 4);
     CHECK(split.first == static_cast<int>(i + 1) % 4);
   }
+  // That some order gives each element is no news then.
+  for (const KernelHypothesis& one : hypotheses_of(found).told) {
+    CHECK(one.words.find("atomics") == std::string::npos);
+  }
+  CHECK(identification_text(found, 1).find("Every bit between them, as in a ring of 4 parts") !=
+        std::string::npos);
 }
 
 /// A D of tiles of 64 columns whose K is cut at `cuts`, as stream-K cuts it, or not at all where

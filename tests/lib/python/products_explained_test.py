@@ -264,7 +264,7 @@ class Identifications(Products):
             binade.identify(a, b, a, cpu=True, chains=True)
         with self.assertRaisesRegex(ValueError, r"\A1 of a and 2 of d"):
             binade.identify([a], [b, b], [a, a])
-        with self.assertRaisesRegex(ValueError, r"bare bits; say what d holds: types"):
+        with self.assertRaisesRegex(ValueError, r"bare bits of U16, which may be f16, bf16; say what d holds: types"):
             binade.identify(a, b, np.zeros((2, 2), np.uint16))
 
 

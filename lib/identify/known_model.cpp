@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers say which changes are plausible (plausible.h); the model counts elements under each.
+#include "lib/identify/known_model.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "emulate/gemm.h"
+#include "lib/identify/change_fit.h"
+#include "lib/identify/evaluator.h"
+#include "lib/identify/plausible.h"
+#include "lib/identify/search.h"
+#include "lib/parallel/parallel.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t most_hints = 3, most_changes = 8;
+constexpr std::size_t most_counted = 1024;  // elements on which changes are counted
+
+/// Whether the model says what a change gives: of the same types, with K as a whole where its parts
+/// are cut at certain places.
+bool is_known_under(const GemmModel& g, const Change& x) {
+  const bool same_types = !x.as_a && !x.as_b && !x.as_c && !x.as_d;
+  return same_types && (x.places.empty() || g.sum.splits[0].parts == 1);
+}
+
+std::size_t count_equal(const KernelCase& whole, const GemmModel& g) {
+  const std::vector<std::size_t> some = spread_over(whole.run.size(), most_counted);
+  std::vector<char> equal(some.size());
+  parallel_for(some.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t at = some[i];
+      const std::uint64_t d = gemm_element(g, whole.run.element(at));
+      equal[i] = is_same_result(d, whole.run.d[at], g.epilogue.out, any_nan_fits(g)) ? 1 : 0;
+    }
+  });
+  return static_cast<std::size_t>(std::ranges::count(equal, 1));
+}
+
+}  // namespace
+
+std::vector<KnownModelHint> known_model_hints(const KernelCase& given, const GemmModel& model) {
+  if (given.run.dots || is_smooth(model.epilogue.activation)) return {};
+  const std::size_t tried = std::min(most_counted, given.run.size());
+  const std::size_t before = count_equal(given, model);
+  std::vector<KnownModelHint> out;
+  std::size_t counted = 0;
+  for (const PlausibleChange& one : plausible_changes(given).nearest) {
+    if (counted == most_changes) break;
+    if (!is_known_under(model, one.change)) continue;
+    ++counted;
+    GemmModel g = model;
+    g.epilogue.alpha *= one.change.alpha;
+    g.epilogue.beta *= one.change.beta;
+    const std::size_t equal = count_equal(changed(given, one.change), g);
+    if (2 * equal >= tried && equal > before + tried / 64) {
+      out.push_back({one.change.words, equal, tried});
+    }
+  }
+  std::ranges::stable_sort(out, std::greater<>{}, &KnownModelHint::equal);
+  // What makes every element equal leaves nothing to the others.
+  if (!out.empty() && out[0].equal == tried) out.resize(1);
+  if (out.size() > most_hints) out.resize(most_hints);
+  return out;
+}
+
+}  // namespace binade
