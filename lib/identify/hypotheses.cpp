@@ -56,7 +56,7 @@ class HypothesisSearch {
     const KernelRun& run = given_.run;
     const double products = static_cast<double>(run.size()) * static_cast<double>(run.k);
     if (products <= most_products) sums_ = near_sums(given_);
-    if (whole()) return std::move(out_);
+    if (whole() || undecided()) return std::move(out_);
     as_it_is();
     changes();
     if (sums_ && !explained()) {
@@ -98,6 +98,23 @@ class HypothesisSearch {
     out_.told.push_back({std::move(words)});
     const double value = number_in(given_.run.d[0], given_.types.d);
     return value == 0 || std::isnan(value);
+  }
+
+  /// Tells of an activation that contradicts no element but decides too few to explain D. Returns
+  /// whether it decides enough for there to be no other mistake.
+  bool undecided() {
+    constexpr std::size_t enough = 64;
+    const auto found =
+        std::ranges::find_if(x_.result.rejected, [](const Verdict& x) { return x.undecided > 0; });
+    if (found == x_.result.rejected.end()) return false;
+    const Candidate& one = x_.candidate(*found);
+    out_.told.push_back(
+        {fmt::format(
+             "D by {}: no element contradicts it, but {} of {} are not decided: each is one "
+             "of those that its formula can give in binary32",
+             activation_name(one.model.epilogue.activation), found->undecided, elements()),
+         0, 0, command(x_.core(one), one.model)});
+    return found->equal >= enough;
   }
 
   /// The elements that are far off, where most are near.

@@ -29,9 +29,22 @@ Format format_of_results(const Format& d, const std::vector<KernelRun>& runs) {
   return d;
 }
 
-/// Returns whether a model explains every bit, or may, for all that the time allowed to compare.
+/// Returns whether a model explains every bit, or may, for all that the time allowed to compare, or
+/// contradicts no element but decides too few (Verdict::undecided).
 bool is_settled(const Identification& x) {
-  return !x.result.explaining.empty() || !x.result.open.empty();
+  return !x.result.explaining.empty() || !x.result.open.empty() ||
+         std::ranges::any_of(x.result.rejected, [](const Verdict& v) { return v.undecided > 0; });
+}
+
+/// Returns whether another order of wide parts may be all that is wrong: few numbers of four bits
+/// differ by it.
+bool may_be_order(const Identification& x) {
+  constexpr int narrow = 4;
+  if (is_integer(x.types.d) || x.types.d.precision > narrow || x.result.rejected.empty()) {
+    return true;
+  }
+  const Verdict& nearest = x.result.rejected[0];
+  return 10 * nearest.equal >= 9 * nearest.compared;
 }
 
 /// Returns whether there is time for another search; else enters what it was in `not_tried`.
@@ -156,7 +169,7 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
         identify_rounded(plain, epilogue, options, progress, searched);
     if (rounded) return std::move(*rounded);
   }
-  if (!options.rare) return plain;
+  if (!options.rare || !may_be_order(plain)) return plain;
   if (!is_in_time(plain, options, "rare orders of parts of K")) return plain;
   if (search_rare(plain, epilogue, options, progress)) return plain;
   for (Identification& other : plain.others) {

@@ -393,10 +393,8 @@ class Search {
     evaluate({number}, natural_, "undecided", [&](std::size_t, std::size_t at, std::uint64_t d) {
       undecided += match(x, natural_[at], d) == Match::undecided ? 1 : 0;
     });
-    if (are_enough(x.equal - undecided, x.equal)) {
-      x.undecided = undecided;
-      return true;
-    }
+    x.undecided = undecided;
+    if (are_enough(x.equal - undecided, x.equal)) return true;
     x.equal -= undecided;
     return false;
   }

@@ -31,8 +31,9 @@ struct Verdict {
   /// Other candidates that compute the same at every K of the runs.
   std::vector<std::size_t> same = {};
   std::size_t compared = 0, equal = 0;  ///< numbers of elements
-  /// If the candidate explains D: how many of the equal elements agree without being decided, by
-  /// the range of its activation (match.h).
+  /// If the candidate contradicts no element: how many agree without being decided, by the range of
+  /// its activation (match.h). They count as equal unless they are too many for a conclusion, by
+  /// which it is rejected.
   std::size_t undecided = 0;
   /// If the candidate is rejected and `nearest` or `all_rejected` includes it, its first wrong
   /// element in the order of D.

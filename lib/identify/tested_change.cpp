@@ -42,10 +42,17 @@ struct Models {
   bool are_distinct = false;
 };
 
-/// The candidates of an identification that differ in what they compute.
+/// The candidates of an identification that differ in what they compute: where they are many, the
+/// simplest and the nearest ones.
 std::vector<Candidate> distinct_of(const Identification& x) {
+  constexpr std::size_t most_simple = std::size_t{1} << 16, most_near = 1 << 12;
   std::vector<std::size_t> numbers;
   for (const Verdict& verdict : x.result.rejected) numbers.push_back(verdict.candidate);
+  // The nearest stand first.
+  const auto near =
+      numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most_near));
+  std::sort(near, numbers.end());
+  numbers.resize(std::min(numbers.size(), most_near + most_simple));
   std::ranges::sort(numbers);  // the simplest first
   std::vector<Candidate> out;
   for (const std::size_t i : numbers) out.push_back(x.candidates[i]);

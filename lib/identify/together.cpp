@@ -60,14 +60,18 @@ struct Cover {
 /// nothing if most_parts models do not cover every element.
 Cover cover(const Identification& x) {
   const KernelRun& run = x.runs[0];
-  const std::vector<Candidate> usual(x.candidates.begin(),
-                                     x.candidates.begin() + static_cast<std::ptrdiff_t>(x.usual));
+  // Edges end as the rest does.
+  Candidate next = x.candidate(x.result.rejected[0]);
+  std::vector<Candidate> usual;
+  for (std::size_t i = 0; i < x.usual; ++i) {
+    const Candidate& one = x.candidates[i];
+    if (one.model.epilogue == next.model.epilogue) usual.push_back(one);
+  }
   Cover out;
   Mask covered(run.size());
-  std::size_t next = x.result.rejected[0].candidate;
   while (out.masks.size() < most_parts) {
     const auto before = std::ranges::count(covered, true);
-    out.candidates.push_back(x.candidates[next]);
+    out.candidates.push_back(next);
     out.masks.push_back(mask_of(x, out.candidates.back()));
     for (std::size_t at = 0; at < covered.size(); ++at) {
       covered[at] = covered[at] || out.masks.back()[at];
@@ -76,7 +80,7 @@ Cover cover(const Identification& x) {
     if (std::ranges::count(covered, true) == before) break;
     const std::vector<KernelRun> rest{rest_of(run, covered)};
     const SearchResult found = search(x.cores, usual, rest, {.nearest = 1});
-    next = (found.explaining.empty() ? found.rejected : found.explaining)[0].candidate;
+    next = usual[(found.explaining.empty() ? found.rejected : found.explaining)[0].candidate];
   }
   return {};
 }
