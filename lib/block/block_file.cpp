@@ -57,15 +57,6 @@ std::vector<std::uint64_t> shape_of_codes(const BlockFormat& format,
   return shape;
 }
 
-/// Which two axes of the scales a layout takes as rows and columns: all but the last, and the last.
-ScaleGrid grid_of(const std::vector<std::uint64_t>& shape) {
-  ScaleGrid out;
-  if (shape.empty()) return out;
-  for (std::size_t i = 0; i + 1 < shape.size(); ++i) out.rows *= shape[i];
-  out.columns = shape.back();
-  return out;
-}
-
 const ScaleLayout& scale_layout_of(const BlockFileRule& rule) {
   if (rule.scale_layout != nullptr) return *rule.scale_layout;
   return *find_scale_layout(rule.layout->scale_layout);
@@ -137,27 +128,6 @@ std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& inf
   return out;
 }
 
-/// The numbers of a tensor in binary32 and C order.
-std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
-                                     const std::function<void(std::uint64_t)>& add_bytes) {
-  const TensorInfo& info = file.tensors()[index];
-  const Format from = *find_format(info.dtype.format);
-  std::vector<float> out(info.elements);
-  std::size_t done = 0;
-  file.read(index, [&](std::span<const std::byte> chunk) {
-    const std::size_t n = chunk.size() / code_bytes(from);
-    to_binary32(from, chunk, std::span(out).subspan(done, n));
-    done += n;
-    add_bytes(chunk.size());
-  });
-  if (!info.fortran_order || info.shape.size() < 2) return out;
-  const ElementIndex index_of = fortran_index(info.shape);
-  if (!index_of) return out;
-  std::vector<float> turned(out.size());
-  for (std::size_t i = 0; i < out.size(); ++i) turned[index_of(i)] = out[i];
-  return turned;
-}
-
 /// Throws Error if a stack's names would stand for blocks along another axis than the last.
 void check_axis(const BlockFileRule& rule, std::size_t axes) {
   if (rule.layout == nullptr || rule.layout->name == "plain" || rule.axis == -1) return;
@@ -202,6 +172,34 @@ std::map<std::string, std::string> told_of(const BlockFileRule& rule) {
 }
 
 }  // namespace
+
+ScaleGrid grid_of(std::span<const std::uint64_t> scale_shape) {
+  ScaleGrid out;
+  if (scale_shape.empty()) return out;
+  for (const std::uint64_t extent : scale_shape.first(scale_shape.size() - 1)) out.rows *= extent;
+  out.columns = scale_shape.back();
+  return out;
+}
+
+std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
+                                     const std::function<void(std::uint64_t)>& add_bytes) {
+  const TensorInfo& info = file.tensors()[index];
+  const Format from = *find_format(info.dtype.format);
+  std::vector<float> out(info.elements);
+  std::size_t done = 0;
+  file.read(index, [&](std::span<const std::byte> chunk) {
+    const std::size_t n = chunk.size() / code_bytes(from);
+    to_binary32(from, chunk, std::span(out).subspan(done, n));
+    done += n;
+    add_bytes(chunk.size());
+  });
+  if (!info.fortran_order || info.shape.size() < 2) return out;
+  const ElementIndex index_of = fortran_index(info.shape);
+  if (!index_of) return out;
+  std::vector<float> turned(out.size());
+  for (std::size_t i = 0; i < out.size(); ++i) turned[index_of(i)] = out[i];
+  return turned;
+}
 
 void check_block_rule(const BlockFileRule& rule) {
   const CheckpointLayout* layout = rule.layout;

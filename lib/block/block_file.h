@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,15 @@ void check_block_rule(const BlockFileRule& rule);
 std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const TensorFile& file,
                                              const ChosenTensors& chosen, const std::string& out,
                                              const std::function<void(std::uint64_t)>& progress);
+
+/// Returns the numbers of a tensor in binary32 and C order. Calls add_bytes with the bytes of each
+/// part that was read.
+std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
+                                     const std::function<void(std::uint64_t)>& add_bytes);
+
+/// Returns which two axes of a tensor of scales an order takes as rows and columns: all but the
+/// last, and the last.
+ScaleGrid grid_of(std::span<const std::uint64_t> scale_shape);
 
 /// Returns how often the tensors are read: twice where scales are wider than elements, which stand
 /// first in a file.
