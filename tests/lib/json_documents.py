@@ -182,6 +182,7 @@ def products(run):
     run.says("identify", "--a", rows[0], "--b", rows[1], "--d", "row_d.npy", "--cpu", "--json", status=1)
     edges(run)
     conversions(run)
+    block_quantizers(run)
     explanations(run, gemm, c, bias)
 
 
@@ -197,6 +198,24 @@ def conversions(run):
     run.array("many.npy", "<f4", (40,), [x / 32 for x in range(1, 41)])
     run.array("doubled.npy", "<f4", (40,), [2 * x / 32 for x in range(1, 41)])
     run.says("check", "--in", "many.npy", "--codes", "doubled.npy", "--format", "f16", "--json", status=1)
+
+
+def block_quantizers(run):
+    """Codes and scales that rules explain, such that none does, and such that something may have happened to."""
+    run.array("blocks.npy", "<f4", (4, 64))
+    run.call("quantize", "blocks.npy", "blocks.safetensors", "--format", "nvfp4", "--encode")
+    run.says("scales", "blocks.npy", "blocks.safetensors", "--json")
+    run.call("quantize", "blocks.npy", "drawn.safetensors", "--format", "mxfp4", "--encode", "--rounding", "stochastic")
+    run.says("scales", "blocks.npy", "drawn.safetensors", "--json", status=1)
+    run.array("block_codes.npy", "|u1", (4, 64), [7 * x % 256 for x in range(256)])
+    run.array("block_scales.npy", "|u1", (4, 2), [130, 1, 0, 255, 9, 80, 7, 127])
+    arrays = ("--codes", "block_codes.npy", "--scales", "block_scales.npy", "--json")
+    run.says("scales", "blocks.npy", *arrays, status=1)
+    run.array("zeros.npy", "<f4", (4, 64), [0.0] * 256)
+    run.call("quantize", "zeros.npy", "zeros.safetensors", "--format", "mxfp4", "--encode")
+    run.says("scales", "zeros.npy", "zeros.safetensors", "--json")
+    run.array("zero_codes.npy", "|u1", (4, 64), [0] * 256)
+    run.says("scales", "zeros.npy", "--codes", "zero_codes.npy", *arrays[2:], status=1)
 
 
 def edges(run):
