@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/block/checkpoint_layout.h"
+#include "lib/block/quantized_parts.h"
 #include "lib/format/dtype.h"
 
 namespace binade {
@@ -24,13 +24,6 @@ struct ScaleFiles {
   std::string codes = {}, scales = {};  ///< FILE or FILE:NAME
   std::string tensor_scale = {};        ///< a number, or FILE or FILE:NAME of one; empty: none
   std::string dtype = {};               ///< of A in raw bytes; empty: the file's
-};
-
-/// An array as it is stored, in C order.
-struct StoredArray {
-  Dtype dtype;
-  std::vector<std::uint64_t> shape = {};
-  std::vector<std::byte> bytes = {};
 };
 
 struct Quantized {

@@ -203,7 +203,13 @@ def conversions(run):
 def block_quantizers(run):
     """Codes and scales that rules explain, such that none does, and such that something may have happened to."""
     run.array("blocks.npy", "<f4", (4, 64))
-    run.call("quantize", "blocks.npy", "blocks.safetensors", "--format", "nvfp4", "--encode")
+    run.says("quantize", "blocks.npy", "blocks.safetensors", "--format", "nvfp4", "--encode", "--json")
+    run.says("quantize", "blocks.safetensors", "values.safetensors", "--decode", "--json")
+    run.write("beside.safetensors", safetensors(("z", "C64", [1], bytes(8)), ("w", "F8_E4M3", [1, 32], bytes(32)),
+                                                ("w_scale", "F8_E8M0", [1, 1], b"x")))
+    run.says("quantize", "beside.safetensors", "values.safetensors", "--decode", "--format", "mxfp8_e4m3", "--json")
+    run.write("mixed.safetensors", safetensors(("x", "F32", [2], f32(1, 2)), ("ids", "U8", [2], b"ab")))
+    run.says("quantize", "mixed.safetensors", "out.safetensors", "--format", "e4m3", "--emulated", "sm_90", "--json")
     run.says("scales", "blocks.npy", "blocks.safetensors", "--json")
     run.call("quantize", "blocks.npy", "drawn.safetensors", "--format", "mxfp4", "--encode", "--rounding", "stochastic")
     run.says("scales", "blocks.npy", "drawn.safetensors", "--json", status=1)

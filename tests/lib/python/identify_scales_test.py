@@ -299,9 +299,9 @@ class Unexplained(unittest.TestCase):
         codes, scales, _ = quantized(x, "mxfp8_e4m3", "te")
         rng = np.random.default_rng(17)
         wrong_scales, wrong_codes = scales.copy(), codes.copy()
-        at = rng.choice(scales.size, 9, replace=False)
+        at = np.append(rng.choice(scales.size - 1, 8, replace=False), scales.size - 1)  # the last, too
         wrong_scales.reshape(-1)[at] += 1
-        of = rng.choice(codes.size, 40, replace=False)
+        of = np.append(1024 + rng.choice(codes.size - 1025, 38, replace=False), [codes.size - 1, 992])
         wrong_codes.reshape(-1)[of] ^= 1
         told, text = found(x, wrong_codes, wrong_scales)
         self.assertEqual(told["conclusion"], "none", text)
