@@ -97,7 +97,7 @@ THIRD_PARTIES = [
     (r"(zlib|zip)\.h", ["lib/io", "tests"], r".*"),
     (r"binade/", ["tests/lib/public"], r".*"),  # as users include what was installed
     (r"(cuda|cublas|mma|nv_|cooperative_groups)[a-zA-Z0-9_/]*(\.h|\.hpp)?", ["cuda", "tests"], r".*"),
-    (r"(sys/[a-z]+|unistd|dirent|fcntl|pthread|dlfcn|elf|glob|signal|ucontext|cxxabi)\.h", ["lib", "cuda", "tests"], r".*"),
+    (r"(sys/[a-z]+|unistd|dirent|fcntl|pthread|dlfcn|elf|glob|fnmatch|signal|ucontext|cxxabi)\.h", ["lib", "cuda", "tests"], r".*"),
 ]
 
 STANDARD = set("""
