@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "lib/number/encoding_text.h"
@@ -32,6 +33,14 @@ std::string short_number(std::uint32_t bits) {
   const double value = number_of_bits(bits);
   const std::string text = fmt::format("{:.6g}", value);
   return text;
+}
+
+/// How far a stored number is from the expected one: "1 ulp from it", "448 times it".
+std::string apart_text(std::uint32_t expected, std::uint32_t stored) {
+  const std::int64_t ulps = std::abs(std::int64_t{stored} - std::int64_t{expected});
+  if (ulps <= 64) return fmt::format("{} ulp{} from it", ulps, ulps == 1 ? "" : "s");
+  return fmt::format("{:.6g} times it",
+                     static_cast<double>(number_of_bits(stored)) / number_of_bits(expected));
 }
 
 std::uint32_t part_of(const TensorScale& scale, TensorScalePart part) {
@@ -154,11 +163,11 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
     const std::vector<const CheckpointLayout*>& layouts = work.given().layouts;
     const TensorScalePart part = layouts.empty() ? TensorScalePart::decode : layouts[0]->part;
     out[0].words = fmt::format(
-        "the scale of the tensor by its amax {}, {} ({}), not the stored {} ({}), {:.6g} times it",
+        "the scale of the tensor by its amax {}, {} ({}), not the stored {} "
+        "({}), {}",
         short_number(own.amax), short_number(part_of(own, part)),
         hexadecimal(part_of(own, part), binary32), short_number(*stored),
-        hexadecimal(*stored, binary32),
-        static_cast<double>(number_of_bits(*stored)) / number_of_bits(part_of(own, part)));
+        hexadecimal(*stored, binary32), apart_text(part_of(own, part), *stored));
   }
   if (!imagined) return out;
   const auto add = [&](const TensorScale& scale, const std::string& words) {
