@@ -69,6 +69,20 @@ constexpr void block_amaxes(const ScaleRule& rule, const float* in, std::size_t 
 
 namespace block_steps {
 
+/// Returns the bits of the first quotient of a rule that gives powers of two for which the smallest
+/// of them is no limit: scales that are rounded up reach 2^-127 from above 2^-128, and from above
+/// 2^-127 where the fields of binary32 have no smaller power. Where the exponent of the scale
+/// itself can fall below the smallest, its code tells.
+constexpr std::uint32_t first_unlimited(const ScaleRule& rule, const BlockFormat& format) {
+  if (format.scale != e8m0) return 0;
+  switch (rule.rounding) {
+    case ScaleRounding::up: return 0x00200001;
+    case ScaleRounding::field_up: return 0x00400001;
+    case ScaleRounding::log2_up: return 1;
+    default: return 0;
+  }
+}
+
 /// Returns whether a limit decided the scale of a block (ScaleCounts::clamped).
 constexpr bool is_clamped(const BlockQuantizer& to, std::uint32_t amax) {
   const ScaleRule& rule = to.rule;
@@ -76,7 +90,7 @@ constexpr bool is_clamped(const BlockQuantizer& to, std::uint32_t amax) {
   if (amax < rule.least_amax) return true;
   const std::uint32_t q = quotient(rule, to.format, amax, to.tensor);
   if (q >= infinity) return false;
-  if (q < rule.least_quotient) return true;
+  if (q < rule.least_quotient || q < first_unlimited(rule, to.format)) return true;
   if (rule.factor == Factor::encode) return rule.one_if_unusable && q == largest;
   if (to.format.scale != e8m0 &&
       (convert(q, binary32, to.format.scale).flags & Flag::overflow) != 0) {

@@ -26,6 +26,7 @@ struct ScalePlan {
   float share = 1;                   ///< amax of the tensor / most
   /// Bits of the first quotient that overflows as a scale; more than any where none does.
   std::uint32_t scale_overflow = 0xFFFFFFFF;
+  std::uint32_t first_unlimited = 0;   ///< bits of the first quotient that no smallest scale limits
   std::uint32_t element_overflow = 0;  ///< bits of the first scaled number that overflows
 };
 
@@ -62,6 +63,7 @@ constexpr ScalePlan scale_plan(const BlockQuantizer& to) {
   out.most_scale = number(block_steps::largest_of(scale));
   if (is_narrow) out.scale_overflow = first_overflow(scale, Rounding::ties_to_even);
   out.element_overflow = first_overflow(element, to.rule.cast.ties);
+  out.first_unlimited = block_steps::first_unlimited(to.rule, to.format);
   return out;
 }
 

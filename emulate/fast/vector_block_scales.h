@@ -239,10 +239,12 @@ struct BlockScaleTile {
     set_quotients(n);
     const bool has_most = rule.factor == binade::Factor::encode && rule.one_if_unusable;
     const std::uint32_t most = has_most ? block_steps::largest : 0xFFFFFFFF;
+    const std::uint32_t limited =
+        rule.least_quotient > plan.first_unlimited ? rule.least_quotient : plan.first_unlimited;
     Words at_limit;  // 1 where a limit of the quotient decides
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t q = bits(quotient[i]);
-      at_limit[i] = q < rule.least_quotient || q == most ? 1 : 0;
+      at_limit[i] = q < limited || q == most ? 1 : 0;
       const std::uint32_t at_least = q < rule.least_quotient ? rule.least_quotient : q;
       quotient[i] = number(rule.factor_to_power ? at_least & block_steps::infinity : at_least);
     }

@@ -6,13 +6,16 @@
 #include "lib/block/block_file.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <map>
 
 #include "emulate/block_packing.h"
+#include "lib/block/quantized_parts.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/parallel/parallel.h"
@@ -55,15 +58,6 @@ std::vector<std::uint64_t> shape_of_codes(const BlockFormat& format,
   if (packs_nibbles(format) && shape.empty()) shape = {1};
   if (packs_nibbles(format)) shape.back() = (shape.back() + 1) / 2;
   return shape;
-}
-
-/// Which two axes of the scales a layout takes as rows and columns: all but the last, and the last.
-ScaleGrid grid_of(const std::vector<std::uint64_t>& shape) {
-  ScaleGrid out;
-  if (shape.empty()) return out;
-  for (std::size_t i = 0; i + 1 < shape.size(); ++i) out.rows *= shape[i];
-  out.columns = shape.back();
-  return out;
 }
 
 const ScaleLayout& scale_layout_of(const BlockFileRule& rule) {
@@ -137,27 +131,6 @@ std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& inf
   return out;
 }
 
-/// The numbers of a tensor in binary32 and C order.
-std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
-                                     const std::function<void(std::uint64_t)>& add_bytes) {
-  const TensorInfo& info = file.tensors()[index];
-  const Format from = *find_format(info.dtype.format);
-  std::vector<float> out(info.elements);
-  std::size_t done = 0;
-  file.read(index, [&](std::span<const std::byte> chunk) {
-    const std::size_t n = chunk.size() / code_bytes(from);
-    to_binary32(from, chunk, std::span(out).subspan(done, n));
-    done += n;
-    add_bytes(chunk.size());
-  });
-  if (!info.fortran_order || info.shape.size() < 2) return out;
-  const ElementIndex index_of = fortran_index(info.shape);
-  if (!index_of) return out;
-  std::vector<float> turned(out.size());
-  for (std::size_t i = 0; i < out.size(); ++i) turned[index_of(i)] = out[i];
-  return turned;
-}
-
 /// Throws Error if a stack's names would stand for blocks along another axis than the last.
 void check_axis(const BlockFileRule& rule, std::size_t axes) {
   if (rule.layout == nullptr || rule.layout->name == "plain" || rule.axis == -1) return;
@@ -194,14 +167,56 @@ BlockQuantizer quantizer_of(const BlockFileRule& rule, std::span<const float> x,
   return to;
 }
 
-std::map<std::string, std::string> told_of(const BlockFileRule& rule) {
-  return {{"binade.format", rule.format.name},
-          {"binade.scale_rule", std::string(rule.rule->name)},
-          {"binade.axis", std::to_string(rule.axis)},
-          {"binade.rounding", std::string(rounding_name(rule.attributes.rounding))}};
+/// The metadata of a file: what made it, and, of codes and scales, by whose names and orders they
+/// stand and of which shape each tensor is.
+std::map<std::string, std::string> told_of(const BlockFileRule& rule, const TensorFile& file,
+                                           const ChosenTensors& chosen) {
+  std::map<std::string, std::string> out{
+      {"binade.format", rule.format.name},
+      {"binade.scale_rule", std::string(rule.rule->name)},
+      {"binade.axis", std::to_string(rule.axis)},
+      {"binade.rounding", std::string(rounding_name(rule.attributes.rounding))}};
+  if (rule.layout == nullptr) return out;
+  out["binade.layout"] = rule.layout->name;
+  out["binade.scale_layout"] = scale_layout_of(rule).name;
+  nlohmann::ordered_json shapes;
+  for (const std::size_t i : chosen.indices) {
+    const TensorInfo& info = file.tensors()[i];
+    shapes[printable(info.name, std::string::npos)] = info.shape;
+  }
+  out["binade.shapes"] = shapes.dump();
+  return out;
 }
 
 }  // namespace
+
+ScaleGrid grid_of(std::span<const std::uint64_t> scale_shape) {
+  ScaleGrid out;
+  if (scale_shape.empty()) return out;
+  for (const std::uint64_t extent : scale_shape.first(scale_shape.size() - 1)) out.rows *= extent;
+  out.columns = scale_shape.back();
+  return out;
+}
+
+std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
+                                     const std::function<void(std::uint64_t)>& add_bytes) {
+  const TensorInfo& info = file.tensors()[index];
+  const Format from = *find_format(info.dtype.format);
+  std::vector<float> out(info.elements);
+  std::size_t done = 0;
+  file.read(index, [&](std::span<const std::byte> chunk) {
+    const std::size_t n = chunk.size() / code_bytes(from);
+    to_binary32(from, chunk, std::span(out).subspan(done, n));
+    done += n;
+    add_bytes(chunk.size());
+  });
+  if (!info.fortran_order || info.shape.size() < 2) return out;
+  const ElementIndex index_of = fortran_index(info.shape);
+  if (!index_of) return out;
+  std::vector<float> turned(out.size());
+  for (std::size_t i = 0; i < out.size(); ++i) turned[index_of(i)] = out[i];
+  return turned;
+}
 
 void check_block_rule(const BlockFileRule& rule) {
   const CheckpointLayout* layout = rule.layout;
@@ -225,7 +240,8 @@ int readings(const BlockFileRule& rule) {
 
 std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const TensorFile& file,
                                              const ChosenTensors& chosen, const std::string& out,
-                                             const std::function<void(std::uint64_t)>& progress) {
+                                             const std::function<void(std::uint64_t)>& progress,
+                                             const CopiedTensors& copied) {
   const std::vector<TensorInfo>& tensors = file.tensors();
   std::vector<BlockView> views;
   for (const std::size_t i : chosen.indices) views.push_back(view_of(rule, file, tensors[i]));
@@ -258,30 +274,40 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
     for (const std::size_t i : chosen.indices) {
       specs.push_back({tensors[i].name, *find_dtype("F32"), tensors[i].shape});
     }
-    SafetensorsWriter writer(out, specs, told_of(rule));
+    SafetensorsWriter writer(out, specs, told_of(rule, file, chosen));
     write_all(writer);
     return counts;
   }
+  // Parts of 32 bits stand before those of 8, and among those that are copied by their width.
+  constexpr std::array<unsigned, 4> widths{64, 32, 16, 8};
   std::vector<TensorSpec> specs;
-  const bool two_widths = readings(rule) == 2;
-  const auto is_in = [&](const BlockPart& part, bool wide) {
-    return !two_widths || (part.spec.dtype.bits == 32) == wide;
+  const auto copy_of = [&](unsigned width, const std::function<void(std::size_t)>& act) {
+    copied.each(
+        file, [&](unsigned bits) { return bits == width; }, act);
   };
-  for (const bool wide : two_widths ? std::vector{true, false} : std::vector{true}) {
+  for (const unsigned width : widths) {
+    copy_of(width, [&](std::size_t i) {
+      specs.push_back({tensors[i].name, tensors[i].dtype, tensors[i].shape});
+    });
     for (std::size_t n = 0; n < views.size(); ++n) {
       for (BlockPart& part : parts_of(rule, tensors[chosen.indices[n]], views[n], nullptr)) {
-        if (is_in(part, wide)) specs.push_back(std::move(part.spec));
+        if (part.spec.dtype.bits == width) specs.push_back(std::move(part.spec));
       }
     }
   }
-  SafetensorsWriter writer(out, specs, told_of(rule));
-  for (const bool wide : two_widths ? std::vector{true, false} : std::vector{true}) {
+  SafetensorsWriter writer(out, specs, told_of(rule, file, chosen));
+  for (const unsigned width : widths) {
+    copy_of(width, [&](std::size_t i) { writer.write(stored_array(file, i).bytes); });
     for (std::size_t n = 0; n < views.size(); ++n) {
+      const TensorInfo& info = tensors[chosen.indices[n]];
+      const std::vector<BlockPart> empty = parts_of(rule, info, views[n], nullptr);
+      const auto is_in = [&](const BlockPart& part) { return part.spec.dtype.bits == width; };
+      if (std::ranges::none_of(empty, is_in)) continue;
       const std::vector<float> x = numbers_of(n);
       counts[n] = {};
       const BlockTensor tensor = quantize_blocks(quantizer_of(rule, x, n), views[n], x, counts[n]);
-      for (const BlockPart& part : parts_of(rule, tensors[chosen.indices[n]], views[n], &tensor)) {
-        if (is_in(part, wide)) writer.write(part.bytes);
+      for (const BlockPart& part : parts_of(rule, info, views[n], &tensor)) {
+        if (is_in(part)) writer.write(part.bytes);
       }
     }
   }
@@ -313,6 +339,12 @@ std::string block_counts_text(const BlockFileRule& rule, const TensorFile& file,
   }
   if (counts.size() > 1) line("total", all);
   return text;
+}
+
+nlohmann::ordered_json scale_counts_json(const BlockCounts& counts) {
+  const ScaleCounts& x = counts.scales;
+  return {{"blocks", x.blocks},       {"clamped", x.clamped},     {"zero", x.zero},
+          {"nonfinite", x.nonfinite}, {"saturated", x.saturated}, {"padding", counts.padding}};
 }
 
 }  // namespace binade

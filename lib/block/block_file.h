@@ -7,12 +7,16 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "lib/block/block_tensor.h"
 #include "lib/block/checkpoint_layout.h"
+#include "lib/block/copied_tensors.h"
 #include "lib/block/scale_layout.h"
 #include "lib/format/block_spec.h"
 #include "lib/io/chosen_tensors.h"
@@ -41,10 +45,21 @@ void check_block_rule(const BlockFileRule& rule);
 /// and returns the counts of each. Tensor n draws from stream n of the random numbers. Numbers of
 /// binary64 are rounded to binary32 first; values are rounded once to binary32. Calls
 /// progress(done) with the bytes that were read, which are `readings` times those of the tensors.
+/// Beside codes and scales `copied` tensors are written as they are.
 /// Throws Error if the file cannot be read or `out` not written, or if a tensor has no such axis.
 std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const TensorFile& file,
                                              const ChosenTensors& chosen, const std::string& out,
-                                             const std::function<void(std::uint64_t)>& progress);
+                                             const std::function<void(std::uint64_t)>& progress,
+                                             const CopiedTensors& copied = {});
+
+/// Returns the numbers of a tensor in binary32 and C order. Calls add_bytes with the bytes of each
+/// part that was read.
+std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
+                                     const std::function<void(std::uint64_t)>& add_bytes);
+
+/// Returns which two axes of a tensor of scales an order takes as rows and columns: all but the
+/// last, and the last.
+ScaleGrid grid_of(std::span<const std::uint64_t> scale_shape);
 
 /// Returns how often the tensors are read: twice where scales are wider than elements, which stand
 /// first in a file.
@@ -54,5 +69,8 @@ int readings(const BlockFileRule& rule);
 /// the name of their rule.
 std::string block_counts_text(const BlockFileRule& rule, const TensorFile& file,
                               const ChosenTensors& chosen, const std::vector<BlockCounts>& counts);
+
+/// Returns the counts of a tensor's scales as JSON.
+nlohmann::ordered_json scale_counts_json(const BlockCounts& counts);
 
 }  // namespace binade

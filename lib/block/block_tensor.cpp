@@ -29,16 +29,6 @@ void for_each_piece(const BlockPieces& pieces, const Run& run) {
                });
 }
 
-std::vector<std::uint32_t> amaxes_of(const ScaleRule& rule, const BlockPieces& pieces,
-                                     std::size_t blocks, const float* x) {
-  std::vector<std::uint32_t> out(blocks);
-  std::vector<BlockWork> work(thread_count());
-  for_each_piece(pieces, [&](const BlockPiece& piece, std::size_t slot) {
-    take_amaxes(fastest_kernels(), rule, pieces, piece, x, out.data(), work[slot]);
-  });
-  return out;
-}
-
 template <std::floating_point T>
 void write_values(const BlockFormat& format, const BlockTensor& x, std::span<T> out) {
   assert(out.size() == x.view.elements());
@@ -60,10 +50,34 @@ void to_binary32(const Format& from, std::span<const std::byte> in, std::span<fl
   }
 }
 
+std::vector<std::uint32_t> amaxes_of_blocks(const ScaleRule& rule, const BlockView& view,
+                                            std::span<const float> x) {
+  const BlockPieces pieces = block_pieces(view);
+  std::vector<std::uint32_t> out(view.blocks());
+  std::vector<BlockWork> work(thread_count());
+  for_each_piece(pieces, [&](const BlockPiece& piece, std::size_t slot) {
+    take_amaxes(fastest_kernels(), rule, pieces, piece, x.data(), out.data(), work[slot]);
+  });
+  return out;
+}
+
+BlockScales scales_of_blocks(const BlockQuantizer& to, const BlockView& view,
+                             std::span<const float> x, std::span<const std::uint32_t> amaxes,
+                             ScaleCounts& counts) {
+  const std::size_t blocks = view.blocks();
+  BlockScales out{std::vector<std::uint32_t>(blocks), std::vector<std::uint32_t>(blocks)};
+  std::vector<ScaleCounts> each(thread_count());
+  parallel_for(blocks, 1024, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    make_scales(fastest_kernels(), to, view, x.data(), &amaxes[begin], begin, end - begin,
+                &out.codes[begin], &out.factors[begin], each[slot]);
+  });
+  for (const ScaleCounts& some : each) counts += some;
+  return out;
+}
+
 std::uint32_t amax_of(const ScaleRule& rule, std::span<const float> x) {
   if (x.empty()) return 0;
-  const BlockView all{.length = x.size(), .length_of_block = x.size()};
-  return amaxes_of(rule, block_pieces(all), 1, x.data())[0];
+  return amaxes_of_blocks(rule, {.length = x.size(), .length_of_block = x.size()}, x)[0];
 }
 
 void quantize_blocks(const BlockQuantizer& to, const BlockView& view, std::span<const float> x,
@@ -78,18 +92,13 @@ void quantize_blocks(const BlockQuantizer& to, const BlockView& view, std::span<
       quantize_whole_piece(kernels, to, pieces, piece, x.data(), places, work[slot], each[slot]);
     });
   } else {
-    const std::size_t blocks = view.blocks();
-    const std::vector<std::uint32_t> amaxes = amaxes_of(to.rule, pieces, blocks, x.data());
-    std::vector<std::uint32_t> scales(blocks), factors(blocks);
-    parallel_for(blocks, 1024, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-      make_scales(kernels, to, view, x.data(), &amaxes[begin], begin, end - begin, &scales[begin],
-                  &factors[begin], each[slot].scales);
-    });
+    const std::vector<std::uint32_t> amaxes = amaxes_of_blocks(to.rule, view, x);
+    const BlockScales scales = scales_of_blocks(to, view, x, amaxes, counts.scales);
     for_each_piece(pieces, [&](const BlockPiece& piece, std::size_t slot) {
-      quantize_piece(kernels, to, pieces, piece, x.data(), &scales[piece.block],
-                     &factors[piece.block], places, work[slot], each[slot].elements);
+      quantize_piece(kernels, to, pieces, piece, x.data(), &scales.codes[piece.block],
+                     &scales.factors[piece.block], places, work[slot], each[slot].elements);
     });
-    if (places.scales != nullptr) std::ranges::copy(scales, places.scales);
+    if (places.scales != nullptr) std::ranges::copy(scales.codes, places.scales);
   }
   for (const BlockCounts& some : each) counts += some;
   counts.padding += view.padding();

@@ -31,6 +31,21 @@ void to_binary32(const Format& from, std::span<const std::byte> in, std::span<fl
 /// Returns the largest magnitude of numbers as a rule takes it (next_amax): bits of binary32.
 std::uint32_t amax_of(const ScaleRule& rule, std::span<const float> x);
 
+/// Returns the amaxes of all blocks as a rule takes them: bits of binary32.
+std::vector<std::uint32_t> amaxes_of_blocks(const ScaleRule& rule, const BlockView& view,
+                                            std::span<const float> x);
+
+/// The scales of all blocks, and what their numbers are multiplied by, or divided by.
+struct BlockScales {
+  std::vector<std::uint32_t> codes, factors;
+};
+
+/// Returns the scales that the amaxes of all blocks give, and, of rules that choose by errors, the
+/// numbers.
+BlockScales scales_of_blocks(const BlockQuantizer& to, const BlockView& view,
+                             std::span<const float> x, std::span<const std::uint32_t> amaxes,
+                             ScaleCounts& counts);
+
 /// Rounds view.elements() numbers to the format of `to`, whose tensor scale is taken as it is, and
 /// writes what has a place. Element i in C order is number i of its stream of random words. Adds to
 /// `counts`.

@@ -26,6 +26,8 @@ struct BlockView {
   std::size_t lines_of_block = 1, length_of_block = 1;  ///< of a block; perhaps more than there are
   std::vector<std::uint64_t> scale_shape = {};          ///< of the tensor of scales, in C order
 
+  friend bool operator==(const BlockView&, const BlockView&) = default;
+
   /// Return how many blocks are below each other and beside each other in a matrix.
   std::size_t block_lines() const { return (lines + lines_of_block - 1) / lines_of_block; }
   std::size_t blocks_of_line() const { return (length + length_of_block - 1) / length_of_block; }

@@ -99,4 +99,20 @@ std::string part_name(std::string_view pattern, std::string_view tensor) {
   return out;
 }
 
+std::optional<std::string> name_of_part(std::string_view pattern, std::string_view part) {
+  const std::size_t end = pattern.rfind('}');
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view suffix = pattern.substr(end + 1);
+  if (!part.ends_with(suffix)) return std::nullopt;
+  const std::string_view stem = part.substr(0, part.size() - suffix.size());
+  std::string name(stem);
+  if (!pattern.starts_with("{name}")) {  // {layer}._{last}
+    const std::size_t at = stem.rfind("._");
+    name = at == std::string_view::npos
+               ? std::string(stem.substr(stem.empty() ? 0 : 1))
+               : std::string(stem.substr(0, at)) + "." + std::string(stem.substr(at + 2));
+  }
+  return part_name(pattern, name) == part ? std::optional(name) : std::nullopt;
+}
+
 }  // namespace binade

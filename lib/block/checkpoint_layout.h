@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,5 +49,8 @@ const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockForm
 
 /// Returns a part's name.
 std::string part_name(std::string_view pattern, std::string_view tensor);
+
+/// Returns the tensor of which a part has this name by the pattern, if there is one.
+std::optional<std::string> name_of_part(std::string_view pattern, std::string_view part);
 
 }  // namespace binade

@@ -19,13 +19,13 @@ std::vector<std::string> texts_of(std::span<const std::string_view> words) {
   return {words.begin(), words.end()};
 }
 
+}  // namespace
+
 const ScaleLayout& parse_scale_layout(const std::string& name) {
   if (const ScaleLayout* found = find_scale_layout(name)) return *found;
   throw Error("--scale-layout: no layout '" + printable(name) + "'; choose " +
               alternatives(names_of(scale_layouts)));
 }
-
-}  // namespace
 
 void add_block_options(App app, BlockOptions& options) {
   const char* const group = "Block formats";
@@ -64,16 +64,12 @@ void add_block_options(App app, BlockOptions& options) {
       .group(group);
 }
 
-void check_no_block_options(const BlockOptions& options) {
-  const BlockOptions usual;
-  const std::string because = "without a block format, such as mxfp4";
-  refuse_idle(std::array{
-      IdleOption{"--scale-rule", !options.scale_rule.empty(), because},
-      IdleOption{"--axis", options.axis != usual.axis, because},
-      IdleOption{"--ragged", options.ragged != usual.ragged, because},
-      IdleOption{"--layout", !options.layout.empty(), because},
-      IdleOption{"--scale-layout", !options.scale_layout.empty(), because},
-  });
+void check_no_block_options(App app) {
+  for (const char* name : {"--scale-rule", "--axis", "--ragged", "--layout", "--scale-layout",
+                           "--include", "--exclude"}) {
+    refuse_idle(
+        std::array{IdleOption{name, app.count(name) > 0, "without a block format, such as mxfp4"}});
+  }
 }
 
 BlockFileRule block_rule_of(const std::string& format, const BlockOptions& options,

@@ -19,8 +19,11 @@ struct BlockOptions {
 /// Declares --scale-rule, --axis, --ragged, --layout and --scale-layout, in a group of the help.
 void add_block_options(App app, BlockOptions& options);
 
+/// Returns the order of scales of a name. Throws Error, which lists the names, if there is none.
+const ScaleLayout& parse_scale_layout(const std::string& name);
+
 /// Throws Error if one of the options was given for a format that is no block format.
-void check_no_block_options(const BlockOptions& options);
+void check_no_block_options(App app);
 
 /// Returns what the options and attributes say of a block format. Throws Error if a word is wrong
 /// or has no effect.

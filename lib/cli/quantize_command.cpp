@@ -3,6 +3,7 @@
 // `binade quantize`: rounds every floating-point tensor of a file to a format and counts what
 // happened to its values.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/block/block_decode.h"
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/block_options.h"
 #include "lib/cli/command.h"
@@ -29,6 +31,9 @@
 #include "lib/range/event_columns.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
+#include "lib/text/idle_option.h"
+#include "lib/text/json_text.h"
+#include "lib/text/shape.h"
 
 namespace binade {
 namespace {
@@ -37,7 +42,8 @@ struct QuantizeArguments {
   std::string in, out, format, dtype;
   AttributeOptions attributes;
   std::uint64_t seed = 0;
-  bool encode = false;
+  bool encode = false, decode = false, json = false;
+  NameGlobs globs;
   BlockOptions block;
   DeviceOption device;
 };
@@ -145,12 +151,11 @@ std::string told_of_device(const OpenedDevice& opened, const TensorFile& file,
                            chosen.indices.size(), some_turned ? "F32 in C order" : "F32");
 }
 
-/// Rounds all chosen tensors into `output`, and returns the table of their counts.
-std::string quantize_tensors(const QuantizeArguments& a, const Quantizer& to,
-                             const TensorFile& file, const ChosenTensors& chosen,
-                             const OpenedDevice& opened, const RoundedOutput& output) {
-  std::string text = counts_head("tensor");
-  EventCounts all;
+/// Rounds all chosen tensors into `output`, and returns their counts.
+std::vector<EventCounts> quantize_tensors(const QuantizeArguments& a, const Quantizer& to,
+                                          const TensorFile& file, const ChosenTensors& chosen,
+                                          const OpenedDevice& opened, const RoundedOutput& output) {
+  std::vector<EventCounts> out;
   std::uint64_t done = 0;
   ProgressLine line;
   for (std::size_t n = 0; n < chosen.indices.size(); ++n) {
@@ -167,10 +172,42 @@ std::string quantize_tensors(const QuantizeArguments& a, const Quantizer& to,
       done += chunk.size();
       line.update(done, chosen.bytes);
     });
-    text += counts_line(info.name, stream.counts());
-    all += stream.counts();
+    out.push_back(stream.counts());
   }
-  return chosen.indices.size() > 1 ? text + counts_line("total", all) : text;
+  return out;
+}
+
+std::string table_of_counts(const TensorFile& file, const ChosenTensors& chosen,
+                            const std::vector<EventCounts>& counts) {
+  std::string text = counts_head("tensor");
+  EventCounts all;
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    text += counts_line(file.tensors()[chosen.indices[n]].name, counts[n]);
+    all += counts[n];
+  }
+  return counts.size() > 1 ? text + counts_line("total", all) : text;
+}
+
+/// The document binade.quantize/1 of tensors, each with its counts; `rule` is null without blocks.
+nlohmann::ordered_json quantize_json(const std::string& format, const NamedScaleRule* rule,
+                                     const TensorFile& file, const ChosenTensors& chosen,
+                                     const std::vector<BlockCounts>& counts,
+                                     const std::string& on_device) {
+  using Json = nlohmann::ordered_json;
+  Json tensors = Json::array();
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    const TensorInfo& info = file.tensors()[chosen.indices[n]];
+    tensors.push_back({{"name", info.name},
+                       {"shape", info.shape},
+                       {"elements", counts_json(counts[n].elements)},
+                       {"scales", rule == nullptr ? Json() : scale_counts_json(counts[n])}});
+  }
+  return {{"schema", "binade.quantize/1"},
+          {"format", format},
+          {"scale_rule", rule == nullptr ? Json() : Json(rule->name)},
+          {"tensors", tensors},
+          {"skipped", chosen.left_out},
+          {"device", on_device.empty() ? Json() : Json(on_device.substr(0, on_device.find('\n')))}};
 }
 
 void check_output_name(const std::string& out) {
@@ -201,7 +238,49 @@ std::string told_of_left_out(const ChosenTensors& chosen) {
   return text;
 }
 
+/// "1 tensor", "2 tensors".
+std::string tensors_text(std::size_t n) { return fmt::format("{} tensor{}", n, n == 1 ? "" : "s"); }
+
+/// Codes and scales back to values.
+int run_decode(App app, const QuantizeArguments& a) {
+  for (const char* name : {"--rounding", "--saturation", "--nan", "--ftz", "--daz", "--seed",
+                           "--random-bits", "--encode", "--dtype", "--scale-rule", "--ragged",
+                           "--layout", "--include", "--exclude", "--device", "--emulated"}) {
+    refuse_idle(std::array{IdleOption{name, app.count(name) > 0, "with --decode"}});
+  }
+  DecodeRule rule;
+  if (!a.format.empty()) rule.format = parse_block_format(a.format);
+  if (app.count("--axis") > 0) rule.axis = a.block.axis;
+  if (!a.block.scale_layout.empty()) rule.scale_layout = &parse_scale_layout(a.block.scale_layout);
+  if (!a.out.ends_with(".safetensors")) {
+    throw error_in(a.out, "values beside tensors that are copied", "name it .safetensors");
+  }
+  const auto file = open_input(a);
+  const DecodedFile told = decode_block_file(rule, *file, a.out);
+  if (a.json) {
+    nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
+    for (const DecodedTensor& x : told.tensors) {
+      tensors.push_back({{"name", x.name}, {"format", x.format}, {"shape", x.shape}});
+    }
+    fmt::print("{}\n", json_text({{"schema", "binade.decode/1"},
+                                  {"tensors", tensors},
+                                  {"copied", told.copied},
+                                  {"skipped", told.left_out}},
+                                 2));
+    return 0;
+  }
+  for (const DecodedTensor& x : told.tensors) {
+    fmt::print("{}: {} to F32 {}\n", printable(x.name, 60), x.format, shape_text(x.shape));
+  }
+  for (const std::string& tensor : told.left_out) fmt::print("skipped {}, not written\n", tensor);
+  fmt::print("copied {}, as they are\n", tensors_text(told.copied));
+  return 0;
+}
+
 int run_quantize_blocks(const QuantizeArguments& a) {
+  refuse_idle(std::array{
+      IdleOption{"--include", !a.globs.include.empty() && !a.encode, "without --encode"},
+      IdleOption{"--exclude", !a.globs.exclude.empty() && !a.encode, "without --encode"}});
   if (a.device.asked()) {
     throw Error("--format " + printable(a.format) +
                 ": a device quantizes to no block format; leave --device and --emulated out");
@@ -213,29 +292,54 @@ int run_quantize_blocks(const QuantizeArguments& a) {
                    "name it .safetensors");
   }
   const auto file = open_input(a);
-  const ChosenTensors chosen = choose_tensors(*file);
+  ChosenTensors chosen = choose_tensors(*file);
+  CopiedTensors copied;
+  if (!a.globs.empty()) {
+    copied = tensors_to_copy(*file, keep_chosen(chosen, *file, a.globs));
+    chosen.left_out = copied.left_out;
+  }
   ProgressLine line;
   const std::uint64_t bytes = chosen.bytes * static_cast<std::uint64_t>(readings(rule));
   const std::vector<BlockCounts> counts = quantize_block_file(
-      rule, *file, chosen, a.out, [&](std::uint64_t done) { line.update(done, bytes); });
-  fmt::print("{}{}", block_counts_text(rule, *file, chosen, counts), told_of_left_out(chosen));
+      rule, *file, chosen, a.out, [&](std::uint64_t done) { line.update(done, bytes); }, copied);
+  if (a.json) {
+    fmt::print("{}\n",
+               json_text(quantize_json(rule.format.name, rule.rule, *file, chosen, counts, ""), 2));
+  } else {
+    fmt::print("{}{}", block_counts_text(rule, *file, chosen, counts), told_of_left_out(chosen));
+    if (!a.globs.empty())
+      fmt::print("copied {}, as they are\n", tensors_text(copied.indices.size()));
+  }
   return 0;
 }
 
-int run_quantize(const QuantizeArguments& a) {
+int run_quantize(App app, const QuantizeArguments& a) {
+  if (a.decode) return run_decode(app, a);
+  if (a.format.empty()) throw Error("--format: say to which format; `binade formats` lists them");
   if (names_block_format(a.format)) return run_quantize_blocks(a);
-  check_no_block_options(a.block);
+  check_no_block_options(app);
   const Quantizer to = quantizer_from(a);
   check_options(a, to);
   const OpenedDevice opened = a.device.asked() ? open_chosen_device(a.device) : OpenedDevice{};
-  if (a.device.asked() && !opened.device) return no_hardware("", opened.why_none, false);
+  if (a.device.asked() && !opened.device) {
+    return no_hardware("binade.quantize/1", opened.why_none, a.json);
+  }
   const auto file = open_input(a);
   const ChosenTensors chosen = choose_tensors(*file);
   const std::string on_device = told_of_device(opened, *file, chosen, to);
   const RoundedOutput output = output_of(a, to, *file, chosen);
-  const std::string text = quantize_tensors(a, to, *file, chosen, opened, output);
+  const std::vector<EventCounts> counts = quantize_tensors(a, to, *file, chosen, opened, output);
   output.finish();
-  fmt::print("{}{}{}", text, told_of_left_out(chosen), on_device);
+  if (a.json) {
+    std::vector<BlockCounts> without_blocks;
+    for (const EventCounts& one : counts) without_blocks.push_back({.elements = one, .scales = {}});
+    fmt::print("{}\n", json_text(quantize_json(spec_of(to.format), nullptr, *file, chosen,
+                                               without_blocks, on_device),
+                                 2));
+  } else {
+    fmt::print("{}{}{}", table_of_counts(*file, chosen, counts), told_of_left_out(chosen),
+               on_device);
+  }
   return 0;
 }
 
@@ -251,11 +355,12 @@ void define_quantize(App app, int& status) {
                  "file of the rounded tensors: .safetensors, or .npy for a single array")
       .suggest_files()
       .required();
-  app.add_option("--format", a->format,
-                 "format to which values are rounded: a name from `binade formats`, or your own, "
-                 "such as e5m7 or e2m1:block=1x32:scale=e8m0")
-      .suggest(all_format_words)
-      .required();
+  app.add_option(
+         "--format", a->format,
+         "format to which values are rounded: a name from `binade formats`, or your own, "
+         "such as e5m7 or e2m1:block=1x32:scale=e8m0 (with --decode: from which; default: what "
+         "the file's metadata say)")
+      .suggest(all_format_words);
   add_rounding(app, a->attributes);
   add_saturation(app, a->attributes);
   add_nan(app, a->attributes);
@@ -271,15 +376,32 @@ void define_quantize(App app, int& status) {
       "write encodings, in the dtype of the format (F16, BF16, F8_…) or in U8, U16, U32 or U64 if "
       "it has none (default: values in F32, or in F64 if F32 does not hold them). Of a block "
       "format: codes, two of 4 bits to a byte, the first in its low half, and scales");
+  app.add_flag("--decode", a->decode,
+               "the other way: write the values of codes and scales, in F32, and all other tensors "
+               "as they are; IN is a file that --encode or a stack wrote");
   app.add_option("--dtype", a->dtype,
                  "dtype of the elements of a .npy file that holds raw bytes (V1, V2), such as "
                  "bfloat16 or float8_e4m3fn")
       .suggest(dtype_words);
   add_block_options(app, a->block);
+  const auto globs = [&](const char* name, std::vector<std::string>& list, const char* help) {
+    app.add_option(name, list, help)
+        .expected(1)
+        .take_all()
+        .allow_extra_args(false)
+        .group("Block formats");
+  };
+  globs("--include", a->globs.include,
+        "with --encode, quantize only tensors whose names a glob takes, such as 'model.layers.*'; "
+        "may be repeated. All others are copied as they are");
+  globs("--exclude", a->globs.exclude,
+        "with --encode, leave out tensors whose names a glob takes, such as '*norm*'; may be "
+        "repeated. They are copied as they are");
   add_on_device_options(app, a->device,
                         "tensors of F32 are rounded there, others on this machine, as are, with "
                         "--rounding stochastic, those in Fortran order; the format must be one "
                         "that F32 holds, and --encode does not apply");
+  app.add_flag("--json", a->json, "print the counts as JSON instead of text");
   app.footer(
       "\nTensors of integers and of complex numbers are named and not written. For a "
       "block format\nnumbers are rounded to binary32 first, and values to F32 at the end.\n"
@@ -291,7 +413,7 @@ void define_quantize(App app, int& status) {
       "  binade quantize a.npy a_bits.npy --format bfloat16 --encode\n"
       "  binade quantize weights.safetensors out.safetensors --format nvfp4 --encode --layout "
       "modelopt");
-  app.callback([a, &status] { status = run_quantize(*a); });
+  app.callback([app, a, &status] { status = run_quantize(app, *a); });
 }
 
 }  // namespace

@@ -177,7 +177,11 @@ ShownBlock shown_block(const ShowBlockQuestion& question) {
     if (!out.format.format.tensor_scale) {
       throw Error("--tensor-amax: " + out.format.name + " has no scale of the tensor");
     }
-    out.tensor_amax = binary32_of(question.tensor_amax) & 0x7FFFFFFF;
+    out.tensor_amax = binary32_of(question.tensor_amax);
+    if (out.tensor_amax > 0x7FFFFFFF) {
+      throw Error("--tensor-amax: " + printable(question.tensor_amax) +
+                  " is negative, and a largest magnitude is not");
+    }
     if (out.tensor_amax < out.amax) {
       throw Error("--tensor-amax: " + printable(question.tensor_amax) + " is less than " +
                   number_text(out.amax) + ", the largest magnitude of the block");

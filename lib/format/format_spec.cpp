@@ -136,11 +136,15 @@ Format base_of(std::string_view text, std::string_view whole) {
                 "a block format, whose elements share scales; here a format of single "
                 "numbers is wanted, such as e4m3");
   }
-  const std::vector<std::string_view> names = names_of(formats);
-  const std::string hint = did_you_mean(text, names);
+  const std::vector<std::string_view> names = names_of(formats), blocks = names_of(block_formats);
+  std::vector<std::string_view> all = names;
+  all.insert(all.end(), blocks.begin(), blocks.end());
+  const std::string hint = did_you_mean(text, all);
+  const bool is_block = !hint.empty() && hint != did_you_mean(text, names);
   throw Error("unknown format '" + printable(text) + "'" + hint +
-              (hint.ends_with('?') ? " " : "; ") + "known are " + listed(names) +
-              ", or your own, such as e5m7 or e4m3:bias=8");
+              (hint.ends_with('?') ? " " : "; ") +
+              (is_block ? "block formats are " + listed(blocks) + "; others" : "known") + " are " +
+              listed(names) + ", or your own, such as e5m7 or e4m3:bias=8");
 }
 
 bool yes_or_no(std::string_view key, std::string_view value, std::string_view whole) {
@@ -177,7 +181,9 @@ void set(Format& f, std::string_view key, std::string_view value, std::string_vi
   } else {
     throw wrong(whole, "no such part '" + printable(key) + "'" + did_you_mean(key, keys) +
                            (did_you_mean(key, keys).empty() ? "; " : " ") + "the parts are " +
-                           listed(keys) + ", each as :name=value");
+                           listed(keys) +
+                           ", of a block format also block, scale, tensor, each as "
+                           ":name=value");
   }
 }
 

@@ -23,4 +23,16 @@ struct ChosenTensors {
 /// scales are other tensors.
 ChosenTensors choose_tensors(const TensorFile& file);
 
+/// Globs over the names of tensors, as shells have them: * and ? and [a-z].
+struct NameGlobs {
+  std::vector<std::string> include = {}, exclude = {};  ///< no include: all
+
+  bool empty() const { return include.empty() && exclude.empty(); }
+};
+
+/// Keeps those that an include takes and no exclude does, and returns all other tensors of the
+/// file. Throws Error if a glob takes no name of those that were chosen, or none is left.
+std::vector<std::size_t> keep_chosen(ChosenTensors& chosen, const TensorFile& file,
+                                     const NameGlobs& globs);
+
 }  // namespace binade

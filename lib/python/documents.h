@@ -38,6 +38,7 @@ BINADE_DOCUMENT(Explanation, "_products");
 BINADE_DOCUMENT(Identification, "_products");
 BINADE_DOCUMENT(Proposal, "_products");
 BINADE_DOCUMENT(ConverterCheck, "_products");
+BINADE_DOCUMENT(ScaleIdentification, "_products");
 BINADE_DOCUMENT(Report, "_report");
 BINADE_DOCUMENT(AutocastTable, "_training");
 BINADE_DOCUMENT(Advice, "_training");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions identify(), which finds the models that explain a kernel's bits, propose(), which
-// finds inputs on which these models differ, and check(), which finds the rules that explain a
-// converter's codes.
+// finds inputs on which these models differ, check(), which finds the rules that explain a
+// converter's codes, and identify_scales(), which finds those that explain a block quantizer's.
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -27,6 +28,7 @@
 #include "lib/python/module.h"
 #include "lib/python/operands.h"
 #include "lib/range/quantize_stream.h"
+#include "lib/scales/scale_text.h"
 #include "lib/text/error.h"
 #include "lib/text/json_text.h"
 #include "lib/text/spelling.h"
@@ -149,6 +151,40 @@ ConverterCheckObject converter_check_of(nb::handle x, nb::handle codes, nb::hand
   return product_document<ConverterCheckObject>("ConverterCheck", text, json);
 }
 
+/// The scale of a tensor as the reader of files takes it: a number in words, or an array's name.
+std::string tensor_scale_of(Operands& operands, nb::handle x) {
+  if (x.is_none()) return "";
+  if (!PyFloat_Check(x.ptr()) && !PyLong_Check(x.ptr())) return operands.add(x, "tensor_scale");
+  const double value = number_of("tensor_scale", x);
+  if (static_cast<double>(static_cast<float>(value)) != value) {
+    throw Error("tensor_scale: a number that binary32 does not have; round it first");
+  }
+  return fmt::format("{:.9g}", value);
+}
+
+ScaleIdentificationObject scale_identification_of(nb::handle x, nb::handle codes, nb::handle scales,
+                                                  nb::handle tensor_scale, nb::handle format,
+                                                  std::string_view dtype, Whole<std::size_t> show) {
+  std::optional<NamedOrCustomBlock> chosen;
+  if (!format.is_none()) chosen = parse_block_format(utf8_of(format));
+  Operands operands;
+  ScaleFiles files{.a = operands.add(x, "x"),
+                   .codes = operands.add(codes, "codes"),
+                   .scales = operands.add(scales, "scales")};
+  files.tensor_scale = tensor_scale_of(operands, tensor_scale);
+  files.dtype = dtype;
+  std::string text, json;
+  on(operands, [&] {
+    each_quantized(files, [&](Quantized&& given) {
+      const ScaleFinding found = identify_scales(given, chosen, show);
+      text = scales_text(found, given, show);
+      const nlohmann::ordered_json one = scales_json(found, given, show);
+      json = json_text(scales_document(nlohmann::ordered_json::array({one})), 2) + "\n";
+    });
+  });
+  return product_document<ScaleIdentificationObject>("ScaleIdentification", text, json);
+}
+
 }  // namespace
 
 void add_identification(nb::module_& m) {
@@ -211,6 +247,28 @@ void add_identification(nb::module_& m) {
     >>> found = check(x, np.uint8([0x38, 0x39, 0x39, 0x7E]), "e4m3")
     >>> found.conclusion, found.rules[0]
     ('several', 'e4m3 toward_zero')
+)");
+  m.def(
+      "identify_scales", &scale_identification_of, "x"_a, "codes"_a, "scales"_a,
+      "tensor_scale"_a = nb::none(), nb::kw_only(), "format"_a = nb::none(), "dtype"_a = "",
+      "show"_a = 3,
+      R"(Finds the scale rules that explain every scale and every code of a block quantizer, with rounding, axis and layout.
+
+    x: what was quantized, an array of numbers. codes: what it became, in the dtype of their format or in unsigned integers, of
+    the shape of x or of its transpose; those of 4 bits may be two in a byte. scales: of the blocks, in the dtype of their format or
+    in integers, in any order of `binade quantize --scale-layout`. tensor_scale: a number, where a second scale lies over the
+    tensor; its amax, what numbers or what values are multiplied by. format: a block format, as "mxfp4"; None: all that fit.
+    dtype: of x, if it holds bits as unsigned integers. show: how many groups of rules, and how many others, the document shows.
+    Returns a document: .conclusion is "none", "unique" or "several"; .rules are the names of those that explain all, in groups that
+    no block tells apart; .hypotheses are what may have happened if none does. Raises ValueError if the arrays do not fit.
+
+    >>> import numpy as np
+    >>> x = np.random.default_rng(1).standard_normal((64, 64)).astype("f")
+    >>> codes, scales, _ = encode(x, "mxfp8_e4m3", scale_rule="torchao_even")
+    >>> identify_scales(x, codes, scales).rules[0]
+    ['torchao_even', 'aiter_even']
+    >>> identify_scales(x, codes, 254 - scales).hypotheses[0]["words"]
+    'torchao_even: stored is 1/scale (mxfp8_e4m3 along axis 1, row_major)'
 )");
 }
 

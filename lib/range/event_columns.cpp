@@ -4,8 +4,12 @@
 #include "lib/range/event_columns.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 #include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 
@@ -20,6 +24,16 @@ std::string counts_line(std::string_view name, const EventCounts& counts) {
   for (const EventColumn& c : event_columns)
     line += fmt::format("{:>{}}", counts.*c.count, c.width);
   return line + "\n";
+}
+
+nlohmann::ordered_json counts_json(const EventCounts& counts) {
+  nlohmann::ordered_json out;
+  for (const EventColumn& c : event_columns) {
+    std::string key = lower_case(c.title);
+    std::ranges::replace(key, ' ', '_');
+    out[key] = counts.*c.count;
+  }
+  return out;
 }
 
 }  // namespace binade

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "emulate/event_count.h"
 
 namespace binade {
@@ -36,5 +38,8 @@ inline constexpr std::array<EventColumn, 9> event_columns{{
 /// "..." are printed.
 std::string counts_head(std::string_view first);
 std::string counts_line(std::string_view name, const EventCounts& counts);
+
+/// Returns the counts by the titles of their columns: "to_zero", "nan_in".
+nlohmann::ordered_json counts_json(const EventCounts& counts);
 
 }  // namespace binade

@@ -75,6 +75,11 @@ TEST_CASE("scales are counted that a limit decided, that are zero, that are no n
   // OCP's floor: 7.5 saturates, as does 7 but not 6; amaxes below 2^-125 reach the smallest scale.
   CHECK(made("ocp", "mxfp4", 1, {7.5F, 6, 0x1p-126F, 0, inf}).blocks ==
         ScaleCounts{.blocks = 5, .clamped = 1, .nonfinite = 1, .saturated = 1});
+  // Rounded up, 6 · 2^-128 would take 2^-128, and what is above it takes 2^-127; where only fields
+  // are looked at, what is not above 6 · 2^-127 takes 2^-126 in the place of a smaller power.
+  const std::vector<float> tiny{0x1.8p-126F, 0x1.8008p-126F, 0x1.8p-125F, 0x1.8008p-125F, 0};
+  CHECK(made("torchao_rceil", "mxfp4", 1, tiny).blocks == ScaleCounts{.blocks = 5, .clamped = 1});
+  CHECK(made("aiter", "mxfp4", 1, tiny).blocks.clamped == 3);
   // NVFP4 under amax 1 of the tensor: a block far below it has scale 0, and its factor saturates.
   CHECK(made("te", "nvfp4", 2, {1, 0.5F, 1e-6F, 0, 0, 0}).blocks ==
         ScaleCounts{.blocks = 3, .zero = 2, .saturated = 1});

@@ -184,6 +184,7 @@ def products(run):
     run.says("identify", "--a", rows[0], "--b", rows[1], "--d", "row_d.npy", "--cpu", "--json", status=1)
     edges(run)
     conversions(run)
+    block_quantizers(run)
     explanations(run, gemm, c, bias)
 
 
@@ -199,6 +200,30 @@ def conversions(run):
     run.array("many.npy", "<f4", (40,), [x / 32 for x in range(1, 41)])
     run.array("doubled.npy", "<f4", (40,), [2 * x / 32 for x in range(1, 41)])
     run.says("check", "--in", "many.npy", "--codes", "doubled.npy", "--format", "f16", "--json", status=1)
+
+
+def block_quantizers(run):
+    """Codes and scales that rules explain, such that none does, and such that something may have happened to."""
+    run.array("blocks.npy", "<f4", (4, 64))
+    run.says("quantize", "blocks.npy", "blocks.safetensors", "--format", "nvfp4", "--encode", "--json")
+    run.says("quantize", "blocks.safetensors", "values.safetensors", "--decode", "--json")
+    run.write("beside.safetensors", safetensors(("z", "C64", [1], bytes(8)), ("w", "F8_E4M3", [1, 32], bytes(32)),
+                                                ("w_scale", "F8_E8M0", [1, 1], b"x")))
+    run.says("quantize", "beside.safetensors", "values.safetensors", "--decode", "--format", "mxfp8_e4m3", "--json")
+    run.write("mixed.safetensors", safetensors(("x", "F32", [2], f32(1, 2)), ("ids", "U8", [2], b"ab")))
+    run.says("quantize", "mixed.safetensors", "out.safetensors", "--format", "e4m3", "--emulated", "sm_90", "--json")
+    run.says("scales", "blocks.npy", "blocks.safetensors", "--json")
+    run.call("quantize", "blocks.npy", "drawn.safetensors", "--format", "mxfp4", "--encode", "--rounding", "stochastic")
+    run.says("scales", "blocks.npy", "drawn.safetensors", "--json", status=1)
+    run.array("block_codes.npy", "|u1", (4, 64), [7 * x % 256 for x in range(256)])
+    run.array("block_scales.npy", "|u1", (4, 2), [130, 1, 0, 255, 9, 80, 7, 127])
+    arrays = ("--codes", "block_codes.npy", "--scales", "block_scales.npy", "--json")
+    run.says("scales", "blocks.npy", *arrays, status=1)
+    run.array("zeros.npy", "<f4", (4, 64), [0.0] * 256)
+    run.call("quantize", "zeros.npy", "zeros.safetensors", "--format", "mxfp4", "--encode")
+    run.says("scales", "zeros.npy", "zeros.safetensors", "--json")
+    run.array("zero_codes.npy", "|u1", (4, 64), [0] * 256)
+    run.says("scales", "zeros.npy", "--codes", "zero_codes.npy", *arrays[2:], status=1)
 
 
 def edges(run):

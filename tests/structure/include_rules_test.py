@@ -16,7 +16,7 @@ BELOW_LIB = ["emulate"]
 TEXT = BELOW_LIB + ["lib/version.h", "lib/text", "lib/parallel"]
 NUMBER = TEXT + ["lib/number", "lib/format", "lib/page"]
 IO = NUMBER + ["lib/io", "lib/range"]
-INSTRUCTION = IO + ["lib/block", "lib/instruction", "lib/testfloat"]
+INSTRUCTION = IO + ["lib/block", "lib/scales", "lib/instruction", "lib/testfloat"]
 DEVICE = INSTRUCTION + ["lib/cases", "lib/device", "lib/amp"]
 EVIDENCE = DEVICE + ["lib/evidence"]
 GEMM = EVIDENCE + ["lib/gemm"]
@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "lib/io": NUMBER,
     "lib/range": NUMBER,
     "lib/block": IO,
+    "lib/scales": IO + ["lib/block"],
     "lib/amp": IO,
     "lib/instruction": IO,
     "lib/testfloat": IO,
@@ -96,7 +97,7 @@ THIRD_PARTIES = [
     (r"(zlib|zip)\.h", ["lib/io", "tests"], r".*"),
     (r"binade/", ["tests/lib/public"], r".*"),  # as users include what was installed
     (r"(cuda|cublas|mma|nv_|cooperative_groups)[a-zA-Z0-9_/]*(\.h|\.hpp)?", ["cuda", "tests"], r".*"),
-    (r"(sys/[a-z]+|unistd|dirent|fcntl|pthread|dlfcn|elf|glob|signal|ucontext|cxxabi)\.h", ["lib", "cuda", "tests"], r".*"),
+    (r"(sys/[a-z]+|unistd|dirent|fcntl|pthread|dlfcn|elf|glob|fnmatch|signal|ucontext|cxxabi)\.h", ["lib", "cuda", "tests"], r".*"),
 ]
 
 STANDARD = set("""

@@ -2,7 +2,7 @@
 """binade tells what becomes of numbers in FP16, BF16, TF32 and FP8, and computes what Tensor Cores compute, bit for bit.
 
 Formats     formats, Format, format_table, show
-Blocks      show_block, scale_rules
+Blocks      show_block, scale_rules, identify_scales
 Rounding    quantize, encode, decode, arith, cvt, Counts
 Ranges      report, Report, RangeSummary, loss_scale
 Products    gemm, GemmModel, account, dot, validate, explain, identify, propose
@@ -25,7 +25,7 @@ import typing
 from ._binade import (
     Counts, Format, GemmModel, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
     autocast_dtype, check, cvt, decode, dot, encode, experiment, experiments, explain, format_table, formats, gemm, identify,
-    loss_scale, loss_scalers, main, propose, quantize, report, scale_rules, show, show_block, sweep, train, validate,
+    identify_scales, loss_scale, loss_scalers, main, propose, quantize, report, scale_rules, show, show_block, sweep, train, validate,
 )
 from ._report import Report
 
@@ -42,6 +42,6 @@ copyreg.pickle(type(main), lambda function: function.__name__)  # as Python's ow
 __all__ = [
     "Counts", "Format", "GemmModel", "LossScaler", "RangeSummary", "Report", "account", "advise", "arith",
     "autocast", "autocast_dtype", "check", "cvt", "decode", "dot", "encode", "experiment", "experiments", "explain",
-    "format_table", "formats", "gemm", "identify", "loss_scale", "loss_scalers", "main", "propose", "quantize",
-    "report", "scale_rules", "show", "show_block", "sweep", "train", "validate",
+    "format_table", "formats", "gemm", "identify", "identify_scales", "loss_scale", "loss_scalers", "main", "propose",
+    "quantize", "report", "scale_rules", "show", "show_block", "sweep", "train", "validate",
 ]

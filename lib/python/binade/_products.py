@@ -232,6 +232,36 @@ class ConverterCheck(Document):
         return page(head, *parts, whole_text(str(self)))
 
 
+class ScaleIdentification(Document):
+    """The scale rules that explain every bit of a block quantizer; identify_scales() makes it."""
+
+    @property
+    def conclusion(self):
+        """How many rules explain every scale and every code: "none", "unique" or "several"."""
+        return self.to_dict()["tensors"][0]["conclusion"]
+
+    @property
+    def rules(self):
+        """The names of the rules that do, in groups that no block tells apart."""
+        return [row["rules"] for row in self.to_dict()["tensors"][0]["explain"]]
+
+    @property
+    def hypotheses(self):
+        """What may have happened if none does, as dicts with words and shares."""
+        return self.to_dict()["tensors"][0]["hypotheses"]
+
+    def _repr_html_(self):
+        x = self.to_dict()["tensors"][0]
+        title = {"none": "No rule explains every scale and every code", "unique": "One rule explains every scale and every code",
+                 "several": "These numbers do not tell the rules apart"}[x["conclusion"]]
+        rows = [[", ".join(row["rules"]), row["reading"]["format"], row["reading"]["axis"], row["reading"]["scale_layout"],
+                 ", ".join(row["roundings"])] for row in x["explain"]]
+        told = [[f"{h['equal']:,} of {h['of']:,} {h['what']}", h["words"]] for h in x["hypotheses"]]
+        parts = [table(("rules", "format", "axis", "scales", "rounding"), rows)] if rows else []
+        parts += [table(("equal", "hypothesis"), told)] if told else []
+        return page(f"<p><b>{text(title)}</b></p>", *parts, whole_text(str(self)))
+
+
 class Proposal(dict):
     """The arrays of the next run of a kernel, by name; propose() makes it.
 

@@ -154,6 +154,84 @@ class Quantize(CliCase):
         self.assertIn("no architecture", self.complaint(
             "quantize", "a.npy", "o.npy", "--format", "e4m3", "--emulated", "sm_61"))
 
+    def checkpoint(self):
+        draw = random.Random(4)
+        weight, head = ([draw.gauss(0, 1) for _ in range(n)] for n in (4 * 64, 3 * 31))
+        self.write("in.safetensors", safetensors(
+            ("l.weight", "F32", [4, 64], f32(*weight)), ("head.weight", "F32", [3, 31], f32(*head)),
+            ("l.norm", "F16", [5], b"0123456789"), ("ids", "I64", [1], bytes(8))))
+
+    def test_tensors_that_globs_leave_out_are_copied(self):
+        self.checkpoint()
+        text = self.good("quantize", "in.safetensors", "out.safetensors", "--format", "nvfp4", "--encode",
+                         "--include", "*.weight", "--include", "l.*", "--exclude", "*norm*", "--exclude", "head.*")
+        self.assertIn("copied 3 tensors, as they are", text)
+        before, data = parts_of_safetensors(self.read("in.safetensors"))
+        after, made = parts_of_safetensors(self.read("out.safetensors"))
+        self.assertEqual(sorted(after), ["__metadata__", "head.weight", "ids", "l.norm", "l.weight", "l.weight_scale", "l.weight_scale_2"])
+        for name in ("head.weight", "ids", "l.norm"):
+            self.assertEqual({**after[name], "data_offsets": 0}, {**before[name], "data_offsets": 0})
+            self.assertEqual(made[slice(*after[name]["data_offsets"])], data[slice(*before[name]["data_offsets"])])
+
+    def test_codes_and_scales_are_decoded_to_the_values_of_quantize(self):
+        self.checkpoint()
+        for layout, form, order in (("plain", "mxfp4", "128x4"), ("te", "nvfp4", "te"), ("te", "mxfp8_e5m2", "8x4"),
+                                    ("compressed-tensors", "nvfp4", "row_major"), ("torchao", "mxint8", "aiter"),
+                                    ("deepseek", "fp8_1x128", "row_major"), ("plain", "nvfp4_2d", "deepgemm")):
+            with self.subTest(layout=layout, format=form):
+                made = ("--format", form, "--exclude", "*norm*", "--encode", "--layout", layout, "--scale-layout", order)
+                self.good("quantize", "in.safetensors", "codes.safetensors", *made)
+                metadata = parts_of_safetensors(self.read("codes.safetensors"))[0]["__metadata__"]
+                self.assertEqual([metadata["binade." + key] for key in ("format", "layout", "scale_layout")], [form, layout, order])
+                self.assertEqual(read_json(metadata["binade.shapes"]), {"l.weight": [4, 64], "head.weight": [3, 31]})
+                rule = metadata["binade.scale_rule"]
+                self.good("quantize", "codes.safetensors", "back.safetensors", "--decode")
+                self.good("quantize", "in.safetensors", "values.safetensors", "--format", form, "--scale-rule", rule)
+                (back, one), (values, two) = (parts_of_safetensors(self.read(name + ".safetensors")) for name in ("back", "values"))
+                self.assertEqual(sorted(set(back) - {"__metadata__"}), ["head.weight", "ids", "l.norm", "l.weight"])
+                for name in ("l.weight", "head.weight"):
+                    self.assertEqual(one[slice(*back[name]["data_offsets"])], two[slice(*values[name]["data_offsets"])])
+                    self.assertEqual(back[name]["shape"], values[name]["shape"])
+
+    def test_counts_as_json_are_those_of_the_text(self):
+        self.checkpoint()
+        for form, encode in (("mxfp4", ["--encode"]), ("e4m3", [])):
+            call = ("quantize", "in.safetensors", "out.safetensors", "--format", form, *encode)
+            text, told = self.good(*call), self.json(*call)
+            for row in told["tensors"]:
+                elements = {key: row["elements"][key] for key in self.COLUMNS}
+                self.assertEqual(elements, self.counts(text, row["name"]))
+                lines = [line.split()[1:] for line in text.splitlines() if line.startswith(row["name"] + " ")]
+                scales = [str(x) for x in row["scales"].values()] if row["scales"] else None
+                self.assertEqual(lines[1:], [scales] if scales else [])
+            self.assertEqual(told["skipped"], ["ids (I64, integer)"])
+
+    def test_mistyped_and_idle_words_of_blocks(self):
+        self.checkpoint()
+        files = ("in.safetensors", "out.safetensors")
+        self.complaints({
+            ("--format", "mxpf4"): "did you mean mxfp4\\? block formats are mxfp8_e4m3, .*fp4_column; others are binary16",
+            ("--format", "int8:block=1x32"): "did you mean mxint8\\? block formats are",
+            ("--format", "e2m1:blok=1x32"): "of a block format also block, scale, tensor",
+            ("--format", "e4m3", "--ragged", "pad"): "--ragged has no effect without a block format",
+            ("--format", "e4m3", "--axis", "-1"): "--axis has no effect without a block format",
+            ("--format", "e4m3", "--exclude", "*"): "--exclude has no effect without a block format",
+            ("--format", "mxfp4", "--exclude", "*norm*"): "--exclude has no effect without --encode",
+            ("--format", "mxfp4", "--encode", "--include", "x*"): r"--include x\*: no floating-point tensor has such a name",
+            ("--format", "mxfp4", "--encode", "--exclude", "*"): "leave no tensor",
+            (): "--format: say to which format",
+            ("--decode",): "no codes and scales by the names of any --layout",
+            ("--decode", "--seed", "0"): "--seed has no effect with --decode",
+        }, "quantize", *files)
+        self.good("quantize", *files, "--format", "mxfp4", "--encode", "--layout", "torchao")
+        self.complaints({
+            ("--format", "nvfp4"): r"_scale: F8_E8M0 .*, no scales .* of nvfp4; say by --format",
+            ("--axis", "0"): "no scales",
+            ("--axis", "5"): "choose another --axis",
+            ("--scale-layout", "128x4"): "no scales",
+            ("--scale-layout", "x"): "no layout 'x'",
+        }, "quantize", "out.safetensors", "back.safetensors", "--decode")
+
     def test_fortran_order_is_kept(self):
         self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))
         self.good("quantize", "f.npy", "g.npy", "--format", "binary16")

@@ -327,6 +327,8 @@ TEST_CASE("what a block cannot be is said with what to write") {
   CHECK(contains(complaint({"--block", "1 x", "--format", "mxfp4"}), "'x'"));
   CHECK(contains(complaint({"--block", "3", "--format", "mxfp4", "--tensor-amax", "5"}),
                  "no scale of the tensor"));
+  CHECK(contains(complaint({"--block", "3", "--format", "nvfp4", "--tensor-amax", "-3"}),
+                 "--tensor-amax: -3 is negative"));
   CHECK(contains(complaint({"--block", "3", "--format", "nvfp4", "--tensor-amax", "1"}),
                  "less than 3"));
   CHECK(contains(complaint({"--block", "3", "--format", "mxfp4", "-r", "rs"}),

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A value is rounded once, from the exact product of its element and its scales.
+#include "lib/block/block_decode.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "emulate/block_packing.h"
+#include "lib/block/block_file.h"
+#include "lib/block/block_tensor.h"
+#include "lib/block/copied_tensors.h"
+#include "lib/io/safetensors_writer.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
+
+namespace binade {
+namespace {
+
+/// A tensor to decode: its parts, and how they are read.
+struct DecodePlan {
+  std::string name;
+  QuantizedParts parts;
+  BlockView view = {};
+  std::vector<std::uint64_t> shape = {};
+  const ScaleLayout* order = nullptr;
+};
+
+std::string metadata_of(const TensorFile& file, const std::string& key) {
+  const auto found = file.metadata().find(key);
+  return found == file.metadata().end() ? "" : found->second;
+}
+
+NamedOrCustomBlock format_of_file(const DecodeRule& rule, const TensorFile& file) {
+  if (rule.format) return *rule.format;
+  const std::string told = metadata_of(file, "binade.format");
+  if (told.empty()) {
+    throw error_in(file.path(), "says not in which block format its codes are",
+                   "say which by --format");
+  }
+  return parse_block_format(told);
+}
+
+int axis_of_file(const DecodeRule& rule, const TensorFile& file) {
+  if (rule.axis) return *rule.axis;
+  const std::string told = metadata_of(file, "binade.axis");
+  int axis = -1;
+  std::from_chars(told.data(), told.data() + told.size(), axis);
+  return axis;
+}
+
+const ScaleLayout& order_of_file(const DecodeRule& rule, const TensorFile& file,
+                                 const CheckpointLayout& layout) {
+  if (rule.scale_layout != nullptr) return *rule.scale_layout;
+  const ScaleLayout* told = find_scale_layout(metadata_of(file, "binade.scale_layout"));
+  return told != nullptr ? *told : *find_scale_layout(layout.scale_layout);
+}
+
+/// The shape that the metadata tell of a tensor, or else that of its codes, of which those of 4
+/// bits are two in a byte.
+std::vector<std::uint64_t> shape_of_tensor(const TensorFile& file, const std::string& name,
+                                           const BlockFormat& format,
+                                           std::vector<std::uint64_t> codes) {
+  const auto told = nlohmann::json::parse(metadata_of(file, "binade.shapes"), nullptr, false);
+  const bool packed = format.element.bits() == 4;
+  if (told.is_object() && told.contains(name) && told[name].is_array() &&
+      std::ranges::all_of(told[name], [](const auto& x) { return x.is_number_unsigned(); })) {
+    auto shape = told[name].get<std::vector<std::uint64_t>>();
+    std::vector<std::uint64_t> stored = shape;
+    if (packed && stored.empty()) stored = {1};
+    if (packed) stored.back() = stored.back() / 2 + stored.back() % 2;
+    if (stored == codes) return shape;
+  }
+  if (packed && !codes.empty()) codes.back() *= 2;
+  return codes;
+}
+
+Error not_of(const TensorFile& file, const TensorInfo& info, const std::string& what,
+             const NamedOrCustomBlock& format) {
+  return error_in(file.path(),
+                  fmt::format("{}: {} {}, no {} of {}", printable(info.name, 60), info.dtype.name,
+                              shape_text(info.shape), what, format.name),
+                  "say by --format, --axis and --scale-layout what the file holds");
+}
+
+DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, const TensorFile& file,
+                   const std::string& name, const QuantizedParts& parts) {
+  DecodePlan out{.name = name, .parts = parts};
+  const TensorInfo &codes = file.tensors()[parts.codes], &scales = file.tensors()[parts.scales];
+  const BlockFormat& f = format.format;
+  if (codes.dtype.bits != 8 * code_bytes(f.element)) throw not_of(file, codes, "codes", format);
+  out.shape = shape_of_tensor(file, name, f, codes.shape);
+  try {
+    out.view = block_view(f, out.shape, axis_of_file(rule, file));
+  } catch (const Error& e) {
+    throw error_in(file.path(), printable(name, 60) + ": " + e.what(), "choose another --axis");
+  }
+  out.order = &order_of_file(rule, file, *parts.layouts[0]);
+  const ScaleGrid filled = out.order->filled(grid_of(out.view.scale_shape));
+  const bool is_whole_word = scales.dtype.bits == 8 * code_bytes(f.scale);
+  if (!is_whole_word || scales.elements != filled.rows * filled.columns) {
+    throw not_of(file, scales, "scales " + shape_text(out.view.scale_shape), format);
+  }
+  if (f.tensor_scale != parts.tensor.has_value()) {
+    throw not_of(
+        file, scales,
+        f.tensor_scale ? "scales with one of the tensor" : "scales without one of the tensor",
+        format);
+  }
+  return out;
+}
+
+std::uint32_t decode_scale_of(const BlockFormat& format, TensorScalePart part,
+                              std::uint32_t stored) {
+  switch (part) {
+    case TensorScalePart::decode: return stored;
+    case TensorScalePart::encode: return block_steps::over(block_steps::one, stored);
+    case TensorScalePart::amax:
+      return tensor_scale(find_scale_rule("te", format)->rule, format, stored).decode;
+  }
+  return stored;
+}
+
+std::vector<float> values_of_plan(const DecodePlan& plan, const BlockFormat& format,
+                                  const TensorFile& file) {
+  BlockTensor x{.view = plan.view, .codes = {}, .scales = {}, .tensor = {}};
+  StoredArray codes = stored_array(file, plan.parts.codes);
+  if (format.element.bits() == 4) {
+    const std::size_t line = plan.shape.empty() ? 1 : plan.shape.back();
+    x.codes.resize(x.view.elements());
+    for (std::size_t i = 0; line > 0 && i < x.codes.size() / line; ++i) {
+      unpack_4(&codes.bytes[i * ((line + 1) / 2)], line, &x.codes[i * line]);
+    }
+  } else {
+    x.codes = std::move(codes.bytes);
+  }
+  const StoredArray stored = stored_array(file, plan.parts.scales);
+  const std::size_t bytes = code_bytes(format.scale);
+  std::vector<std::uint32_t> scales(stored.bytes.size() / bytes);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    std::memcpy(&scales[i], &stored.bytes[i * bytes], bytes);
+  }
+  x.scales =
+      row_by_row(*plan.order, grid_of(x.view.scale_shape), std::span<const std::uint32_t>(scales));
+  if (plan.parts.tensor) {
+    x.tensor.decode = decode_scale_of(format, plan.parts.layouts[0]->part,
+                                      stored_number(file, *plan.parts.tensor));
+  }
+  std::vector<float> out(x.view.elements());
+  values_of_blocks(format, x, out);
+  return out;
+}
+
+}  // namespace
+
+DecodedFile decode_block_file(const DecodeRule& rule, const TensorFile& file,
+                              const std::string& out) {
+  const TensorPlaces places = tensor_places(file);
+  const std::vector<std::string> names = quantized_names(file, places);
+  if (names.empty()) {
+    throw error_in(file.path(), "no codes and scales by the names of any --layout",
+                   "give a file that `binade quantize --encode` or a stack wrote");
+  }
+  const NamedOrCustomBlock format = format_of_file(rule, file);
+  std::vector<DecodePlan> plans;
+  std::vector<bool> is_part(file.tensors().size());
+  for (const std::string& name : names) {
+    const QuantizedParts parts = *parts_of_tensor(places, name);
+    plans.push_back(plan_of(rule, format, file, name, parts));
+    is_part[parts.codes] = is_part[parts.scales] = true;
+    if (parts.tensor) is_part[*parts.tensor] = true;
+  }
+  DecodedFile told;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < is_part.size(); ++i) {
+    if (!is_part[i]) others.push_back(i);
+  }
+  const CopiedTensors copied = tensors_to_copy(file, others);
+  told.copied = copied.indices.size();
+  told.left_out = copied.left_out;
+  constexpr unsigned width = 32;  // of the values
+  std::vector<TensorSpec> specs;
+  const auto in_order = [&](const auto& copy, const auto& decode) {
+    copied.each(
+        file, [&](unsigned bits) { return bits >= width; }, copy);
+    for (const DecodePlan& plan : plans) decode(plan);
+    copied.each(
+        file, [&](unsigned bits) { return bits < width; }, copy);
+  };
+  in_order(
+      [&](std::size_t i) {
+        const TensorInfo& info = file.tensors()[i];
+        specs.push_back({info.name, info.dtype, info.shape});
+      },
+      [&](const DecodePlan& plan) {
+        specs.push_back({plan.name, *find_dtype("F32"), plan.shape});
+      });
+  SafetensorsWriter writer(out, specs);
+  in_order([&](std::size_t i) { writer.write(stored_array(file, i).bytes); },
+           [&](const DecodePlan& plan) {
+             const std::vector<float> values = values_of_plan(plan, format.format, file);
+             writer.write(std::as_bytes(std::span(values)));
+             told.tensors.push_back({plan.name, format.name, plan.shape});
+           });
+  writer.finish();
+  return told;
+}
+
+}  // namespace binade

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tensor is found by its own name. If A holds one tensor alone, and the other file the parts of
+// one alone, names do not matter.
+#include "lib/scales/quantized.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+#include "lib/block/block_file.h"
+#include "lib/io/opened_tensor.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
+#include "lib/text/spelling.h"
+
+namespace binade {
+namespace {
+
+std::uint32_t given_scale_of_tensor(const std::string& text) {
+  float value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) {
+    return std::bit_cast<std::uint32_t>(value);
+  }
+  const OpenedTensor opened = open_tensor(text);
+  return stored_number(*opened.file, opened.index);
+}
+
+Quantized numbers_given(const TensorFile& file, std::size_t index) {
+  const TensorInfo& info = file.tensors()[index];
+  if (info.dtype.kind != DtypeKind::floating) {
+    throw error_in(file.path(), fmt::format("dtype {}, no floating-point numbers", info.dtype.name),
+                   "give what was quantized, or say by --dtype what raw bytes hold");
+  }
+  if (info.elements == 0) throw error_in(file.path(), "no elements", "give one number at least");
+  return {.name = info.name,
+          .dtype = info.dtype,
+          .shape = info.shape,
+          .x = numbers_of_tensor(file, index, [](std::uint64_t) {}),
+          .codes = {},
+          .scales = {}};
+}
+
+void take_parts(Quantized& x, const TensorFile& file, const QuantizedParts& parts) {
+  x.codes = stored_array(file, parts.codes);
+  x.scales = stored_array(file, parts.scales);
+  if (parts.tensor) x.tensor = stored_number(file, *parts.tensor);
+  x.layouts = parts.layouts;
+}
+
+Error no_parts(const std::string& b, const std::string& what,
+               const std::vector<std::string>& names) {
+  if (names.empty()) {
+    return error_in(b, "no tensor with its codes and scales by the names of any --layout",
+                    "give the arrays themselves, --codes and --scales");
+  }
+  const std::vector<std::string_view> shown(
+      names.begin(), names.begin() + std::min<std::ptrdiff_t>(std::ssize(names), 5));
+  return error_in(b, fmt::format("no codes and scales of {}", what),
+                  fmt::format("it has those of {}{}; name one, FILE:NAME, in both files",
+                              listed(shown), names.size() > shown.size() ? " …" : ""));
+}
+
+void each_of_file(const ScaleFiles& files, const OpenOptions& options,
+                  const std::function<void(Quantized&&)>& take) {
+  const std::string b_path = file_of(files.b);
+  const std::string b_name =
+      files.b.size() > b_path.size() ? files.b.substr(b_path.size() + 1) : std::string();
+  const auto b = open_tensor_file(b_path);
+  const TensorPlaces places = tensor_places(*b);
+  const std::vector<std::string> names = quantized_names(*b, places);
+  const std::string a_path = file_of(files.a);
+  const auto a = open_tensor_file(a_path, options);
+  const bool is_one = files.a.size() > a_path.size() || a->tensors().size() == 1 || !b_name.empty();
+  if (is_one) {
+    const bool by_name = files.a.size() == a_path.size() && a->tensors().size() > 1;
+    const OpenedTensor given = open_tensor(by_name ? files.a + ":" + b_name : files.a, options);
+    const std::string& name = given.info().name;
+    auto parts = parts_of_tensor(places, b_name.empty() ? name : b_name);
+    if (!parts && b_name.empty() && names.size() == 1) parts = parts_of_tensor(places, names[0]);
+    if (!parts) {
+      const std::string& wanted = b_name.empty() ? name : b_name;
+      throw no_parts(b_path, wanted.empty() ? "a tensor without a name" : printable(wanted, 60),
+                     names);
+    }
+    Quantized x = numbers_given(*given.file, given.index);
+    take_parts(x, *b, *parts);
+    return take(std::move(x));
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < a->tensors().size(); ++i) {
+    const TensorInfo& info = a->tensors()[i];
+    if (info.dtype.kind != DtypeKind::floating || info.elements == 0) continue;
+    const auto parts = parts_of_tensor(places, info.name);
+    if (!parts) continue;
+    Quantized x = numbers_given(*a, i);
+    take_parts(x, *b, *parts);
+    take(std::move(x));
+    any = true;
+  }
+  if (!any) throw no_parts(b_path, "any tensor of " + printable(a_path, longest_path), names);
+}
+
+}  // namespace
+
+void each_quantized(const ScaleFiles& files, const std::function<void(Quantized&&)>& take) {
+  const OpenOptions options{.dtype = files.dtype.empty() ? std::optional<Dtype>{}
+                                                         : parse_dtype(files.dtype)};
+  if (!files.b.empty()) return each_of_file(files, options, take);
+  const OpenedTensor given = open_tensor(files.a, options);
+  Quantized x = numbers_given(*given.file, given.index);
+  // Raw bytes are taken as what they are: which format they are of is what is found out.
+  const OpenOptions raw{.dtype = find_dtype("U8")};
+  const auto stored = [&](const std::string& where) {
+    const OpenedTensor opened = open_tensor(where, raw);
+    return stored_array(*opened.file, opened.index);
+  };
+  x.codes = stored(files.codes);
+  x.scales = stored(files.scales);
+  if (!files.tensor_scale.empty()) x.tensor = given_scale_of_tensor(files.tensor_scale);
+  take(std::move(x));
+}
+
+}  // namespace binade

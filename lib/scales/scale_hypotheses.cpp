@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What may have happened to scales and codes that no rule explains. Scales first: each suspicion is
+// a rule's scales with one change, compared on all blocks. Then codes, under the stored scales and
+// under those that the suspicions give: on a few pieces, and the best on all elements.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "lib/format/format_spec.h"
+#include "lib/parallel/parallel.h"
+#include "lib/scales/scale_work.h"
+#include "lib/text/shape.h"
+
+namespace binade {
+namespace {
+
+/// Scales that a suspicion gives, held against stored ones.
+struct SuspectedScales {
+  std::size_t reading = 0, order = 0;
+  const NamedScaleRule* rule = nullptr;
+  TensorScaleChoice tensor = {};
+  NumbersTaken taken = NumbersTaken::as_given;
+  std::string words;
+  ScaleAgreement scales = {};
+};
+
+constexpr std::array<std::string_view, 3> words_of_taken{"", "numbers rounded to bfloat16 first",
+                                                         "numbers rounded to binary16 first"};
+
+std::string joined_words(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) {
+    if (!part.empty()) out += (out.empty() ? "" : ", ") + part;
+  }
+  return out;
+}
+
+std::string reading_words(const ReadingWork& work, std::size_t order) {
+  const ScaleReading& r = work.reading();
+  return fmt::format("{} along axis {}{}, {}", r.format.name, r.axis,
+                     r.transposed ? " of the transpose" : "", order_text(r.orders[order]));
+}
+
+/// How far apart two codes of scales are whose numbers differ by a factor of two.
+std::int64_t step_of_binade(const Format& scale) {
+  return std::int64_t{1} << scale.fraction_bits();
+}
+
+/// The difference of codes that most blocks have.
+std::int64_t usual_distance(std::span<const std::uint32_t> made,
+                            std::span<const std::uint32_t> stored) {
+  std::map<std::int64_t, std::size_t> counts;
+  const std::size_t stride = std::max<std::size_t>(made.size() / 4096, 1);
+  for (std::size_t i = 0; i < made.size(); i += stride) {
+    ++counts[std::int64_t{stored[i]} - std::int64_t{made[i]}];
+  }
+  const auto most = std::ranges::max_element(
+      counts, [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? 0 : most->first;
+}
+
+/// Constants that stacks multiply and divide scales by.
+constexpr std::array<std::uint32_t, 9> known_constants{
+    0x40C00000 /* 6 */,   0x43E00000 /* 448 */,   0x45280000 /* 2688 */,
+    0x43700000 /* 240 */, 0x47600000 /* 57344 */, 0x42FE0000 /* 127 */,
+    0x3FC00000 /* 1.5 */, 0x43800000 /* 256 */,   0x44C00000 /* 1536 */};
+
+/// A search for suspicions of scales.
+class ScaleSuspicions {
+ public:
+  explicit ScaleSuspicions(std::vector<SuspectedScales>& out) : out_(&out) {}
+
+  /// Tries all changes of the scales that a rule makes of these numbers.
+  void try_rule(const ReadingWork& work, std::size_t reading, const NamedScaleRule& rule,
+                NumbersTaken taken, std::span<const StoredScales> stored) const {
+    const bool as_given = taken == NumbersTaken::as_given;
+    const auto choices = tensor_scale_choices(work, rule, true);
+    for (const TensorScaleChoice& tensor : choices) {
+      const bool is_plain = as_given && &tensor == &choices[0];
+      const bool is_chosen = rule.rule.four_or_six != FourOrSix::six;
+      // Changes may make right what is far off, but none of them takes long.
+      const bool is_near = sampled_scales(work, rule.rule, tensor.scale, stored).share() >= 0.5;
+      if (!is_near && (is_chosen || !is_plain)) continue;
+      const BlockScales made = work.scales(rule.rule, tensor.scale);
+      for (std::size_t order = 0; order < stored.size(); ++order) {
+        SuspectedScales x{reading, order, &rule, tensor, taken, {}};
+        x.words = joined_words({std::string(words_of_taken[static_cast<std::size_t>(taken)]),
+                                tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
+        if (!x.words.empty()) keep(x, scales_agree(made.codes, stored[order]));
+        if (is_plain) try_changes(work, x, made.codes, stored[order]);
+      }
+    }
+    if (as_given) try_groups(work, reading, rule, choices[0], stored);
+  }
+
+ private:
+  void keep(SuspectedScales x, const ScaleAgreement& scales) const {
+    x.scales = scales;
+    if (scales.share() >= 0.5) out_->push_back(std::move(x));
+  }
+
+  /// Compares changed(block) with what is stored, of all blocks if half of a sample is equal.
+  void keep_changed(const SuspectedScales& x, const StoredScales& stored, const std::string& words,
+                    const auto& changed) const {
+    const auto is_equal = [&](std::size_t i) {
+      return held_scale(changed(i), stored.held) == stored.codes[i];
+    };
+    const std::vector<std::size_t> sample = sampled_blocks(stored.codes.size());
+    const auto some = static_cast<std::size_t>(std::ranges::count_if(sample, is_equal));
+    if (2 * some < sample.size()) return;
+    SuspectedScales out = x;
+    out.words = joined_words({words, x.words});
+    ScaleAgreement scales{.of = stored.codes.size()};
+    for (std::size_t i = 0; i < stored.codes.size(); ++i) {
+      if (is_equal(i)) {
+        ++scales.equal;
+      } else if (!scales.first) {
+        scales.first = i;
+      }
+    }
+    keep(std::move(out), scales);
+  }
+
+  void try_changes(const ReadingWork& work, const SuspectedScales& x,
+                   std::span<const std::uint32_t> made, const StoredScales& stored) const {
+    using namespace block_steps;
+    const Format& scale = work.format().scale;
+    keep_changed(x, stored, "stored is 1/scale", [&](std::size_t i) {
+      if (scale == e8m0) return made[i] > 254 ? made[i] : 254 - made[i];
+      const auto number = static_cast<std::uint32_t>(convert(made[i], scale, binary32).bits);
+      return static_cast<std::uint32_t>(
+          convert(over(one, number), binary32, scale, {.saturation = Saturation::finite}).bits);
+    });
+    try_factors(work, x, made, stored);
+    const std::vector<std::uint64_t>& shape = work.reading().view.scale_shape;
+    const auto columns = static_cast<std::ptrdiff_t>(shape.empty() ? 1 : shape.back());
+    const auto try_shift = [&](std::ptrdiff_t by, std::string_view from) {
+      keep_changed(x, stored, fmt::format("each block has the scale of the {}", from),
+                   [&](std::size_t i) {
+                     const auto at = static_cast<std::ptrdiff_t>(i) + by;
+                     const bool is_in = at >= 0 && at < std::ssize(made);
+                     return is_in ? made[static_cast<std::size_t>(at)] : ~stored.codes[i];
+                   });
+    };
+    try_shift(1, "next block");
+    try_shift(-1, "previous block");
+    if (columns > 1) {
+      try_shift(columns, "next row");
+      try_shift(-columns, "previous row");
+    }
+    try_rows(x, made, stored, static_cast<std::size_t>(columns));
+  }
+
+  /// A constant between all scales and the stored ones, or numbers of binary32 that are something
+  /// else.
+  void try_factors(const ReadingWork& work, const SuspectedScales& x,
+                   std::span<const std::uint32_t> made, const StoredScales& stored) const {
+    using namespace block_steps;
+    const Format& scale = work.format().scale;
+    const std::int64_t distance = usual_distance(made, stored.codes), step = step_of_binade(scale);
+    if (distance != 0 && distance % step == 0) {
+      keep_changed(x, stored, fmt::format("scales times 2^{}", distance / step),
+                   [&](std::size_t i) { return static_cast<std::uint32_t>(made[i] + distance); });
+    }
+    if (scale != binary32 || made.empty()) return;
+    const std::vector<std::uint32_t>& amaxes = work.amaxes(x.rule->rule);
+    keep_changed(x, stored, "stored is the amax of each block",
+                 [&](std::size_t i) { return amaxes[i]; });
+    for (const Format& narrow : {bfloat16, binary16}) {
+      for (const Rounding rounding : {Rounding::ties_to_even, Rounding::toward_zero}) {
+        keep_changed(
+            x, stored,
+            fmt::format("scales rounded to {}, {}", format_name(narrow), rounding_name(rounding)),
+            [&](std::size_t i) {
+              const std::uint64_t held =
+                  convert(made[i], binary32, narrow, {.rounding = rounding}).bits;
+              return static_cast<std::uint32_t>(convert(held, narrow, binary32).bits);
+            });
+      }
+    }
+    const std::size_t middle = made.size() / 2;
+    const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+    const double ratio = number(stored.codes[middle]) / static_cast<double>(number(made[middle]));
+    const auto is_near = [&](double factor) { return std::abs(ratio / factor - 1) < 0.01; };
+    for (const std::uint32_t constant : known_constants) {
+      const double factor = number(constant);
+      if (is_near(factor)) {
+        keep_changed(x, stored, fmt::format("scales times {:g}", factor),
+                     [&](std::size_t i) { return times(made[i], constant); });
+      }
+      if (is_near(1 / factor)) {
+        keep_changed(x, stored, fmt::format("scales divided by {:g}", factor),
+                     [&](std::size_t i) { return over(made[i], constant); });
+      }
+    }
+    const auto measured = std::bit_cast<std::uint32_t>(static_cast<float>(ratio));
+    if (measured == one || measured >= infinity) return;
+    keep_changed(x, stored, fmt::format("scales times about {:.6g}", ratio),
+                 [&](std::size_t i) { return times(made[i], measured); });
+  }
+
+  /// Rows that alone differ: whether their scales are those of neighbours, or of another row.
+  void try_rows(const SuspectedScales& x, std::span<const std::uint32_t> made,
+                const StoredScales& stored, std::size_t columns) const {
+    const std::size_t rows = columns == 0 ? 0 : made.size() / columns;
+    if (rows < 2 || columns < 2) return;
+    const auto is_same = [&](std::size_t at, std::size_t from) {
+      return held_scale(made[from], stored.held) == stored.codes[at];
+    };
+    std::vector<std::size_t> odd;
+    for (std::size_t r = 0; r < rows && odd.size() <= rows / 8 + 1; ++r) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        if (is_same(r * columns + c, r * columns + c)) continue;
+        odd.push_back(r);
+        break;
+      }
+    }
+    if (odd.empty() || odd.size() > rows / 8 + 1 || odd.size() == rows) return;
+    std::string list;
+    for (std::size_t i = 0; i < std::min<std::size_t>(odd.size(), 4); ++i) {
+      list += (i == 0 ? "" : ", ") + std::to_string(odd[i]);
+    }
+    const std::string where = fmt::format("{} {}{} of scales", odd.size() == 1 ? "row" : "rows",
+                                          list, odd.size() > 4 ? ", …" : "");
+    const auto keep_rows = [&](const auto& from_of, const std::string& words) {
+      keep_changed(x, stored, words, [&](std::size_t i) {
+        const std::size_t r = i / columns;
+        return std::ranges::find(odd, r) == odd.end() ? made[i] : made[from_of(r, i % columns)];
+      });
+    };
+    for (const std::size_t by : {std::size_t{1}, columns - 1}) {
+      keep_rows(
+          [&](std::size_t r, std::size_t c) { return r * columns + (c + by) % columns; },
+          fmt::format("{}: each the scale of the {} block", where, by == 1 ? "next" : "previous"));
+    }
+    for (std::size_t other = 0; odd.size() == 1 && other < rows; ++other) {
+      bool same = other != odd[0];
+      for (std::size_t c = 0; same && c < columns; ++c) {
+        same = is_same(odd[0] * columns + c, other * columns + c);
+      }
+      if (!same) continue;
+      keep_rows([&](std::size_t, std::size_t c) { return other * columns + c; },
+                fmt::format("{}: those of row {}", where, other));
+      break;
+    }
+  }
+
+  /// Scales of an amax over several blocks.
+  void try_groups(const ReadingWork& work, std::size_t reading, const NamedScaleRule& rule,
+                  const TensorScaleChoice& tensor, std::span<const StoredScales> stored) const {
+    const BlockView& view = work.reading().view;
+    const std::size_t columns = view.blocks_of_line(), lines = view.block_lines();
+    const bool is_line = view.lines_of_block == 1 && view.length_of_block > 1;
+    struct Group {
+      std::size_t lines, blocks;
+    };
+    for (const Group group :
+         {Group{is_line ? view.length_of_block : 1, 1}, Group{1, 2}, Group{1, 4}}) {
+      if (group.lines * group.blocks == 1 || (group.lines > 1 && lines == 1) ||
+          (group.blocks > 1 && columns == 1) || rule.rule.four_or_six != FourOrSix::six) {
+        continue;
+      }
+      const std::vector<std::uint32_t>& each = work.amaxes(rule.rule);
+      std::vector<std::uint32_t> amaxes(each.size());
+      const auto first_of = [&](std::size_t block) {
+        const std::size_t row = block / columns, column = block % columns;
+        const std::size_t matrix = row / lines, line = row % lines;
+        return (matrix * lines + line / group.lines * group.lines) * columns +
+               column / group.blocks * group.blocks;
+      };
+      for (std::size_t i = 0; i < each.size(); ++i) {
+        std::uint32_t& amax = amaxes[first_of(i)];
+        amax = next_amax(rule.rule, amax, each[i]);
+      }
+      for (std::size_t i = 0; i < each.size(); ++i) amaxes[i] = amaxes[first_of(i)];
+      ScaleCounts counts;
+      const BlockScales made =
+          scales_of_blocks(work.quantizer(rule.rule, tensor.scale), view, work.x(), amaxes, counts);
+      for (std::size_t order = 0; order < stored.size(); ++order) {
+        keep({reading, order, &rule, tensor, NumbersTaken::as_given,
+              group.lines > 1
+                  ? fmt::format("amaxes of {} × {} numbers", group.lines, view.length_of_block)
+                  : fmt::format("amaxes of {} neighbouring blocks", group.blocks)},
+             scales_agree(made.codes, stored[order]));
+      }
+    }
+  }
+
+  std::vector<SuspectedScales>* out_;
+};
+
+/// A way of making codes that is tried.
+struct SuspectedCodes {
+  std::size_t reading = 0;
+  NumbersTaken taken = NumbersTaken::as_given;
+  BlockQuantizer to = {};
+  std::vector<std::uint32_t> factors = {};
+  const CodeReading* how = nullptr;
+  std::string words = {};
+  ScaleAgreement elements = {};
+};
+
+/// A few pieces, spread over a tensor.
+std::vector<std::size_t> pieces_to_try(const BlockPieces& pieces) {
+  constexpr std::size_t most = 3;
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < std::min(most, pieces.count); ++i) {
+    out.push_back(pieces.count <= most ? i : (2 * i + 1) * pieces.count / (2 * most));
+  }
+  return out;
+}
+
+/// A search for suspicions of codes, of one reading.
+class CodeSuspicions {
+ public:
+  CodeSuspicions(const ReadingWork& work, std::size_t reading, NumbersTaken taken,
+                 std::uint64_t& tried, std::vector<SuspectedCodes>& out)
+      : work_(&work),
+        reading_(reading),
+        taken_(taken),
+        tried_(&tried),
+        out_(&out),
+        pieces_(pieces_to_try(work.pieces())) {
+    for (const NibbleOrder order : {NibbleOrder::low_first, NibbleOrder::high_first}) {
+      if (order == NibbleOrder::high_first && !codes_are_packed(work.given(), work.reading()))
+        continue;
+      stored_[order] = stored_codes(work.given(), work.reading(), order);
+    }
+  }
+
+  /// Tries every rounding, and every reading of codes, under these factors.
+  void try_under(const BlockQuantizer& to, std::vector<std::uint32_t> factors,
+                 const std::string& words) const {
+    std::optional<SuspectedCodes> best;
+    const auto try_one = [&](Rounding rounding, const CodeReading& how) {
+      if (!stored_.contains(how.order)) return;
+      SuspectedCodes x{reading_, taken_, to, {}, &how};
+      x.to.attributes.rounding = rounding;
+      ++*tried_;
+      x.elements =
+          codes_agree(*work_, x.to, factors, stored_.at(how.order), how, {.pieces = pieces_});
+      if (best && x.elements.equal <= best->elements.equal) return;
+      x.words = joined_words({words,
+                              rounding == Rounding::ties_to_even
+                                  ? ""
+                                  : "codes rounded " + std::string(rounding_name(rounding)),
+                              std::string(how.words),
+                              std::string(words_of_taken[static_cast<std::size_t>(taken_)])});
+      best = std::move(x);
+    };
+    for (const Rounding rounding : roundings_tried()) try_one(rounding, code_readings[0]);
+    const Rounding rounding = best->to.attributes.rounding;
+    for (const CodeReading& how : code_readings.subspan(1)) {
+      try_one(Rounding::ties_to_even, how);
+      if (rounding != Rounding::ties_to_even) try_one(rounding, how);
+    }
+    best->factors = std::move(factors);
+    out_->push_back(std::move(*best));
+  }
+
+  /// Counts all elements.
+  void count_all(SuspectedCodes& x) const {
+    x.elements = codes_agree(*work_, x.to, x.factors, stored_.at(x.how->order), *x.how, {});
+  }
+
+  /// Counts the codes that are one of the two neighbours of their number.
+  std::uint64_t neighbours(const SuspectedCodes& x) const {
+    std::vector<std::uint8_t> marks(work_->x().size());
+    for (const std::uint8_t bit : {std::uint8_t{1}, std::uint8_t{2}}) {
+      BlockQuantizer to = x.to;
+      to.attributes.rounding = bit == 1 ? Rounding::toward_negative : Rounding::toward_positive;
+      codes_agree(*work_, to, x.factors, stored_.at(x.how->order), *x.how,
+                  {.elements = &marks, .bit = bit});
+    }
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(marks, [](std::uint8_t mark) { return mark != 3; }));
+  }
+
+ private:
+  const ReadingWork* work_;
+  std::size_t reading_;
+  NumbersTaken taken_;
+  std::uint64_t* tried_;
+  std::vector<SuspectedCodes>* out_;
+  std::vector<std::size_t> pieces_;
+  std::map<NibbleOrder, std::vector<std::byte>> stored_;
+};
+
+/// Tries codes under the stored scales, and under those of their neighbours.
+void try_stored(const ReadingWork& work, const CodeSuspicions& codes, std::size_t order) {
+  const StoredScales stored =
+      stored_scales(work.given(), work.reading(), work.reading().orders[order]);
+  std::vector<std::pair<Factor, ElementCast>> seen;
+  for (const NamedScaleRule& rule : scale_rules) {
+    const std::pair step{rule.rule.factor, rule.rule.cast};
+    if (!fits(rule, work.format()) || std::ranges::find(seen, step) != seen.end()) continue;
+    seen.push_back(step);
+    for (const TensorScaleChoice& tensor : tensor_scale_choices(work, rule, true)) {
+      const BlockQuantizer to = work.quantizer(rule.rule, tensor.scale);
+      const std::string with =
+          joined_words({fmt::format("scales as stored, the step of {}", rule.name),
+                        tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
+      codes.try_under(to, factors_under(work, to, stored.codes), with);
+      if (seen.size() > 1 || stored.codes.size() < 2) continue;
+      for (const int by : {1, -1}) {
+        std::vector<std::uint32_t> moved = stored.codes;
+        std::ranges::rotate(moved, by == 1 ? moved.begin() + 1 : moved.end() - 1);
+        codes.try_under(to, factors_under(work, to, moved),
+                        with + (by == 1 ? ", of the next block" : ", of the previous block"));
+      }
+    }
+  }
+}
+
+/// Tries codes under the scales that rules give, whatever is stored, and under suspected ones.
+void try_made(const ReadingWork& work, const CodeSuspicions& codes, std::size_t reading,
+              NumbersTaken taken, std::span<const SuspectedScales> suspected) {
+  const auto try_scales = [&](const NamedScaleRule& rule, const TensorScaleChoice& tensor) {
+    codes.try_under(work.quantizer(rule.rule, tensor.scale),
+                    work.scales(rule.rule, tensor.scale).factors,
+                    joined_words({fmt::format("scales of {}, whatever is stored", rule.name),
+                                  tensor.fit == TensorScaleFit::imagined ? tensor.words : ""}));
+  };
+  for (const NamedScaleRule& rule : scale_rules) {
+    if (!fits(rule, work.format()) || rule.rule.four_or_six != FourOrSix::six) continue;
+    try_scales(rule, tensor_scale_choices(work, rule, false)[0]);
+  }
+  for (const SuspectedScales& x : suspected) {
+    if (x.reading == reading && x.taken == taken && x.tensor.fit == TensorScaleFit::imagined) {
+      try_scales(*x.rule, x.tensor);
+    }
+  }
+}
+
+template <class Suspect>
+void keep_best(std::vector<Suspect>& all, std::size_t most, const auto& agreement) {
+  std::ranges::stable_sort(all, [&](const Suspect& a, const Suspect& b) {
+    const ScaleAgreement &x = agreement(a), &y = agreement(b);
+    return static_cast<double>(x.equal) * static_cast<double>(y.of) >
+           static_cast<double>(y.equal) * static_cast<double>(x.of);
+  });
+  if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
+}
+
+/// Adds a hypothesis that at least halves what `base` leaves unequal, unless a better one is there
+/// that leaves nothing. Returns whether it was added.
+bool tell(ScaleFinding& finding, const ScaleHypothesis& x, std::uint64_t base) {
+  const auto is_enough = [&](const ScaleHypothesis& other) {
+    return other.part == x.part &&
+           (other.equal == other.of || other.words == x.words || other.equal == x.equal);
+  };
+  if (x.equal <= base || 2 * (x.of - x.equal) > x.of - base) return false;
+  if (std::ranges::any_of(finding.hypotheses, is_enough)) return false;
+  finding.hypotheses.push_back(x);
+  return true;
+}
+
+constexpr std::size_t most_told = 2;
+
+/// Tells of a scale of the tensor that is a rule's in another form than names say.
+void tell_other_form(const Quantized& given, ScaleFinding& finding) {
+  for (const ScaleRuleFit& fit : finding.nearest) {
+    if (!fit.scales.is_whole() || fit.tensor.fit != TensorScaleFit::imagined) continue;
+    const std::optional<TensorScalePart> part = part_that_is(fit.tensor.scale, *given.tensor);
+    if (!part || given.layouts.empty()) continue;
+    tell(finding,
+         {fmt::format("{}: the scale of the tensor is {}, where by the names of {} it is {}",
+                      fit.rule->name, part_words(*part), given.layouts[0]->name,
+                      part_words(given.layouts[0]->part)),
+          ExplainedPart::tensor_scale, 1, 1},
+         0);
+  }
+}
+
+/// Tries everything that may have happened to the scales of a reading.
+void try_scales_of(const Quantized& given, const ScaleReading& reading, std::size_t number,
+                   std::vector<SuspectedScales>& out) {
+  std::vector<StoredScales> stored;
+  for (const StoredOrder& order : reading.orders) {
+    stored.push_back(stored_scales(given, reading, order));
+  }
+  for (const NumbersTaken taken :
+       {NumbersTaken::as_given, NumbersTaken::as_bfloat16, NumbersTaken::as_binary16}) {
+    const ReadingWork work(given, reading, taken);
+    const ScaleSuspicions suspicions(out);
+    for (const NamedScaleRule& rule : scale_rules) {
+      if (fits(rule, reading.format.format)) {
+        suspicions.try_rule(work, number, rule, taken, stored);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given, ScaleFinding& finding) {
+  std::vector<SuspectedScales> scales;
+  const bool are_whole = std::ranges::any_of(finding.nearest, &ScaleRuleFit::is_whole_so_far);
+  for (std::size_t i = 0; !are_whole && i < finding.readings.size(); ++i) {
+    try_scales_of(given, finding.readings[i], i, scales);
+  }
+  keep_best(scales, 12, [](const SuspectedScales& x) -> const ScaleAgreement& { return x.scales; });
+  std::uint64_t scales_equal = 0, codes_equal = 0;
+  for (const ScaleRuleFit& fit : finding.nearest) {
+    scales_equal = std::max(scales_equal, fit.scales.equal);
+    codes_equal = std::max(codes_equal, fit.elements.equal);
+  }
+  tell_other_form(given, finding);
+  std::optional<SuspectedRule> first;
+  for (const SuspectedScales& x : scales) {
+    if (finding.hypotheses.size() == most_told) break;
+    const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
+    const std::string words =
+        fmt::format("{}: {} ({})", x.rule->name, x.words, reading_words(work, x.order));
+    const bool is_told =
+        tell(finding, {words, ExplainedPart::scales, x.scales.equal, x.scales.of}, scales_equal);
+    if (is_told && !first) first = {x.reading, x.order, x.rule};
+  }
+  // Codes, of the readings that scales speak for.
+  std::vector<std::size_t> readings;
+  const auto add_reading = [&](std::size_t reading) {
+    if (std::ranges::find(readings, reading) == readings.end() && readings.size() < 3) {
+      readings.push_back(reading);
+    }
+  };
+  if (!finding.nearest.empty()) add_reading(finding.nearest[0].reading);
+  for (const SuspectedScales& x : scales) add_reading(x.reading);
+  std::vector<SuspectedCodes> told;
+  std::uint64_t neighbours = 0;
+  std::string neighbours_words;
+  const auto is_found = [&] {
+    return std::ranges::any_of(told, [](const SuspectedCodes& x) { return x.elements.is_whole(); });
+  };
+  for (const std::size_t i : readings) {
+    for (const NumbersTaken taken :
+         {NumbersTaken::as_given, NumbersTaken::as_bfloat16, NumbersTaken::as_binary16}) {
+      if (is_found()) break;
+      const ReadingWork work(given, finding.readings[i], taken);
+      std::vector<SuspectedCodes> codes;
+      const CodeSuspicions suspicions(work, i, taken, finding.codings, codes);
+      const auto nearest = std::ranges::find(finding.nearest, i, &ScaleRuleFit::reading);
+      const auto suspect = std::ranges::find(scales, i, &SuspectedScales::reading);
+      try_stored(work, suspicions,
+                 nearest != finding.nearest.end() ? nearest->order
+                 : suspect != scales.end()        ? suspect->order
+                                                  : 0);
+      try_made(work, suspicions, i, taken, scales);
+      keep_best(codes, 4,
+                [](const SuspectedCodes& x) -> const ScaleAgreement& { return x.elements; });
+      for (SuspectedCodes& x : codes) suspicions.count_all(x);
+      if (taken == NumbersTaken::as_given && !codes.empty() && !codes[0].elements.is_whole()) {
+        const std::uint64_t n = suspicions.neighbours(codes[0]);
+        if (n > neighbours) {
+          neighbours = n;
+          neighbours_words = codes[0].words;
+        }
+      }
+      for (SuspectedCodes& x : codes) {
+        x.factors.clear();
+        told.push_back(std::move(x));
+      }
+    }
+  }
+  keep_best(told, told.size(),
+            [](const SuspectedCodes& x) -> const ScaleAgreement& { return x.elements; });
+  const std::size_t before = finding.hypotheses.size();
+  for (const SuspectedCodes& x : told) {
+    if (finding.hypotheses.size() == before + most_told) break;
+    tell(finding, {x.words, ExplainedPart::codes, x.elements.equal, x.elements.of}, codes_equal);
+  }
+  if (!told.empty() && !told[0].elements.is_whole()) {
+    tell(finding,
+         {"each code is one of the two neighbours of its number, as stochastic rounding leaves "
+          "them: " +
+              neighbours_words,
+          ExplainedPart::codes, neighbours, given.x.size()},
+         std::max(codes_equal, told[0].elements.equal));
+  }
+  return first;
+}
+
+}  // namespace binade

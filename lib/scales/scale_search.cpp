@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scales of all blocks are compared under every reading and rule, since they are few. Codes are
+// compared to the first that differs, but for those that are told as the nearest.
+#include "lib/scales/scale_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "lib/scales/scale_work.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
+
+namespace binade {
+namespace {
+
+/// The stored scales of a reading in each of its orders.
+std::vector<StoredScales> scales_in_orders(const Quantized& given, const ScaleReading& reading) {
+  std::vector<StoredScales> out;
+  for (const StoredOrder& order : reading.orders) {
+    out.push_back(stored_scales(given, reading, order));
+  }
+  return out;
+}
+
+/// The rule's scales with another rule's way from a number to its code.
+ScaleRule with_step(const NamedScaleRule& rule, const NamedScaleRule& step) {
+  ScaleRule out = rule.rule;
+  out.factor = step.rule.factor;
+  out.cast = step.rule.cast;
+  return out;
+}
+
+/// The rules with element steps of their own under a rule's scales, itself first.
+std::vector<const NamedScaleRule*> steps_under(const NamedScaleRule& rule,
+                                               const BlockFormat& format) {
+  std::vector<const NamedScaleRule*> out{&rule};
+  for (const NamedScaleRule& other : scale_rules) {
+    if (!fits(other, format)) continue;
+    const bool is_there = std::ranges::any_of(out, [&](const NamedScaleRule* x) {
+      return x->rule.factor == other.rule.factor && x->rule.cast == other.rule.cast;
+    });
+    if (!is_there) out.push_back(&other);
+  }
+  return out;
+}
+
+/// The ways in which halves of bytes are read.
+std::vector<const CodeReading*> orders_of_codes(const Quantized& given,
+                                                const ScaleReading& reading) {
+  std::vector<const CodeReading*> out{&code_readings[0]};
+  for (const CodeReading& row : code_readings) {
+    if (row.is_packed && codes_are_packed(given, reading)) out.push_back(&row);
+  }
+  return out;
+}
+
+/// What makes the codes of a fit.
+struct CodesOfFit {
+  BlockQuantizer to;
+  BlockScales made;
+  std::vector<std::uint32_t> factors;
+};
+
+CodesOfFit codes_of_fit(const ReadingWork& work, const ScaleRuleFit& fit, BlockScales made) {
+  CodesOfFit out{.to = work.quantizer(with_step(*fit.rule, *fit.step), fit.tensor.scale),
+                 .made = std::move(made),
+                 .factors = {}};
+  out.to.attributes.rounding = fit.rounding;
+  out.factors =
+      fit.step == fit.rule ? out.made.factors : factors_under(work, out.to, out.made.codes);
+  return out;
+}
+
+/// Adds the roundings, and the orders of halves, in which a fit's step explains every code.
+void add_explaining(const ReadingWork& work, const ScaleRuleFit& whole, const BlockScales& made,
+                    ScaleFinding& finding) {
+  ScaleRuleFit fit = whole;
+  CodesOfFit codes = codes_of_fit(work, fit, made);
+  for (const CodeReading* how : orders_of_codes(work.given(), work.reading())) {
+    fit.codes = how;
+    const std::vector<std::byte> stored = stored_codes(work.given(), work.reading(), how->order);
+    for (const Rounding rounding : roundings_tried()) {
+      fit.rounding = codes.to.attributes.rounding = rounding;
+      ++finding.codings;
+      fit.elements =
+          codes_agree(work, codes.to, codes.factors, stored, *how, {.to_the_first = true});
+      if (fit.elements.first) continue;
+      fit.blocks = fit.scales.of;
+      finding.explaining.push_back(fit);
+    }
+  }
+}
+
+/// Whether a rule that chooses scales by errors, which takes long, is contradicted by a sample: by
+/// half of it, or by any block where another rule gives all scales.
+bool is_left_out(const ReadingWork& work, const NamedScaleRule& rule,
+                 const TensorScaleChoice& tensor, std::span<const StoredScales> stored,
+                 bool any_whole) {
+  if (rule.rule.four_or_six == FourOrSix::six) return false;
+  const ScaleAgreement some = sampled_scales(work, rule.rule, tensor.scale, stored);
+  return any_whole ? !some.is_whole() : some.share() < 0.5;
+}
+
+/// Every rule's scales held against those of a reading; of those that give all scales, the rules'
+/// own codes.
+void add_scale_fits(const ReadingWork& work, std::size_t reading, ScaleFinding& finding,
+                    std::vector<ScaleRuleFit>& out) {
+  const std::vector<StoredScales> stored = scales_in_orders(work.given(), work.reading());
+  bool any_whole = false;
+  for (const NamedScaleRule& rule : scale_rules) {
+    if (!fits(rule, work.format())) continue;
+    ++finding.rules;
+    const TensorScaleChoice tensor = tensor_scale_choices(work, rule, false)[0];
+    if (is_left_out(work, rule, tensor, stored, any_whole)) continue;
+    const BlockScales made = work.scales(rule.rule, tensor.scale);
+    for (std::size_t order = 0; order < stored.size(); ++order) {
+      ScaleRuleFit fit{.reading = reading,
+                       .order = order,
+                       .rules = {&rule},
+                       .rule = &rule,
+                       .tensor = tensor,
+                       .step = &rule,
+                       .codes = &code_readings[0],
+                       .scales = scales_agree(made.codes, stored[order])};
+      if (const auto first = fit.scales.first) {
+        fit.scale = {*first, work.amaxes(rule.rule)[*first],
+                     held_scale(made.codes[*first], stored[order].held),
+                     stored[order].codes[*first]};
+      }
+      any_whole = any_whole || fit.scales.is_whole();
+      if (fit.is_whole_so_far()) add_explaining(work, fit, made, finding);
+      out.push_back(std::move(fit));
+    }
+  }
+}
+
+/// Adds what explains every code by another rule's step, where no rule's own does.
+void add_explaining_by_others(const Quantized& given, const std::vector<ScaleRuleFit>& all,
+                              ScaleFinding& finding) {
+  for (const ScaleRuleFit& whole : all) {
+    if (!whole.is_whole_so_far()) continue;
+    const ReadingWork work(given, finding.readings[whole.reading], NumbersTaken::as_given);
+    const BlockScales made = work.scales(whole.rule->rule, whole.tensor.scale);
+    for (const NamedScaleRule* step : steps_under(*whole.rule, work.format())) {
+      ScaleRuleFit fit = whole;
+      fit.step = step;
+      if (step != whole.rule) add_explaining(work, fit, made, finding);
+    }
+  }
+}
+
+/// Counts what a fit explains, and the first element that it does not.
+void count_codes(const ReadingWork& work, ScaleRuleFit& fit) {
+  const CodesOfFit codes = codes_of_fit(work, fit, work.scales(fit.rule->rule, fit.tensor.scale));
+  const std::vector<std::uint32_t>& made = codes.made.codes;
+  const std::vector<std::byte> stored =
+      stored_codes(work.given(), work.reading(), fit.codes->order);
+  std::vector<std::uint8_t> differing(work.reading().view.blocks());
+  fit.elements =
+      codes_agree(work, codes.to, codes.factors, stored, *fit.codes, {.differing = &differing});
+  const StoredScales scales =
+      stored_scales(work.given(), work.reading(), work.reading().orders[fit.order]);
+  for (std::size_t i = 0; i < differing.size(); ++i) {
+    const bool same = held_scale(made[i], scales.held) == scales.codes[i];
+    fit.blocks += same && differing[i] == 0 ? 1 : 0;
+  }
+  if (!fit.elements.first) return;
+  const std::uint64_t at = *fit.elements.first;
+  const std::uint64_t block = block_of_element(work.reading().view, at);
+  const std::size_t bytes = code_bytes(work.format().element);
+  std::uint32_t found = 0;
+  std::memcpy(&found, &stored[at * bytes], bytes);
+  fit.element = {at,
+                 block,
+                 std::bit_cast<std::uint32_t>(work.x()[at]),
+                 made[block],
+                 made_code(codes.to, codes.factors[block], work.x()[at], *fit.codes),
+                 found};
+}
+
+/// Puts the fits that explain most into finding.nearest, those together that explain the same.
+void add_nearest(const Quantized& given, const std::vector<ScaleRuleFit>& all, std::size_t show,
+                 ScaleFinding& finding) {
+  constexpr std::size_t most_counted = 16;
+  std::size_t counted = 0;
+  for (const ScaleRuleFit& one : all) {
+    const bool explains = std::ranges::any_of(finding.explaining, [&](const ScaleRuleFit& x) {
+      return x.reading == one.reading && x.rule == one.rule;
+    });
+    const bool is_elsewhere =
+        !finding.explaining.empty() && one.reading != finding.explaining[0].reading;
+    // Of the orders in which a rule was held to a reading, the best stands for all.
+    const bool is_told = std::ranges::any_of(finding.nearest, [&](const ScaleRuleFit& x) {
+      return x.reading == one.reading && std::ranges::find(x.rules, one.rule) != x.rules.end();
+    });
+    if (explains || is_elsewhere || is_told) continue;
+    if (++counted > most_counted) break;
+    ScaleRuleFit fit = one;
+    const ReadingWork work(given, finding.readings[fit.reading], NumbersTaken::as_given);
+    count_codes(work, fit);
+    const auto same = std::ranges::find_if(finding.nearest, [&](const ScaleRuleFit& x) {
+      return x.reading == fit.reading && x.order == fit.order && x.scales == fit.scales &&
+             x.elements == fit.elements && x.blocks == fit.blocks && x.scale == fit.scale &&
+             x.element == fit.element && x.tensor.scale == fit.tensor.scale;
+    });
+    if (same != finding.nearest.end()) {
+      same->rules.push_back(fit.rule);
+    } else if (finding.nearest.size() < std::max<std::size_t>(show, 1)) {
+      finding.nearest.push_back(std::move(fit));
+    } else {
+      break;
+    }
+  }
+}
+
+Error nothing_fits(const Quantized& given, const std::optional<NamedOrCustomBlock>& format) {
+  const auto told = [](const StoredArray& x) {
+    return fmt::format("{} {}", x.dtype.name, shape_text(x.shape));
+  };
+  return Error(fmt::format(
+      "{}: numbers {}, codes {}, scales {}: sizes and dtypes fit {}; give --format for blocks of "
+      "your own, such as e2m1:block=1x64:scale=e8m0",
+      given.name.empty() ? "the arrays" : printable(given.name, 60), shape_text(given.shape),
+      told(given.codes), told(given.scales),
+      format ? "no blocks of " + format->name : "no block format that is known"));
+}
+
+}  // namespace
+
+ScaleFinding identify_scales(const Quantized& given,
+                             const std::optional<NamedOrCustomBlock>& format, std::size_t show) {
+  if (format && given.tensor && !format->format.tensor_scale) {
+    throw Error(
+        fmt::format("{}: has no scale of the tensor, and one is given; leave it out or "
+                    "choose another --format",
+                    format->name));
+  }
+  ScaleFinding out;
+  out.readings = scale_readings(given, format);
+  std::vector<ScaleRuleFit> all;
+  for (std::size_t i = 0; i < out.readings.size(); ++i) {
+    const ReadingWork work(given, out.readings[i], NumbersTaken::as_given);
+    add_scale_fits(work, i, out, all);
+  }
+  if (out.rules == 0) throw nothing_fits(given, format);
+  if (out.explaining.empty()) add_explaining_by_others(given, all, out);
+  std::ranges::stable_sort(all, [](const ScaleRuleFit& a, const ScaleRuleFit& b) {
+    return a.scales.share() > b.scales.share();
+  });
+  add_nearest(given, all, show, out);
+  if (!out.explaining.empty()) return out;
+  const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, out);
+  if (!suspected) return out;
+  // The rule that is suspected is told first, whatever of it is equal as it stands.
+  std::ranges::stable_partition(all, [&](const ScaleRuleFit& x) {
+    return x.reading == suspected->reading && x.order == suspected->order &&
+           x.rule == suspected->rule;
+  });
+  out.nearest.clear();
+  add_nearest(given, all, show, out);
+  return out;
+}
+
+}  // namespace binade

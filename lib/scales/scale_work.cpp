@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Codes are made piece by piece and compared while they are in a cache; none is kept.
+#include "lib/scales/scale_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+#include "lib/number/encoding_text.h"
+#include "lib/parallel/parallel.h"
+#include "lib/range/quantize_stream.h"
+
+namespace binade {
+namespace {
+
+/// The numbers rounded to a narrower format and back.
+std::vector<float> narrowed_numbers(std::span<const float> x, const Format& to) {
+  std::vector<float> out(x.size());
+  quantize_elements({.format = to}, binary32, ResultKind::f32, std::as_bytes(x), 0,
+                    std::as_writable_bytes(std::span(out)));
+  return out;
+}
+
+float number_of_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+
+/// A number for people: "0.0625", "about 448.2".
+std::string short_number(std::uint32_t bits) {
+  const double value = number_of_bits(bits);
+  const std::string text = fmt::format("{:.6g}", value);
+  return text;
+}
+
+/// How far a stored number is from the expected one: "1 ulp from it", "448 times it".
+std::string apart_text(std::uint32_t expected, std::uint32_t stored) {
+  const std::int64_t ulps = std::abs(std::int64_t{stored} - std::int64_t{expected});
+  if (ulps <= 64) return fmt::format("{} ulp{} from it", ulps, ulps == 1 ? "" : "s");
+  return fmt::format("{:.6g} times it",
+                     static_cast<double>(number_of_bits(stored)) / number_of_bits(expected));
+}
+
+std::uint32_t part_of(const TensorScale& scale, TensorScalePart part) {
+  return part == TensorScalePart::decode   ? scale.decode
+         : part == TensorScalePart::encode ? scale.encode
+                                           : scale.amax;
+}
+
+/// The scale of a tensor whose part is what is stored, by the amax from which the rule gives it, or
+/// as near as it comes.
+TensorScale scale_of_part(const NamedScaleRule& rule, const BlockFormat& format,
+                          TensorScalePart part, std::uint32_t stored) {
+  using namespace block_steps;
+  if (part == TensorScalePart::amax) return tensor_scale(rule.rule, format, stored);
+  const std::uint32_t most = times(largest_of(format.element), largest_scale(rule.rule, format));
+  const std::uint32_t guess =
+      part == TensorScalePart::decode ? times(stored, most) : over(most, stored);
+  for (const int step : {0, 1, -1, 2, -2, 3, -3}) {
+    const std::uint32_t amax = guess + static_cast<std::uint32_t>(step);
+    const TensorScale found = tensor_scale(rule.rule, format, amax);
+    if (part_of(found, part) == stored) return found;
+  }
+  const bool is_decode = part == TensorScalePart::decode;
+  return {.encode = is_decode ? over(one, stored) : stored,
+          .decode = is_decode ? stored : over(one, stored),
+          .amax = guess};
+}
+
+constexpr std::array<TensorScalePart, 3> parts_of_tensor_scale{
+    TensorScalePart::decode, TensorScalePart::encode, TensorScalePart::amax};
+
+/// Which part a file holds: what its layouts say, or, of arrays, any.
+bool may_be_part(const Quantized& given, TensorScalePart part) {
+  return given.layouts.empty() ||
+         std::ranges::any_of(given.layouts, [&](auto* layout) { return layout->part == part; });
+}
+
+/// Marks of blocks are set by threads at the same time.
+void mark_block(std::vector<std::uint8_t>& marks, std::size_t block) {
+  std::atomic_ref<std::uint8_t>(marks[block]).store(1, std::memory_order_relaxed);
+}
+
+/// One line of a piece, of codes of one type: adds what is equal and the first that is not, and
+/// calls differs(i) for each that is not where that is wanted.
+template <class Code>
+void compare_line(const std::byte* made, const std::byte* stored, std::size_t n, std::uint64_t at,
+                  ScaleAgreement& out, bool wanted, const auto& differs) {
+  const auto code = [](const std::byte* from, std::size_t i) {
+    Code x;
+    std::memcpy(&x, from + i * sizeof(Code), sizeof x);
+    return x;
+  };
+  std::uint32_t equal = 0;
+  for (std::size_t i = 0; i < n; ++i) equal += code(made, i) == code(stored, i) ? 1 : 0;
+  out.of += n;
+  out.equal += equal;
+  if (equal == n) return;
+  const bool is_earlier = !out.first || at < *out.first;
+  for (std::size_t i = 0; (is_earlier || wanted) && i < n; ++i) {
+    if (code(made, i) == code(stored, i)) continue;
+    if (!out.first || at + i < *out.first) out.first = at + i;
+    if (!wanted) break;
+    differs(i);
+  }
+}
+
+}  // namespace
+
+ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken)
+    : given_(&given), reading_(&reading), x_(given.x), pieces_(block_pieces(reading.view)) {
+  if (taken != NumbersTaken::as_given) {
+    turned_ = narrowed_numbers(x_, taken == NumbersTaken::as_bfloat16 ? bfloat16 : binary16);
+    x_ = turned_;
+  }
+  if (reading.transposed) {
+    turned_ = transposed_numbers(x_, given.shape);
+    x_ = turned_;
+  }
+}
+
+const std::vector<std::uint32_t>& ReadingWork::amaxes(const ScaleRule& rule) const {
+  std::vector<std::uint32_t>& out = amaxes_[rule.nan_is_amax ? 1 : 0];
+  if (out.empty()) out = amaxes_of_blocks(rule, reading_->view, x_);
+  return out;
+}
+
+std::uint32_t ReadingWork::amax(const ScaleRule& rule) const {
+  std::uint32_t out = 0;
+  for (const std::uint32_t one : amaxes(rule)) out = next_amax(rule, out, one);
+  return out;
+}
+
+BlockQuantizer ReadingWork::quantizer(const ScaleRule& rule, const TensorScale& tensor) const {
+  BlockQuantizer out{.format = format(), .rule = rule};
+  out.tensor = tensor;
+  return out;
+}
+
+BlockScales ReadingWork::scales(const ScaleRule& rule, const TensorScale& tensor) const {
+  ScaleCounts counts;
+  return scales_of_blocks(quantizer(rule, tensor), reading_->view, x_, amaxes(rule), counts);
+}
+
+std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
+                                                    const NamedScaleRule& rule, bool imagined) {
+  using namespace block_steps;
+  const BlockFormat& format = work.format();
+  if (!format.tensor_scale) return {{}};
+  const std::optional<std::uint32_t>& stored = work.given().tensor;
+  const TensorScale own = tensor_scale(rule.rule, format, work.amax(rule.rule));
+  std::vector<TensorScaleChoice> out{
+      {own, stored ? TensorScaleFit::imagined : TensorScaleFit::absent}};
+  if (stored) {
+    for (const TensorScalePart part : parts_of_tensor_scale) {
+      if (part_of(own, part) != *stored || !may_be_part(work.given(), part)) continue;
+      out[0].fit = TensorScaleFit::equal;
+      out[0].part = part;
+      break;
+    }
+    const std::vector<const CheckpointLayout*>& layouts = work.given().layouts;
+    const TensorScalePart part = layouts.empty() ? TensorScalePart::decode : layouts[0]->part;
+    out[0].words = fmt::format(
+        "the scale of the tensor by its amax {}, {} ({}), not the stored {} "
+        "({}), {}",
+        short_number(own.amax), short_number(part_of(own, part)),
+        hexadecimal(part_of(own, part), binary32), short_number(*stored),
+        hexadecimal(*stored, binary32), apart_text(part_of(own, part), *stored));
+  }
+  if (!imagined) return out;
+  const auto add = [&](const TensorScale& scale, const std::string& words) {
+    const auto same = [&](const TensorScaleChoice& x) { return x.scale == scale; };
+    if (std::ranges::none_of(out, same)) {
+      out.push_back({scale, TensorScaleFit::imagined, TensorScalePart::decode, words});
+    }
+  };
+  if (stored && out[0].fit != TensorScaleFit::equal) {
+    for (const TensorScalePart part : parts_of_tensor_scale) {
+      const TensorScale scale = scale_of_part(rule, format, part, *stored);
+      add(scale, fmt::format("the scale of the tensor as stored, {} ({}), that of amax {}; the "
+                             "tensor's is {}",
+                             short_number(*stored), part_words(part), short_number(scale.amax),
+                             short_number(own.amax)));
+    }
+  }
+  const std::uint32_t most = times(largest_of(format.element), largest_scale(rule.rule, format));
+  add({one, one, most}, "no scale of the tensor under those of blocks");
+  add({times(own.encode, own.encode), times(own.decode, own.decode), times(own.amax, own.decode)},
+      "the scale of the tensor taken twice");
+  return out;
+}
+
+std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint32_t stored) {
+  for (const TensorScalePart part : parts_of_tensor_scale) {
+    if (part_of(scale, part) == stored) return part;
+  }
+  return std::nullopt;
+}
+
+std::string_view part_words(TensorScalePart part) {
+  constexpr std::array<std::string_view, 3> words{"what values are multiplied by",
+                                                  "what numbers are multiplied by", "the amax"};
+  return words[static_cast<std::size_t>(part)];
+}
+
+std::uint32_t held_scale(std::uint32_t scale, const std::optional<Format>& held) {
+  if (!held) return scale;
+  const std::uint64_t narrow = convert(scale, binary32, *held).bits;
+  return static_cast<std::uint32_t>(convert(narrow, *held, binary32).bits);
+}
+
+std::vector<std::size_t> sampled_blocks(std::size_t blocks) {
+  std::vector<std::size_t> out(std::min<std::size_t>(blocks, 256));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i * blocks / out.size();
+  return out;
+}
+
+ScaleAgreement sampled_scales(const ReadingWork& work, const ScaleRule& rule,
+                              const TensorScale& tensor, std::span<const StoredScales> stored) {
+  const std::vector<std::uint32_t>& amaxes = work.amaxes(rule);
+  const std::vector<std::size_t> sample = sampled_blocks(amaxes.size());
+  const BlockQuantizer to = work.quantizer(rule, tensor);
+  std::vector<std::uint64_t> equal(stored.size());
+  for (const std::size_t block : sample) {
+    std::uint32_t code = 0, factor = 0;
+    ScaleCounts counts;
+    make_scales(fastest_kernels(), to, work.reading().view, work.x().data(), &amaxes[block], block,
+                1, &code, &factor, counts);
+    for (std::size_t order = 0; order < stored.size(); ++order) {
+      equal[order] += held_scale(code, stored[order].held) == stored[order].codes[block] ? 1 : 0;
+    }
+  }
+  return {.equal = equal.empty() ? 0 : *std::ranges::max_element(equal), .of = sample.size()};
+}
+
+ScaleAgreement scales_agree(std::span<const std::uint32_t> expected, const StoredScales& stored) {
+  ScaleAgreement out{.of = expected.size()};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (held_scale(expected[i], stored.held) == stored.codes[i]) {
+      ++out.equal;
+    } else if (!out.first) {
+      out.first = i;
+    }
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> factors_under(const ReadingWork& work, const BlockQuantizer& to,
+                                         std::span<const std::uint32_t> scales) {
+  using namespace block_steps;
+  const std::vector<std::uint32_t>& amaxes = work.amaxes(to.rule);
+  const Format& scale = to.format.scale;
+  std::vector<std::uint32_t> out(scales.size());
+  if (scale.bits() <= 8) {
+    const std::uint32_t mask = (1U << scale.bits()) - 1;
+    std::array<std::array<std::uint32_t, 2>, 256> table{};
+    for (std::uint32_t code = 0; code <= mask; ++code) {
+      for (const std::uint32_t amax : {0U, one}) {
+        table[code][amax == 0 ? 0 : 1] = factor(to.rule, to.format, code, one, amax, to.tensor);
+      }
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = table[scales[i] & mask][amaxes[i] == 0 ? 0 : 1];
+    }
+    return out;
+  }
+  parallel_for(out.size(), 1024, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const BlockScale made = block_scale(to.rule, to.format, amaxes[i], to.tensor);
+      out[i] = made.code == scales[i] ? made.factor
+               : to.rule.factor == Factor::encode
+                   ? over(one, scales[i])
+                   : factor(to.rule, to.format, scales[i], one, amaxes[i], to.tensor);
+    }
+  });
+  return out;
+}
+
+ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
+                           std::span<const std::uint32_t> factors,
+                           std::span<const std::byte> stored, const CodeReading& how,
+                           const CodesCompared& compared) {
+  const BlockPieces& pieces = work.pieces();
+  const std::size_t bytes = code_bytes(to.format.element);
+  const int bits = to.format.element.bits();
+  std::array<std::byte, 256> table{};
+  for (std::uint32_t code = 0; how.stored_as != nullptr && code < 256 && bits <= 8; ++code) {
+    table[code] = static_cast<std::byte>(how.stored_as(code & ((1U << bits) - 1), bits));
+  }
+  std::vector<ScaleAgreement> each(thread_count());
+  std::vector<std::vector<std::byte>> made(thread_count());
+  std::atomic<bool> ended = false;
+  const Kernels& kernels = fastest_kernels();
+  const auto compare = [&](const BlockPiece& piece, std::size_t slot) {
+    const std::size_t n = piece.end - piece.begin, width = pieces.view.length_of_block;
+    made[slot].resize(n * bytes);
+    EventCounts counts;
+    for (std::size_t line = 0; line < piece.lines; ++line) {
+      const std::size_t at = (piece.first_line + line) * pieces.view.length + piece.begin;
+      kernels.block_codes(to, work.x().data() + at, n, width, &factors[piece.block], at,
+                          made[slot].data(), counts);
+      if (how.stored_as != nullptr && bytes == 1) {
+        for (std::byte& code : made[slot]) code = table[std::to_integer<std::size_t>(code)];
+      }
+      const auto differs = [&](std::size_t i) {
+        if (compared.elements != nullptr) (*compared.elements)[at + i] |= compared.bit;
+        if (compared.differing == nullptr) return;
+        mark_block(*compared.differing,
+                   piece.block + (piece.begin + i) / width - piece.begin / width);
+      };
+      const bool wanted = compared.elements != nullptr || compared.differing != nullptr;
+      const std::byte* const here = stored.data() + at * bytes;
+      if (bytes == 1) {
+        compare_line<std::uint8_t>(made[slot].data(), here, n, at, each[slot], wanted, differs);
+      } else {
+        compare_line<std::uint16_t>(made[slot].data(), here, n, at, each[slot], wanted, differs);
+      }
+    }
+    if (compared.to_the_first && each[slot].first) ended = true;
+  };
+  const std::size_t count = compared.pieces.empty() ? pieces.count : compared.pieces.size();
+  parallel_for(count, 1, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    for (std::size_t i = begin; i < end && !ended; ++i) {
+      const BlockPiece piece = piece_of(pieces, compared.pieces.empty() ? i : compared.pieces[i]);
+      if (piece.lines > 0) compare(piece, slot);
+    }
+  });
+  ScaleAgreement out;
+  for (const ScaleAgreement& some : each) {
+    out.equal += some.equal;
+    out.of += some.of;
+    if (some.first && (!out.first || *some.first < *out.first)) out.first = some.first;
+  }
+  return out;
+}
+
+std::uint64_t block_of_element(const BlockView& view, std::uint64_t element) {
+  const std::uint64_t line = element / view.length, column = element % view.length;
+  const std::uint64_t matrix = line / view.lines, in_matrix = line % view.lines;
+  const std::uint64_t row = matrix * view.block_lines() + in_matrix / view.lines_of_block;
+  return row * view.blocks_of_line() + column / view.length_of_block;
+}
+
+std::uint32_t made_code(const BlockQuantizer& to, std::uint32_t factor, float x,
+                        const CodeReading& how) {
+  const BlockScale scale{.factor = factor, .divides = divides(to.rule)};
+  const Projected made =
+      block_element(to.rule, to.format, scale, std::bit_cast<std::uint32_t>(x), to.attributes);
+  const auto code = static_cast<std::uint32_t>(made.bits);
+  return how.stored_as == nullptr ? code : how.stored_as(code, to.format.element.bits());
+}
+
+std::vector<Rounding> roundings_tried() {
+  std::vector<Rounding> out;
+  for (const NamedRounding& row : roundings) {
+    if (row.rounding != Rounding::stochastic) out.push_back(row.rounding);
+  }
+  return out;
+}
+
+}  // namespace binade

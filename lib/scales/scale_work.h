@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the search computes with: the numbers of a reading, the scales that a rule makes of them,
+// and how many stored codes agree with those that a step makes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/block/block_pieces.h"
+#include "lib/block/block_tensor.h"
+#include "lib/scales/scale_search.h"
+
+namespace binade {
+
+/// What the quantizer may have been given: the numbers, or these rounded to a narrower format.
+enum class NumbersTaken : std::uint8_t { as_given, as_bfloat16, as_binary16 };
+
+/// The numbers of a reading with all that is found of them again and again.
+class ReadingWork {
+ public:
+  ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken);
+
+  const Quantized& given() const { return *given_; }
+  const ScaleReading& reading() const { return *reading_; }
+  const BlockFormat& format() const { return reading_->format.format; }
+  std::span<const float> x() const { return x_; }
+  const BlockPieces& pieces() const { return pieces_; }
+  /// Returns the amaxes of the blocks, or of the tensor, as a rule takes them.
+  const std::vector<std::uint32_t>& amaxes(const ScaleRule& rule) const;
+  std::uint32_t amax(const ScaleRule& rule) const;
+  BlockQuantizer quantizer(const ScaleRule& rule, const TensorScale& tensor) const;
+  BlockScales scales(const ScaleRule& rule, const TensorScale& tensor) const;
+
+ private:
+  const Quantized* given_;
+  const ScaleReading* reading_;
+  std::vector<float> turned_;
+  std::span<const float> x_;
+  BlockPieces pieces_;
+  mutable std::array<std::vector<std::uint32_t>, 2> amaxes_;
+};
+
+/// Returns the scales of the tensor that are tried with a rule, that of its own amax first.
+/// `imagined` says whether those are tried, too, that a file would not have.
+std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
+                                                    const NamedScaleRule& rule, bool imagined);
+
+/// Returns which part of the scale of a tensor a stored number is, if it is one.
+std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint32_t stored);
+
+/// Returns "what values are multiplied by".
+std::string_view part_words(TensorScalePart part);
+
+/// Compares expected scales with stored ones.
+ScaleAgreement scales_agree(std::span<const std::uint32_t> expected, const StoredScales& stored);
+
+/// Returns numbers of blocks spread over a tensor, a few hundred at most.
+std::vector<std::size_t> sampled_blocks(std::size_t blocks);
+
+/// Returns how many of sampled blocks have the scales of a rule, in the order in which most have.
+ScaleAgreement sampled_scales(const ReadingWork& work, const ScaleRule& rule,
+                              const TensorScale& tensor, std::span<const StoredScales> stored);
+
+/// Returns a number of binary32 as a narrower format holds it.
+std::uint32_t held_scale(std::uint32_t scale, const std::optional<Format>& held);
+
+/// Returns what elements are multiplied or divided by where these are the scales of their blocks.
+std::vector<std::uint32_t> factors_under(const ReadingWork& work, const BlockQuantizer& to,
+                                         std::span<const std::uint32_t> scales);
+
+/// How far codes are compared.
+struct CodesCompared {
+  std::span<const std::size_t> pieces = {};        ///< of the reading; empty: all
+  bool to_the_first = false;                       ///< ends soon after the first that differs
+  std::vector<std::uint8_t>* differing = nullptr;  ///< a mark for each block that has one
+  /// A bit for each element that differs, added to what is there.
+  std::vector<std::uint8_t>* elements = nullptr;
+  std::uint8_t bit = 1;
+};
+
+/// Compares the codes that a quantizer makes under these factors with stored ones.
+ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
+                           std::span<const std::uint32_t> factors,
+                           std::span<const std::byte> stored, const CodeReading& how,
+                           const CodesCompared& compared);
+
+/// Returns the block of an element.
+std::uint64_t block_of_element(const BlockView& view, std::uint64_t element);
+
+/// Returns the code that a quantizer makes of one element.
+std::uint32_t made_code(const BlockQuantizer& to, std::uint32_t factor, float x,
+                        const CodeReading& how);
+
+/// Returns rounding directions that are tried, the rule's own first.
+std::vector<Rounding> roundings_tried();
+
+/// A reading, and a rule under it.
+struct SuspectedRule {
+  std::size_t reading = 0, order = 0;
+  const NamedScaleRule* rule = nullptr;
+};
+
+/// Adds what may have happened to scales and codes that no rule explains to finding.hypotheses, and
+/// what was tried to finding.codings. Returns the rule whose scales, changed, are told first, if
+/// there is one.
+std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given, ScaleFinding& finding);
+
+}  // namespace binade

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# `binade scales` on files: codes and scales by every stack's names, tensors by their own, and what is refused.
+# Run as scales_cli_test.py PATH_TO_BINADE; needs Python only.
+
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from cli_case import CliCase, main
+from made_files import f32, npy, packed, parts_of_safetensors, safetensors
+
+
+class Files(CliCase):
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(1)
+        self.numbers = {name: [draw.gauss(0, 1) for _ in range(4 * 256)] for name in ("fc.weight", "head.weight")}
+        self.write("a.safetensors", safetensors(*((name, "F32", [4, 256], f32(*x)) for name, x in self.numbers.items())))
+
+    def quantize(self, *options, out="b.safetensors"):
+        self.good("quantize", "a.safetensors", out, "--encode", *options)
+
+    def rules(self, tensor):
+        return {rule for row in tensor["explain"] for rule in row["rules"]}
+
+    def test_every_stack_s_names_are_found(self):
+        for layout, form, rule in (("plain", "mxfp4", "ocp"), ("torchao", "nvfp4", "torchao"), ("te", "nvfp4", "te"),
+                                   ("te", "mxfp8_e5m2", "te"), ("modelopt", "nvfp4", "modelopt"), ("modelopt", "mxfp4", "modelopt"),
+                                   ("compressed-tensors", "nvfp4", "compressed_tensors"), ("deepseek", "fp8_1x128", "deepgemm")):
+            with self.subTest(layout=layout, format=form):
+                self.quantize("--format", form, "--layout", layout)
+                told = self.json("scales", "a.safetensors", "b.safetensors")["tensors"]
+                self.assertEqual([one["name"] for one in told], list(self.numbers))
+                for one in told:
+                    self.assertIn(layout, one["layouts"])
+                    self.assertIn(rule, self.rules(one))
+                    self.assertIn(one["explain"][0]["tensor_scale"]["fit"], ("equal", "none"))
+
+    def test_the_call_that_is_told_gives_the_same_bits(self):
+        self.quantize("--format", "nvfp4", "--layout", "te", "--rounding", "toward_zero", "--axis", "-1")
+        call = self.json("scales", "a.safetensors:fc.weight", "b.safetensors")["tensors"][0]["explain"][0]["quantize"].split()
+        self.assertEqual(call[:4], ["binade", "quantize", "IN", "OUT"])
+        self.good("quantize", "a.safetensors", "again.safetensors", *call[4:])
+        (one, first), (two, second) = (parts_of_safetensors(self.read(name)) for name in ("b.safetensors", "again.safetensors"))
+        for header in (one, two):
+            header.pop("__metadata__", None)  # the rule's name
+        self.assertEqual((one, first), (two, second))
+
+    def test_one_tensor_and_an_array_without_a_name(self):
+        self.quantize("--format", "mxfp8_e4m3")
+        text = self.good("scales", "a.safetensors:head.weight", "b.safetensors")
+        self.assertIn("head.weight: F32 (4, 256)", text)
+        self.assertNotIn("fc.weight", text)
+        self.write("x.npy", npy("<f4", (4, 256), self.numbers["fc.weight"]))
+        self.assertIn("several:", self.good("scales", "x.npy", "b.safetensors:fc.weight"))
+        self.assertRegex(self.complaint("scales", "x.npy", "b.safetensors"), "those of fc.weight, head.weight")
+        self.assertIn("none:", self.good("scales", "a.safetensors:head.weight", "b.safetensors:fc.weight", status=1))
+
+    def test_a_part_that_stands_for_another_number_than_its_name_says(self):
+        self.quantize("--format", "nvfp4", "--layout", "compressed-tensors")
+        header, data = parts_of_safetensors(self.read("b.safetensors"))
+        parts = []
+        for name, row in header.items():
+            if name == "__metadata__":
+                continue
+            begin, end = row["data_offsets"]
+            parts.append((name.replace("_packed", "").replace("_global_scale", "_scale_2"), row["dtype"], row["shape"], data[begin:end]))
+        self.write("c.safetensors", safetensors(*parts))  # modelopt's names, with the factor of numbers in them
+        text = self.good("scales", "a.safetensors:fc.weight", "c.safetensors", status=1)
+        self.assertRegex(text, r"the scale of the tensor is what numbers are multiplied by, where\s+by the names of plain")
+
+    def test_arrays_with_the_scale_of_the_tensor_as_a_number_or_a_file(self):
+        self.write("x.npy", npy("<f4", (2, 16), [6.0] * 16 + [3.0] * 16))
+        self.write("codes.npy", npy("|u1", (2, 8), [0x77] * 16))
+        self.write("scales.npy", npy("|u1", (2, 1), [0x7E, 0x76]))  # 448 and 224
+        self.write("tensor.npy", npy("<f4", (1,), packed("<u4", 0x3B124925)))  # 1/448
+        arrays = ("scales", "x.npy", "--codes", "codes.npy", "--scales", "scales.npy")
+        for given in ("tensor.npy", "0.002232142857", "6"):
+            told = self.json(*arrays, "--tensor-scale", given)["tensors"][0]
+            self.assertIn("te", self.rules(told), given)
+        self.good(*arrays, "--tensor-scale", "5", status=1)
+
+    def test_what_is_wrong_is_said_in_a_line(self):
+        self.quantize("--format", "mxfp4")
+        self.write("x.npy", npy("<f4", (2, 2), [1.0] * 4))
+        self.write("none.npy", npy("<f4", (0, 2), []))
+        self.complaints({
+            ("a.safetensors",): "nothing to explain; give B",
+            ("a.safetensors", "--codes", "x.npy"): "nothing to explain; give B",
+            ("a.safetensors", "b.safetensors", "--codes", "x.npy"): "give one or the other",
+            ("a.safetensors", "b.safetensors", "--tensor-scale", "1"): "--tensor-scale has no effect with B",
+            ("a.safetensors", "a.safetensors"): "no tensor with its codes and scales by the names of any --layout",
+            ("a.safetensors:fc.weight", "b.safetensors", "--format", "nvfp4"): "fit no blocks of nvfp4",
+            ("x.npy", "--codes", "x.npy", "--scales", "x.npy", "--tensor-scale", "x.npy"): r"F32 \(2, 2\), where the scale of a tensor",
+            ("none.npy", "--codes", "x.npy", "--scales", "x.npy"): "no elements",
+            ("a.safetensors", "b.safetensors", "--format", "mxpf4"): "mxpf4",
+        }, "scales")
+
+
+if __name__ == "__main__":
+    main()

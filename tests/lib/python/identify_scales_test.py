@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""identify_scales() on quantizers that are written here in NumPy's own float32, from the formulas of stacks: healthy ones in
+several formats, axes and orders of scales, and ill ones in known ways. A rule of the table whose formula stands here is among
+those that explain all if, and only if, this test's formula gives the same bits.
+
+    python identify_scales_test.py BINADE
+"""
+
+import unittest
+
+import numpy as np
+
+import binade
+from cli_case import main
+
+F = np.float32
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], F)
+MOST = {"e2m1": F(6), "e4m3": F(448)}
+
+
+def e2m1(y, to_nearest=True):
+    """Codes; ties to the even code, or cut off."""
+    middles = (E2M1[1:] + E2M1[:-1]) / 2
+    size = np.abs(y)
+    if to_nearest:
+        code = np.searchsorted(middles, size, side="left")  # a tie stays below …
+        tie = np.isin(size, middles)
+        code = np.where(tie & (code % 2 == 1), code + 1, code)  # … unless that is odd
+    else:
+        code = np.searchsorted(E2M1, size, side="right") - 1
+    return (code | np.signbit(y).astype(int) << 3).astype(np.uint8)
+
+
+def e4m3_number(y):
+    """The nearest number of e4m3, ties to even, cut off at 448."""
+    size = np.minimum(np.abs(y), F(448)).astype(F)
+    _, exponent = np.frexp(size)
+    step = np.ldexp(F(1), np.maximum(exponent - 1, -6) - 3)
+    return np.copysign(np.minimum(np.round(size / step) * step, F(448)), y).astype(F)
+
+
+def e4m3(y):
+    number = e4m3_number(y)
+    size = np.abs(number)
+    _, exponent = np.frexp(size)
+    normal = size >= F(2) ** -6
+    code = np.where(normal, (exponent + 6 << 3) + (np.ldexp(size, 4 - exponent) - 8).astype(int),
+                    (size * 512).astype(int))
+    return (code | np.signbit(number).astype(int) << 7).astype(np.uint8)
+
+
+CODES = {"e2m1": e2m1, "e4m3": e4m3}
+POWER = {"e2m1": 2, "e4m3": 8}  # of the largest number
+BITS = {"e2m1": 1, "e4m3": 3}  # of the fraction
+
+
+def bits(x):
+    return np.asarray(x, F).view(np.uint32).astype(np.int64)
+
+
+def field(x, shift, element):
+    return np.clip((bits(x) >> 23) + shift - POWER[element], 0, 254)
+
+
+def floor_rule(amax, element):
+    return field(amax, 0, element)
+
+
+def even_rule(amax, element):
+    return np.clip((bits(amax) + (1 << 22 - BITS[element]) >> 23) - POWER[element], 0, 254)
+
+
+def up_rule(amax, element):
+    d = bits(amax * (F(1) / MOST[element]))
+    return (d >> 23) + (d & 0x7FFFFF != 0)
+
+
+def mx(rule):
+    """Codes and scales of blocks, which are rows of x."""
+    def made(x, element, coded=None):
+        scale = rule(np.abs(x).max(axis=-1), element)
+        factor = np.ldexp(F(1), 127 - scale).astype(F)
+        return (coded or CODES[element])(x * factor[..., None]), scale.astype(np.uint8), None
+    return made
+
+
+def scaled(scale_of, divides=False, powers=False):
+    """Scales that are numbers of binary32."""
+    def made(x, element, coded=None):
+        scale = scale_of(np.abs(x).max(axis=-1), MOST[element])
+        if powers:
+            encode = ((bits(MOST[element] / np.abs(x).max(axis=-1))) >> 23 << 23).astype(np.uint32).view(F)
+            return (coded or CODES[element])(x * encode[..., None]), F(1) / encode, None
+        y = x / scale[..., None] if divides else x * (F(1) / scale)[..., None]
+        return (coded or CODES[element])(y), scale, None
+    return made
+
+
+def te_nvfp4(x, element, coded=e2m1, amax=None):
+    amax = np.abs(x).max() if amax is None else amax
+    encode = F(2688) / F(amax)
+    scale = e4m3_number(np.abs(x).max(axis=-1) * (encode * (F(1) / F(6))))
+    factor = F(1) / (scale * (F(1) / encode))
+    return (coded or e2m1)(x * factor[..., None]), e4m3(scale), F(1) / encode
+
+
+def torchao_nvfp4(x, element, coded=e2m1):
+    tensor = np.abs(x).max() / F(2688)
+    scale = e4m3_number(np.clip((np.abs(x).max(axis=-1) / F(6)) / tensor, F(2) ** -6, F(448)))
+    return (coded or e2m1)(x * ((F(1) / tensor) / scale)[..., None]), e4m3(scale), tensor
+
+
+def modelopt_nvfp4(x, element, coded=e2m1):
+    tensor = np.abs(x).max() / F(2688)
+    scale = e4m3_number(np.clip(np.abs(x).max(axis=-1) / (F(6) * tensor), F(2) ** -9, F(448)))
+    return (coded or e2m1)(x / (scale * tensor)[..., None]), e4m3(scale), tensor
+
+
+# Format → element, block, and the rules whose formulas stand here.
+RULES = {
+    "mxfp4": ("e2m1", 32, {"torchao_floor": mx(floor_rule), "torchao_even": mx(even_rule), "torchao_rceil": mx(up_rule)}),
+    "mxfp8_e4m3": ("e4m3", 32, {"torchao_floor": mx(floor_rule), "torchao_even": mx(even_rule), "te": mx(up_rule)}),
+    "nvfp4": ("e2m1", 16, {"te": te_nvfp4, "torchao": torchao_nvfp4, "modelopt": modelopt_nvfp4}),
+    "fp8_1x128": ("e4m3", 128, {
+        "deepgemm": scaled(lambda amax, m: np.maximum(amax, F(1e-4)) / m),
+        "vllm": scaled(lambda amax, m: np.maximum(amax, F(1e-10)) / m, divides=True),
+        "te_pow2": scaled(lambda amax, m: amax / m, powers=True),
+    }),
+}
+
+
+def numbers(shape, seed):
+    rng = np.random.default_rng(seed)
+    sizes = np.exp2(rng.integers(-3, 3, (shape[0], shape[1] // 16))).repeat(16, axis=1)
+    return (rng.standard_normal(shape) * sizes).astype(F)
+
+
+def quantized(x, name, rule, axis=1, coded=None):
+    """Codes one to a byte in the shape of x, and scales, of blocks along an axis."""
+    element, width, rules = RULES[name]
+    rows = x if axis == 1 else np.ascontiguousarray(x.T)
+    codes, scales, tensor = rules[rule](rows.reshape(rows.shape[0], -1, width), element, coded)
+    codes = codes.reshape(rows.shape)
+    return (codes, scales, tensor) if axis == 1 else (codes.T.copy(), scales.T.copy(), tensor)
+
+
+def packed(codes, first=0):
+    return (codes[:, first::2] | codes[:, 1 - first::2] << 4).astype(np.uint8)
+
+
+def swizzled_128x4(scales):
+    rows, columns = scales.shape
+    full = np.zeros((-(-rows // 128) * 128, -(-columns // 4) * 4), scales.dtype)
+    full[:rows, :columns] = scales
+    return full.reshape(full.shape[0] // 128, 4, 32, -1, 4).transpose(0, 3, 2, 1, 4).reshape(full.shape)
+
+
+def words_along_m(scales):
+    """DeepGEMM's: four scales of a row to an int32, these along M."""
+    rows, columns = scales.shape
+    return np.ascontiguousarray(scales.reshape(rows, columns // 4, 4).transpose(1, 0, 2)).view(np.int32).reshape(columns // 4, rows)
+
+
+def found(x, codes, scales, tensor=None, **options):
+    out = binade.identify_scales(x, codes, scales, None if tensor is None else float(tensor), **options)
+    return out.to_dict()["tensors"][0], str(out)
+
+
+class Explained(unittest.TestCase):
+    def explains(self, x, name, rule, codes, scales, tensor, layout="row_major", of_transpose=False, axis=1, transposed=False,
+                 rounding="ties_to_even", how="low_first"):
+        """The rules that are told in this reading are those whose formulas give these bits."""
+        told, text = found(x, codes, scales, tensor, show=50)
+        self.assertNotEqual(told["conclusion"], "none", text)
+        here = [row for row in told["explain"] if row["reading"]["format"] == name and row["reading"]["axis"] == axis
+                and row["reading"]["transposed"] == transposed and layout in row["reading"]["same_scale_layouts"]
+                and row["reading"]["scale_layout_of_transpose"] == of_transpose and rounding in row["roundings"]
+                and row["codes"] == how]
+        rules = {one for row in here for one in row["rules"]}
+        self.assertIn(rule, rules, text)
+        for row in told["nearest"]:
+            self.assertNotEqual((row["scales"]["equal"], row["codes"]["equal"], row["tensor_scale"]["fit"] == "different"),
+                                (row["scales"]["of"], row["codes"]["of"], False), text)
+        return rules
+
+    def test_a_rule_is_told_if_and_only_if_its_formula_gives_these_bits(self):
+        separated = 0
+        for name, (element, _, rules) in RULES.items():
+            x = numbers((32, 256), 7)
+            made = {rule: quantized(x, name, rule) for rule in rules}
+            for rule, (codes, scales, tensor) in made.items():
+                with self.subTest(format=name, rule=rule):
+                    stored = packed(codes) if element == "e2m1" else codes
+                    told = self.explains(x, name, rule, stored, scales, tensor)
+                    for other, (a, b, t) in made.items():
+                        same = (a == codes).all() and (b == scales).all() and t == tensor
+                        self.assertEqual(other in told, bool(same), (other, told))
+                        separated += not same
+        self.assertGreater(separated, 15)
+
+    def test_axes_transposes_orders_halves_and_roundings(self):
+        x = numbers((160, 128), 3)
+        codes, scales, tensor = quantized(x, "nvfp4", "te")
+        self.explains(x, "nvfp4", "te", packed(codes), swizzled_128x4(scales), tensor, "128x4")
+        self.explains(x, "nvfp4", "te", packed(codes), scales.T.copy(), tensor, of_transpose=True)
+        self.explains(x, "nvfp4", "te", packed(codes, 1), scales, tensor, how="high_first")
+        self.explains(x, "nvfp4", "te", codes, scales, tensor)
+        codes, scales, _ = quantized(x, "mxfp8_e4m3", "te", axis=0)
+        self.explains(x, "mxfp8_e4m3", "te", codes, scales, None, axis=0)
+        turned = np.ascontiguousarray(x.T)
+        codes, scales, _ = quantized(turned, "mxfp4", "torchao_rceil")
+        self.explains(x, "mxfp4", "torchao_rceil", packed(codes), scales, None, transposed=True)
+        codes, scales, _ = quantized(x, "mxfp4", "torchao_even", coded=lambda y: e2m1(y, to_nearest=False))
+        self.explains(x, "mxfp4", "torchao_even", packed(codes), scales, None, rounding="toward_zero")
+        long = numbers((8, 1024), 5)
+        codes, scales, _ = mx(up_rule)(long.reshape(8, -1, 128), "e4m3")
+        self.explains(long, "e4m3:block=1x128:scale=e8m0", "deepgemm", codes.reshape(8, 1024), words_along_m(scales), None, "deepgemm")
+
+    def test_every_form_of_the_scale_of_a_tensor(self):
+        x = numbers((16, 128), 4)
+        codes, scales, tensor = quantized(x, "nvfp4", "te")
+        for given, part in ((tensor, "decode"), (F(2688) / np.abs(x).max(), "encode"), (np.abs(x).max(), "amax")):
+            told, text = found(x, packed(codes), scales, given)
+            fit = next(row["tensor_scale"] for row in told["explain"] if "te" in row["rules"])
+            self.assertEqual(fit, {"fit": "equal", "part": part}, text)
+        told, text = found(x, packed(codes), scales)
+        self.assertEqual({row["tensor_scale"]["fit"] for row in told["explain"]}, {"absent"}, text)
+        self.assertIn("the scale of the tensor is not given", text)
+
+
+class Unexplained(unittest.TestCase):
+    def supposes(self, x, codes, scales, tensor, what, words, equal=None):
+        """Nothing explains all, and the first that may have happened to scales or codes is this."""
+        told, text = found(x, codes, scales, tensor)
+        self.assertEqual((told["conclusion"], told["explain"]), ("none", []), text)
+        first = next((h for h in told["hypotheses"] if h["what"] == what), None)
+        self.assertIsNotNone(first, text)
+        self.assertRegex(first["words"], words)
+        self.assertEqual(first["equal"], first["of"] if equal is None else equal, text)
+
+    def test_scales_that_are_something_else(self):
+        x = numbers((32, 256), 11)
+        codes, scales, _ = quantized(x, "mxfp4", "torchao_rceil")
+        held = packed(codes)
+        self.supposes(x, held, 254 - scales, None, "scales", "stored is 1/scale")
+        self.supposes(x, held, scales - 3, None, "scales", r"scales times 2\^-3")
+        self.supposes(x, held, np.roll(scales.reshape(-1), 1).reshape(scales.shape), None, "scales", "of the previous block",
+                      scales.size - 1)
+        one = scales.copy()
+        one[9] = np.roll(one[9], 1)
+        self.supposes(x, held, one, None, "scales", "row 9 of scales: each the scale of the previous block")
+        one[9] = scales[20]
+        self.supposes(x, held, one, None, "scales", "row 9 of scales: those of row 20")
+        squares = np.abs(x).reshape(1, 32, 8, 32).max(axis=(1, 3)).repeat(32, axis=0)
+        scale = up_rule(squares, "e2m1")
+        codes = e2m1(x.reshape(32, 8, 32) * np.ldexp(F(1), 127 - scale)[..., None].astype(F)).reshape(x.shape)
+        self.supposes(x, packed(codes), scale.astype(np.uint8), None, "scales", "amaxes of 32 × 32 numbers")
+
+    def test_numbers_of_binary32_in_the_place_of_scales(self):
+        x = numbers((16, 512), 12)
+        codes, scales, _ = quantized(x, "fp8_1x128", "deepgemm")
+        self.supposes(x, codes, F(1) / scales, None, "scales", "stored is 1/scale")
+        self.supposes(x, codes, scales * F(448), None, "scales", "times 448|amax of each block")
+        cut = (scales.view(np.uint32) & 0xFFFF0000).view(F)
+        self.supposes(x, codes, cut, None, "scales", "scales rounded to bfloat16, toward_zero")
+        narrow = ((x.view(np.uint32).astype(np.int64) + 0x7FFF + (x.view(np.uint32) >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(F)
+        codes, scales, _ = quantized(narrow, "fp8_1x128", "vllm")
+        self.supposes(x, codes, scales, None, "scales", "numbers rounded to bfloat16 first")
+        self.supposes(x, codes, scales, None, "codes", "numbers rounded to bfloat16 first")
+
+    def test_another_scale_of_the_tensor(self):
+        x = numbers((32, 128), 13)
+        blocks = x.reshape(32, -1, 16)
+        codes, scales, tensor = te_nvfp4(blocks, "e2m1", amax=np.abs(x).max() * F(1.3))
+        self.supposes(x, packed(codes.reshape(x.shape)), scales, tensor, "scales", "the scale of the tensor as stored")
+        self.supposes(x, packed(codes.reshape(x.shape)), scales, tensor, "codes", "the scale of the tensor as stored")
+        codes, scales, _ = te_nvfp4(blocks, "e2m1", amax=F(2688))
+        self.supposes(x, packed(codes.reshape(x.shape)), scales, np.abs(x).max() / F(2688), "scales", "no scale of the tensor")
+
+    def test_codes_that_are_something_else(self):
+        x = numbers((32, 256), 14)
+        codes, scales, _ = quantized(x, "mxfp4", "torchao_rceil")
+        self.supposes(x, packed(codes << 1 & 15 | codes >> 3), scales, None, "codes", "sign in the lowest bit")
+        self.supposes(x, packed(codes & 7), scales, None, "codes", "without their signs")
+        rng = np.random.default_rng(15)
+        down = e2m1(x.reshape(32, 8, 32) * np.ldexp(F(1), 127 - scales.astype(int))[..., None].astype(F), False).reshape(x.shape)
+        y = np.abs(x.reshape(32, 8, 32) * np.ldexp(F(1), 127 - scales.astype(int))[..., None].astype(F)).reshape(x.shape)
+        low = E2M1[down & 7]
+        step = np.where(low < 2, F(0.5), np.where(low < 4, F(1), F(2)))
+        drawn = np.where((rng.random(x.shape) < (y - low) / step) & (down & 7 < 7), down + 1, down).astype(np.uint8)
+        self.supposes(x, packed(drawn), scales, None, "codes", "one of the two neighbours of its number")
+        wrong = drawn.copy()
+        wrong[3, 5] = wrong[3, 5] & 8 | (wrong[3, 5] & 7) ^ 4
+        told, text = found(x, packed(wrong), scales)
+        self.assertFalse([h for h in told["hypotheses"] if h["equal"] == h["of"]], text)
+
+    def test_what_differs_is_counted_and_the_first_of_it_told(self):
+        x = numbers((32, 256), 16)
+        codes, scales, _ = quantized(x, "mxfp8_e4m3", "te")
+        rng = np.random.default_rng(17)
+        wrong_scales, wrong_codes = scales.copy(), codes.copy()
+        at = np.append(rng.choice(scales.size - 1, 8, replace=False), scales.size - 1)  # the last, too
+        wrong_scales.reshape(-1)[at] += 1
+        of = np.append(1024 + rng.choice(codes.size - 1025, 38, replace=False), [codes.size - 1, 992])
+        wrong_codes.reshape(-1)[of] ^= 1
+        told, text = found(x, wrong_codes, wrong_scales)
+        self.assertEqual(told["conclusion"], "none", text)
+        nearest = told["nearest"][0]
+        self.assertIn("te", nearest["rules"], text)
+        self.assertEqual(nearest["scales"], {"equal": scales.size - 9, "of": scales.size})
+        self.assertEqual(nearest["codes"], {"equal": codes.size - 40, "of": codes.size})
+        self.assertEqual(nearest["blocks"], scales.size - len(set(at) | set(of // 32)))
+        first = nearest["first_scale"]
+        self.assertEqual((first["block"], first["words"]), (min(at), "1 binade above"))
+        block = np.abs(x.reshape(-1, 32)[min(at)]).max()
+        self.assertEqual(first["amax"], f"{block.view(np.uint32):08X}")
+        self.assertEqual(first["expected"], f"{scales.reshape(-1)[min(at)]:02X}")
+        element = nearest["first_code"]
+        self.assertEqual((element["element"], element["block"]), (min(of), min(of) // 32))
+        self.assertEqual((element["expected"], element["stored"]),
+                         (f"{codes.reshape(-1)[min(of)]:02X}", f"{wrong_codes.reshape(-1)[min(of)]:02X}"))
+
+    def test_noise_is_explained_by_nothing(self):
+        rng = np.random.default_rng(18)
+        x = numbers((16, 128), 18)
+        told, text = found(x, rng.integers(0, 256, (16, 64), np.uint8), rng.integers(1, 0x7E, (16, 8), np.uint8), F(0.01))
+        self.assertEqual((told["conclusion"], told["hypotheses"]), ("none", []), text)
+        self.assertNotIn("every", text.split("none:")[1].replace("no rule explains every scale and every code", ""))
+
+
+class Refused(unittest.TestCase):
+    def test_arrays_that_fit_no_format(self):
+        x = np.ones((4, 64), F)
+        codes, scales = np.zeros((4, 64), np.uint8), np.zeros((4, 2), np.uint8)
+        for arguments, options, words in (((x, codes, np.zeros((4, 3), np.uint8)), {}, "fit no block format that is known"),
+                                          ((x, codes[:3], scales), {}, "fit no block format"),
+                                          ((x, codes, scales), {"format": "nvfp4"}, "fit no blocks of nvfp4"),
+                                          ((x, codes, scales), {"format": "mxpf4"}, "mxpf4"),
+                                          ((codes, codes, scales), {}, "no floating-point numbers"),
+                                          ((x, codes, scales, 0.1), {}, "binary32 does not have")):
+            with self.assertRaisesRegex(ValueError, words):
+                binade.identify_scales(*arguments, **options)
+
+
+if __name__ == "__main__":
+    main()
