@@ -242,6 +242,10 @@ constexpr std::uint32_t factor(const ScaleRule& rule, const BlockFormat& format,
     case Factor::power_or_zero: return power == 0 ? 0 : power_of_code(254 - power);
     case Factor::power_field: return power == 0 || power == 0xFF ? 0 : power_of_code(254 - power);
     case Factor::power_to_infinity: return power == 0xFF ? 0 : power_of_code(254 - power);
+    case Factor::power_normal:
+      return power == 0xFF ? 0 : power_of_code(power == 0 ? 253 : 254 - power);
+    case Factor::power_or_one:
+      return power == 0xFF ? nan : power == 0 ? one : power_of_code(254 - power);
     case Factor::over_scale: return scale();
     case Factor::reciprocal: return over(one, scale());
     case Factor::encode: return q;

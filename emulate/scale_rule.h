@@ -56,6 +56,8 @@ enum class Factor : std::uint8_t {
   power_or_zero,  ///< the same, and times 0 where the code of the scale is 0
   power_field,    ///< the same, and the scale of code 255 is an infinity, of which the inverse is 0
   power_to_infinity,  ///< the same as `power`, but code 255 is an infinity, too
+  power_normal,       ///< the same as `power_to_infinity`, but code 0 is 2^-126, a normal number
+  power_or_one,       ///< the same as `power`, but times 1 where the code of the scale is 0
   over_scale,         ///< divided by the scale
   reciprocal,         ///< times 1 / scale, rounded
   encode,             ///< times the quotient (Quotient::max_over)

@@ -207,6 +207,8 @@ struct BlockScaleTile {
       case binade::Factor::power_to_infinity: return power(254U << 23);
       case binade::Factor::power_or_zero:
       case binade::Factor::power_field: return power(0);
+      case binade::Factor::power_normal: return power(253U << 23);
+      case binade::Factor::power_or_one: return power(block_steps::one);
       case binade::Factor::over_scale: return all([](float s) { return s; });
       case binade::Factor::reciprocal: return all([](float s) { return 1.0F / s; });
       case binade::Factor::encode: factor = quotient; return;

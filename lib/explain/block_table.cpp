@@ -44,11 +44,13 @@ constexpr std::array<std::string_view, 7> scale_rounding_words{
     "to the elements' precision, ties up, then the power of two not above it",
     "to a precision of 2, ties up, then the power of two not above it",
     "2^ceil(log2), of log2 in binary32"};
-constexpr std::array<std::string_view, 13> factor_step_words{
+constexpr std::array<std::string_view, 15> factor_step_words{
     "x · 1/scale",
     "x · 1/scale; 0 where the code of the scale is 0",
     "x · 1/scale; 0 where the code of the scale is 0 or FF",
     "x · 1/scale; 0 where the code of the scale is FF",
+    "x / max(scale, 2^-126); 0 where the code of the scale is FF",
+    "x · 1/scale; x where the code of the scale is 0",
     "x / scale",
     "x · (1/scale)",
     "x · that quotient",

@@ -290,6 +290,30 @@ def torchao_mx(block, element, step):
     return Result(code, torch_cast(element, all_mul(block, NAN if code == 255 else power(127 - code))))
 
 
+@rule({"torchao018_" + step: {"step": step} for step in ("floor", "ceil", "even", "rceil")}, "e8m0",
+      ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"])
+def torchao018_mx(block, element, step):
+    """torchao 0.18.0 of PyPI, torchao/prototype/mx_formats/mx_tensor.py, to_mx, _to_mx_rceil, in eager mode.
+
+    Exponents are clamped in integers, so an infinite amax has the field 255; x / scale, where the scale is the byte shifted into
+    binary32, 2^-126 at least. rceil: ceil(log2(amax / m)), Inf gives FE; multiplied by 2^(127 - code), by 1 where the code is 0."""
+    amax = amax_kept(block)
+    if step == "rceil":
+        descale = div(amax, element.max)
+        if descale >= INF:
+            code = 255 if is_nan(descale) else 254
+        else:
+            code = max(0, min(ceil_log2(descale) + 127, 254)) if descale else 0
+        factor = NAN if code == 255 else power(0) if code == 0 else power(127 - code)
+        return Result(code, torch_cast(element, all_mul(block, factor)))
+    if is_nan(amax):
+        return Result(255, torch_cast(element, all_div(block, INF)))
+    if step == "even":
+        amax = amax + (1 << 22 - element.fraction_bits) & INF
+    code = max(0, (field_up(amax) if step == "ceil" else amax >> 23) - element.emax)
+    return Result(code, torch_cast(element, all_div(block, max(code << 23, SMALLEST_NORMAL))))
+
+
 @rule(["te"], "e8m0", ["e4m3", "e5m2"])
 def te_mxfp8(block, element):
     """NVIDIA/TransformerEngine d0067d0, common/cast/mxfp8/quantize_mxfp8.cuh, common/util/ptx.cuh.

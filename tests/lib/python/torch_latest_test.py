@@ -26,7 +26,7 @@ def environment_python():
         made = run(sys.executable, "-m", "venv", FOLDER)
         if made.returncode != 0:
             raise unittest.SkipTest("this Python makes no virtual environments: " + made.stdout.strip()[-200:])
-    packages = ["torch", "-r", str(ROOT / "tests/requirements.txt")]
+    packages = ["torch", "torchao", "-r", str(ROOT / "tests/requirements.txt")]
     got = run(python, "-m", "pip", "install", "--quiet", "--upgrade", "--retries", "1", *packages)
     if got.returncode != 0:
         raise unittest.SkipTest(f"pip cannot have torch: {got.stderr.strip()[-300:]}")

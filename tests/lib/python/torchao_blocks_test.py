@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""encode() of block formats against torchao's own casts on the CPU, bit for bit: to_mx in its four modes for its five element
+types, and nvfp4_quantize of one level and of two. Numbers are drawn over all exponents, and hostile blocks stand among them.
+Skipped where torchao is not installed; the suite torch-latest has it.
+
+    python torchao_blocks_test.py BINADE
+"""
+
+import unittest
+
+import numpy as np
+import torch
+
+import binade
+from cli_case import main
+
+try:
+    import torchao
+    from torchao.prototype.mx_formats import mx_tensor, nvfp4_tensor
+except ImportError as error:
+    raise unittest.SkipTest(f"torchao: {error}") from error
+
+MODES = ("FLOOR", "CEIL", "EVEN", "RCEIL")
+RULES = "torchao018_" if torchao.__version__.startswith("0.18.") else "torchao_"
+# Format → torchao's element type.
+ELEMENTS = {
+    "mxfp8_e4m3": torch.float8_e4m3fn,
+    "mxfp8_e5m2": torch.float8_e5m2,
+    "mxfp6_e3m2": "fp6_e3m2",
+    "mxfp6_e2m3": "fp6_e2m3",
+    "mxfp4": torch.float4_e2m1fn_x2,
+}
+ROWS, COLUMNS = 4096, 512  # some 65 000 blocks of 32
+
+
+def numbers(seed, block):
+    """Rows of numbers of any exponent; blocks of zeros, of one number beside a power of two, and with an infinity."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((ROWS, COLUMNS)) * np.exp2(rng.integers(-145, 118, (ROWS, 1)) + rng.integers(-6, 3, (ROWS, COLUMNS)))
+    blocks = x.astype(np.float32).reshape(-1, block)
+    bits = blocks.view(np.uint32)
+    for at, place in enumerate(rng.choice(len(blocks), 2048, replace=False)):
+        if at < 256:
+            blocks[place] *= rng.random(block) < 0.3
+        elif at < 1792:  # each power of two, and the numbers beside it, as the largest or alone
+            power = np.uint32(min((at - 256) // 6, 254) << 23)
+            bits[place] = rng.integers(0, max(int(power), 1), block) if at % 2 else 0
+            bits[place, rng.integers(block)] = max(int(power) + at // 2 % 3 - 1, 0)
+        elif at < 1920:
+            blocks[place, rng.integers(block)] = rng.choice([np.inf, -np.inf])
+        else:
+            bits[place] = rng.integers(0, 2**23, block)  # subnormal
+    return blocks.reshape(ROWS, COLUMNS)
+
+
+def codes(x):
+    return x.contiguous().view(torch.uint8).numpy()
+
+
+class TorchaoBlocks(unittest.TestCase):
+    def hold(self, x, theirs, format_name, rule, **options):
+        scales, elements = (codes(y) for y in theirs)
+        own_codes, own_scales, _ = binade.encode(x, format_name, scale_rule=rule, packed=elements.shape != x.shape, **options)
+        for what, own, other in (("scales", own_scales, scales), ("codes", own_codes, elements)):
+            wrong = np.argwhere(np.asarray(own).reshape(other.shape) != other)
+            self.assertEqual(len(wrong), 0, f"{format_name} {rule}: {what} differ first at {wrong[:1]}")
+
+    def test_mx(self):
+        for seed, (name, element) in enumerate(ELEMENTS.items()):
+            x = numbers(seed, 32)
+            for dtype in (torch.float32, torch.bfloat16):
+                given = torch.from_numpy(x).to(dtype)
+                for mode in MODES:
+                    with self.subTest(format=name, mode=mode, dtype=dtype):
+                        theirs = mx_tensor.to_mx(given, element, 32, getattr(mx_tensor.ScaleCalculationMode, mode))
+                        self.hold(given, theirs, name, RULES + mode.lower())
+
+    def test_nvfp4(self):
+        x = torch.from_numpy(numbers(7, 16))
+        finite = torch.where(torch.isfinite(x), x, torch.zeros_like(x))
+        with self.subTest("one level"):
+            self.hold(x, nvfp4_tensor.nvfp4_quantize(x), "e2m1:block=1x16:scale=ue4m3", "torchao")
+        for amax in (None, 0.75, 3e-5, 2e30):  # None: the tensor's own
+            with self.subTest("two levels", amax=amax):
+                largest = finite.abs().max() if amax is None else torch.tensor(amax)
+                theirs = nvfp4_tensor.nvfp4_quantize(finite, 16, nvfp4_tensor.per_tensor_amax_to_scale(largest))
+                self.hold(finite, theirs, "nvfp4", "torchao", tensor_amax=largest.item())
+
+
+if __name__ == "__main__":
+    main()
