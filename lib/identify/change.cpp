@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
 #include <numeric>
 #include <utility>
 
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
 #include "lib/gemm/files.h"
+#include "lib/gemm/scales.h"
 #include "lib/identify/misread.h"
 #include "lib/parallel/parallel.h"
 
@@ -133,7 +135,85 @@ class Changes {
         return decode(run.c[at], f).negative ? zero_bits(f, false) : run.c[at];
       };
     }
-    if (!run_.bias.empty() && run_.c.empty()) shifted_bias();
+    if (!run_.bias.empty() && run_.c.empty()) {
+      shifted_bias();
+      misread_bias();
+    }
+    if (!run_.c.empty() && !run_.dots && m_ > 1) other_strides_of_c();
+    if (!run_.a_zeros.empty() || !run_.b_zeros.empty()) zero_points();
+  }
+
+  /// A bias of 16 bits taken for the other type of so many.
+  void misread_bias() {
+    const Format was = x_.types.bias;
+    if (was != bfloat16 && was != binary16) return;
+    const Format other = was == bfloat16 ? binary16 : bfloat16;
+    Change& x = add(fmt::format("the bias read as {}", type_name(other)));
+    x.without_bias = true;
+    x.c = [&run = run_, n = n_](std::size_t at) { return run.bias[at % n]; };
+    x.as_c = other;
+  }
+
+  /// C's memory read with rows of another length, as far as it goes.
+  void other_strides_of_c() {
+    std::vector<std::size_t> strides{m_, k_, 2 * n_, n_ / 2, n_ - 1, n_ + 1};
+    for (const std::size_t unit : {4, 8, 16, 32, 64, 128}) {
+      strides.push_back((n_ + unit - 1) / unit * unit);
+      strides.push_back(n_ / unit * unit);
+    }
+    std::ranges::sort(strides);
+    const auto repeated = std::ranges::unique(strides);
+    strides.erase(repeated.begin(), repeated.end());
+    for (const std::size_t stride : strides) {
+      if (stride == 0 || stride == n_) continue;
+      add(fmt::format("{}'s rows of {} read with a stride of {}", run_.c_words, n_, stride)).c =
+          [&run = run_, n = n_, stride, zero = zero_bits(x_.types.c, false)](std::size_t at) {
+            const std::size_t flat = at / n * stride + at % n;
+            return flat < run.c.size() ? run.c[flat] : zero;
+          };
+    }
+  }
+
+  /// Zero points of one operand alone, of another sign, or without what both give together.
+  void zero_points() {
+    constexpr std::size_t most_elements = std::size_t{1} << 22;
+    if (run_.size() > most_elements) return;
+    using Codes = std::vector<std::uint64_t>;
+    const ZeroPoints zeros{run_.a_zeros, run_.b_zeros};
+    const auto negative = [](std::vector<std::int32_t> of) {
+      for (std::int32_t& x : of) x = static_cast<std::int32_t>(0U - static_cast<std::uint32_t>(x));
+      return of;
+    };
+    const auto addend = [&](std::vector<std::int32_t> a, std::vector<std::int32_t> b) {
+      Codes out(run_.c.size());
+      add_zero_points(out, operands_of(run_), {x_.types.a, x_.types.b, s32, s32},
+                      {std::move(a), std::move(b)}, run_.dots);
+      return out;
+    };
+    const Codes right = addend(zeros.a, zeros.b);
+    const auto change = [&](const char* words, const Codes& instead) {
+      auto codes = std::make_shared<Codes>(run_.c.size());
+      for (std::size_t at = 0; at < codes->size(); ++at) {
+        (*codes)[at] = static_cast<std::uint32_t>(run_.c[at] - right[at] + instead[at]);
+      }
+      add(words).c = [codes](std::size_t at) { return (*codes)[at]; };
+    };
+    const bool of_a = !zeros.a.empty(), of_b = !zeros.b.empty();
+    const Codes a_alone = addend(zeros.a, {}), b_alone = addend({}, zeros.b);
+    if (of_a) change("A's zero points left out", b_alone);
+    if (of_b) change("B's zero points left out", a_alone);
+    if (of_a)
+      change("A's zero points added, in place of subtracted", addend(negative(zeros.a), zeros.b));
+    if (of_b)
+      change("B's zero points added, in place of subtracted", addend(zeros.a, negative(zeros.b)));
+    if (!of_a || !of_b) return;
+    change("the zero points added, in place of subtracted",
+           addend(negative(zeros.a), negative(zeros.b)));
+    Codes apart = a_alone;
+    for (std::size_t at = 0; at < apart.size(); ++at) {
+      apart[at] = static_cast<std::uint32_t>(apart[at] + b_alone[at]);
+    }
+    change("K times both zero points left out", apart);
   }
 
   void shifted_bias() {

@@ -407,8 +407,24 @@ class HypothesisSearch {
       words += (i == 0 ? "; the same here: " : "; ") + same[i];
     }
     if (one.same.size() > most_same) words += "; …";
-    if (found.equal < elements() && near) words += "; what is not equal lies within rounding of it";
+    if (found.equal < elements() && near) words += rest_words(*best, found);
     tell(std::move(words), found.equal, command(found.core, found.model, best->options));
+  }
+
+  /// Returns how far off is what a change does not make equal.
+  std::string rest_words(const Change& change, const TestedChange& found) const {
+    if (!sums_) return "";
+    const KernelCase under = changed(given_, change);
+    const NearSums sums = near_sums(under);
+    std::size_t far = 0;
+    for (std::size_t at = 0; at < elements(); ++at) {
+      far += !found.right[at] && !is_near(sums, at, under.types.d) ? 1U : 0U;
+    }
+    if (far == 0) return "; what is not equal lies within rounding of it";
+    const std::size_t others = elements() - found.equal;
+    return far == others
+               ? fmt::format("; the other {} lie further off than rounding", far)
+               : fmt::format("; {} of the other {} lie further off than rounding", far, others);
   }
 
   /// Whether so many are more than `most` by more than a few that fit by chance, or all.

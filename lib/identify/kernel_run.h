@@ -31,6 +31,7 @@ struct KernelRun {
   std::vector<std::uint64_t> a, b, c, bias, d;
   std::vector<std::uint64_t> a_scale = {}, b_scale = {};
   std::string c_words = "C";  ///< what c is the sum of: "C", "zero points and the bias"
+  std::vector<std::int32_t> a_zeros = {}, b_zeros = {};  ///< zero points that c accounts for
 
   std::size_t size() const { return d.size(); }
   std::size_t row(std::size_t element) const { return dots ? element : element / n; }

@@ -176,6 +176,8 @@ void read_beside(KernelRun& run, const RunNames& names, const KernelTypes& types
   }
   if (!integers) return;
   add_zero_points(run.c, operands_of(run), {types.a, types.b, s32, s32}, zeros, run.dots);
+  run.a_zeros = std::move(zeros.a);
+  run.b_zeros = std::move(zeros.b);
   const bool has_bias = is_integer(types.bias) && !run.bias.empty();
   if (has_bias) add_integer_bias(run.c, run.m, std::exchange(run.bias, {}));
   std::vector<std::string_view> addends;

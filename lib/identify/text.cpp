@@ -171,8 +171,8 @@ std::string searched_text(const Searched& x) {
 
 /// Returns whether the models that explain every bit are both instructions and chains, or of
 /// several architectures, while the user has not said where the kernel ran.
-bool place_is_open(const Identification& x) {
-  if (!x.searched.instructions || !x.searched.architectures.empty()) return false;
+std::string open_place_text(const Identification& x) {
+  if (!x.searched.instructions || !x.searched.architectures.empty()) return "";
   bool chain = false;
   std::set<int> architectures;
   for (const Verdict& verdict : x.result.explaining) {
@@ -182,7 +182,9 @@ bool place_is_open(const Identification& x) {
       architectures.insert(name.architectures.begin(), name.architectures.end());
     }
   }
-  return architectures.size() > 1 || (chain && !architectures.empty());
+  if (architectures.size() < (chain ? 1U : 2U)) return "";
+  return fmt::format("where it ran narrows them: --arch sm_90 for a GPU of these{}\n",
+                     chain ? ", --cpu for a CPU" : "");
 }
 
 std::string head_text(const Identification& x) {
@@ -267,7 +269,9 @@ std::string none_text(const Identification& x, const std::vector<TogetherPart>& 
   } else if (!h.told.empty()) {
     out += "; what may have happened leaves the bits open\n";
   } else {
-    out += "; the kernel sums in an order that is not in it, or these are not its inputs\n";
+    out +=
+        "; the kernel sums in an order that is not in it, makes a mistake that was not tried, or "
+        "these are not its inputs\n";
   }
   return out + not_tried_text(x);
 }
@@ -322,9 +326,7 @@ std::string conclusion_text(const Identification& x, const std::vector<TogetherP
   std::string out = fmt::format(
       "several: {} of {} models {}{}; these inputs do not tell them apart\n{}{}", n, r.tried,
       undecided.empty() ? "explain every bit" : "agree with every element", more, undecided, nans);
-  if (place_is_open(x)) {
-    out += "where it ran narrows them: --arch sm_90 for a GPU of these, --cpu for a CPU\n";
-  }
+  out += open_place_text(x);
   if ((n + r.open.size()) * 20 > r.tried) {
     out += "warning: these inputs discriminate poorly; --propose FILE.npz writes some that do\n";
   }

@@ -103,7 +103,6 @@ std::optional<KernelHypothesis> weighed_groups(const Identification& x, const Ke
   if (best == nullptr || !in_time()) return std::nullopt;
   const CountedGroups all = counted_groups(given, *groups, best->model);
   std::string words = fmt::format("parts of {} k weighted, {}", groups->length, groups->words);
-  if (all.equal < given.run.size()) words += "; what is not equal lies within rounding of it";
   if (all.fused) words += "; each added by a fused multiply-add";
   return KernelHypothesis{std::move(words), all.equal, given.run.size(),
                           command_of(x.core(*best), best->model)};

@@ -250,8 +250,35 @@ TEST_CASE("an addend that is left out, or added twice") {
   std::vector<float> rectified = d;
   for (std::size_t at = 0; at < d.size(); ++at) rectified[at] += std::max(x.c[at], 0.0F);
   check_first(hypotheses_about(x, rectified, true), "a ReLU of C alone");
+  std::vector<float> strided = d;
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    const std::size_t flat = at / side * (side + 1) + at % side;
+    strided[at] += flat < x.c.size() ? x.c[flat] : 0;
+  }
+  check_first(
+      hypotheses_about(x, strided, true),
+      "C's rows of " + std::to_string(side) + " read with a stride of " + std::to_string(side + 1));
   for (std::size_t at = 0; at < d.size(); ++at) d[at] += 2 * x.c[at];
   check_first(hypotheses_about(x, d, true), "C scaled by 2");
+}
+
+TEST_CASE("a bias of bf16 that is read as f16") {
+  const Matrices x;
+  KernelRun run{side, side, side, false, bits_of_all(x.a), bits_of_all(x.b), {}, {}, {}};
+  for (std::size_t j = 0; j < side; ++j) run.bias.push_back(0x3C00 + 37 * j);
+  for (std::size_t at = 0; at < side * side; ++at) {
+    float sum = 0;
+    for (std::size_t k = 0; k < side; ++k) {
+      sum += x.a[at / side * side + k] * x.b[at % side * side + k];
+    }
+    // From 1 on, in steps of 2^-10.
+    sum += 1.0F + static_cast<float>(37 * (at % side)) / 1024.0F;
+    run.d.push_back(std::bit_cast<std::uint32_t>(sum));
+  }
+  const KernelTypes types{binary32, binary32, binary32, binary32, bfloat16};
+  check_first(hypotheses_of(identify(types, {run}, {}, {.nearest = 1, .rare = false}, {},
+                                     {.instructions = false, .tf32 = false})),
+              "the bias read as f16");
 }
 
 TEST_CASE("a ReLU before an addend, which is alone where the sum is negative") {
@@ -366,6 +393,35 @@ TEST_CASE("sums of integers that wrap, bytes 128 off, and zero points by their n
   const KernelHypotheses subtracted = hypotheses_of(identify(types, {run}, {}, {}));
   REQUIRE(!subtracted.told.empty());
   CHECK(subtracted.told[0].words == "zero points subtracted");
+  // Zero points of both operands, and kernels that forget or turn some.
+  const auto sum_with = [&](std::size_t at, int of_a, int of_b) {
+    int sum = 0;
+    for (std::size_t k = 0; k < 64; ++k) {
+      sum += (a[at / 8 * 64 + k] - of_a) * (b[at % 8 * 64 + k] - of_b);
+    }
+    return sum;
+  };
+  run.a_zeros.assign(8, 3);
+  run.b_zeros.assign(8, -5);
+  for (std::size_t at = 0; at < 64; ++at) {
+    run.c[at] = static_cast<std::uint32_t>(sum_with(at, 3, -5) - d[at]);
+  }
+  struct Mistake {
+    int of_a, of_b, more;
+    const char* words;
+  };
+  for (const Mistake& one :
+       {Mistake{3, 0, 0, "B's zero points left out"}, Mistake{0, -5, 0, "A's zero points left out"},
+        Mistake{-3, -5, 0, "A's zero points added, in place of subtracted"},
+        Mistake{3, -5, 64 * 15, "K times both zero points left out"}}) {
+    for (std::size_t at = 0; at < 64; ++at) {
+      run.d[at] = static_cast<std::uint32_t>(sum_with(at, one.of_a, one.of_b) + one.more);
+    }
+    const KernelHypotheses found = hypotheses_of(identify(types, {run}, {}, {}));
+    REQUIRE(!found.told.empty());
+    CHECK(found.told[0].words == one.words);
+    CHECK(found.told[0].equal == 64);
+  }
 }
 
 TEST_CASE("parts of K that are left out or counted twice") {
