@@ -50,7 +50,8 @@ inline constexpr std::string_view
     vllm_group = "vLLM 0f5257e, csrc/quantization/w8a8/fp8/per_token_group_quant.cu",
     compressed = "vllm-project/compressed-tensors 0.20.1, quantization/utils",
     vllm_fp4 = "vLLM 20b4ad8, csrc/libtorch_stable/quantization/fp4/nvfp4_utils.cuh",
-    exact_log2 = "log2 as correctly rounded", exact_reciprocal = "rcp.approx.ftz as 1/x, rounded";
+    exact_log2 = "log2 as correctly rounded", exact_reciprocal = "rcp.approx.ftz as 1/x, rounded",
+    exact_quotient = "Triton's quotients as correctly rounded";
 
 /// A rule whose scales are powers of two.
 constexpr NamedScaleRule power(std::string_view name, const std::array<Format, 5>& elements,
@@ -66,9 +67,15 @@ constexpr NamedScaleRule power(std::string_view name, const std::array<Format, 5
 
 /// A rule whose scales are numbers of binary32, to which the quotient is rounded to nearest.
 constexpr NamedScaleRule number(std::string_view name, const std::array<Format, 5>& elements,
-                                std::string_view source, ScaleRule rule) {
+                                std::string_view source, ScaleRule rule,
+                                std::string_view open = {}) {
   rule.rounding = ScaleRounding::nearest;
-  return {.name = name, .scale = binary32, .elements = elements, .rule = rule, .source = source};
+  return {.name = name,
+          .scale = binary32,
+          .elements = elements,
+          .rule = rule,
+          .source = source,
+          .open = open};
 }
 
 /// A rule whose scales are numbers of e4m3 under one of binary32, rounded to nearest, too.
@@ -269,6 +276,12 @@ inline constexpr auto scale_rules = [] {
               .nan_is_amax = false,
               .least_amax = ten_to_minus_10,
               .cast = vllm_cast}),
+      number("deepseek", {e4m3}, "deepseek-ai/DeepSeek-V3 9b4e978, inference/kernel.py, act_quant",
+             {.quotient = Q::over_max,
+              .factor = F::over_scale,
+              .nan_is_amax = false,
+              .least_amax = ten_to_minus_4},
+             exact_quotient),
       // Numbers of e4m3 under one of binary32.
       nvfp4("te", te_fp4,
             {.quotient = Q::encode_over_max,

@@ -229,7 +229,7 @@ std::string shown_block_text(const ShownBlock& x) {
   }
   text += "\n" + side_by_side(columns);
   if (some_open)
-    text += "\n* with log2 or a reciprocal as if they were exact; theirs are approximate\n";
+    text += "\n* with log2, reciprocals or quotients as if correctly rounded; theirs are approximate\n";
   return text;
 }
 

@@ -482,6 +482,15 @@ def vllm_f32(block, element):
     return Result(scale, clamped_by_fmaxf(element, all_div(block, scale)))
 
 
+@rule(["deepseek"], "binary32", ["e4m3"])
+def deepseek_f32(block, element):
+    """deepseek-ai/DeepSeek-V3 9b4e978, inference/kernel.py, act_quant_kernel without scale_fmt.
+
+    Triton: max passes over NaN; amax is 1e-4 at least; x / s, where / counts as correctly rounded."""
+    scale = div(max(amax_skipped(block), of("1e-4")), element.max)
+    return Result(scale, cvt(element, all_div(block, scale)))
+
+
 # ---- E4M3 scales under a scale of the tensor: NVFP4
 
 SIX, SIXTH, M_C = of(6), of(Fraction(1, 6)), of(6 * 448)
