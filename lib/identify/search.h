@@ -61,7 +61,7 @@ struct SearchOptions {
   bool distinct = false;
   /// A sample that costs more multiply-adds is compared by the simplest of the models that agree
   /// first. If enough of them explain every bit, the others stay open.
-  std::size_t round_products = std::size_t{1} << 31;
+  std::size_t round_products = std::size_t{1} << 28;
   /// After this, no further elements are compared.
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };
