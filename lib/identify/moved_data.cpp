@@ -60,6 +60,29 @@ std::vector<Move> transposed_blocks(const MemoryLayout& of) {
   return out;
 }
 
+/// Tiles numbered by columns where they are placed by rows, or the other way round.
+std::vector<Move> renumbered_tiles(const MemoryLayout& of) {
+  std::vector<Move> out;
+  for (const std::size_t side : {8, 16, 32, 64, 128}) {
+    const std::size_t down = of.rows / side, across = of.columns / side;
+    if (of.rows % side != 0 || of.columns % side != 0 || down < 2 || across < 2) continue;
+    for (const bool by_rows : {true, false}) {
+      if (!by_rows && down == across) continue;  // the same
+      const char* const after = by_rows ? " stored in the order of columns of tiles"
+                                        : " stored in the order of rows of tiles, as columns";
+      out.push_back(
+          {fmt::format("tiles of {0}x{0} of ", side), after, [=](std::size_t r, std::size_t c) {
+             const std::size_t i = r / side, j = c / side;
+             const std::size_t number = by_rows ? j * down + i : i * across + j;
+             const std::size_t row = by_rows ? number / across : number % down;
+             const std::size_t column = by_rows ? number % across : number / down;
+             return (row * side + r % side) * of.columns + column * side + c % side;
+           }});
+    }
+  }
+  return out;
+}
+
 /// Rows at another distance than their length.
 std::vector<Move> other_strides(const MemoryLayout& of, std::array<std::size_t, 3> dimensions,
                                 const char* verb) {
@@ -254,6 +277,7 @@ class MovedDataSearch {
   void of_d() {
     const MemoryLayout of{run_.m, run_.n, false, ""};
     std::vector<Move> moves = transposed_blocks(of);
+    for (Move& move : renumbered_tiles(of)) moves.push_back(std::move(move));
     for (Move& move : moves_of(of, "written")) moves.push_back(std::move(move));
     for (const Move& move : moves) {
       MovedData x{.words = move.before + "D" + move.after};

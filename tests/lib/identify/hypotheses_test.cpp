@@ -482,6 +482,12 @@ TEST_CASE("rows and tiles in other places, and elements never written") {
   check_first(hypotheses_about(x, other),
               "rows 0..7, columns 12..23 hold what belongs +0 rows and -12 columns from there; "
               "rows 0..7, columns 0..11 hold what belongs +0 rows and +12 columns from there");
+  for (std::size_t i = 0; i < side; ++i) {
+    for (std::size_t j = 0; j < side; ++j) {
+      other[(j / 8 * 8 + i % 8) * side + i / 8 * 8 + j % 8] = d[i * side + j];
+    }
+  }
+  check_first(hypotheses_about(x, other), "tiles of 8x8 of D stored in the order of columns");
   other = d;
   for (std::size_t j = 0; j < side; ++j) other[5 * side + j] = std::nanf("");
   check_first(hypotheses_about(x, other), "24 elements hold NaN");
