@@ -165,6 +165,11 @@ DecodedFile decode_block_file(const DecodeRule& rule, const TensorFile& file,
     throw error_in(file.path(), "no codes and scales by the names of any --layout",
                    "give a file that `binade quantize --encode` or a stack wrote");
   }
+  const std::vector<LonePart> lone = lone_parts(file, places, names);
+  if (!lone.empty()) {
+    throw error_in(file.path(), lone_part_text(file, lone[0]),
+                   "give a file that has all parts of the tensor, or none");
+  }
   const NamedOrCustomBlock format = format_of_file(rule, file);
   std::vector<DecodePlan> plans;
   std::vector<bool> is_part(file.tensors().size());

@@ -10,6 +10,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <set>
 
 #include "lib/block/block_file.h"
 #include "lib/io/opened_tensor.h"
@@ -65,8 +66,8 @@ Error no_parts(const std::string& b, const std::string& what,
                               listed(shown), names.size() > shown.size() ? " …" : ""));
 }
 
-void each_of_file(const ScaleFiles& files, const OpenOptions& options,
-                  const std::function<void(Quantized&&)>& take) {
+std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions& options,
+                                      const std::function<void(Quantized&&)>& take) {
   const std::string b_path = file_of(files.b);
   const std::string b_name =
       files.b.size() > b_path.size() ? files.b.substr(b_path.size() + 1) : std::string();
@@ -89,9 +90,10 @@ void each_of_file(const ScaleFiles& files, const OpenOptions& options,
     }
     Quantized x = numbers_given(*given.file, given.index);
     take_parts(x, *b, *parts);
-    return take(std::move(x));
+    take(std::move(x));
+    return {};
   }
-  bool any = false;
+  std::set<std::string> held;
   for (std::size_t i = 0; i < a->tensors().size(); ++i) {
     const TensorInfo& info = a->tensors()[i];
     if (info.dtype.kind != DtypeKind::floating || info.elements == 0) continue;
@@ -100,14 +102,26 @@ void each_of_file(const ScaleFiles& files, const OpenOptions& options,
     Quantized x = numbers_given(*a, i);
     take_parts(x, *b, *parts);
     take(std::move(x));
-    any = true;
+    held.insert(info.name);
   }
-  if (!any) throw no_parts(b_path, "any tensor of " + printable(a_path, longest_path), names);
+  if (held.empty()) {
+    throw no_parts(b_path, "any tensor of " + printable(a_path, longest_path), names);
+  }
+  std::vector<std::string> left;
+  for (const LonePart& part : lone_parts(*b, places, names)) {
+    left.push_back(lone_part_text(*b, part));
+  }
+  for (const std::string& name : names) {
+    if (held.contains(name)) continue;
+    left.push_back(printable(name, 60) + ": codes and scales of a tensor whose numbers A lacks");
+  }
+  return left;
 }
 
 }  // namespace
 
-void each_quantized(const ScaleFiles& files, const std::function<void(Quantized&&)>& take) {
+std::vector<std::string> each_quantized(const ScaleFiles& files,
+                                        const std::function<void(Quantized&&)>& take) {
   const OpenOptions options{.dtype = files.dtype.empty() ? std::optional<Dtype>{}
                                                          : parse_dtype(files.dtype)};
   if (!files.b.empty()) return each_of_file(files, options, take);
@@ -123,6 +137,7 @@ void each_quantized(const ScaleFiles& files, const std::function<void(Quantized&
   x.scales = stored(files.scales);
   if (!files.tensor_scale.empty()) x.tensor = given_scale_of_tensor(files.tensor_scale);
   take(std::move(x));
+  return {};
 }
 
 }  // namespace binade
