@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <set>
+#include <span>
 
 #include "lib/block/block_file.h"
 #include "lib/io/opened_tensor.h"
@@ -21,10 +23,24 @@
 namespace binade {
 namespace {
 
-std::uint32_t given_scale_of_tensor(const std::string& text) {
+/// Whether a number may be a scale of a tensor: other ones than those above 0 come from zeros, NaNs
+/// and infinities alone.
+bool may_scale(float scale, std::span<const float> x) {
+  const auto any = [&](auto&& is) { return std::ranges::any_of(x, is); };
+  if (std::isnan(scale)) return any([](float v) { return std::isnan(v); });
+  if (std::signbit(scale)) return false;
+  if (std::isinf(scale)) return any([](float v) { return !std::isfinite(v); });
+  return scale > 0 || !any([](float v) { return std::abs(v) >= 0x1p-100F; });
+}
+
+std::uint32_t given_scale_of_tensor(const std::string& text, std::span<const float> x) {
   float value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) {
+    if (!may_scale(value, x)) {
+      throw Error("the scale of the tensor: " + text +
+                  " is no scale of these numbers; give a finite one above 0");
+    }
     return std::bit_cast<std::uint32_t>(value);
   }
   const OpenedTensor opened = open_tensor(text);
@@ -135,7 +151,7 @@ std::vector<std::string> each_quantized(const ScaleFiles& files,
   };
   x.codes = stored(files.codes);
   x.scales = stored(files.scales);
-  if (!files.tensor_scale.empty()) x.tensor = given_scale_of_tensor(files.tensor_scale);
+  if (!files.tensor_scale.empty()) x.tensor = given_scale_of_tensor(files.tensor_scale, x.x);
   take(std::move(x));
   return {};
 }

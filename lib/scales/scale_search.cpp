@@ -236,6 +236,20 @@ void put_best_reading_first(std::vector<ScaleRuleFit>& all,
   });
 }
 
+/// Throws Error if a format fits but for the scale of the tensor that is given.
+void throw_if_tensor_scale_is_idle(const Quantized& given,
+                                   const std::optional<NamedOrCustomBlock>& format) {
+  if (!given.tensor) return;
+  Quantized without = given;
+  without.tensor.reset();
+  const std::vector<ScaleReading> readings = scale_readings(without, format);
+  if (readings.empty()) return;
+  throw Error(fmt::format(
+      "{}: sizes and dtypes fit {}, which has no scale of the tensor, and one "
+      "is given; leave it out",
+      given.name.empty() ? "the arrays" : printable(given.name, 60), readings[0].format.name));
+}
+
 Error nothing_fits(const Quantized& given, const std::optional<NamedOrCustomBlock>& format) {
   const auto told = [](const StoredArray& x) {
     return fmt::format("{} {}", x.dtype.name, shape_text(x.shape));
@@ -265,7 +279,10 @@ ScaleFinding identify_scales(const Quantized& given,
     const ReadingWork work(given, out.readings[i], NumbersTaken::as_given);
     add_scale_fits(work, i, out, all);
   }
-  if (out.rules == 0) throw nothing_fits(given, format);
+  if (out.rules == 0) {
+    throw_if_tensor_scale_is_idle(given, format);
+    throw nothing_fits(given, format);
+  }
   if (out.explaining.empty()) add_explaining_by_others(given, all, out);
   std::ranges::stable_sort(all, [](const ScaleRuleFit& a, const ScaleRuleFit& b) {
     return a.scales.share() > b.scales.share();

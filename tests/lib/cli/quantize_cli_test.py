@@ -235,6 +235,7 @@ class Quantize(CliCase):
             ("--format", "mxfp4", "--exclude", "*norm*"): "--exclude has no effect without --encode",
             ("--format", "mxfp4", "--encode", "--include", "x*"): r"--include x\*: no floating-point tensor has such a name",
             ("--format", "mxfp4", "--encode", "--exclude", "*"): "leave no tensor",
+            ("--format", "fp8_1x128", "--encode", "--layout", "te"): "--layout te: that stack has no fp8_1x128; it has mxfp8_e4m3",
             (): "--format: say to which format",
             ("--decode",): "no codes and scales by the names of any --layout",
             ("--decode", "--seed", "0"): "--seed has no effect with --decode",

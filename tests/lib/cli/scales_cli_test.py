@@ -100,6 +100,11 @@ class Files(CliCase):
             told = self.json(*arrays, "--tensor-scale", given)["tensors"][0]
             self.assertIn("te", self.rules(told), given)
         self.good(*arrays, "--tensor-scale", "5", status=1)
+        self.complaints({("--tensor-scale=" + given,): f"the scale of the tensor: {given} is no scale of these numbers"
+                         for given in ("nan", "0", "-1", "inf")}, *arrays)
+        self.write("bytes.npy", npy("|u1", (2, 16), [64] * 32))
+        self.complaints({("--tensor-scale", "1"): "fit mxfp8_e4m3, which has no scale of the tensor, and one is given; leave it out"},
+                        "scales", "x.npy", "--codes", "bytes.npy", "--scales", "scales.npy")
 
     def test_what_is_wrong_is_said_in_a_line(self):
         self.quantize("--format", "mxfp4")
