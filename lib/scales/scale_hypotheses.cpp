@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -522,7 +523,7 @@ bool tell(ScaleFinding& finding, const ScaleHypothesis& x, std::uint64_t base) {
 constexpr std::size_t most_told = 2;
 
 /// The readings whose codes are tried: those for which scales, perhaps changed, and codes speak
-/// most.
+/// most, and at least half as much as for the first.
 std::vector<std::size_t> readings_to_try(std::span<const ReadingEvidence> evidence,
                                          std::span<const ScaleRuleFit> nearest,
                                          std::span<const SuspectedScales> suspected) {
@@ -532,11 +533,12 @@ std::vector<std::size_t> readings_to_try(std::span<const ReadingEvidence> eviden
   };
   for (const ScaleRuleFit& x : nearest) take(x);
   for (const SuspectedScales& x : suspected) take(x);
+  const auto speaks = [&](std::size_t i) { return evidence[i].codes + scales[i]; };
   std::vector<std::size_t> out(evidence.size());
   std::iota(out.begin(), out.end(), std::size_t{0});
-  std::ranges::stable_sort(out, std::greater(),
-                           [&](std::size_t i) { return evidence[i].codes + scales[i]; });
+  std::ranges::stable_sort(out, std::greater(), speaks);
   out.resize(std::min<std::size_t>(out.size(), 3));
+  std::erase_if(out, [&](std::size_t i) { return 2 * speaks(i) < speaks(out[0]); });
   return out;
 }
 
