@@ -17,6 +17,7 @@
 #include "lib/io/safetensors_writer.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
@@ -53,11 +54,37 @@ int axis_of_file(const DecodeRule& rule, const TensorFile& file) {
   return axis;
 }
 
+/// A shape without extents of 1.
+std::vector<std::uint64_t> squeezed(std::vector<std::uint64_t> shape) {
+  std::erase(shape, 1U);
+  return shape;
+}
+
+/// The order of a plan's scales. Where neither the caller nor the file tells it, that of the names,
+/// if the shape is that of scales in this order.
 const ScaleLayout& order_of_file(const DecodeRule& rule, const TensorFile& file,
-                                 const CheckpointLayout& layout) {
+                                 const DecodePlan& plan) {
   if (rule.scale_layout != nullptr) return *rule.scale_layout;
   const ScaleLayout* told = find_scale_layout(metadata_of(file, "binade.scale_layout"));
-  return told != nullptr ? *told : *find_scale_layout(layout.scale_layout);
+  if (told != nullptr) return *told;
+  const ScaleLayout& named = *find_scale_layout(plan.parts.layouts[0]->scale_layout);
+  const TensorInfo& scales = file.tensors()[plan.parts.scales];
+  const ScaleGrid grid = grid_of(plan.view.scale_shape), filled = named.filled(grid);
+  const bool is_filled = filled.rows * filled.columns != grid.rows * grid.columns;
+  const std::vector<std::uint64_t> shape =
+      is_filled ? std::vector<std::uint64_t>{filled.rows, filled.columns} : plan.view.scale_shape;
+  std::vector<std::string_view> fitting;
+  for (const ScaleLayout& layout : scale_layouts) {
+    const ScaleGrid some = layout.filled(grid);
+    if (some.rows * some.columns == scales.elements) fitting.push_back(layout.name);
+  }
+  if (squeezed(scales.shape) == squeezed(shape) || fitting.empty()) return named;
+  throw error_in(file.path(),
+                 fmt::format("{}: scales {} of {} blocks, as {} would fill them, and the file says "
+                             "not in which order",
+                             printable(plan.name, 60), shape_text(scales.shape),
+                             shape_text(plan.view.scale_shape), alternatives(fitting)),
+                 "say it by --scale-layout");
 }
 
 /// The shape that the metadata tell of a tensor, or else that of its codes, of which those of 4
@@ -99,7 +126,7 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
   } catch (const Error& e) {
     throw error_in(file.path(), printable(name, 60) + ": " + e.what(), "choose another --axis");
   }
-  out.order = &order_of_file(rule, file, *parts.layouts[0]);
+  out.order = &order_of_file(rule, file, out);
   const ScaleGrid filled = out.order->filled(grid_of(out.view.scale_shape));
   const bool is_whole_word = scales.dtype.bits == 8 * code_bytes(f.scale);
   if (!is_whole_word || scales.elements != filled.rows * filled.columns) {
@@ -164,6 +191,11 @@ DecodedFile decode_block_file(const DecodeRule& rule, const TensorFile& file,
   if (names.empty()) {
     throw error_in(file.path(), "no codes and scales by the names of any --layout",
                    "give a file that `binade quantize --encode` or a stack wrote");
+  }
+  const std::vector<LonePart> lone = lone_parts(file, places, names);
+  if (!lone.empty()) {
+    throw error_in(file.path(), lone_part_text(file, lone[0]),
+                   "give a file that has all parts of the tensor, or none");
   }
   const NamedOrCustomBlock format = format_of_file(rule, file);
   std::vector<DecodePlan> plans;

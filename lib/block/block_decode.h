@@ -38,7 +38,7 @@ struct DecodedFile {
 
 /// Writes the values of all tensors of which `file` has codes and scales, in F32, and all others as
 /// they are, into `out`, a .safetensors file. Throws Error if the file has no codes and scales, or
-/// such that do not go together.
+/// such that do not go together, or codes alone.
 DecodedFile decode_block_file(const DecodeRule& rule, const TensorFile& file,
                               const std::string& out);
 

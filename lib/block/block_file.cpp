@@ -221,16 +221,16 @@ std::vector<float> numbers_of_tensor(const TensorFile& file, std::size_t index,
 void check_block_rule(const BlockFileRule& rule) {
   const CheckpointLayout* layout = rule.layout;
   if (layout == nullptr) return;
+  const std::vector<std::string_view> known = split(layout->formats, ' ');
+  if (!layout->formats.empty() && std::ranges::find(known, rule.format.name) == known.end()) {
+    throw Error(fmt::format("--layout {}: that stack has no {}; it has {}", layout->name,
+                            printable(rule.format.name), alternatives(known)));
+  }
   if (rule.format.format.scale == binary32 && scale_layout_of(rule).name != "row_major") {
     throw Error(
         fmt::format("--scale-layout {}: an order of scales of one byte; those of {} are F32",
                     scale_layout_of(rule).name, rule.format.name));
   }
-  if (layout->formats.empty()) return;
-  const std::vector<std::string_view> known = split(layout->formats, ' ');
-  if (std::ranges::find(known, rule.format.name) != known.end()) return;
-  throw Error(fmt::format("--layout {}: that stack has no {}; it has {}", layout->name,
-                          printable(rule.format.name), alternatives(known)));
 }
 
 int readings(const BlockFileRule& rule) {

@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
+#include <tuple>
 #include <unordered_set>
 
 #include "lib/range/element_index.h"
@@ -18,6 +21,13 @@ namespace {
 std::optional<std::size_t> place_of_name(const TensorPlaces& places, const std::string& name) {
   const auto found = places.find(name);
   return found == places.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// By what a part is known: ".weight_scale" of "fc.weight_scale", "_scale" of "w_scale".
+std::string_view end_of_part(std::string_view part, std::string_view tensor) {
+  const std::size_t dot = part.rfind('.');
+  if (dot != std::string_view::npos) return part.substr(dot);
+  return part.starts_with(tensor) ? part.substr(tensor.size()) : part;
 }
 
 }  // namespace
@@ -55,6 +65,44 @@ std::vector<std::string> quantized_names(const TensorFile& file, const TensorPla
     }
   }
   return out;
+}
+
+std::vector<LonePart> lone_parts(const TensorFile& file, const TensorPlaces& places,
+                                 const std::vector<std::string>& names) {
+  using PartKind = std::tuple<std::string_view, std::string_view, std::string_view>;
+  const std::vector<TensorInfo>& tensors = file.tensors();
+  std::set<PartKind> kinds;
+  std::vector<bool> is_part(tensors.size());
+  const auto take = [&](std::size_t i, const std::string& name, std::string_view what) {
+    is_part[i] = true;
+    kinds.insert({end_of_part(tensors[i].name, name), tensors[i].dtype.name, what});
+  };
+  for (const std::string& name : names) {
+    const QuantizedParts parts = *parts_of_tensor(places, name);
+    take(parts.codes, name, "codes without scales");
+    take(parts.scales, name, "scales without codes");
+    if (parts.tensor) take(*parts.tensor, name, "the scale of a tensor without codes");
+  }
+  std::vector<LonePart> out;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto is_of = [&](const PartKind& kind) {
+      const auto& [end, dtype, what] = kind;
+      const bool is_ended =
+          tensors[i].name.ends_with(end) &&
+          (end.starts_with('.') || tensors[i].name.find('.') == std::string::npos);
+      return is_ended && tensors[i].dtype.name == dtype;
+    };
+    const auto kind = is_part[i] ? kinds.end() : std::ranges::find_if(kinds, is_of);
+    if (kind != kinds.end()) out.push_back({i, std::get<2>(*kind)});
+  }
+  std::ranges::stable_sort(out, {}, &LonePart::what);
+  return out;
+}
+
+std::string lone_part_text(const TensorFile& file, const LonePart& part) {
+  const TensorInfo& info = file.tensors()[part.index];
+  return fmt::format("{}: {} {}, {}", printable(info.name, 60), info.dtype.name,
+                     shape_text(info.shape), part.what);
 }
 
 StoredArray stored_array(const TensorFile& file, std::size_t index) {

@@ -35,6 +35,19 @@ std::optional<QuantizedParts> parts_of_tensor(const TensorPlaces& places, std::s
 /// Returns the tensors of which a file has codes and scales, in the order of their scales.
 std::vector<std::string> quantized_names(const TensorFile& file, const TensorPlaces& places);
 
+/// A tensor of a file that is a part, by the dtype and the end of its name, but lacks the others.
+struct LonePart {
+  std::size_t index = 0;  ///< in TensorFile::tensors()
+  std::string_view what;  ///< "codes without scales"
+};
+
+/// Returns parts that none of the tensors of quantized_names() has, codes first.
+std::vector<LonePart> lone_parts(const TensorFile& file, const TensorPlaces& places,
+                                 const std::vector<std::string>& names);
+
+/// Returns "fc.weight: U8 (16, 32), codes without scales".
+std::string lone_part_text(const TensorFile& file, const LonePart& part);
+
 /// An array as it is stored, in C order.
 struct StoredArray {
   Dtype dtype;

@@ -57,9 +57,11 @@ void add_block_options(App app, BlockOptions& options) {
                      alternatives(names_of(checkpoint_layouts)) + " (default: plain)")
       .suggest([] { return texts_of(names_of(checkpoint_layouts)); })
       .group(group);
-  app.add_option("--scale-layout", options.scale_layout,
-                 "with --encode, the order of the scales: " +
-                     alternatives(names_of(scale_layouts)) + " (default: that of --layout)")
+  app.add_option(
+         "--scale-layout", options.scale_layout,
+         "with --encode, the order of the scales: " + alternatives(names_of(scale_layouts)) +
+             " (default: that of --layout); with --decode, the order in which they are "
+             "(default: what the file's metadata say, or that of its names)")
       .suggest([] { return texts_of(names_of(scale_layouts)); })
       .group(group);
 }
@@ -79,7 +81,8 @@ BlockFileRule block_rule_of(const std::string& format, const BlockOptions& optio
   }
   refuse_idle(std::array{
       IdleOption{"--layout", !options.layout.empty() && !encode, "without --encode"},
-      IdleOption{"--scale-layout", !options.scale_layout.empty() && !encode, "without --encode"},
+      IdleOption{"--scale-layout", !options.scale_layout.empty() && !encode,
+                 "without --encode or --decode"},
   });
   BlockFileRule out{.format = parse_block_format(format),
                     .attributes = element_attributes_of(attributes),

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/cli/command.h"
 #include "lib/cli/suggestions.h"
@@ -46,7 +47,7 @@ int run_scales(const ScalesOptions& o) {
   if (!o.format.empty()) format = parse_block_format(o.format);
   nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
   bool all = true, first = true;
-  each_quantized(o.files, [&](Quantized&& given) {
+  const std::vector<std::string> left = each_quantized(o.files, [&](Quantized&& given) {
     const ScaleFinding found = identify_scales(given, format, o.show);
     all = all && found.conclusion() != ScaleConclusion::none;
     if (o.json) {
@@ -56,8 +57,13 @@ int run_scales(const ScalesOptions& o) {
     }
     first = false;
   });
-  if (o.json) fmt::print("{}\n", json_text(scales_document(tensors), 2));
-  return all ? 0 : exit_different;
+  if (o.json) {
+    fmt::print("{}\n", json_text(scales_document(tensors, left), 2));
+  } else if (!left.empty()) {
+    fmt::print("\nHeld against nothing\n");
+    for (const std::string& part : left) fmt::print("  {}\n", part);
+  }
+  return all && left.empty() ? 0 : exit_different;
 }
 
 void define_scales(App app, int& status) {
@@ -99,8 +105,8 @@ void define_scales(App app, int& status) {
       "order "
       "of codes in bytes. Where nothing explains all,\nthe nearest rules are told with the first "
       "block that differs, and what may have happened, with its share.\n\n"
-      "Exit status: 0 a rule explains every bit of every tensor, 1 none does of one at least, 2 an "
-      "argument or a file\ncannot be used.\n\n"
+      "Exit status: 0 a rule explains every bit of every tensor, 1 none does of one at least, or B "
+      "has parts that\nare held against nothing, 2 an argument or a file cannot be used.\n\n"
       "Examples:\n"
       "  binade scales weights.safetensors weights_nvfp4.safetensors\n"
       "  binade scales x.npy --codes codes.npy --scales scales.npy --format mxfp8_e4m3");

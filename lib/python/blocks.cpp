@@ -315,7 +315,9 @@ nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
     std::memcpy(&x.scales[i], in[1].bytes().data() + i * bytes, bytes);
   }
   if (f.tensor_scale) {
-    x.tensor.decode = std::bit_cast<std::uint32_t>(float_of(tensor_scale, "tensor_scale"));
+    const float scale = float_of(tensor_scale, "tensor_scale");
+    if (scale < 0) throw Error("tensor_scale: a negative number, which no scale is");
+    x.tensor.decode = std::bit_cast<std::uint32_t>(scale);
   }
   Target target(out, *find_dtype(f.scale == e8m0 ? "F32" : "F64"), shape, in);
   write_block_values(f, x, target);

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <set>
+#include <span>
 
 #include "lib/block/block_file.h"
 #include "lib/io/opened_tensor.h"
@@ -20,10 +23,24 @@
 namespace binade {
 namespace {
 
-std::uint32_t given_scale_of_tensor(const std::string& text) {
+/// Whether a number may be a scale of a tensor: other ones than those above 0 come from zeros, NaNs
+/// and infinities alone.
+bool may_scale(float scale, std::span<const float> x) {
+  const auto any = [&](auto&& is) { return std::ranges::any_of(x, is); };
+  if (std::isnan(scale)) return any([](float v) { return std::isnan(v); });
+  if (std::signbit(scale)) return false;
+  if (std::isinf(scale)) return any([](float v) { return !std::isfinite(v); });
+  return scale > 0 || !any([](float v) { return std::abs(v) >= 0x1p-100F; });
+}
+
+std::uint32_t given_scale_of_tensor(const std::string& text, std::span<const float> x) {
   float value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) {
+    if (!may_scale(value, x)) {
+      throw Error("the scale of the tensor: " + text +
+                  " is no scale of these numbers; give a finite one above 0");
+    }
     return std::bit_cast<std::uint32_t>(value);
   }
   const OpenedTensor opened = open_tensor(text);
@@ -65,8 +82,8 @@ Error no_parts(const std::string& b, const std::string& what,
                               listed(shown), names.size() > shown.size() ? " …" : ""));
 }
 
-void each_of_file(const ScaleFiles& files, const OpenOptions& options,
-                  const std::function<void(Quantized&&)>& take) {
+std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions& options,
+                                      const std::function<void(Quantized&&)>& take) {
   const std::string b_path = file_of(files.b);
   const std::string b_name =
       files.b.size() > b_path.size() ? files.b.substr(b_path.size() + 1) : std::string();
@@ -89,9 +106,10 @@ void each_of_file(const ScaleFiles& files, const OpenOptions& options,
     }
     Quantized x = numbers_given(*given.file, given.index);
     take_parts(x, *b, *parts);
-    return take(std::move(x));
+    take(std::move(x));
+    return {};
   }
-  bool any = false;
+  std::set<std::string> held;
   for (std::size_t i = 0; i < a->tensors().size(); ++i) {
     const TensorInfo& info = a->tensors()[i];
     if (info.dtype.kind != DtypeKind::floating || info.elements == 0) continue;
@@ -100,14 +118,26 @@ void each_of_file(const ScaleFiles& files, const OpenOptions& options,
     Quantized x = numbers_given(*a, i);
     take_parts(x, *b, *parts);
     take(std::move(x));
-    any = true;
+    held.insert(info.name);
   }
-  if (!any) throw no_parts(b_path, "any tensor of " + printable(a_path, longest_path), names);
+  if (held.empty()) {
+    throw no_parts(b_path, "any tensor of " + printable(a_path, longest_path), names);
+  }
+  std::vector<std::string> left;
+  for (const LonePart& part : lone_parts(*b, places, names)) {
+    left.push_back(lone_part_text(*b, part));
+  }
+  for (const std::string& name : names) {
+    if (held.contains(name)) continue;
+    left.push_back(printable(name, 60) + ": codes and scales of a tensor whose numbers A lacks");
+  }
+  return left;
 }
 
 }  // namespace
 
-void each_quantized(const ScaleFiles& files, const std::function<void(Quantized&&)>& take) {
+std::vector<std::string> each_quantized(const ScaleFiles& files,
+                                        const std::function<void(Quantized&&)>& take) {
   const OpenOptions options{.dtype = files.dtype.empty() ? std::optional<Dtype>{}
                                                          : parse_dtype(files.dtype)};
   if (!files.b.empty()) return each_of_file(files, options, take);
@@ -121,8 +151,9 @@ void each_quantized(const ScaleFiles& files, const std::function<void(Quantized&
   };
   x.codes = stored(files.codes);
   x.scales = stored(files.scales);
-  if (!files.tensor_scale.empty()) x.tensor = given_scale_of_tensor(files.tensor_scale);
+  if (!files.tensor_scale.empty()) x.tensor = given_scale_of_tensor(files.tensor_scale, x.x);
   take(std::move(x));
+  return {};
 }
 
 }  // namespace binade

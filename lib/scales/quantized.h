@@ -37,8 +37,10 @@ struct Quantized {
   std::vector<const CheckpointLayout*> layouts = {};
 };
 
-/// Calls take(tensor) for each tensor of A whose parts are there, one at a time. Throws Error if a
-/// file cannot be read, or if no tensor has its parts.
-void each_quantized(const ScaleFiles& files, const std::function<void(Quantized&&)>& take);
+/// Calls take(tensor) for each tensor of A whose parts are there, one at a time. Returns what is
+/// held against nothing, where no tensor is named: parts without others, and tensors that A lacks.
+/// Throws Error if a file cannot be read, or if no tensor has its parts.
+std::vector<std::string> each_quantized(const ScaleFiles& files,
+                                        const std::function<void(Quantized&&)>& take);
 
 }  // namespace binade

@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -56,13 +57,28 @@ std::int64_t step_of_binade(const Format& scale) {
 std::int64_t usual_distance(std::span<const std::uint32_t> made,
                             std::span<const std::uint32_t> stored) {
   std::map<std::int64_t, std::size_t> counts;
-  const std::size_t stride = std::max<std::size_t>(made.size() / 4096, 1);
-  for (std::size_t i = 0; i < made.size(); i += stride) {
+  for (const std::size_t i : spread_places(made.size(), 4096)) {
     ++counts[std::int64_t{stored[i]} - std::int64_t{made[i]}];
   }
   const auto most = std::ranges::max_element(
       counts, [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == counts.end() ? 0 : most->first;
+}
+
+/// A factor that is found by these scales themselves is told of so many at least.
+constexpr std::size_t least_scales = 8;
+
+/// The ratio of stored scales to made ones, numbers of binary32, in the middle of a sample.
+double usual_ratio(std::span<const std::uint32_t> made, std::span<const std::uint32_t> stored) {
+  std::vector<double> out;
+  for (const std::size_t i : spread_places(made.size(), 255)) {
+    const double ratio = std::bit_cast<float>(stored[i]) / double{std::bit_cast<float>(made[i])};
+    if (ratio > 0) out.push_back(ratio);
+  }
+  if (out.empty()) return 0;
+  const auto middle = out.begin() + std::ssize(out) / 2;
+  std::ranges::nth_element(out, middle);
+  return *middle;
 }
 
 /// Constants that stacks multiply and divide scales by.
@@ -164,7 +180,8 @@ class ScaleSuspicions {
     using namespace block_steps;
     const Format& scale = work.format().scale;
     const std::int64_t distance = usual_distance(made, stored.codes), step = step_of_binade(scale);
-    if (distance != 0 && distance % step == 0) {
+    const bool are_enough = made.size() >= least_scales;
+    if (distance != 0 && distance % step == 0 && (are_enough || scale == binary32)) {
       keep_changed(x, stored, fmt::format("scales times 2^{}", distance / step),
                    [&](std::size_t i) { return static_cast<std::uint32_t>(made[i] + distance); });
     }
@@ -184,9 +201,8 @@ class ScaleSuspicions {
             });
       }
     }
-    const std::size_t middle = made.size() / 2;
     const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
-    const double ratio = number(stored.codes[middle]) / static_cast<double>(number(made[middle]));
+    const double ratio = usual_ratio(made, stored.codes);
     const auto is_near = [&](double factor) { return std::abs(ratio / factor - 1) < 0.01; };
     for (const std::uint32_t constant : known_constants) {
       const double factor = number(constant);
@@ -200,7 +216,7 @@ class ScaleSuspicions {
       }
     }
     const auto measured = std::bit_cast<std::uint32_t>(static_cast<float>(ratio));
-    if (measured == one || measured >= infinity) return;
+    if (!are_enough || ratio == 0 || measured == one || measured >= infinity) return;
     keep_changed(x, stored, fmt::format("scales times about {:.6g}", ratio),
                  [&](std::size_t i) { return times(made[i], measured); });
   }
@@ -306,15 +322,20 @@ struct SuspectedCodes {
   ScaleAgreement elements = {};
 };
 
-/// A few pieces, spread over a tensor.
-std::vector<std::size_t> pieces_to_try(const BlockPieces& pieces) {
-  constexpr std::size_t most = 3;
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < std::min(most, pieces.count); ++i) {
-    out.push_back(pieces.count <= most ? i : (2 * i + 1) * pieces.count / (2 * most));
+/// How often something happened, and how often it would if random numbers decided.
+struct DrawnCount {
+  double found = 0, expected = 0, variance = 0;
+
+  void add(bool happened, double probability) {
+    found += happened ? 1 : 0;
+    expected += probability;
+    variance += probability * (1 - probability);
   }
-  return out;
-}
+  bool agrees() const {
+    constexpr double deviations = 5;
+    return std::abs(found - expected) <= deviations * std::sqrt(variance);
+  }
+};
 
 /// A search for suspicions of codes, of one reading.
 class CodeSuspicions {
@@ -326,7 +347,7 @@ class CodeSuspicions {
         taken_(taken),
         tried_(&tried),
         out_(&out),
-        pieces_(pieces_to_try(work.pieces())) {
+        pieces_(spread_places(work.pieces().count, 3)) {
     for (const NibbleOrder order : {NibbleOrder::low_first, NibbleOrder::high_first}) {
       if (order == NibbleOrder::high_first && !codes_are_packed(work.given(), work.reading()))
         continue;
@@ -369,8 +390,9 @@ class CodeSuspicions {
     x.elements = codes_agree(*work_, x.to, x.factors, stored_.at(x.how->order), *x.how, {});
   }
 
-  /// Counts the codes that are one of the two neighbours of their number.
-  std::uint64_t neighbours(const SuspectedCodes& x) const {
+  /// Counts the codes that are one of the two neighbours of their number; none where how many of
+  /// them went up, and away from the nearest, is not what the discarded fractions would give.
+  std::uint64_t drawn_neighbours(const SuspectedCodes& x) const {
     std::vector<std::uint8_t> marks(work_->x().size());
     for (const std::uint8_t bit : {std::uint8_t{1}, std::uint8_t{2}}) {
       BlockQuantizer to = x.to;
@@ -378,11 +400,44 @@ class CodeSuspicions {
       codes_agree(*work_, to, x.factors, stored_.at(x.how->order), *x.how,
                   {.elements = &marks, .bit = bit});
     }
+    DrawnCount away;
+    std::array<DrawnCount, 4> up;  // by quarters of the fraction
+    for (const std::size_t i : spread_places(marks.size(), std::size_t{1} << 20)) {
+      // A number of the format is both of its neighbours, or none.
+      if (marks[i] != 1 && marks[i] != 2) continue;
+      const double fraction = discarded_fraction(x, i);
+      if (!(fraction > 0 && fraction < 1)) continue;
+      const bool is_up = marks[i] == 1;  // it is not the lower one
+      away.add(is_up == (fraction < 0.5), std::min(fraction, 1 - fraction));
+      up[static_cast<std::size_t>(4 * fraction)].add(is_up, fraction);
+    }
+    constexpr double least_variance = 16;
+    if (away.variance < least_variance || away.found == 0 || !away.agrees() ||
+        !std::ranges::all_of(up, &DrawnCount::agrees)) {
+      return 0;
+    }
     return static_cast<std::uint64_t>(
         std::ranges::count_if(marks, [](std::uint8_t mark) { return mark != 3; }));
   }
 
  private:
+  /// How far an element lies from its lower neighbour to its upper one, which are 0 and 1.
+  double discarded_fraction(const SuspectedCodes& x, std::size_t element) const {
+    const auto block = static_cast<std::size_t>(block_of_element(work_->reading().view, element));
+    const float number = work_->x()[element], factor = std::bit_cast<float>(x.factors[block]);
+    const double scaled = divides(x.to.rule) ? number / factor : number * factor;
+    const auto neighbour = [&](Rounding rounding) {
+      BlockQuantizer to = x.to;
+      to.attributes.rounding = rounding;
+      const std::uint32_t code = made_code(to, x.factors[block], number, code_readings[0]);
+      return value_of<double>(
+          convert(stored_element(to.format, code), to.format.element, binary64).bits, binary64);
+    };
+    const double low = neighbour(Rounding::toward_negative);
+    const double high = neighbour(Rounding::toward_positive);
+    return (scaled - low) / (high - low);
+  }
+
   const ReadingWork* work_;
   std::size_t reading_;
   NumbersTaken taken_;
@@ -391,6 +446,11 @@ class CodeSuspicions {
   std::vector<std::size_t> pieces_;
   std::map<NibbleOrder, std::vector<std::byte>> stored_;
 };
+
+/// "as stored (mxfp4 along axis 1, row_major)".
+std::string in_reading(std::string_view what, const ReadingWork& work, std::size_t order) {
+  return fmt::format("{} ({})", what, reading_words(work, order));
+}
 
 /// Tries codes under the stored scales, and under those of their neighbours.
 void try_stored(const ReadingWork& work, const CodeSuspicions& codes, std::size_t order) {
@@ -403,9 +463,9 @@ void try_stored(const ReadingWork& work, const CodeSuspicions& codes, std::size_
     seen.push_back(step);
     for (const TensorScaleChoice& tensor : tensor_scale_choices(work, rule, true)) {
       const BlockQuantizer to = work.quantizer(rule.rule, tensor.scale);
-      const std::string with =
-          joined_words({fmt::format("scales as stored, the step of {}", rule.name),
-                        tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
+      const std::string with = joined_words(
+          {in_reading("scales as stored", work, order), fmt::format("the step of {}", rule.name),
+           tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
       codes.try_under(to, factors_under(work, to, stored.codes), with);
       if (seen.size() > 1 || stored.codes.size() < 2) continue;
       for (const int by : {1, -1}) {
@@ -438,13 +498,12 @@ void try_made(const ReadingWork& work, const CodeSuspicions& codes, std::size_t 
   }
 }
 
+double share_of_codes(const SuspectedCodes& x) { return x.elements.share(); }
+
 template <class Suspect>
-void keep_best(std::vector<Suspect>& all, std::size_t most, const auto& agreement) {
-  std::ranges::stable_sort(all, [&](const Suspect& a, const Suspect& b) {
-    const ScaleAgreement &x = agreement(a), &y = agreement(b);
-    return static_cast<double>(x.equal) * static_cast<double>(y.of) >
-           static_cast<double>(y.equal) * static_cast<double>(x.of);
-  });
+void keep_best(std::vector<Suspect>& all, std::size_t most, const auto& share) {
+  std::ranges::stable_sort(all,
+                           [&](const Suspect& a, const Suspect& b) { return share(a) > share(b); });
   if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
 }
 
@@ -462,6 +521,26 @@ bool tell(ScaleFinding& finding, const ScaleHypothesis& x, std::uint64_t base) {
 }
 
 constexpr std::size_t most_told = 2;
+
+/// The readings whose codes are tried: those for which scales, perhaps changed, and codes speak
+/// most, and at least half as much as for the first.
+std::vector<std::size_t> readings_to_try(std::span<const ReadingEvidence> evidence,
+                                         std::span<const ScaleRuleFit> nearest,
+                                         std::span<const SuspectedScales> suspected) {
+  std::vector<double> scales(evidence.size());
+  const auto take = [&](const auto& x) {
+    scales[x.reading] = std::max(scales[x.reading], x.scales.share());
+  };
+  for (const ScaleRuleFit& x : nearest) take(x);
+  for (const SuspectedScales& x : suspected) take(x);
+  const auto speaks = [&](std::size_t i) { return evidence[i].codes + scales[i]; };
+  std::vector<std::size_t> out(evidence.size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  std::ranges::stable_sort(out, std::greater(), speaks);
+  out.resize(std::min<std::size_t>(out.size(), 3));
+  std::erase_if(out, [&](std::size_t i) { return 2 * speaks(i) < speaks(out[0]); });
+  return out;
+}
 
 /// Tells of a scale of the tensor that is a rule's in another form than names say.
 void tell_other_form(const Quantized& given, ScaleFinding& finding) {
@@ -499,38 +578,47 @@ void try_scales_of(const Quantized& given, const ScaleReading& reading, std::siz
 
 }  // namespace
 
-std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given, ScaleFinding& finding) {
+std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
+                                                  std::span<const ReadingEvidence> evidence,
+                                                  ScaleFinding& finding) {
   std::vector<SuspectedScales> scales;
-  const bool are_whole = std::ranges::any_of(finding.nearest, &ScaleRuleFit::is_whole_so_far);
+  double most_codes = 0;
+  for (const ReadingEvidence& x : evidence) most_codes = std::max(most_codes, x.codes);
+  // Scales of a rule are no reason to look no further where codes speak for another reading.
+  const bool are_whole = std::ranges::any_of(finding.nearest, [&](const ScaleRuleFit& fit) {
+    return fit.is_whole_so_far() && evidence[fit.reading].codes >= most_codes - chance;
+  });
   for (std::size_t i = 0; !are_whole && i < finding.readings.size(); ++i) {
     try_scales_of(given, finding.readings[i], i, scales);
   }
-  keep_best(scales, 12, [](const SuspectedScales& x) -> const ScaleAgreement& { return x.scales; });
-  std::uint64_t scales_equal = 0, codes_equal = 0;
+  keep_best(scales, 12,
+            [&](const SuspectedScales& x) { return x.scales.share() + evidence[x.reading].codes; });
+  std::uint64_t codes_equal = 0;
   for (const ScaleRuleFit& fit : finding.nearest) {
-    scales_equal = std::max(scales_equal, fit.scales.equal);
     codes_equal = std::max(codes_equal, fit.elements.equal);
   }
+  // What nearest rules make equal, but for those of readings for which codes speak less.
+  const auto scales_equal = [&](std::size_t reading) {
+    std::uint64_t out = 0;
+    for (const ScaleRuleFit& fit : finding.nearest) {
+      const bool counts = evidence[fit.reading].codes >= evidence[reading].codes - chance;
+      if (counts) out = std::max(out, fit.scales.equal);
+    }
+    return out;
+  };
   tell_other_form(given, finding);
   std::optional<SuspectedRule> first;
   for (const SuspectedScales& x : scales) {
     if (finding.hypotheses.size() == most_told) break;
+    if (first && first->reading != x.reading) continue;
     const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
     const std::string words =
         fmt::format("{}: {} ({})", x.rule->name, x.words, reading_words(work, x.order));
-    const bool is_told =
-        tell(finding, {words, ExplainedPart::scales, x.scales.equal, x.scales.of}, scales_equal);
+    const bool is_told = tell(finding, {words, ExplainedPart::scales, x.scales.equal, x.scales.of},
+                              std::min(scales_equal(x.reading), x.scales.of));
     if (is_told && !first) first = {x.reading, x.order, x.rule};
   }
-  // Codes, of the readings that scales speak for.
-  std::vector<std::size_t> readings;
-  const auto add_reading = [&](std::size_t reading) {
-    if (std::ranges::find(readings, reading) == readings.end() && readings.size() < 3) {
-      readings.push_back(reading);
-    }
-  };
-  if (!finding.nearest.empty()) add_reading(finding.nearest[0].reading);
-  for (const SuspectedScales& x : scales) add_reading(x.reading);
+  const std::vector<std::size_t> readings = readings_to_try(evidence, finding.nearest, scales);
   std::vector<SuspectedCodes> told;
   std::uint64_t neighbours = 0;
   std::string neighbours_words;
@@ -544,18 +632,12 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given, ScaleF
       const ReadingWork work(given, finding.readings[i], taken);
       std::vector<SuspectedCodes> codes;
       const CodeSuspicions suspicions(work, i, taken, finding.codings, codes);
-      const auto nearest = std::ranges::find(finding.nearest, i, &ScaleRuleFit::reading);
-      const auto suspect = std::ranges::find(scales, i, &SuspectedScales::reading);
-      try_stored(work, suspicions,
-                 nearest != finding.nearest.end() ? nearest->order
-                 : suspect != scales.end()        ? suspect->order
-                                                  : 0);
+      try_stored(work, suspicions, evidence[i].order);
       try_made(work, suspicions, i, taken, scales);
-      keep_best(codes, 4,
-                [](const SuspectedCodes& x) -> const ScaleAgreement& { return x.elements; });
+      keep_best(codes, 4, share_of_codes);
       for (SuspectedCodes& x : codes) suspicions.count_all(x);
       if (taken == NumbersTaken::as_given && !codes.empty() && !codes[0].elements.is_whole()) {
-        const std::uint64_t n = suspicions.neighbours(codes[0]);
+        const std::uint64_t n = suspicions.drawn_neighbours(codes[0]);
         if (n > neighbours) {
           neighbours = n;
           neighbours_words = codes[0].words;
@@ -567,8 +649,7 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given, ScaleF
       }
     }
   }
-  keep_best(told, told.size(),
-            [](const SuspectedCodes& x) -> const ScaleAgreement& { return x.elements; });
+  keep_best(told, told.size(), share_of_codes);
   const std::size_t before = finding.hypotheses.size();
   for (const SuspectedCodes& x : told) {
     if (finding.hypotheses.size() == before + most_told) break;

@@ -25,6 +25,9 @@ std::vector<NamedOrCustomBlock> formats_to_read() {
   for (const NamedBlockFormat& row : block_formats)
     out.push_back({std::string(row.name), row.format});
   for (const std::string_view spec : formats_beside) out.push_back(parse_block_format(spec));
+  // Codes that a narrower format has are no chance, since those of a wider one use all their bits.
+  std::ranges::stable_sort(out, {},
+                           [](const NamedOrCustomBlock& x) { return x.format.element.bits(); });
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "lib/scales/scale_work.h"
 #include "lib/text/error.h"
@@ -217,6 +218,38 @@ void add_nearest(const Quantized& given, const std::vector<ScaleRuleFit>& all, s
   }
 }
 
+/// Puts the fits first of the reading, and the order of scales, for which scales and codes speak
+/// most; of those that differ by chance, the plainest, which is before the others in its list.
+void put_best_reading_first(std::vector<ScaleRuleFit>& all,
+                            std::span<const ReadingEvidence> evidence) {
+  const auto speaks = [&](const ScaleRuleFit& x) {
+    return x.scales.share() + evidence[x.reading].codes;
+  };
+  double most = 0;
+  for (const ScaleRuleFit& fit : all) most = std::max(most, speaks(fit));
+  std::pair best{evidence.size(), std::size_t{0}};
+  for (const ScaleRuleFit& fit : all) {
+    if (speaks(fit) >= most - chance) best = std::min(best, std::pair{fit.reading, fit.order});
+  }
+  std::ranges::stable_partition(all, [&](const ScaleRuleFit& x) {
+    return std::pair{x.reading, x.order} == best;
+  });
+}
+
+/// Throws Error if a format fits but for the scale of the tensor that is given.
+void throw_if_tensor_scale_is_idle(const Quantized& given,
+                                   const std::optional<NamedOrCustomBlock>& format) {
+  if (!given.tensor) return;
+  Quantized without = given;
+  without.tensor.reset();
+  const std::vector<ScaleReading> readings = scale_readings(without, format);
+  if (readings.empty()) return;
+  throw Error(fmt::format(
+      "{}: sizes and dtypes fit {}, which has no scale of the tensor, and one "
+      "is given; leave it out",
+      given.name.empty() ? "the arrays" : printable(given.name, 60), readings[0].format.name));
+}
+
 Error nothing_fits(const Quantized& given, const std::optional<NamedOrCustomBlock>& format) {
   const auto told = [](const StoredArray& x) {
     return fmt::format("{} {}", x.dtype.name, shape_text(x.shape));
@@ -246,14 +279,23 @@ ScaleFinding identify_scales(const Quantized& given,
     const ReadingWork work(given, out.readings[i], NumbersTaken::as_given);
     add_scale_fits(work, i, out, all);
   }
-  if (out.rules == 0) throw nothing_fits(given, format);
+  if (out.rules == 0) {
+    throw_if_tensor_scale_is_idle(given, format);
+    throw nothing_fits(given, format);
+  }
   if (out.explaining.empty()) add_explaining_by_others(given, all, out);
   std::ranges::stable_sort(all, [](const ScaleRuleFit& a, const ScaleRuleFit& b) {
     return a.scales.share() > b.scales.share();
   });
+  std::vector<ReadingEvidence> evidence;
+  for (std::size_t i = 0; out.explaining.empty() && i < out.readings.size(); ++i) {
+    const ReadingWork work(given, out.readings[i], NumbersTaken::as_given);
+    evidence.push_back(codes_under_stored(work));
+  }
+  if (!evidence.empty()) put_best_reading_first(all, evidence);
   add_nearest(given, all, show, out);
   if (!out.explaining.empty()) return out;
-  const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, out);
+  const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, evidence, out);
   if (!suspected) return out;
   // The rule that is suspected is told first, whatever of it is equal as it stands.
   std::ranges::stable_partition(all, [&](const ScaleRuleFit& x) {

@@ -26,9 +26,11 @@ std::vector<ExplainingRules> explaining_rules(const ScaleFinding& x);
 
 /// Returns the text that `binade scales` prints of a tensor; `show` limits the groups of rules.
 std::string scales_text(const ScaleFinding& x, const Quantized& given, std::size_t show);
-/// Returns what the document binade.scales/1 has of a tensor, and the document of all tensors.
+/// Returns what the document binade.scales/1 has of a tensor, and the document of all tensors and
+/// of what is left of each_quantized().
 nlohmann::ordered_json scales_json(const ScaleFinding& x, const Quantized& given, std::size_t show);
-nlohmann::ordered_json scales_document(const nlohmann::ordered_json& tensors);
+nlohmann::ordered_json scales_document(const nlohmann::ordered_json& tensors,
+                                       const std::vector<std::string>& left);
 
 /// Returns "none", "unique" or "several".
 std::string_view scale_conclusion_name(ScaleConclusion conclusion);

@@ -211,11 +211,18 @@ std::uint32_t held_scale(std::uint32_t scale, const std::optional<Format>& held)
   return static_cast<std::uint32_t>(convert(narrow, *held, binary32).bits);
 }
 
-std::vector<std::size_t> sampled_blocks(std::size_t blocks) {
-  std::vector<std::size_t> out(std::min<std::size_t>(blocks, 256));
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i * blocks / out.size();
+std::vector<std::size_t> spread_places(std::size_t count, std::size_t most) {
+  std::vector<std::size_t> out(std::min(count, most));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t begin = i * count / out.size(), end = (i + 1) * count / out.size();
+    // The fractions of multiples of the golden ratio, in the top bits.
+    const std::uint64_t fraction = (i + 1) * 0x9E3779B97F4A7C15 >> 40;
+    out[i] = begin + static_cast<std::size_t>(fraction * (end - begin) >> 24);
+  }
   return out;
 }
+
+std::vector<std::size_t> sampled_blocks(std::size_t blocks) { return spread_places(blocks, 256); }
 
 ScaleAgreement sampled_scales(const ReadingWork& work, const ScaleRule& rule,
                               const TensorScale& tensor, std::span<const StoredScales> stored) {
@@ -332,6 +339,30 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
     out.equal += some.equal;
     out.of += some.of;
     if (some.first && (!out.first || *some.first < *out.first)) out.first = some.first;
+  }
+  return out;
+}
+
+ReadingEvidence codes_under_stored(const ReadingWork& work) {
+  const ScaleReading& reading = work.reading();
+  const auto rule = std::ranges::find_if(
+      scale_rules, [&](const NamedScaleRule& row) { return fits(row, work.format()); });
+  ReadingEvidence out;
+  if (rule == scale_rules.end()) return out;
+  const std::vector<std::size_t> pieces = spread_places(work.pieces().count, 3);
+  const auto choices = tensor_scale_choices(work, *rule, true);
+  for (const CodeReading& how :
+       code_readings.first(codes_are_packed(work.given(), reading) ? 2 : 1)) {
+    const std::vector<std::byte> codes = stored_codes(work.given(), reading, how.order);
+    for (std::size_t order = 0; order < reading.orders.size(); ++order) {
+      const StoredScales scales = stored_scales(work.given(), reading, reading.orders[order]);
+      for (const TensorScaleChoice& tensor : choices) {
+        const BlockQuantizer to = work.quantizer(rule->rule, tensor.scale);
+        const std::vector<std::uint32_t> factors = factors_under(work, to, scales.codes);
+        const double share = codes_agree(work, to, factors, codes, how, {.pieces = pieces}).share();
+        if (share > std::max(out.codes, chance_of_codes)) out = {share, order};
+      }
+    }
   }
   return out;
 }

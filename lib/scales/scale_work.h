@@ -60,6 +60,10 @@ std::string_view part_words(TensorScalePart part);
 /// Compares expected scales with stored ones.
 ScaleAgreement scales_agree(std::span<const std::uint32_t> expected, const StoredScales& stored);
 
+/// Returns `most` of `count` places, or all, spread evenly but not at equal distances: these would
+/// be the starts of rows where a row's length divides them.
+std::vector<std::size_t> spread_places(std::size_t count, std::size_t most);
+
 /// Returns numbers of blocks spread over a tensor, a few hundred at most.
 std::vector<std::size_t> sampled_blocks(std::size_t blocks);
 
@@ -90,6 +94,18 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
                            std::span<const std::byte> stored, const CodeReading& how,
                            const CodesCompared& compared);
 
+/// How codes speak for a reading, whatever rule gave its scales.
+struct ReadingEvidence {
+  /// The share of sampled codes that are those under the stored scales; 0 if it may be chance's.
+  double codes = 0;
+  std::size_t order = 0;  ///< of the scales, in which it is largest
+};
+
+/// Shares that differ by less may do so by chance, and codes of 4 bits be equal by it so often.
+constexpr double chance = 0.1, chance_of_codes = 0.4;
+
+ReadingEvidence codes_under_stored(const ReadingWork& work);
+
 /// Returns the block of an element.
 std::uint64_t block_of_element(const BlockView& view, std::uint64_t element);
 
@@ -109,6 +125,8 @@ struct SuspectedRule {
 /// Adds what may have happened to scales and codes that no rule explains to finding.hypotheses, and
 /// what was tried to finding.codings. Returns the rule whose scales, changed, are told first, if
 /// there is one.
-std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given, ScaleFinding& finding);
+std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
+                                                  std::span<const ReadingEvidence> evidence,
+                                                  ScaleFinding& finding);
 
 }  // namespace binade

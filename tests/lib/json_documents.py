@@ -210,6 +210,11 @@ def block_quantizers(run):
     run.write("beside.safetensors", safetensors(("z", "C64", [1], bytes(8)), ("w", "F8_E4M3", [1, 32], bytes(32)),
                                                 ("w_scale", "F8_E8M0", [1, 1], b"x")))
     run.says("quantize", "beside.safetensors", "values.safetensors", "--decode", "--format", "mxfp8_e4m3", "--json")
+    numbers = f32(*[1.0] * 32)
+    run.write("pair.safetensors", safetensors(("w", "F32", [1, 32], numbers), ("v", "F32", [1, 32], numbers)))
+    run.write("lone.safetensors", safetensors(("w", "F8_E4M3", [1, 32], bytes(32)), ("w_scale", "F8_E8M0", [1, 1], b"x"),
+                                              ("v", "F8_E4M3", [1, 32], bytes(32))))
+    run.says("scales", "pair.safetensors", "lone.safetensors", "--json", status=1)
     run.write("mixed.safetensors", safetensors(("x", "F32", [2], f32(1, 2)), ("ids", "U8", [2], b"ab")))
     run.says("quantize", "mixed.safetensors", "out.safetensors", "--format", "e4m3", "--emulated", "sm_90", "--json")
     run.says("scales", "blocks.npy", "blocks.safetensors", "--json")

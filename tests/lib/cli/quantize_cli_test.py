@@ -193,6 +193,22 @@ class Quantize(CliCase):
                     self.assertEqual(one[slice(*back[name]["data_offsets"])], two[slice(*values[name]["data_offsets"])])
                     self.assertEqual(back[name]["shape"], values[name]["shape"])
 
+    def test_an_order_of_scales_that_neither_the_file_nor_the_caller_tells(self):
+        self.checkpoint()
+        made = ("--format", "mxfp4", "--exclude", "*norm*", "--encode")
+        self.good("quantize", "in.safetensors", "codes.safetensors", *made, "--scale-layout", "128x4")
+        self.good("quantize", "codes.safetensors", "told.safetensors", "--decode")
+        header, data = parts_of_safetensors(self.read("codes.safetensors"))
+        header.pop("__metadata__")
+        self.write("bare.safetensors", safetensors(*((name, row["dtype"], row["shape"], data[slice(*row["data_offsets"])])
+                                                     for name, row in header.items())))
+        call = ("quantize", "bare.safetensors", "bare_back.safetensors", "--decode", "--format", "mxfp4")
+        self.assertRegex(self.complaint(*call), r"as 128x4 or te would fill them, .*; say it by --scale-layout")
+        self.good(*call, "--scale-layout", "128x4")
+        values = [parts_of_safetensors(self.read(name + ".safetensors")) for name in ("told", "bare_back")]
+        one, two = (data[slice(*header["l.weight"]["data_offsets"])] for header, data in values)
+        self.assertEqual(one, two)
+
     def test_counts_as_json_are_those_of_the_text(self):
         self.checkpoint()
         for form, encode in (("mxfp4", ["--encode"]), ("e4m3", [])):
@@ -219,6 +235,7 @@ class Quantize(CliCase):
             ("--format", "mxfp4", "--exclude", "*norm*"): "--exclude has no effect without --encode",
             ("--format", "mxfp4", "--encode", "--include", "x*"): r"--include x\*: no floating-point tensor has such a name",
             ("--format", "mxfp4", "--encode", "--exclude", "*"): "leave no tensor",
+            ("--format", "fp8_1x128", "--encode", "--layout", "te"): "--layout te: that stack has no fp8_1x128; it has mxfp8_e4m3",
             (): "--format: say to which format",
             ("--decode",): "no codes and scales by the names of any --layout",
             ("--decode", "--seed", "0"): "--seed has no effect with --decode",

@@ -71,6 +71,25 @@ class Files(CliCase):
         text = self.good("scales", "a.safetensors:fc.weight", "c.safetensors", status=1)
         self.assertRegex(text, r"the scale of the tensor is what numbers are multiplied by, where\s+by the names of plain")
 
+    def test_parts_without_others_and_tensors_that_a_lacks_are_told(self):
+        for layout, codes in (("plain", "fc.weight"), ("compressed-tensors", "fc.weight_packed")):
+            self.quantize("--format", "nvfp4", "--layout", layout)
+            header, data = parts_of_safetensors(self.read("b.safetensors"))
+            header.pop("__metadata__")
+            parts = {name: (name, row["dtype"], row["shape"], data[slice(*row["data_offsets"])]) for name, row in header.items()}
+            scale = parts.pop("fc.weight_scale")
+            self.write("lone.safetensors", safetensors(*parts.values()))
+            told = self.json("scales", "a.safetensors", "lone.safetensors", status=1)
+            self.assertEqual([one["name"] for one in told["tensors"]], ["head.weight"])
+            self.assertEqual(told["skipped"][0], f"{codes}: U8 (4, 128), codes without scales")
+            self.assertIn(f"{codes}: U8 (4, 128), codes without scales", self.good("scales", "a.safetensors", "lone.safetensors", status=1))
+            self.assertIn("codes without scales", self.complaint("quantize", "lone.safetensors", "back.safetensors", "--decode",
+                                                                 "--format", "nvfp4"))
+            other = [(part[0].replace("fc", "x"), *part[1:]) for part in (*parts.values(), scale) if part[0].startswith("fc")]
+            self.write("more.safetensors", safetensors(*parts.values(), scale, *other))
+            told = self.json("scales", "a.safetensors", "more.safetensors", status=1)
+            self.assertEqual(told["skipped"], ["x.weight: codes and scales of a tensor whose numbers A lacks"])
+
     def test_arrays_with_the_scale_of_the_tensor_as_a_number_or_a_file(self):
         self.write("x.npy", npy("<f4", (2, 16), [6.0] * 16 + [3.0] * 16))
         self.write("codes.npy", npy("|u1", (2, 8), [0x77] * 16))
@@ -81,6 +100,11 @@ class Files(CliCase):
             told = self.json(*arrays, "--tensor-scale", given)["tensors"][0]
             self.assertIn("te", self.rules(told), given)
         self.good(*arrays, "--tensor-scale", "5", status=1)
+        self.complaints({("--tensor-scale=" + given,): f"the scale of the tensor: {given} is no scale of these numbers"
+                         for given in ("nan", "0", "-1", "inf")}, *arrays)
+        self.write("bytes.npy", npy("|u1", (2, 16), [64] * 32))
+        self.complaints({("--tensor-scale", "1"): "fit mxfp8_e4m3, which has no scale of the tensor, and one is given; leave it out"},
+                        "scales", "x.npy", "--codes", "bytes.npy", "--scales", "scales.npy")
 
     def test_what_is_wrong_is_said_in_a_line(self):
         self.quantize("--format", "mxfp4")

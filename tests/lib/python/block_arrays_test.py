@@ -204,6 +204,8 @@ class BlockArrays(unittest.TestCase):
             "scale_rule has no effect without a block format": lambda: binade.quantize(x, "e4m3", scale_rule="te"),
             "saturation has no effect": lambda: binade.quantize(x, "mxfp4", saturation="finite"),
             "give scales=": lambda: binade.decode(codes, "mxfp4"),
+            "tensor_scale: a negative number": lambda: binade.decode(
+                codes, "nvfp4", scales=np.zeros((2, 2), np.uint8), tensor_scale=-1.0),
             "give tensor_scale=": lambda: binade.decode(codes, "nvfp4", scales=np.zeros((2, 2), np.uint8)),
             "have scales of shape (2, 1)": lambda: binade.decode(codes, "mxfp4", scales=scales.T),
             "scale 0 has bits beside the 7": lambda: binade.decode(

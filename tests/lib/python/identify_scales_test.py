@@ -268,6 +268,34 @@ class Unexplained(unittest.TestCase):
         self.supposes(x, codes, scales, None, "scales", "numbers rounded to bfloat16 first")
         self.supposes(x, codes, scales, None, "codes", "numbers rounded to bfloat16 first")
 
+    def test_scales_of_the_previous_block_where_samples_might_be_starts_of_rows(self):
+        x = numbers((512, 1024), 19)
+        codes, scales, tensor = quantized(x, "nvfp4", "te")
+        moved = scales.copy()
+        moved[:, 1:] = scales[:, :-1]
+        equal = int((np.append(scales.reshape(-1)[0], scales.reshape(-1)[:-1]) == moved.reshape(-1))[1:].sum())
+        self.supposes(x, packed(codes), moved, tensor, "scales", r"of the previous block \(nvfp4 along axis 1, row_major\)", equal)
+        wrong = scales.copy()
+        wrong[:, 0] += 2
+        told, text = found(x, packed(codes), wrong, tensor)
+        self.assertEqual((told["nearest"][0]["rules"][0], told["nearest"][0]["codes"]["equal"]), ("te", x.size), text)
+
+    def test_the_reading_is_that_for_which_codes_speak(self):
+        x = numbers((96, 256), 20)
+        for name, element, of, power in (("mxfp4", "e2m1", "e4m3", 6), ("mxfp8_e4m3", "e4m3", "e4m3", 4)):
+            extra = 4 if of == element else 0  # so small that most codes are the largest
+            codes, scales, _ = mx(lambda amax, _, of=of, extra=extra: floor_rule(amax, of) - extra)(x.reshape(96, 8, 32), element)
+            codes = codes.reshape(x.shape)
+            where = rf"\({name} along axis 1, row_major\)"
+            self.supposes(x, codes, scales, None, "scales", rf"scales times 2\^-{power} {where}")
+            self.supposes(x, codes, scales, None, "codes", f"scales as stored {where}, the step of ocp")
+
+    def test_a_factor_between_few_scales_is_not_told(self):
+        x = numbers((16, 128), 21)
+        scale = np.abs(x).max() / F(448)
+        told, text = found(x, e4m3(x / scale), np.array([scale * F(1.37)]))
+        self.assertFalse([h for h in told["hypotheses"] if h["what"] == "scales"], text)
+
     def test_another_scale_of_the_tensor(self):
         x = numbers((32, 128), 13)
         blocks = x.reshape(32, -1, 16)
@@ -282,6 +310,9 @@ class Unexplained(unittest.TestCase):
         codes, scales, _ = quantized(x, "mxfp4", "torchao_rceil")
         self.supposes(x, packed(codes << 1 & 15 | codes >> 3), scales, None, "codes", "sign in the lowest bit")
         self.supposes(x, packed(codes & 7), scales, None, "codes", "without their signs")
+        for some in (np.arange(x.size) == 1000, np.arange(x.size) % 3 == 0):  # no draw of random numbers gives these
+            told, text = found(x, packed(codes ^ some.reshape(x.shape)), scales)
+            self.assertEqual(told["hypotheses"], [], text)
         rng = np.random.default_rng(15)
         down = e2m1(x.reshape(32, 8, 32) * np.ldexp(F(1), 127 - scales.astype(int))[..., None].astype(F), False).reshape(x.shape)
         y = np.abs(x.reshape(32, 8, 32) * np.ldexp(F(1), 127 - scales.astype(int))[..., None].astype(F)).reshape(x.shape)
