@@ -118,8 +118,12 @@ ScaleJson scales_json(const ScaleFinding& x, const Quantized& given, std::size_t
           {"hypotheses", hypotheses}};
 }
 
-ScaleJson scales_document(const ScaleJson& tensors, const std::vector<std::string>& left) {
-  return {{"schema", "binade.scales/1"}, {"tensors", tensors}, {"skipped", left}};
+ScaleJson scales_document(const ScaleJson& tensors, const JointRules& joint,
+                          const std::vector<std::string>& left) {
+  return {{"schema", "binade.scales/1"},
+          {"tensors", tensors},
+          {"rules", joint.rules},
+          {"skipped", left}};
 }
 
 }  // namespace binade
