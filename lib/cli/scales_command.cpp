@@ -46,22 +46,24 @@ int run_scales(const ScalesOptions& o) {
   std::optional<NamedOrCustomBlock> format;
   if (!o.format.empty()) format = parse_block_format(o.format);
   nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
-  bool all = true, first = true;
+  JointRules joint;
+  bool all = true;
   const std::vector<std::string> left = each_quantized(o.files, [&](Quantized&& given) {
     const ScaleFinding found = identify_scales(given, format, o.show);
     all = all && found.conclusion() != ScaleConclusion::none;
     if (o.json) {
       tensors.push_back(scales_json(found, given, o.show));
     } else {
-      fmt::print("{}{}", first ? "" : "\n", scales_text(found, given, o.show));
+      fmt::print("{}{}", joint.tensors == 0 ? "" : "\n", scales_text(found, given, o.show));
     }
-    first = false;
+    joint.add(found);
   });
   if (o.json) {
-    fmt::print("{}\n", json_text(scales_document(tensors, left), 2));
-  } else if (!left.empty()) {
-    fmt::print("\nHeld against nothing\n");
+    fmt::print("{}\n", json_text(scales_document(tensors, joint, left), 2));
+  } else {
+    if (!left.empty()) fmt::print("\nHeld against nothing\n");
     for (const std::string& part : left) fmt::print("  {}\n", part);
+    fmt::print("{}", joint_text(joint));
   }
   return all && left.empty() ? 0 : exit_different;
 }

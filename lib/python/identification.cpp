@@ -179,7 +179,9 @@ ScaleIdentificationObject scale_identification_of(nb::handle x, nb::handle codes
       const ScaleFinding found = identify_scales(given, chosen, show);
       text = scales_text(found, given, show);
       const nlohmann::ordered_json one = scales_json(found, given, show);
-      json = json_text(scales_document(nlohmann::ordered_json::array({one}), {}), 2) + "\n";
+      JointRules rules;
+      rules.add(found);
+      json = json_text(scales_document(nlohmann::ordered_json::array({one}), rules, {}), 2) + "\n";
     });
   });
   return product_document<ScaleIdentificationObject>("ScaleIdentification", text, json);

@@ -21,6 +21,13 @@
 namespace binade {
 namespace {
 
+/// What may have been done to scales.
+struct ScaleChange {
+  std::string_view kind;
+  std::string words;
+  double factor = 0;  ///< 0: none
+};
+
 /// Scales that a suspicion gives, held against stored ones.
 struct SuspectedScales {
   std::size_t reading = 0, order = 0;
@@ -29,6 +36,8 @@ struct SuspectedScales {
   NumbersTaken taken = NumbersTaken::as_given;
   std::string words;
   ScaleAgreement scales = {};
+  std::string_view kind = {};
+  double factor = 0;
 };
 
 constexpr std::array<std::string_view, 3> words_of_taken{"", "numbers rounded to bfloat16 first",
@@ -108,6 +117,7 @@ class ScaleSuspicions {
         SuspectedScales x{reading, order, &rule, tensor, taken, {}};
         x.words = joined_words({std::string(words_of_taken[static_cast<std::size_t>(taken)]),
                                 tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
+        x.kind = as_given ? "tensor_scale" : "numbers_rounded";
         if (!x.words.empty()) keep(x, scales_agree(made.codes, stored[order]));
         if (is_plain) try_changes(work, x, made.codes, stored[order]);
       }
@@ -122,7 +132,7 @@ class ScaleSuspicions {
   }
 
   /// Compares changed(block) with what is stored, of all blocks if half of a sample is equal.
-  void keep_changed(const SuspectedScales& x, const StoredScales& stored, const std::string& words,
+  void keep_changed(const SuspectedScales& x, const StoredScales& stored, const ScaleChange& change,
                     const auto& changed) const {
     const auto is_equal = [&](std::size_t i) {
       return held_scale(changed(i), stored.held) == stored.codes[i];
@@ -131,7 +141,9 @@ class ScaleSuspicions {
     const auto some = static_cast<std::size_t>(std::ranges::count_if(sample, is_equal));
     if (2 * some < sample.size()) return;
     SuspectedScales out = x;
-    out.words = joined_words({words, x.words});
+    out.words = joined_words({change.words, x.words});
+    out.kind = change.kind;
+    out.factor = change.factor;
     ScaleAgreement scales{.of = stored.codes.size()};
     for (std::size_t i = 0; i < stored.codes.size(); ++i) {
       if (is_equal(i)) {
@@ -147,7 +159,7 @@ class ScaleSuspicions {
                    std::span<const std::uint32_t> made, const StoredScales& stored) const {
     using namespace block_steps;
     const Format& scale = work.format().scale;
-    keep_changed(x, stored, "stored is 1/scale", [&](std::size_t i) {
+    keep_changed(x, stored, {"reciprocal", "stored is 1/scale"}, [&](std::size_t i) {
       if (scale == e8m0) return made[i] > 254 ? made[i] : 254 - made[i];
       const auto number = static_cast<std::uint32_t>(convert(made[i], scale, binary32).bits);
       return static_cast<std::uint32_t>(
@@ -157,7 +169,8 @@ class ScaleSuspicions {
     const std::vector<std::uint64_t>& shape = work.reading().view.scale_shape;
     const auto columns = static_cast<std::ptrdiff_t>(shape.empty() ? 1 : shape.back());
     const auto try_shift = [&](std::ptrdiff_t by, std::string_view from) {
-      keep_changed(x, stored, fmt::format("each block has the scale of the {}", from),
+      keep_changed(x, stored,
+                   {"other_block", fmt::format("each block has the scale of the {}", from)},
                    [&](std::size_t i) {
                      const auto at = static_cast<std::ptrdiff_t>(i) + by;
                      const bool is_in = at >= 0 && at < std::ssize(made);
@@ -182,23 +195,25 @@ class ScaleSuspicions {
     const std::int64_t distance = usual_distance(made, stored.codes), step = step_of_binade(scale);
     const bool are_enough = made.size() >= least_scales;
     if (distance != 0 && distance % step == 0 && (are_enough || scale == binary32)) {
-      keep_changed(x, stored, fmt::format("scales times 2^{}", distance / step),
+      const auto power = static_cast<int>(distance / step);
+      keep_changed(x, stored,
+                   {"factor", fmt::format("scales times 2^{}", power), std::ldexp(1.0, power)},
                    [&](std::size_t i) { return static_cast<std::uint32_t>(made[i] + distance); });
     }
     if (scale != binary32 || made.empty()) return;
     const std::vector<std::uint32_t>& amaxes = work.amaxes(x.rule->rule);
-    keep_changed(x, stored, "stored is the amax of each block",
+    keep_changed(x, stored, {"amax", "stored is the amax of each block"},
                  [&](std::size_t i) { return amaxes[i]; });
     for (const Format& narrow : {bfloat16, binary16}) {
       for (const Rounding rounding : {Rounding::ties_to_even, Rounding::toward_zero}) {
-        keep_changed(
-            x, stored,
-            fmt::format("scales rounded to {}, {}", format_name(narrow), rounding_name(rounding)),
-            [&](std::size_t i) {
-              const std::uint64_t held =
-                  convert(made[i], binary32, narrow, {.rounding = rounding}).bits;
-              return static_cast<std::uint32_t>(convert(held, narrow, binary32).bits);
-            });
+        keep_changed(x, stored,
+                     {"scales_rounded", fmt::format("scales rounded to {}, {}", format_name(narrow),
+                                                    rounding_name(rounding))},
+                     [&](std::size_t i) {
+                       const std::uint64_t held =
+                           convert(made[i], binary32, narrow, {.rounding = rounding}).bits;
+                       return static_cast<std::uint32_t>(convert(held, narrow, binary32).bits);
+                     });
       }
     }
     const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
@@ -207,17 +222,18 @@ class ScaleSuspicions {
     for (const std::uint32_t constant : known_constants) {
       const double factor = number(constant);
       if (is_near(factor)) {
-        keep_changed(x, stored, fmt::format("scales times {:g}", factor),
+        keep_changed(x, stored, {"factor", fmt::format("scales times {:g}", factor), factor},
                      [&](std::size_t i) { return times(made[i], constant); });
       }
       if (is_near(1 / factor)) {
-        keep_changed(x, stored, fmt::format("scales divided by {:g}", factor),
+        keep_changed(x, stored,
+                     {"factor", fmt::format("scales divided by {:g}", factor), 1 / factor},
                      [&](std::size_t i) { return over(made[i], constant); });
       }
     }
     const auto measured = std::bit_cast<std::uint32_t>(static_cast<float>(ratio));
     if (!are_enough || ratio == 0 || measured == one || measured >= infinity) return;
-    keep_changed(x, stored, fmt::format("scales times about {:.6g}", ratio),
+    keep_changed(x, stored, {"factor", fmt::format("scales times about {:.6g}", ratio), ratio},
                  [&](std::size_t i) { return times(made[i], measured); });
   }
 
@@ -245,7 +261,7 @@ class ScaleSuspicions {
     const std::string where = fmt::format("{} {}{} of scales", odd.size() == 1 ? "row" : "rows",
                                           list, odd.size() > 4 ? ", …" : "");
     const auto keep_rows = [&](const auto& from_of, const std::string& words) {
-      keep_changed(x, stored, words, [&](std::size_t i) {
+      keep_changed(x, stored, {"rows", words}, [&](std::size_t i) {
         const std::size_t r = i / columns;
         return std::ranges::find(odd, r) == odd.end() ? made[i] : made[from_of(r, i % columns)];
       });
@@ -299,16 +315,28 @@ class ScaleSuspicions {
       const BlockScales made =
           scales_of_blocks(work.quantizer(rule.rule, tensor.scale), view, work.x(), amaxes, counts);
       for (std::size_t order = 0; order < stored.size(); ++order) {
-        keep({reading, order, &rule, tensor, NumbersTaken::as_given,
+        keep({reading,
+              order,
+              &rule,
+              tensor,
+              NumbersTaken::as_given,
               group.lines > 1
                   ? fmt::format("amaxes of {} × {} numbers", group.lines, view.length_of_block)
-                  : fmt::format("amaxes of {} neighbouring blocks", group.blocks)},
+                  : fmt::format("amaxes of {} neighbouring blocks", group.blocks),
+              {},
+              "amax_of_several"},
              scales_agree(made.codes, stored[order]));
       }
     }
   }
 
   std::vector<SuspectedScales>* out_;
+};
+
+/// Under which scales codes are tried, and by whose step.
+struct CodesOf {
+  std::string_view kind{};
+  const NamedScaleRule* rule = nullptr;
 };
 
 /// A way of making codes that is tried.
@@ -320,6 +348,7 @@ struct SuspectedCodes {
   const CodeReading* how = nullptr;
   std::string words = {};
   ScaleAgreement elements = {};
+  CodesOf of = {};
 };
 
 /// How often something happened, and how often it would if random numbers decided.
@@ -357,7 +386,7 @@ class CodeSuspicions {
 
   /// Tries every rounding, and every reading of codes, under these factors.
   void try_under(const BlockQuantizer& to, std::vector<std::uint32_t> factors,
-                 const std::string& words) const {
+                 const std::string& words, const CodesOf& of) const {
     std::optional<SuspectedCodes> best;
     const auto try_one = [&](Rounding rounding, const CodeReading& how) {
       if (!stored_.contains(how.order)) return;
@@ -382,6 +411,7 @@ class CodeSuspicions {
       if (rounding != Rounding::ties_to_even) try_one(rounding, how);
     }
     best->factors = std::move(factors);
+    best->of = of;
     out_->push_back(std::move(*best));
   }
 
@@ -466,13 +496,14 @@ void try_stored(const ReadingWork& work, const CodeSuspicions& codes, std::size_
       const std::string with = joined_words(
           {in_reading("scales as stored", work, order), fmt::format("the step of {}", rule.name),
            tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
-      codes.try_under(to, factors_under(work, to, stored.codes), with);
+      codes.try_under(to, factors_under(work, to, stored.codes), with, {"stored_scales", &rule});
       if (seen.size() > 1 || stored.codes.size() < 2) continue;
       for (const int by : {1, -1}) {
         std::vector<std::uint32_t> moved = stored.codes;
         std::ranges::rotate(moved, by == 1 ? moved.begin() + 1 : moved.end() - 1);
         codes.try_under(to, factors_under(work, to, moved),
-                        with + (by == 1 ? ", of the next block" : ", of the previous block"));
+                        with + (by == 1 ? ", of the next block" : ", of the previous block"),
+                        {"stored_scales_of_other_block", &rule});
       }
     }
   }
@@ -485,7 +516,8 @@ void try_made(const ReadingWork& work, const CodeSuspicions& codes, std::size_t 
     codes.try_under(work.quantizer(rule.rule, tensor.scale),
                     work.scales(rule.rule, tensor.scale).factors,
                     joined_words({fmt::format("scales of {}, whatever is stored", rule.name),
-                                  tensor.fit == TensorScaleFit::imagined ? tensor.words : ""}));
+                                  tensor.fit == TensorScaleFit::imagined ? tensor.words : ""}),
+                    {"scales_of_rule", &rule});
   };
   for (const NamedScaleRule& rule : scale_rules) {
     if (!fits(rule, work.format()) || rule.rule.four_or_six != FourOrSix::six) continue;
@@ -552,7 +584,7 @@ void tell_other_form(const Quantized& given, ScaleFinding& finding) {
          {fmt::format("{}: the scale of the tensor is {}, where by the names of {} it is {}",
                       fit.rule->name, part_words(*part), given.layouts[0]->name,
                       part_words(given.layouts[0]->part)),
-          ExplainedPart::tensor_scale, 1, 1},
+          ExplainedPart::tensor_scale, 1, 1, "tensor_scale_form", fit.reading, fit.order, fit.rule},
          0);
   }
 }
@@ -614,14 +646,15 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
     const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
     const std::string words =
         fmt::format("{}: {} ({})", x.rule->name, x.words, reading_words(work, x.order));
-    const bool is_told = tell(finding, {words, ExplainedPart::scales, x.scales.equal, x.scales.of},
+    const bool is_told = tell(finding,
+                              {words, ExplainedPart::scales, x.scales.equal, x.scales.of, x.kind,
+                               x.reading, x.order, x.rule, x.factor},
                               std::min(scales_equal(x.reading), x.scales.of));
     if (is_told && !first) first = {x.reading, x.order, x.rule};
   }
   const std::vector<std::size_t> readings = readings_to_try(evidence, finding.nearest, scales);
   std::vector<SuspectedCodes> told;
-  std::uint64_t neighbours = 0;
-  std::string neighbours_words;
+  ScaleHypothesis drawn{.words = "", .part = ExplainedPart::codes, .kind = "stochastic"};
   const auto is_found = [&] {
     return std::ranges::any_of(told, [](const SuspectedCodes& x) { return x.elements.is_whole(); });
   };
@@ -638,9 +671,16 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
       for (SuspectedCodes& x : codes) suspicions.count_all(x);
       if (taken == NumbersTaken::as_given && !codes.empty() && !codes[0].elements.is_whole()) {
         const std::uint64_t n = suspicions.drawn_neighbours(codes[0]);
-        if (n > neighbours) {
-          neighbours = n;
-          neighbours_words = codes[0].words;
+        if (n > drawn.equal) {
+          drawn.words =
+              "each code is one of the two neighbours of its number, as stochastic rounding leaves "
+              "them: " +
+              codes[0].words;
+          drawn.equal = n;
+          drawn.of = given.x.size();
+          drawn.reading = i;
+          drawn.order = evidence[i].order;
+          drawn.rule = codes[0].of.rule;
         }
       }
       for (SuspectedCodes& x : codes) {
@@ -653,15 +693,13 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   const std::size_t before = finding.hypotheses.size();
   for (const SuspectedCodes& x : told) {
     if (finding.hypotheses.size() == before + most_told) break;
-    tell(finding, {x.words, ExplainedPart::codes, x.elements.equal, x.elements.of}, codes_equal);
-  }
-  if (!told.empty() && !told[0].elements.is_whole()) {
     tell(finding,
-         {"each code is one of the two neighbours of its number, as stochastic rounding leaves "
-          "them: " +
-              neighbours_words,
-          ExplainedPart::codes, neighbours, given.x.size()},
-         std::max(codes_equal, told[0].elements.equal));
+         {x.words, ExplainedPart::codes, x.elements.equal, x.elements.of, x.of.kind, x.reading,
+          evidence[x.reading].order, x.of.rule},
+         codes_equal);
+  }
+  if (drawn.equal > 0 && !told[0].elements.is_whole()) {
+    tell(finding, drawn, std::max(codes_equal, told[0].elements.equal));
   }
   return first;
 }

@@ -16,7 +16,7 @@ using ScaleJson = nlohmann::ordered_json;
 
 ScaleJson array_json(const StoredArray& x) { return {{"dtype", x.dtype.name}, {"shape", x.shape}}; }
 
-ScaleJson reading_json(const ScaleFinding& x, const ScaleRuleFit& fit) {
+ScaleJson reading_json(const ScaleFinding& x, const auto& fit) {
   const ScaleReading& r = x.readings[fit.reading];
   const StoredOrder& order = r.orders[fit.order];
   return {{"format", r.format.name},          {"axis", r.axis},
@@ -97,6 +97,10 @@ ScaleJson scales_json(const ScaleFinding& x, const Quantized& given, std::size_t
   for (const ScaleHypothesis& h : x.hypotheses) {
     hypotheses.push_back({{"words", h.words},
                           {"what", parts[static_cast<std::size_t>(h.part)]},
+                          {"kind", h.kind},
+                          {"rule", h.rule->name},
+                          {"reading", reading_json(x, h)},
+                          {"factor", h.factor == 0 ? ScaleJson(nullptr) : ScaleJson(h.factor)},
                           {"equal", h.equal},
                           {"of", h.of}});
   }
@@ -118,8 +122,12 @@ ScaleJson scales_json(const ScaleFinding& x, const Quantized& given, std::size_t
           {"hypotheses", hypotheses}};
 }
 
-ScaleJson scales_document(const ScaleJson& tensors, const std::vector<std::string>& left) {
-  return {{"schema", "binade.scales/1"}, {"tensors", tensors}, {"skipped", left}};
+ScaleJson scales_document(const ScaleJson& tensors, const JointRules& joint,
+                          const std::vector<std::string>& left) {
+  return {{"schema", "binade.scales/1"},
+          {"tensors", tensors},
+          {"rules", joint.rules},
+          {"skipped", left}};
 }
 
 }  // namespace binade

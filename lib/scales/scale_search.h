@@ -98,6 +98,10 @@ struct ScaleHypothesis {
   std::string words;
   ExplainedPart part = ExplainedPart::scales;
   std::uint64_t equal = 0, of = 0;
+  std::string_view kind{};  ///< of change, for scripts: "reciprocal"
+  std::size_t reading = 0, order = 0;
+  const NamedScaleRule* rule = nullptr;  ///< that gives the scales, or whose step gives the codes
+  double factor = 0;                     ///< stored scales over the rule's; 0: no factor
 };
 
 enum class ScaleConclusion : std::uint8_t { none, unique, several };

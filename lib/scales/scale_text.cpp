@@ -229,6 +229,27 @@ std::vector<ExplainingRules> explaining_rules(const ScaleFinding& x) {
   return out;
 }
 
+void JointRules::add(const ScaleFinding& x) {
+  std::vector<std::string_view> its;
+  for (const ExplainingRules& group : explaining_rules(x)) {
+    for (const std::string_view rule : group.rules) {
+      if (std::ranges::find(its, rule) == its.end()) its.push_back(rule);
+    }
+  }
+  if (tensors++ == 0) {
+    rules = std::move(its);
+  } else {
+    std::erase_if(rules,
+                  [&](std::string_view rule) { return std::ranges::find(its, rule) == its.end(); });
+  }
+}
+
+std::string joint_text(const JointRules& joint) {
+  if (joint.tensors < 2) return "";
+  if (joint.rules.empty()) return fmt::format("\nNo rule explains all {} tensors\n", joint.tensors);
+  return "\n" + wrapped(fmt::format("All {} tensors: {}", joint.tensors, listed(joint.rules)), 2);
+}
+
 std::string_view scale_conclusion_name(ScaleConclusion conclusion) {
   constexpr std::array<std::string_view, 3> names{"none", "unique", "several"};
   return names[static_cast<std::size_t>(conclusion)];

@@ -24,12 +24,24 @@ struct ExplainingRules {
 
 std::vector<ExplainingRules> explaining_rules(const ScaleFinding& x);
 
+/// The rules that explain every bit of each of several tensors.
+struct JointRules {
+  std::size_t tensors = 0;
+  std::vector<std::string_view> rules = {};
+
+  void add(const ScaleFinding& x);
+};
+
+/// Returns the last line of what is printed of several tensors; of one, nothing.
+std::string joint_text(const JointRules& joint);
+
 /// Returns the text that `binade scales` prints of a tensor; `show` limits the groups of rules.
 std::string scales_text(const ScaleFinding& x, const Quantized& given, std::size_t show);
 /// Returns what the document binade.scales/1 has of a tensor, and the document of all tensors and
 /// of what is left of each_quantized().
 nlohmann::ordered_json scales_json(const ScaleFinding& x, const Quantized& given, std::size_t show);
 nlohmann::ordered_json scales_document(const nlohmann::ordered_json& tensors,
+                                       const JointRules& joint,
                                        const std::vector<std::string>& left);
 
 /// Returns "none", "unique" or "several".

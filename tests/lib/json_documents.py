@@ -224,6 +224,10 @@ def block_quantizers(run):
     run.array("block_scales.npy", "|u1", (4, 2), [130, 1, 0, 255, 9, 80, 7, 127])
     arrays = ("--codes", "block_codes.npy", "--scales", "block_scales.npy", "--json")
     run.says("scales", "blocks.npy", *arrays, status=1)
+    run.array("ones.npy", "<f4", (4, 64), [1.0] * 256)
+    run.array("fours.npy", "|u1", (4, 64), [6] * 256)
+    run.array("shifted.npy", "|u1", (4, 2), [130] * 8)
+    run.says("scales", "ones.npy", "--codes", "fours.npy", "--scales", "shifted.npy", "--json", status=1)  # 32 times the rule's
     run.array("zeros.npy", "<f4", (4, 64), [0.0] * 256)
     run.call("quantize", "zeros.npy", "zeros.safetensors", "--format", "mxfp4", "--encode")
     run.says("scales", "zeros.npy", "zeros.safetensors", "--json")

@@ -48,6 +48,24 @@ class Files(CliCase):
             header.pop("__metadata__", None)  # the rule's name
         self.assertEqual((one, first), (two, second))
 
+    def test_the_rules_of_all_tensors(self):
+        self.quantize("--format", "nvfp4", "--scale-rule", "torchao")
+        told = self.json("scales", "a.safetensors", "b.safetensors")
+        each = [self.rules(one) for one in told["tensors"]]
+        self.assertEqual(set(told["rules"]), each[0] & each[1])
+        self.assertIn("torchao", told["rules"])
+        self.assertRegex(self.good("scales", "a.safetensors", "b.safetensors"), r"\n\nAll 2 tensors: [^\n]*torchao[^\n]*\n\Z")
+        self.quantize("--format", "mxfp4", "--exclude", "fc*", "--scale-rule", "ocp", out="one.safetensors")
+        self.quantize("--format", "mxfp4", "--exclude", "head*", "--scale-rule", "deepgemm", out="two.safetensors")
+        parts = []
+        for name, keep in (("one.safetensors", "head"), ("two.safetensors", "fc")):
+            header, data = parts_of_safetensors(self.read(name))
+            parts += [(key, row["dtype"], row["shape"], data[slice(*row["data_offsets"])]) for key, row in header.items()
+                      if key.startswith(keep)]
+        self.write("mixed.safetensors", safetensors(*parts))
+        self.assertTrue(self.good("scales", "a.safetensors", "mixed.safetensors").endswith("\n\nNo rule explains all 2 tensors\n"))
+        self.assertEqual(self.json("scales", "a.safetensors", "mixed.safetensors")["rules"], [])
+
     def test_one_tensor_and_an_array_without_a_name(self):
         self.quantize("--format", "mxfp8_e4m3")
         text = self.good("scales", "a.safetensors:head.weight", "b.safetensors")

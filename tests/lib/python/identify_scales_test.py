@@ -289,6 +289,10 @@ class Unexplained(unittest.TestCase):
             where = rf"\({name} along axis 1, row_major\)"
             self.supposes(x, codes, scales, None, "scales", rf"scales times 2\^-{power} {where}")
             self.supposes(x, codes, scales, None, "codes", f"scales as stored {where}, the step of ocp")
+            told = {h["what"]: h for h in found(x, codes, scales)[0]["hypotheses"]}
+            for what, kind, factor in (("scales", "factor", 2.0 ** -power), ("codes", "stored_scales", None)):
+                row = told[what]
+                self.assertEqual((row["kind"], row["factor"], row["reading"]["format"], row["reading"]["axis"]), (kind, factor, name, 1))
 
     def test_a_factor_between_few_scales_is_not_told(self):
         x = numbers((16, 128), 21)
