@@ -55,8 +55,8 @@ std::int64_t iterations_of(const Split& split, const KernelRun& run) {
   return (static_cast<std::int64_t>(run.k) + split.tile - 1) / split.tile;
 }
 
-/// Elements of a D of so many, spread over it, the same ones each time.
-std::vector<std::size_t> spread_places(std::size_t size) {
+/// Some elements of a D of so many, each far from those before it, the same ones each time.
+std::vector<std::size_t> scattered_places(std::size_t size) {
   std::vector<std::size_t> out;
   for (std::size_t i = 1; i <= std::min(size, std::size_t{1} << 14); ++i) {
     out.push_back((i * 0x9E3779B97F4A7C15U >> 32) * size >> 32);
@@ -73,7 +73,7 @@ class Probe {
  public:
   Probe(GemmModel plain, const KernelRun& run) : model_(std::move(plain)), run_(run) {
     const std::vector<std::uint64_t> uncut = gemm(model_, operands_of(run));
-    const std::vector<std::size_t> all = spread_places(run.size());
+    const std::vector<std::size_t> all = scattered_places(run.size());
     for (const std::size_t at : all) {
       if (places_.size() == most_wrong_probes) break;
       if (!is_right(model_, run, at, uncut[at])) places_.push_back(at);
@@ -225,19 +225,23 @@ std::vector<Candidate> uncut_models(const Identification& x) {
   return out;
 }
 
-/// Adds the models of some divisions that fit the probes and all elements to the result: one for
-/// each way to cut this D.
-void add_streams(Identification& x, Candidate model, const std::vector<Split>& splits) {
-  const KernelRun& run = x.runs[0];
-  std::vector<std::vector<Split>> ways;  // the divisions of each
+/// Returns some divisions, those together that cut this D alike.
+std::vector<std::vector<Split>> ways_of(const KernelRun& run, const std::vector<Split>& splits) {
+  std::vector<std::vector<Split>> out;
   std::map<std::vector<Cuts>, std::size_t> known;
   for (const Split& split : splits) {
     poll();
-    const auto [way, is_new] = known.try_emplace(map_of(split, run), ways.size());
-    if (is_new) ways.emplace_back();
-    if (ways.size() > most_ways) return;
-    ways[way->second].push_back(split);
+    const auto [way, is_new] = known.try_emplace(map_of(split, run), out.size());
+    if (is_new) out.emplace_back();
+    out[way->second].push_back(split);
+    if (out.size() > most_ways) break;
   }
+  return out;
+}
+
+/// Adds the models of some ways to cut D that give all elements to the result.
+void add_streams(Identification& x, Candidate model, const std::vector<std::vector<Split>>& ways) {
+  const KernelRun& run = x.runs[0];
   for (const std::vector<Split>& way : ways) {
     poll();
     x.result.tried += 1;
@@ -271,9 +275,13 @@ bool search_streams(Identification& x, Clock::time_point end) {
             },
             [&] { return Clock::now() > end; });
       });
-      for (std::size_t i = 0; i < models.size(); ++i) add_streams(x, models[i], found[i]);
-      if (!x.result.explaining.empty()) return true;
       if (Clock::now() > end) return false;
+      std::vector<std::vector<std::vector<Split>>> ways;
+      for (const std::vector<Split>& splits : found) ways.push_back(ways_of(run, splits));
+      const auto are_many = [](const auto& some) { return some.size() > most_ways; };
+      if (std::ranges::any_of(ways, are_many)) return false;
+      for (std::size_t i = 0; i < models.size(); ++i) add_streams(x, models[i], ways[i]);
+      if (!x.result.explaining.empty()) return true;
     }
   }
   return false;

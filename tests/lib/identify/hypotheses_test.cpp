@@ -292,6 +292,25 @@ TEST_CASE("a ReLU before an addend, which is alone where the sum is negative") {
                                  "before C is added") != std::string::npos);
 }
 
+TEST_CASE("an activation that decides too few elements is told before everything else") {
+  const Matrices x;
+  KernelRun run{side, side, side, false, bits_of_all(x.a), {}, {}, {}, {}};
+  for (std::size_t j = 0; j < side; ++j) {
+    for (std::size_t k = 0; k < side; ++k) {
+      run.b.push_back(std::bit_cast<std::uint32_t>(x.at_b(k, j)));
+    }
+  }
+  for (const float sum : x.right()) {
+    const double d = sum / 2 * (1 + std::erf(sum / std::sqrt(2.0)));
+    run.d.push_back(convert(std::bit_cast<std::uint64_t>(d), binary64, bfloat16).bits);
+  }
+  const KernelTypes types{binary32, binary32, binary32, bfloat16, binary32};
+  const KernelHypotheses found = hypotheses_of(
+      identify(types, {run}, {}, {.nearest = 1}, {}, {.instructions = false, .tf32 = false}));
+  REQUIRE(!found.told.empty());
+  CHECK(found.told[0].words.starts_with("D by gelu: no element contradicts it, but "));
+}
+
 TEST_CASE("a smooth activation of sums in a wide D is told, and explains nothing") {
   const Matrices x;
   std::vector<float> d = x.right();

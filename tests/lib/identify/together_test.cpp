@@ -2,14 +2,17 @@
 //
 // A kernel that computes its last rows in another order: no model explains it, two models together
 // do, and a match by chance is never taken for that.
-#include "lib/identify/streams.h"
 #include "lib/identify/together.h"
+#include "lib/identify/rare_orders.h"
+#include "lib/identify/streams.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "lib/identify/hypotheses.h"
 #include "lib/identify/text.h"
@@ -52,6 +55,35 @@ TEST_CASE("rows of another order are told, and where they lie") {
   const std::string text = identification_text(found, 1);
   CHECK(text.find("by this alone, among them whole rows 12..15\n") != std::string::npos);
   CHECK(text.ends_with("explains every bit alone; 2 explain every bit between them\n"));
+}
+
+TEST_CASE("an edge of one column is told, though few of its elements differ") {
+  constexpr std::size_t size = 48;
+  Random random(7);
+  KernelRun run = test::draw_run(random, f32_all, {size, size, 64}, false, false);
+  const auto all = candidates_for(cores_for(f32_all), {f32_all, 64, false, false, {}});
+  GemmModel other = all[0].model;
+  other.sum.splits[0] = {16, 1, Reduction::pairs, false};
+  test::compute(all[0].model, run);
+  for (std::size_t at = size - 1; at < run.size(); at += size) {
+    run.d[at] = gemm_element(other, run.element(at));
+  }
+  const Identification found =
+      identify(f32_all, {run}, {}, {.rare = false}, {}, {.instructions = false, .tf32 = false});
+  CHECK(found.result.explaining.empty());
+  const std::vector<TogetherPart> parts = together(found);
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[1].whole_columns == std::vector<std::size_t>{size - 1});
+}
+
+TEST_CASE("all orders of six parts are rare ones, also where the last is shorter") {
+  const Candidate plain = candidates_for(cores_for(f32_all), {f32_all, 176, false, false, {}})[0];
+  const std::vector<Order> orders = rare_orders(plain.model, 176, binary32);
+  CHECK(std::ranges::any_of(orders, [](const Order& x) {
+    const Split& split = x.sum.splits[0];
+    return split.parts == 6 && split.tile == 32 && split.reduction == Reduction::listed &&
+           std::ranges::equal(std::span(split.order).first(6), std::array{3, 5, 0, 2, 4, 1});
+  }));
 }
 
 TEST_CASE("a ring's chunks of rows are told with the part that each begins with") {
