@@ -111,6 +111,9 @@ struct Split {
   /// For an interleaved split: in each whole run of so many rounds over the parts, the rounds are
   /// taken from the last to the first, and those that remain from the first on (NumPy's einsum: 4).
   int backward = 1;
+  /// For an interleaved split: a round over the parts that is not whole comes first, not last
+  /// (OpenBLAS's sgemv_t: four vectors before pairs of them).
+  bool short_first = false;
   /// With tail_after or tail_first, of instructions of one product: each product of the tail is
   /// rounded to the instruction's format and added in this format, to the finished sum or, if
   /// tail_first, to +0 and then to the finished sum (OpenBLAS's dot). The tail is what remains of
@@ -153,6 +156,9 @@ struct KOrder {
   bool descending = false;  ///< the instructions follow each other from the highest k down
   int group = 1;
   int width = 0;  ///< a divisor of the instruction's k; not used if group is 1
+  /// The first two instructions of each chain change places: fma(a0, b0, a1 · b1), as compilers
+  /// contract a0 · b0 + a1 · b1 (OpenBLAS's dgemv_n).
+  bool second_first = false;
 
   friend constexpr bool operator==(const KOrder&, const KOrder&) = default;
 };

@@ -15,11 +15,13 @@ namespace binade {
 ///     position   2 3 6 7 10 11
 ///
 /// Where `backward` strides are a whole run, which those before position `whole` are, it takes them
-/// from the last to the first: 6 7 2 3 10 11, if two of them are.
+/// from the last to the first: 6 7 2 3 10 11, if two of them are. The first `lead` positions are
+/// mapped to `lead_at` and those behind it, before the level maps the others from 0 on.
 struct Places {
   struct Level {
     int width = 1, stride = 1, offset = 0;
     int backward = 1, whole = 0;
+    int lead = 0, lead_at = 0;
   };
   int count = 0;
   int depth = 0;
@@ -28,6 +30,11 @@ struct Places {
   constexpr int operator()(int i) const {
     for (int at = depth - 1; at >= 0; --at) {
       const Level& x = levels[at];
+      if (i < x.lead) {
+        i += x.lead_at;
+        continue;
+      }
+      i -= x.lead;
       i = i / x.width * x.stride + x.offset + i % x.width;
       if (i >= x.whole) continue;
       const int run = x.stride * x.backward;
@@ -53,6 +60,19 @@ struct Places {
     // A round of more positions than there are makes no whole run.
     const int runs = backward == 1 || count / backward < round ? 0 : count / (round * backward);
     return narrowed({width, round, part * width, backward, runs * round * backward}, size);
+  }
+  /// Divides these positions among parts as `interleaved` does, but the round that is not whole
+  /// comes before the others.
+  constexpr Places short_first(int width, int parts, int part) const {
+    const int round = width * parts, rest = count % round;
+    const int left = rest - part * width;
+    const int lead = left < 0 ? 0 : left < width ? left : width;
+    return narrowed({.width = width,
+                     .stride = round,
+                     .offset = rest + part * width,
+                     .lead = lead,
+                     .lead_at = part * width},
+                    count / round * width + lead);
   }
 
  private:

@@ -59,7 +59,10 @@ struct SumWalk {
     const KOrder& order = g.sum.order;
     const int all = instruction_count(places.count);
     for (int i = first; i < first + n; ++i) {
-      visit.products(InstructionPlaces{&places, order, g.k, order.descending ? all - 1 - i : i});
+      const bool exchanged = order.second_first && n > 1 && i < first + 2;
+      const int number = exchanged ? 2 * first + 1 - i : i;
+      visit.products(
+          InstructionPlaces{&places, order, g.k, order.descending ? all - 1 - number : number});
     }
   }
   constexpr int instruction_count(int products) const {
@@ -156,8 +159,11 @@ struct SumWalk {
     const Split& split = g.sum.splits[level];
     number = (number + split.first) % split.parts;
     if (split.interleave != 0) {
-      return sum(places.interleaved(split.interleave, split.parts, number, split.backward),
-                 level + 1, false);
+      const Places mine =
+          split.short_first
+              ? places.short_first(split.interleave, split.parts, number)
+              : places.interleaved(split.interleave, split.parts, number, split.backward);
+      return sum(mine, level + 1, false);
     }
     const Places run = run_of(places, split, number);
     const bool again = split.until != 0 && run.count < places.count;
@@ -174,7 +180,7 @@ struct SumWalk {
     const bool with_inner = g.sum.splits[level].tail_first || g.sum.splits[level].tail_mul_add;
     for (int at = level; at < 3; ++at) {
       const Split& split = g.sum.splits[at];
-      if (at > level && (!with_inner || split.parts <= 1)) break;
+      if (at > level && (!with_inner || split.parts <= 1 || split.short_first)) break;
       if (split.interleave == 0) break;
       out *= std::int64_t{split.parts} * split.interleave;
       if (out > 1 << 30) return 1 << 30;

@@ -70,7 +70,9 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_option("--k-order", o.k_order,
                  "in which order instructions take the positions in K: ascending or descending. "
                  "With :GROUPxWIDTH behind it, such as ascending:2x4, each of GROUP instructions "
-                 "in a row takes WIDTH of their positions in turn")
+                 "in a row takes WIDTH of their positions in turn. With :second-first, the first two "
+                 "instructions of each chain change places: fma(a0, b0, a1 · b1), as compilers "
+                 "contract a0 · b0 + a1 · b1")
       .suggest([] {
         return std::vector<std::string>{"ascending", "descending"};
       })
@@ -86,7 +88,7 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_option(
          "--split", o.splits,
          "PARTS and, in this order and without spaces, [:RUN|:tileN] "
-         "[:SHARES|:atENDS|:stepsA-B-C] [:untilN] [:backN] [:REDUCTION] [:fromN] "
+         "[:SHARES|:atENDS|:stepsA-B-C] [:untilN] [:backN|:short-first] [:REDUCTION] [:fromN] "
          "[:tail|:tail-first] [:mul_add.TYPE], such as 4, 2:16, "
          "3:tile64 or 8:1:pairs:tail: "
          "K is divided into PARTS that are summed one by one and "
@@ -97,7 +99,8 @@ void add_gemm_options(App app, GemmOptions& o) {
          "steps5-4-1 of 5, 5, 4, 4, … and of what remains. untilN: 2 parts are divided again while "
          "they are "
          "longer than N. backN: N rounds over the parts at a time are taken backwards (NumPy's "
-         "einsum: 4). REDUCTION is the order in which parts are added: ascending (the default), "
+         "einsum: 4). short-first: a round over the parts that is not whole comes before the others. "
+         "REDUCTION is the order in which parts are added: ascending (the default), "
          "descending, the parts in their order, such as 2-0-1, or a tree: pairs, halves, bisect, "
          "fold or pairwise (emulate/gemm_model.h). fromN: parts are counted from part N on, going "
          "round. tail: positions left over by the runs are added to the finished sum; tail-first: "

@@ -102,6 +102,9 @@ void check_runs_and_order(const Split& split) {
     throw Error(
         "GemmModel: backward of a split is at least 1, and above 1 goes with an interleave");
   }
+  if (split.short_first && (split.interleave == 0 || split.backward > 1)) {
+    throw Error("GemmModel: short_first of a split goes with an interleave and without backward");
+  }
   if (split.tail_mul_add && !split.tail_after && !split.tail_first) {
     throw Error("GemmModel: tail_mul_add of a split goes with tail_after or tail_first");
   }

@@ -152,6 +152,7 @@ std::string words_of(const Split& split, const Accumulation& sum) {
   }
   if (split.until != 0) out += fmt::format(", again until {}", split.until);
   if (split.backward != 1) out += fmt::format(", {} rounds at a time backwards", split.backward);
+  if (split.short_first) out += ", a round that is not whole first";
   if (sum.format_of_sums() != sum.partial) out += ", kept in " + format_word(sum.partial);
   out += fmt::format(", added in {}, {}", format_word(sum.format_of_sums()), reduction_word(split));
   if (split.first != 0) out += fmt::format(" from part {} on", split.first);
@@ -320,8 +321,9 @@ Split parse_split(std::string_view text) {
   const auto fail = [&] {
     return Error(
         "split '" + printable(text) +
-        "' is not PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN][:REDUCTION]"
-        "[:fromN][:tail|:tail-first][:mul_add.TYPE], as 4, 2:16, 3:tile64, 3:tile32:at5-13, "
+        "' is not PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN|:short-first]"
+        "[:REDUCTION][:fromN][:tail|:tail-first][:mul_add.TYPE], as 4, 2:16, 3:tile64, "
+        "3:tile32:at5-13, "
         "32:1:halves or 8:1:pairs:tail, nor WORKERS[:tileN]:streamMxN[:columns][:firstT|:lastT]"
         "[:groupsG][:leastN][:descending], where G divides WORKERS; parts are 2 to " +
         std::to_string(most_parts) + ", parts times RUN or N at most 2^30, shares " +
@@ -346,6 +348,9 @@ Split parse_split(std::string_view text) {
     if (out.parts == 2) words.take_number("until", 16, 1 << 20, out.until);
   } else {
     words.take_number("back", 2, 64, out.backward);
+    if (out.backward == 1) {
+      words.take([&](std::string_view word) { return out.short_first = word == "short-first"; });
+    }
   }
   take_name(words, spelled_reductions, out.reduction);
   if (out.reduction == Reduction::ascending) {
@@ -375,6 +380,7 @@ std::string spelled(const Split& split) {
   if (split.shares != TileShares::full) word(shares_word(split));
   if (split.until != 0) word("until" + std::to_string(split.until));
   if (split.backward != 1) word("back" + std::to_string(split.backward));
+  if (split.short_first) word("short-first");
   if (split.reduction != Reduction::ascending) word(reduction_word(split));
   if (split.first != 0) word("from" + std::to_string(split.first));
   if (split.tail_after) word("tail");
@@ -386,23 +392,30 @@ std::string spelled(const Split& split) {
 KOrder parse_k_order(std::string_view text) {
   const auto fail = [&] {
     return Error("k order '" + printable(text) +
-                 "' is not ascending or descending, with or without :GROUPxWIDTH as ascending:2x4");
+                 "' is not ascending or descending, with or without :GROUPxWIDTH and then "
+                 ":second-first, as ascending:2x4");
   };
-  const auto words = split(text, ':');
+  auto words = split(text, ':');
   KOrder out{.descending = words[0] == "descending"};
-  if ((!out.descending && words[0] != "ascending") || words.size() > 2) throw fail();
+  out.second_first = words.back() == "second-first";
+  if (out.second_first) words.pop_back();
+  if (words.empty() || words.size() > 2) throw fail();
+  if (!out.descending && words[0] != "ascending") throw fail();
   if (words.size() == 1) return out;
   const auto sizes = split(words[1], 'x');
   if (sizes.size() != 2) throw fail();
   const auto group = number(sizes[0], 2, 64);
   const auto width = number(sizes[1], 1, 256);
   if (!group || !width) throw fail();
-  return {out.descending, *group, *width};
+  out.group = *group;
+  out.width = *width;
+  return out;
 }
 
 std::string spelled(const KOrder& order) {
-  const std::string out = order.descending ? "descending" : "ascending";
-  return order.group == 1 ? out : fmt::format("{}:{}x{}", out, order.group, order.width);
+  std::string out = order.descending ? "descending" : "ascending";
+  if (order.group != 1) out += fmt::format(":{}x{}", order.group, order.width);
+  return order.second_first ? out + ":second-first" : out;
 }
 
 std::string options_of(const GemmModel& g) {
@@ -462,6 +475,7 @@ std::string order_text(const GemmModel& g) {
                               g.sum.order.width));
   }
   out.emplace_back(g.sum.order.descending ? "k descending" : "k ascending");
+  if (g.sum.order.second_first) out.back() += ", the second of each chain before the first";
   if (g.sum.promote_every != 0) {
     out.push_back(fmt::format("into {} every {}", format_word(g.sum.promotion),
                               g.k == 1 ? counted(g.sum.promote_every, "product")
@@ -472,6 +486,12 @@ std::string order_text(const GemmModel& g) {
   }
   if (g.sum.c_first) out.emplace_back("begins with C");
   const Epilogue& e = g.epilogue;
+  if (e.compute != plain(g.model, g.types, g.k).epilogue.compute) {
+    out.push_back(fmt::format("the sum rounded to {} for the epilogue", format_word(e.compute)));
+    if (fits_in(g.types.d, e.compute)) {
+      out.back() = fmt::format("the epilogue in {}", format_word(e.compute));
+    }
+  }
   if (e.sum) out.push_back(fmt::format("the sum rounded to {}", format_word(*e.sum)));
   if (e.bias_first) out.emplace_back("the bias added first");
   if (e.scales == ScaleOrder::b_first) out.emplace_back("B's scales before A's");

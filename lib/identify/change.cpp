@@ -33,6 +33,33 @@ std::vector<std::uint64_t> filled(std::size_t lines, std::size_t k, const auto& 
   return out;
 }
 
+/// Another number of a vector than the one of line i of so many.
+struct OtherPlace {
+  std::string words;  ///< behind the vector's name
+  std::function<std::size_t(std::size_t i)> place;
+};
+
+std::vector<OtherPlace> other_places(std::size_t lines, const char* noun) {
+  constexpr std::size_t most = 8;
+  std::vector<OtherPlace> out;
+  for (std::size_t by = 1; by <= most && by < lines; ++by) {
+    for (const bool on : {true, false}) {
+      out.push_back(
+          {fmt::format(" shifted by {0}: {1} i has that of i {2} {0}", by, noun, on ? "+" : "-"),
+           [lines, step = on ? by : lines - by](std::size_t i) { return (i + step) % lines; }});
+    }
+  }
+  for (std::size_t period = 1; period < lines; period *= 2) {
+    out.push_back({period == 1 ? fmt::format(": {} i has the first one", noun)
+                               : fmt::format(": {} i has that of i mod {}", noun, period),
+                   [period](std::size_t i) { return i % period; }});
+    if (period == 1) continue;
+    out.push_back({fmt::format(": {} i has that of i / {}", noun, period),
+                   [period](std::size_t i) { return i / period; }});
+  }
+  return out;
+}
+
 /// Builds the rows that concern one case.
 class Changes {
  public:
@@ -43,6 +70,7 @@ class Changes {
     addends();
     scales();
     ends_of_k();
+    alternate_runs();
     if (!is_integer(x_.types.a) && !is_integer(x_.types.b)) rounded();
     for (Change& x : misread_changes(x_)) out_.push_back(std::move(x));
     shifted_k();
@@ -88,6 +116,7 @@ class Changes {
       both.b = b_transposed();
       if (m_ == k_ && n_ == k_) both.options = "--transpose-a --transpose-b";
     }
+    another_operand();
     if (m_ == n_ && n_ == k_ && m_ > 1 && x_.types.a == x_.types.b) {
       Change& swapped = add("A and B exchanged: B·A");
       swapped.a = [&run = run_, k = k_](std::size_t i, std::size_t at) {
@@ -104,6 +133,24 @@ class Changes {
     }
   }
 
+  /// One operand's memory read in the place of the other's, as far as it goes.
+  void another_operand() {
+    if (x_.types.a != x_.types.b) return;
+    if (n_ <= m_) {
+      add("A read in the place of B").b = [&run = run_, n = n_, k = k_](std::size_t j,
+                                                                        std::size_t at) {
+        return run.a[at * n + j];  // in memory, B is K × N
+      };
+    }
+    if (m_ <= n_) {
+      add("B read in the place of A").a = [&run = run_, n = n_, k = k_](std::size_t i,
+                                                                        std::size_t at) {
+        const std::size_t flat = i * k + at;
+        return run.b[flat % n * k + flat / n];
+      };
+    }
+  }
+
   void addends() {
     if (!run_.c.empty()) {
       add(run_.c_words + " left out").without_c = true;
@@ -112,12 +159,6 @@ class Changes {
     if (!run_.c.empty() && !run_.bias.empty()) {
       Change& neither = add(run_.c_words + " and the bias left out");
       neither.without_c = neither.without_bias = true;
-    }
-    if (!run_.bias.empty() && run_.c.empty() && m_ == n_ && m_ > 1) {
-      Change& rows = add("the bias added by rows: its element i to all of row i");
-      rows.without_bias = true;
-      rows.c = [&run = run_, n = n_](std::size_t at) { return run.bias[at / n]; };
-      rows.as_c = x_.types.bias;
     }
     const bool signed_c = !is_integer(x_.types.c) && x_.types.c.has_sign;
     if (!run_.c.empty() && signed_c) {
@@ -136,10 +177,14 @@ class Changes {
       };
     }
     if (!run_.bias.empty() && run_.c.empty()) {
-      shifted_bias();
+      misplaced_bias();
       misread_bias();
     }
-    if (!run_.c.empty() && !run_.dots && m_ > 1) other_strides_of_c();
+    if (!run_.c.empty()) exchanged_factors();
+    if (!run_.c.empty() && !run_.dots && m_ > 1 && n_ > 1) {
+      other_strides_of_c();
+      moved_c();
+    }
     if (!run_.a_zeros.empty() || !run_.b_zeros.empty()) zero_points();
   }
 
@@ -216,19 +261,55 @@ class Changes {
     change("K times both zero points left out", apart);
   }
 
-  void shifted_bias() {
-    constexpr std::size_t most = 8;
-    for (std::size_t by = 1; by <= most && by < n_; ++by) {
-      for (const bool on : {true, false}) {
-        Change& x = add(fmt::format("the bias shifted by {}: column j has that of j {} {}", by,
-                                    on ? "+" : "-", by));
-        x.without_bias = true;
-        x.c = [&run = run_, n = n_, step = on ? by : n_ - by](std::size_t at) {
-          return run.bias[(at + step) % n];
-        };
-        x.as_c = x_.types.bias;
-      }
+  /// Another element of the bias than the one of the column.
+  void misplaced_bias() {
+    const auto from = [&](std::string words, auto place) {
+      Change& x = add(std::move(words));
+      x.without_bias = true;
+      x.c = [&run = run_, place](std::size_t at) { return run.bias[place(at)]; };
+      x.as_c = x_.types.bias;
+    };
+    if (m_ <= n_ && m_ > 1 && !run_.dots) {
+      from("the bias added by rows: its element i to all of row i",
+           [n = n_](std::size_t at) { return at / n; });
     }
+    for (OtherPlace& other : other_places(n_, "column")) {
+      from("the bias" + other.words,
+           [n = n_, place = std::move(other.place)](std::size_t at) { return place(at % n); });
+    }
+  }
+
+  /// Other rows or columns of C than those of the element.
+  void moved_c() {
+    const auto from = [&](const std::string& words, auto place) {
+      add(run_.c_words + words).c = [&run = run_, n = n_, place](std::size_t at) {
+        return run.c[place(at / n, at % n)];
+      };
+    };
+    from("'s first row added to all rows", [](std::size_t, std::size_t j) { return j; });
+    from("'s first column added to all columns",
+         [n = n_](std::size_t i, std::size_t) { return i * n; });
+    for (const bool on : {true, false}) {
+      const char* const sign = on ? "+" : "-";
+      from(fmt::format(" shifted by a row: row i has that of i {} 1", sign),
+           [n = n_, m = m_, by = on ? 1 : m_ - 1](std::size_t i, std::size_t j) {
+             return (i + by) % m * n + j;
+           });
+      from(fmt::format(" shifted by a column: column j has that of j {} 1", sign),
+           [n = n_, by = on ? 1 : n_ - 1](std::size_t i, std::size_t j) {
+             return i * n + (j + by) % n;
+           });
+    }
+  }
+
+  /// Alpha and beta in each other's place, or alpha for C, too.
+  void exchanged_factors() {
+    const auto [alpha, beta] = x_.epilogue;
+    if (alpha == beta || alpha == 0 || beta == 0) return;
+    Change& both = add("alpha and beta exchanged");
+    both.alpha = beta / alpha;
+    both.beta = alpha / beta;
+    if (alpha != 1) add("C multiplied by alpha, too").beta = alpha;
   }
 
   /// Scales in another place or power than theirs.
@@ -257,6 +338,18 @@ class Changes {
       if (of_a) change(true, false, "A's scales");
       if (of_b) change(false, true, "B's scales");
       if (of_a && of_b) change(true, true, "the scales of A and B");
+    }
+    for (OtherPlace& other : of_a ? other_places(m_, "row") : std::vector<OtherPlace>{}) {
+      add("A's scales" + other.words).a_scale = [&run = run_,
+                                                 place = std::move(other.place)](std::size_t i) {
+        return run.a_scale[place(i)];
+      };
+    }
+    for (OtherPlace& other : of_b ? other_places(n_, "column") : std::vector<OtherPlace>{}) {
+      add("B's scales" + other.words).b_scale = [&run = run_,
+                                                 place = std::move(other.place)](std::size_t j) {
+        return run.b_scale[place(j)];
+      };
     }
     if (of_a && of_b && m_ == n_ && !run_.dots) {
       Change& x = add("the scales of A and B exchanged");
@@ -291,6 +384,20 @@ class Changes {
       Change& twice = add(fmt::format("the last {} of K counted twice (k {} on)", places, k_ - t));
       twice.places = range(0, k_);
       for (std::size_t at = k_ - t; at < k_; ++at) twice.places.push_back(at);
+    }
+  }
+
+  /// Every second run of K left out.
+  void alternate_runs() {
+    for (std::size_t t = 1; t <= 64 && 2 * t <= k_; t *= 2) {
+      for (const bool first : {true, false}) {
+        Change& x = add(t == 1 ? fmt::format("the {} k left out", first ? "even" : "odd")
+                               : fmt::format("of every {} k the {} {} left out", 2 * t,
+                                             first ? "first" : "last", t));
+        for (std::size_t at = 0; at < k_; ++at) {
+          if ((at / t % 2 == 0) != first) x.places.push_back(at);
+        }
+      }
     }
   }
 

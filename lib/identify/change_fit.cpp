@@ -26,14 +26,14 @@ std::vector<double> numbers_of(const std::vector<std::uint64_t>& codes, const Fo
   return out;
 }
 
+}  // namespace
+
 double median(std::vector<double> x) {
   if (x.empty()) return 0;
   const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
   std::nth_element(x.begin(), middle, x.end());
   return *middle;
 }
-
-}  // namespace
 
 double ulp_at(double x, const Format& f) {
   if (is_integer(f)) return 1;

@@ -19,6 +19,9 @@ double number_in(std::uint64_t code, const Format& f);
 /// A unit in the last place of a format at x; 1 of an integer format.
 double ulp_at(double x, const Format& f);
 
+/// The upper median of some numbers; 0 if there are none.
+double median(std::vector<double> x);
+
 /// D's elements beside the exact ones, nearly: computed in binary64.
 struct NearSums {
   std::vector<double> exact;  ///< alpha·Σab + beta·C + bias

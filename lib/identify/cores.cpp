@@ -96,7 +96,10 @@ std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched) 
   std::vector<Core> instructions, chains;
   const bool integers = is_integer(types.a) || is_integer(types.b);
   const auto add = [&](const Format& a, const Format& b) {
-    if (searched.instructions) add_instructions(instructions, a, b, searched.architectures);
+    // Sums of integers are exact, so that instructions stand for loops, too.
+    if (searched.instructions || integers) {
+      add_instructions(instructions, a, b, searched.architectures);
+    }
     if (!integers) add_chains(chains, a, b);
   };
   add(types.a, types.b);

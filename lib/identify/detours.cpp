@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "lib/gemm/gemm.h"
+#include "lib/identify/change_fit.h"
 #include "lib/identify/evaluator.h"
+#include "lib/identify/identification.h"
 #include "lib/identify/match.h"
 #include "lib/parallel/parallel.h"
 
@@ -23,8 +26,8 @@ constexpr std::size_t most_of_run = 256;  // elements of a run that choose detou
 /// less than the nearest one.
 constexpr std::size_t most_detours = 3, near_share = 16;
 
-/// Returns some elements of a run, spread over D, as dot products.
-KernelRun sample_of(const KernelRun& run) {
+/// Returns some elements of a run, spread over D, and these, as dot products.
+KernelRun sample_of(const KernelRun& run, const std::vector<std::size_t>& also) {
   const std::size_t n = std::min(most_of_run, run.size());
   std::vector<std::size_t> elements(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -33,7 +36,28 @@ KernelRun sample_of(const KernelRun& run) {
     const auto place = static_cast<std::size_t>((uint128{part} * run.size()) >> 64);
     elements[i] = n == run.size() ? i : place;
   }
+  elements.insert(elements.end(), also.begin(), also.end());
   return dots_of(run, elements);
+}
+
+/// Returns some elements that the nearest model gets wrong, if it gets most right: few elements are
+/// ties, and a sample may have none.
+std::vector<std::size_t> wrong_by_nearest(const Identification& x) {
+  constexpr std::size_t most = 32;
+  if (x.runs.size() != 1 || x.result.rejected.empty()) return {};
+  const Verdict& nearest = x.result.rejected[0];
+  const KernelRun& run = x.runs[0];
+  if (run.dots || 8 * nearest.equal < 7 * nearest.compared) return {};
+  const GemmModel& g = x.candidate(nearest).model;
+  if (is_smooth(g.epilogue.activation)) return {};
+  const std::vector<std::uint64_t> d = gemm(g, operands_of(run));
+  std::vector<std::size_t> wrong;
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    if (!is_same_result(d[at], run.d[at], g.epilogue.out, any_nan_fits(g))) wrong.push_back(at);
+  }
+  std::vector<std::size_t> out;
+  for (const std::size_t i : spread_over(wrong.size(), most)) out.push_back(wrong[i]);
+  return out;
 }
 
 /// Returns to how many elements of the samples each candidate is equal.
@@ -89,7 +113,8 @@ int parts_of(const Epilogue& detour) {
 /// Returns the detours whose models, in plain order, come nearest to the samples of D: nearer than
 /// every model without a detour, by more than chance. The simplest come first.
 std::vector<Epilogue> promising(const std::vector<Core>& cores, const KernelFacts& facts,
-                                std::span<const KernelRun> runs) {
+                                std::span<const KernelRun> runs,
+                                const std::vector<std::size_t>& also) {
   std::vector<Epilogue> detours{{}};
   std::ranges::copy(detours_for(facts), std::back_inserter(detours));
   std::vector<Candidate> tried;
@@ -100,7 +125,7 @@ std::vector<Epilogue> promising(const std::vector<Core>& cores, const KernelFact
     detour_of.resize(tried.size(), i);
   }
   std::vector<KernelRun> samples;
-  for (const KernelRun& run : runs) samples.push_back(sample_of(run));
+  for (const KernelRun& run : runs) samples.push_back(sample_of(run, also));
   const std::vector<std::size_t> scores = scores_of(cores, tried, samples);
   std::vector<ScoredDetour> scored;
   for (const Epilogue& detour : detours) scored.push_back({detour});
@@ -149,10 +174,11 @@ bool has_below(double bound, const Format& d, std::span<const KernelRun> runs) {
 
 std::vector<Candidate> promising_candidates(const std::vector<Core>& cores,
                                             const KernelFacts& facts,
-                                            std::span<const KernelRun> runs) {
+                                            std::span<const KernelRun> runs,
+                                            const std::vector<std::size_t>& also) {
   std::vector<Candidate> out;
   if (is_integer(facts.types.d)) return out;
-  for (const Epilogue& detour : promising(cores, facts, runs)) {
+  for (const Epilogue& detour : promising(cores, facts, runs, also)) {
     const std::vector<Candidate> more = candidates_for(cores, facts, detour);
     out.insert(out.end(), more.begin(), more.end());
   }
@@ -162,7 +188,8 @@ std::vector<Candidate> promising_candidates(const std::vector<Core>& cores,
 
 void search_detours(Identification& x, const KernelFacts& facts, const SearchOptions& options,
                     const SearchProgress& progress) {
-  const std::vector<Candidate> tried = promising_candidates(x.cores, facts, x.runs);
+  const std::vector<Candidate> tried =
+      promising_candidates(x.cores, facts, x.runs, wrong_by_nearest(x));
   if (tried.empty()) return;
   SearchResult found = search(x.cores, tried, x.runs, options, progress);
   renumber(found, x.candidates.size());

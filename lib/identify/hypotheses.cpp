@@ -17,7 +17,7 @@
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
 #include "lib/gemm/files.h"
-#include "lib/identify/behind_activation.h"
+#include "lib/identify/formulas.h"
 #include "lib/identify/identification.h"
 #include "lib/identify/line_factors.h"
 #include "lib/identify/misplaced.h"
@@ -66,7 +66,7 @@ class HypothesisSearch {
     bool is_told = false;  // of every element, so that two mistakes at once would say less
     if (sums_ && !explained()) {
       neighbours();
-      is_told = behind_activation() || unordered();
+      is_told = by_formula() || unordered();
     }
     if (!explained() && !is_told) several_at_once();
     right_lines();
@@ -204,6 +204,8 @@ class HypothesisSearch {
     const KernelCase part = part_of(given_, {}, rows, columns, true);
     const std::vector<Change> all = changes_in(given_, part, rest);
     const ChangeFit before = fit_of(part);
+    // What lies within rounding is rounded otherwise.
+    if (2 * before.near > 1) return false;
     const Change* best = nullptr;
     ChangeFit best_fit = before;
     for (const Change& change : all) {
@@ -235,10 +237,25 @@ class HypothesisSearch {
     const auto equal = static_cast<std::size_t>(count());
     // A mistake of some elements means something where the others are right.
     if (equal == 0 || 2 * (base.equal + equal) < elements()) return false;
-    tell(fmt::format("{}, in {} ({} of these {} elements are equal so)", best->words,
-                     region_words(given_.run, rest), equal, rest.size()),
+    tell(fmt::format("{}, {} ({} of these {} elements are equal so)", best->words,
+                     place_words(rest, base), equal, rest.size()),
          base.equal + equal, command(base.core, base.model));
     return true;
+  }
+
+  /// Where the elements lie that a model gets wrong: by the sign of its sums, or by rows and
+  /// columns.
+  std::string place_words(const std::vector<std::size_t>& wrong, const TestedChange& base) const {
+    std::size_t negative = 0;
+    for (std::size_t at = 0; at < elements(); ++at) {
+      negative += number_in(base.d[at], given_.types.d) < 0 ? 1U : 0U;
+    }
+    const bool all = std::ranges::all_of(
+        wrong, [&](std::size_t at) { return number_in(base.d[at], given_.types.d) < 0; });
+    if (all && 20 * wrong.size() > 19 * negative) {
+      return "where the sum is below 0, as by a LeakyReLU";
+    }
+    return "in " + region_words(given_.run, wrong);
   }
 
   /// The lines that are right, where nothing is known of the others.
@@ -444,9 +461,9 @@ class HypothesisSearch {
     if (!words.empty()) out_.told.push_back({std::move(words)});
   }
 
-  /// Sums behind an activation, whose bits are not decided.
-  bool behind_activation() {
-    std::string words = behind_activation_words(given_, *sums_);
+  /// Sums behind a formula whose bits are not known.
+  bool by_formula() {
+    std::string words = formula_words(given_, *sums_);
     if (words.empty()) return false;
     out_.told.push_back({std::move(words)});
     return true;
@@ -468,11 +485,11 @@ class HypothesisSearch {
     out_.told.push_back(
         {fmt::format(
              "K in {} parts{}, added in {} in an order of its own for each element, as by "
-             "atomics: some order gives each of {} elements that were tried, but only {} of "
-             "{} numbers {}",
+             "atomics: some order gives each of {} elements that were tried; of numbers {}, which "
+             "are no such sums, some order gives only {} of {}",
              found->parts, found->part == f ? "" : " of f32", type_name(f), found->tried,
-             found->beside, found->others,
-             f == binary32 ? "next to them" : "as far from the exact sum"),
+             f == binary32 ? "next to them" : "as far from the exact sum", found->beside,
+             found->others),
          0, 0, command(core, core.plain)});
     return true;
   }
@@ -480,7 +497,7 @@ class HypothesisSearch {
   /// Whether each of several models gives whole rows or columns, as of a ring: then the order of a
   /// sum hangs on its place, and is no accident.
   bool is_ordered_by_lines() const {
-    const std::vector<TogetherPart> parts = together(x_);
+    const std::vector<TogetherPart> parts = together(x_).parts;
     return !parts.empty() && std::ranges::all_of(parts, [](const TogetherPart& part) {
       return !part.whole_rows.empty() || !part.whole_columns.empty();
     });

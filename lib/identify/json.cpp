@@ -130,14 +130,16 @@ Json identification_json(const Identification& x, std::size_t show) {
     out["open"].push_back(row);
   }
   out["together"] = Json::array();
-  for (const TogetherPart& part : together(x)) {
+  const Together all = together(x);
+  for (const TogetherPart& part : all.parts) {
     Json row = candidate_json(x, part.candidate);
     row["equal"] = part.equal;
-    row["alone"] = part.alone;
+    row["alone"] = part.alone.size();
     row["rows"] = {part.first_row, part.last_row};
     row["columns"] = {part.first_column, part.last_column};
     out["together"].push_back(row);
   }
+  out["undecided"] = all.undecided.size();
   return out;
 }
 

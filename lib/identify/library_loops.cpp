@@ -22,7 +22,8 @@ constexpr int einsum_unrolled = 4;
 /// the first one up to the rows of its kernels (driver/level3/level3.c).
 constexpr int block_step = 32, most_block = 1024;
 constexpr std::array kernel_rows{16, 8, 4};
-constexpr int gemv_columns = 4, most_gemv_parts = 4096;
+constexpr std::array gemv_columns{4, 8};
+constexpr int most_gemv_parts = 4096;
 
 class LibraryLoops {
  public:
@@ -37,6 +38,7 @@ class LibraryLoops {
             const Split vectors{.parts = n, .interleave = 1, .reduction = vector_order};
             torch_sum(of_lanes, vectors);
             dot(of_lanes, vectors);
+            short_turns(of_lanes, vectors);
           }
         }
       }
@@ -98,11 +100,26 @@ class LibraryLoops {
     std::swap(of_lanes.tail_after, of_lanes.tail_first);
     add(of_lanes, vectors);
   }
-  /// Adds OpenBLAS's dgemv of a matrix by columns: four at a time, even and odd ones apart.
+  /// Adds OpenBLAS's gemv of a matrix by columns: four or eight at a time, even and odd ones apart
+  /// or as the compiler contracted their sum.
   void columns() {
-    const int parts = (k_ + gemv_columns - 1) / gemv_columns;
-    if (parts < 2 || parts > most_gemv_parts) return;
-    add({.parts = parts, .tile = gemv_columns}, {.parts = 2, .interleave = 1});
+    for (const int columns : gemv_columns) {
+      const int parts = (k_ + columns - 1) / columns;
+      if (parts < 2 || parts > most_gemv_parts) continue;
+      add({.parts = parts, .tile = columns}, {.parts = 2, .interleave = 1});
+      Accumulation contracted = plain_.sum;
+      contracted.order.second_first = true;
+      promote(contracted, columns);
+      orders_.push_back({contracted, 3});
+    }
+  }
+  /// Adds OpenBLAS's sgemv of a matrix by rows: lanes of vectors that are taken in turns, where
+  /// what is no whole turn comes first.
+  void short_turns(Split of_lanes, Split vectors) {
+    vectors.short_first = true;
+    if (k_ / of_lanes.parts % vectors.parts == 0) return;
+    of_lanes.tail_first = k_ % of_lanes.parts != 0;
+    add(of_lanes, vectors);
   }
   void blocks() {
     Accumulation sum = plain_.sum;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -141,9 +142,17 @@ std::optional<KernelHypothesis> scaled_lines(const Identification& x, const Kern
   if (measured.empty()) return std::nullopt;
   const char* const noun = rows ? "row" : "column";
   const auto words = [noun](const std::vector<double>& by) {
+    // The first ones that are not nearly 1, if there are two.
+    std::array<std::size_t, 2> told{0, 1};
+    std::size_t others = 0;
+    for (std::size_t line = 0; line < by.size() && others < told.size(); ++line) {
+      if (std::abs(by[line] - 1) > 0.01) told[others++] = line;
+    }
+    if (others < told.size()) told = {0, 1};
     return fmt::format(
-        "each {} scaled by a factor of its own: {} 0 by about {:.6g}, {} 1 by about {:.6g}", noun,
-        noun, by[0], noun, by[1]);
+        "each {0} scaled by a factor of its own: {0} {1} by about {2:.6g}, {0} {3} "
+        "by about {4:.6g}",
+        noun, told[0], by[told[0]], told[1], by[told[1]]);
   };
   KernelHypothesis out{words(measured), 0, run.size()};
   std::size_t tried = 0;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -54,6 +55,66 @@ std::size_t count_of_different(std::vector<std::size_t> lines) {
 std::string bits_words(std::uint64_t code, const Format& f) {
   const std::string bits = fmt::format("{:0{}X}", code, (f.storage_bits() + 3) / 4);
   return is_integer(f) ? bits : fmt::format("{} ({})", value_text(code, f), bits);
+}
+
+/// The largest tiles of which elements fill some as a whole, as "tiles of 16 × 8 at (0, 8), …" by
+/// their first rows and columns; "" if there are none of 16 elements.
+std::string tiles_words(const KernelRun& run, std::span<const std::size_t> elements) {
+  constexpr std::array edges{256, 128, 64, 32, 16, 8, 4};
+  constexpr std::size_t most_places = 4;
+  std::vector<bool> is_in(run.size());
+  for (const std::size_t at : elements) is_in[at] = true;
+  std::size_t largest = 0, count = 0;
+  std::string out;
+  for (const std::size_t rows : edges) {
+    for (const std::size_t columns : edges) {
+      if (rows * columns <= largest || rows > run.m || columns > run.n) continue;
+      std::vector<std::string> places;
+      std::size_t held = 0;
+      const auto is_whole = [&](std::size_t row, std::size_t column) {
+        std::size_t inside = 0, all = 0;
+        for (std::size_t i = row; i < std::min(run.m, row + rows); ++i) {
+          for (std::size_t j = column; j < std::min(run.n, column + columns); ++j, ++all) {
+            inside += is_in[i * run.n + j] ? 1U : 0U;
+          }
+        }
+        held += inside == all ? all : 0;
+        return inside == all;
+      };
+      for (std::size_t row = 0; row < run.m; row += rows) {
+        for (std::size_t column = 0; column < run.n; column += columns) {
+          if (is_whole(row, column)) places.push_back(fmt::format("({}, {})", row, column));
+        }
+      }
+      if (held != elements.size()) continue;
+      largest = rows * columns;
+      count = places.size();
+      if (count > most_places) {
+        places.resize(most_places);
+        places.emplace_back("…");
+      }
+      out = fmt::format("{} tile{} of {} × {}, at {}", count, count == 1 ? "" : "s", rows, columns,
+                        fmt::join(places, ", "));
+    }
+  }
+  return out;
+}
+
+/// How stores of several elements leave what they write behind the end of each row at the beginning
+/// of the next one; "" if they do not.
+std::string spilled_words(const KernelRun& run, std::span<const std::size_t> elements) {
+  if (run.dots) return "";
+  for (const std::size_t width : {2, 4, 8, 16, 32}) {
+    const std::size_t over = (width - run.n % width) % width;
+    if (over == 0 || elements.size() != over * (run.m - 1)) continue;
+    const bool all = std::ranges::all_of(
+        elements, [&](std::size_t at) { return run.row(at) > 0 && run.column(at) < over; });
+    if (all) {
+      return fmt::format(", as by stores of {} that reach {} beyond the end of the row before",
+                         width, over);
+    }
+  }
+  return "";
 }
 
 /// The most frequent bits of some elements, and how many hold them.
@@ -154,8 +215,8 @@ MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> element
             count};
   }
   return {fmt::format("{} elements hold {}: never written, or written by nobody who knew the sum "
-                      "(a race, a missing tile): {}",
-                      count, bits, where),
+                      "(a race, a missing tile): {}{}",
+                      count, bits, where, spilled_words(x.run, elements)),
           count};
 }
 
@@ -342,6 +403,7 @@ std::string region_words(const KernelRun& run, std::span<const std::size_t> elem
   const std::size_t box = count_of_different(rows) * count_of_different(columns);
   if (box != elements.size()) {
     if (std::string words = triangle_words(run, elements); !words.empty()) return words;
+    if (std::string words = tiles_words(run, elements); !words.empty()) return words;
     if (box == run.size()) return "spread over all rows and columns";
   }
   std::string out = lines_words(std::move(rows), run.m, "rows") + ", " +

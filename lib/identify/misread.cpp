@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -53,9 +54,12 @@ auto converted_codes(const Codes& codes, std::size_t k, const Format& from, cons
   };
 }
 
-std::uint64_t with_bytes_swapped(std::uint64_t code, int bits) {
+/// A number's bits with parts of so many exchanged, the last first.
+std::uint64_t with_parts_swapped(std::uint64_t code, int bits, int part) {
   std::uint64_t out = 0;
-  for (int at = 0; at < bits; at += 8) out = out << 8 | (code >> at & 0xFF);
+  for (int at = 0; at < bits; at += part) {
+    out = out << part | (code >> at & ((std::uint64_t{1} << part) - 1));
+  }
   return out;
 }
 
@@ -134,21 +138,100 @@ void add_biased_bytes(std::vector<Change>& out, const KernelCase& x) {
   }
 }
 
-void add_swapped_bytes(std::vector<Change>& out, const KernelCase& x) {
-  if (const int bits = x.types.d.storage_bits(); bits > 8) {
-    out.push_back({.words = "D's bytes swapped"});
-    out.back().d = [&run = x.run, bits](std::size_t at) {
-      return with_bytes_swapped(run.d[at], bits);
+/// The bytes, or the halves, of D's or an operand's numbers in another order.
+void add_swapped_parts(std::vector<Change>& out, const KernelCase& x) {
+  struct Part {
+    int bits;
+    const char* words;
+  };
+  const auto parts_of = [](const Format& f) {
+    std::vector<Part> parts;
+    const int bits = f.storage_bits();
+    if (bits > 8) parts.push_back({8, "'s bytes swapped"});
+    if (bits > 16) parts.push_back({bits / 2, "'s halves swapped"});
+    return parts;
+  };
+  const KernelRun& run = x.run;
+  for (const Part& part : parts_of(x.types.d)) {
+    out.push_back({.words = std::string("D") + part.words});
+    out.back().d = [&run, all = x.types.d.storage_bits(), bits = part.bits](std::size_t at) {
+      return with_parts_swapped(run.d[at], all, bits);
     };
   }
   for (const bool of_a : {true, false}) {
-    const int bits = (of_a ? x.types.a : x.types.b).storage_bits();
-    if (bits <= 8) continue;
-    out.push_back({.words = of_a ? "A's bytes swapped" : "B's bytes swapped"});
-    (of_a ? out.back().a : out.back().b) = [&codes = of_a ? x.run.a : x.run.b, k = x.run.k, bits](
-                                               std::size_t line, std::size_t at) {
-      return with_bytes_swapped(codes[line * k + at], bits);
+    const Format& f = of_a ? x.types.a : x.types.b;
+    for (const Part& part : parts_of(f)) {
+      out.push_back({.words = std::string(of_a ? "A" : "B") + part.words});
+      (of_a ? out.back().a : out.back().b) = [&codes = of_a ? run.a : run.b, k = run.k,
+                                              all = f.storage_bits(),
+                                              bits = part.bits](std::size_t line, std::size_t at) {
+        return with_parts_swapped(codes[line * k + at], all, bits);
+      };
+    }
+  }
+}
+
+/// Bytes of which one half is taken for a number of four bits.
+void add_nibbles(std::vector<Change>& out, const KernelCase& x) {
+  for (const bool of_a : {true, false}) {
+    const Format& f = of_a ? x.types.a : x.types.b;
+    if (f != u8 && f != s8) continue;
+    for (const bool low : {true, false}) {
+      for (const bool is_signed : {true, false}) {
+        out.push_back({.words = fmt::format("of {}'s bytes the {} four bits alone, as {}signed",
+                                            of_a ? "A" : "B", low ? "lower" : "upper",
+                                            is_signed ? "" : "un")});
+        (of_a ? out.back().a : out.back().b) = [&codes = of_a ? x.run.a : x.run.b, k = x.run.k, low,
+                                                is_signed](std::size_t line, std::size_t at) {
+          const std::uint64_t bits = codes[line * k + at] >> (low ? 0 : 4) & 0xF;
+          return is_signed && bits > 7 ? bits | 0xF0 : bits;
+        };
+        (of_a ? out.back().as_a : out.back().as_b) = is_signed ? s8 : u8;
+      }
+    }
+  }
+}
+
+/// Numbers of a floating-point operand that all are integers of a few bits, taken for those of the
+/// other sign, or without their zero point.
+void add_misread_integers(std::vector<Change>& out, const KernelCase& x) {
+  for (const bool of_a : {true, false}) {
+    const Format& f = of_a ? x.types.a : x.types.b;
+    if (is_integer(f)) continue;
+    const Codes& codes = of_a ? x.run.a : x.run.b;
+    double low = 0, high = 0;
+    const bool whole = std::ranges::all_of(codes, [&](std::uint64_t code) {
+      const double value = number_in(code, f);
+      low = std::min(low, value);
+      high = std::max(high, value);
+      return std::trunc(value) == value && std::abs(value) < 256;
+    });
+    if (!whole) continue;
+    const auto add = [&](std::string words, auto other) {
+      out.push_back({.words = fmt::format("{}'s {}", of_a ? "A" : "B", words)});
+      (of_a ? out.back().a : out.back().b) = [&codes, k = x.run.k, f, other](std::size_t line,
+                                                                             std::size_t at) {
+        const double value = other(number_in(codes[line * k + at], f));
+        return convert(std::bit_cast<std::uint64_t>(value), binary64, f).bits;
+      };
     };
+    for (const int bits : {4, 8}) {
+      const double half = std::ldexp(1.0, bits - 1), all = 2 * half;
+      if (low < 0 && low >= -half && high < half) {
+        add(fmt::format("integers of {} bits taken as unsigned: those below 0 greater by {}", bits,
+                        all),
+            [all](double value) { return value < 0 ? value + all : value; });
+        add(fmt::format("numbers greater by {}, a zero point that was not subtracted", half),
+            [half](double value) { return value + half; });
+      }
+      if (low >= 0 && high >= half && high < all) {
+        add(fmt::format("integers of {} bits taken as signed: those from {} on less by {}", bits,
+                        half, all),
+            [half, all](double value) { return value < half ? value : value - all; });
+        add(fmt::format("numbers less by {}, as if they had a zero point", half),
+            [half](double value) { return value - half; });
+      }
+    }
   }
 }
 
@@ -160,7 +243,9 @@ std::vector<Change> misread_changes(const KernelCase& given) {
   for (Change& change : read_as_fnuz(given)) out.push_back(std::move(change));
   add_results(out, given);
   add_biased_bytes(out, given);
-  add_swapped_bytes(out, given);
+  add_nibbles(out, given);
+  add_misread_integers(out, given);
+  add_swapped_parts(out, given);
   return out;
 }
 

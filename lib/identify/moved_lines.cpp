@@ -45,7 +45,7 @@ std::string moved_words(const char* noun, const std::vector<std::size_t>& from) 
     while (end < n && from[end] - end == from[i] - i) ++end;
     if (from[i] != i) {
       if (told++ == 4) return out + " …";
-      out += out.empty() ? fmt::format("{}s exchanged: ", noun) : ", ";
+      out += out.empty() ? fmt::format("{}s in other places: ", noun) : ", ";
       out += end == i + 1 ? fmt::format("{} holds {}", i, from[i])
                           : fmt::format("{}..{} hold {}..{}", i, end - 1, from[i], from[end - 1]);
     }

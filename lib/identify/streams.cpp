@@ -33,7 +33,7 @@ constexpr int most_groups = 8, least_run = 8;
 constexpr std::size_t most_cores_tried = 8;
 /// Elements that every division is tried on, one after the other, until it is wrong: first some
 /// that are wrong where K is not cut, which tell most.
-constexpr std::size_t most_probes = 128, most_wrong_probes = 64;
+constexpr std::size_t most_probes = 640, most_wrong_probes = 512;
 /// Where more ways to cut D fit those, the product does not tell which one it was.
 constexpr std::size_t most_ways = 256;
 constexpr std::size_t most_alike_told = 8;

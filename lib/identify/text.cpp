@@ -118,17 +118,24 @@ bool has_whole_hypothesis(const Identification& x) {
   });
 }
 
-/// Returns where a part is right: the rows and columns that only it explains as a whole, or else
-/// the box of the elements that only it explains.
-std::string place_text(const KernelRun& run, const TogetherPart& part) {
+/// Returns where a part is right: the rows and columns, or tiles, that only it explains as a whole,
+/// or else where the elements lie that only it explains.
+std::string place_text(const KernelRun& run, const Together& all, const TogetherPart& part) {
   std::vector<std::string> whole;
   if (!part.whole_rows.empty()) whole.push_back(lines_words(part.whole_rows, run.m, "rows"));
   if (!part.whole_columns.empty()) {
     whole.push_back(lines_words(part.whole_columns, run.n, "columns"));
   }
   if (!whole.empty()) return fmt::format("among them whole {}", fmt::join(whole, " and "));
-  return fmt::format("in rows {} to {} and columns {} to {}", part.first_row, part.last_row,
-                     part.first_column, part.last_column);
+  if (part.whole_tiles.empty()) return "in " + region_words(run, part.alone);
+  constexpr std::size_t most = 6;
+  for (const std::size_t at : part.whole_tiles) {
+    if (whole.size() == most) break;
+    whole.push_back(fmt::format("({}, {})", run.row(at), run.column(at)));
+  }
+  if (part.whole_tiles.size() > most) whole.emplace_back("…");
+  return fmt::format("among them whole tiles of {} × {} at {}", all.tile_rows, all.tile_columns,
+                     fmt::join(whole, ", "));
 }
 
 /// Returns whether models differ in nothing but the part with which their sums begin.
@@ -142,9 +149,16 @@ bool is_ring(const std::vector<TogetherPart>& parts) {
 }
 
 /// Returns what few models explain between them (together.h).
-std::string together_text(const Identification& x, const std::vector<TogetherPart>& parts) {
+std::string together_text(const Identification& x, const Together& all) {
+  const std::vector<TogetherPart>& parts = all.parts;
   if (parts.empty()) return {};
-  std::string out = "\nEvery bit between them, ";
+  std::string out = "\n";
+  if (all.undecided.empty()) {
+    out += "Every bit between them, ";
+  } else {
+    out += fmt::format("All but {} of {} elements{}, ", all.undecided.size(), x.result.elements,
+                       parts.size() == 1 ? "" : " between them");
+  }
   if (is_ring(parts)) {
     out += fmt::format(
         "as in a ring of {} parts, which begins with another one in each chunk of "
@@ -155,7 +169,13 @@ std::string together_text(const Identification& x, const std::vector<TogetherPar
   }
   for (const TogetherPart& part : parts) {
     out += fmt::format("  {} of {}, {} by this alone, {}\n     {}\n", part.equal, x.result.elements,
-                       part.alone, place_text(x.runs[0], part), command_of(x, part.candidate));
+                       part.alone.size(), place_text(x.runs[0], all, part),
+                       command_of(x, part.candidate));
+  }
+  if (!all.undecided.empty()) {
+    out += fmt::format("  the other {}, {}, {} too few to tell by which model\n",
+                       all.undecided.size(), region_words(x.runs[0], all.undecided),
+                       all.undecided.size() == 1 ? "is" : "are");
   }
   return out;
 }
@@ -192,9 +212,11 @@ std::string head_text(const Identification& x) {
   for (const KernelRun& run : x.runs) {
     out += run.dots ? fmt::format("{} dots of {}", run.m, run.k)
                     : fmt::format("{} × {} × {}", run.m, run.n, run.k);
-    out += fmt::format(", {} · {}{} to {}{}\n", type_name(x.types.a), type_name(x.types.b),
-                       run.c.empty() ? "" : fmt::format(" + {}", type_name(x.types.c)),
-                       type_name(x.types.d), run.bias.empty() ? "" : ", with a bias");
+    const bool is_c = run.c_words == "C";
+    out += fmt::format(", {} · {}{} to {}{}{}\n", type_name(x.types.a), type_name(x.types.b),
+                       run.c.empty() || !is_c ? "" : fmt::format(" + {}", type_name(x.types.c)),
+                       type_name(x.types.d), run.bias.empty() ? "" : ", with a bias",
+                       is_c ? "" : ", with " + run.c_words);
     const bool a = !run.a_scale.empty(), b = !run.b_scale.empty();
     if (a || b) {
       out.insert(out.size() - 1, fmt::format(", scales of {}", !b ? "A" : !a ? "B" : "A and B"));
@@ -243,7 +265,7 @@ std::string chance_text(const Identification& x) {
 
 /// Returns what follows where no model explains every bit: only as much as what was told before
 /// leaves open.
-std::string none_text(const Identification& x, const std::vector<TogetherPart>& parts) {
+std::string none_text(const Identification& x, const Together& all) {
   const KernelHypotheses& h = x.hypotheses;
   if (x.result.tried == 0 && h.told.empty()) {
     return fmt::format(
@@ -256,9 +278,13 @@ std::string none_text(const Identification& x, const std::vector<TogetherPart>& 
   if (has_whole_hypothesis(x)) {
     return out + "; the first of what may have happened makes every element equal\n";
   }
-  if (!parts.empty()) {
-    return out + fmt::format(" alone; {} explain every bit between them\n", parts.size());
+  const std::size_t n = all.parts.size(), left = all.undecided.size();
+  if (left > 0) {
+    return out + fmt::format("; {} all but {} of {} elements{}, too few to tell by which others\n",
+                             n == 1 ? "one explains" : fmt::format("{} explain", n), left,
+                             x.result.elements, n == 1 ? "" : " between them");
   }
+  if (n > 0) return out + fmt::format(" alone; {} explain every bit between them\n", n);
   if (h.tried > 0) {
     out += fmt::format(", nor do{} {} mistakes of kernels that were tried",
                        h.told.empty() ? "" : " by themselves", h.tried);
@@ -293,7 +319,7 @@ std::string undecided_text(const Identification& x) {
   return out;
 }
 
-std::string conclusion_text(const Identification& x, const std::vector<TogetherPart>& parts) {
+std::string conclusion_text(const Identification& x, const Together& all) {
   const SearchResult& r = x.result;
   const std::size_t n = r.explaining.size();
   if (n == 1 && !r.open.empty()) {
@@ -309,7 +335,7 @@ std::string conclusion_text(const Identification& x, const std::vector<TogetherP
         r.open[0].compared, r.elements, r.open.size(), r.open.size() == 1 ? "" : "s",
         r.open.size() == 1 ? "s" : "", not_tried_text(x));
   }
-  if (n == 0) return none_text(x, parts);
+  if (n == 0) return none_text(x, all);
   const bool nan_open = std::ranges::any_of(
       r.explaining, [&](const Verdict& v) { return any_nan_fits(x.candidate(v).model); });
   const std::string undecided = undecided_text(x);
@@ -411,10 +437,10 @@ std::string identification_text(const Identification& x, std::size_t show) {
                        command_of(x, x.candidate(r.open[i])));
   }
   // What gives every bit comes before what gives some.
-  const std::vector<TogetherPart> parts = together(x);
-  if (!has_whole_hypothesis(x)) out += together_text(x, parts);
+  const Together all = together(x);
+  if (!has_whole_hypothesis(x)) out += together_text(x, all);
   out += hypotheses_text(x);
-  if (has_whole_hypothesis(x)) out += together_text(x, parts);
+  if (has_whole_hypothesis(x)) out += together_text(x, all);
   if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
   bool is_far = false;
   for (const NearModel& near : nearest_of(x)) {
@@ -423,7 +449,7 @@ std::string identification_text(const Identification& x, std::size_t show) {
     is_far = near.verdict->equal == 0;
     out += rejected_text(*near.of, *near.verdict);
   }
-  return out + "\n" + conclusion_text(x, parts);
+  return out + "\n" + conclusion_text(x, all);
 }
 
 }  // namespace binade

@@ -5,9 +5,10 @@
 #include "lib/identify/together.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
+#include <utility>
 
 #include "lib/gemm/gemm.h"
 #include "lib/identify/evaluator.h"
@@ -26,6 +27,8 @@ constexpr std::size_t most_rings = 16;  // of which all elements are compared
 constexpr double least_uncovered = 20;
 /// Of models that are right by chance in all that others leave, one in e^12 would be told.
 constexpr double least_evidence = 12;
+/// Elements that some models explain, but too few to tell which, are at most one in so many.
+constexpr std::size_t undecided_of = 8;
 
 using Mask = std::vector<bool>;
 
@@ -161,7 +164,7 @@ Cover ring(const Identification& x) {
 }
 
 /// Returns the models of tiles whose K is cut elsewhere each.
-Cover tiles_of(const Identification& x) {
+Cover uneven_cover(const Identification& x) {
   Cover out;
   out.candidates = uneven_tiles(x).models;
   for (const Candidate& candidate : out.candidates) out.masks.push_back(mask_of(x, candidate));
@@ -195,10 +198,10 @@ std::size_t whole_around(const Mask& mask, const Mask& some, std::size_t lines, 
 }
 
 /// Returns how unlikely it is that the best of so many models explains by chance what the parts
-/// before it leave, as -log of the probability, for the part of which that is least so. An edge
-/// counts as a whole: all elements of the lines that hold what was left.
-double evidence_of(const Cover& cover, const KernelRun& run, std::size_t tried) {
-  double least = std::numeric_limits<double>::infinity();
+/// before it leave, as -log of the probability, for each part but the first. An edge counts as a
+/// whole: all elements of the lines that hold what was left.
+std::vector<double> evidence_of(const Cover& cover, const KernelRun& run, std::size_t tried) {
+  std::vector<double> out;
   Mask covered = cover.masks[0];
   for (std::size_t part = 1; part < cover.masks.size(); ++part) {
     const Mask& mask = cover.masks[part];
@@ -216,9 +219,43 @@ double evidence_of(const Cover& cover, const KernelRun& run, std::size_t tried) 
         whole_around(mask, more, run.n, [&](std::size_t at) { return run.column(at); });
     const double n = std::max(count(more), static_cast<double>(std::max(in_rows, in_columns)));
     const double share = count(mask) / static_cast<double>(mask.size());
-    least = std::min(least, n * -std::log(share) - std::log(static_cast<double>(tried)));
+    out.push_back(n * -std::log(share) - std::log(static_cast<double>(tried)));
   }
-  return least;
+  return out;
+}
+
+/// Returns whether so many models explain by chance what these do.
+bool is_chance(const Cover& cover, const KernelRun& run, std::size_t tried) {
+  if (cover.masks.empty()) return true;
+  if (uncovered_by_chance(cover.masks) >= least_uncovered) return false;
+  return std::ranges::any_of(evidence_of(cover, run, tried),
+                             [](double x) { return x < least_evidence; });
+}
+
+std::vector<std::size_t> uncovered_by(const std::vector<Mask>& masks, std::size_t size) {
+  std::vector<std::size_t> out;
+  for (std::size_t at = 0; at < size; ++at) {
+    const auto has = [at](const Mask& mask) { return bool{mask[at]}; };
+    if (std::ranges::none_of(masks, has)) out.push_back(at);
+  }
+  return out;
+}
+
+/// Takes away the last parts, but the first ones, as long as each explains elements by chance and
+/// what is left then are few. Returns what is left.
+std::vector<std::size_t> without_chance(Cover& cover, std::size_t first, const KernelRun& run,
+                                        std::size_t tried) {
+  const std::vector<double> evidence = evidence_of(cover, run, tried);
+  std::vector<std::size_t> out;
+  while (cover.masks.size() > first && evidence[cover.masks.size() - 2] < least_evidence) {
+    const std::vector<Mask> before(cover.masks.begin(), cover.masks.end() - 1);
+    std::vector<std::size_t> left = uncovered_by(before, run.size());
+    if (left.size() * undecided_of > run.size()) break;
+    out = std::move(left);
+    cover.masks.pop_back();
+    cover.candidates.pop_back();
+  }
+  return out;
 }
 
 /// Returns the lines of so many, `others` elements each, that a part explains as a whole and no
@@ -241,6 +278,60 @@ std::vector<std::size_t> whole_lines(const Cover& cover, std::size_t mine, std::
   return out;
 }
 
+struct TileEdges {
+  std::size_t rows = 0, columns = 0;
+};
+
+/// Returns the number of models that explain a tile as a whole, and the last one of them.
+std::pair<std::size_t, std::size_t> owner_of(const Cover& cover, const KernelRun& run,
+                                             const TileEdges& edges, std::size_t row,
+                                             std::size_t column) {
+  std::size_t count = 0, last = 0;
+  for (std::size_t model = 0; model < cover.masks.size(); ++model) {
+    const auto is_whole = [&] {
+      for (std::size_t i = row; i < std::min(run.m, row + edges.rows); ++i) {
+        for (std::size_t j = column; j < std::min(run.n, column + edges.columns); ++j) {
+          if (!cover.masks[model][i * run.n + j]) return false;
+        }
+      }
+      return true;
+    };
+    if (!is_whole()) continue;
+    ++count;
+    last = model;
+  }
+  return {count, last};
+}
+
+/// Calls visit(row, column) for the first elements of D's tiles until it returns false.
+template <class Visit>
+bool each_tile(const KernelRun& run, const TileEdges& edges, const Visit& visit) {
+  for (std::size_t row = 0; row < run.m; row += edges.rows) {
+    for (std::size_t column = 0; column < run.n; column += edges.columns) {
+      if (!visit(row, column)) return false;
+    }
+  }
+  return true;
+}
+
+/// Returns the largest tiles each of which some model explains as a whole.
+TileEdges tiles_of(const Cover& cover, const KernelRun& run) {
+  constexpr std::array<std::size_t, 6> edges{256, 128, 64, 32, 16, 8};
+  TileEdges out;
+  for (const std::size_t rows : edges) {
+    for (const std::size_t columns : edges) {
+      if (rows * columns <= out.rows * out.columns || rows > run.m || columns > run.n) continue;
+      const TileEdges some{rows, columns};
+      if (each_tile(run, some, [&](std::size_t row, std::size_t column) {
+            return owner_of(cover, run, some, row, column).first > 0;
+          })) {
+        out = some;
+      }
+    }
+  }
+  return out;
+}
+
 /// Returns what a part explains, and what no other part explains.
 TogetherPart measured(const KernelRun& run, const Cover& cover, std::size_t mine) {
   TogetherPart part{.candidate = cover.candidates[mine], .first_row = run.m, .first_column = run.n};
@@ -250,7 +341,7 @@ TogetherPart measured(const KernelRun& run, const Cover& cover, std::size_t mine
     std::size_t explaining = 0;
     for (const Mask& mask : cover.masks) explaining += mask[at] ? 1 : 0;
     if (explaining > 1) continue;
-    part.alone += 1;
+    part.alone.push_back(at);
     part.first_row = std::min(part.first_row, run.row(at));
     part.last_row = std::max(part.last_row, run.row(at));
     part.first_column = std::min(part.first_column, run.column(at));
@@ -266,26 +357,43 @@ TogetherPart measured(const KernelRun& run, const Cover& cover, std::size_t mine
 
 }  // namespace
 
-std::vector<TogetherPart> together(const Identification& x) {
+Together together(const Identification& x) {
   const SearchResult& r = x.result;
   if (!x.in_time || !r.open.empty()) return {};
   if (x.runs.size() != 1 || x.runs[0].dots || !r.explaining.empty() || r.rejected.empty())
     return {};
+  const KernelRun& run = x.runs[0];
+  Together out;
   Cover found = ring(x);
   const bool is_ring = !found.masks.empty();
-  const auto is_chance = [&](const Cover& some) {
-    return some.masks.empty() || (uncovered_by_chance(some.masks) < least_uncovered &&
-                                  evidence_of(some, x.runs[0], r.tried) < least_evidence);
-  };
-  if (!is_ring) found = cover(x);
-  if (!is_ring && is_chance(found)) found = tiles_of(x);
-  if (!is_ring && is_chance(found)) return {};
-  std::vector<TogetherPart> out;
-  for (std::size_t i = 0; i < found.masks.size(); ++i) {
-    const TogetherPart part = measured(x.runs[0], found, i);
-    if (part.alone > 0) out.push_back(part);
+  if (!is_ring) {
+    found = cover(x);
+    const bool by_chance = is_chance(found, run, r.tried);
+    Cover uneven = by_chance ? uneven_cover(x) : Cover{};
+    if (!is_chance(uneven, run, r.tried)) {
+      found = std::move(uneven);
+    } else if (!found.masks.empty()) {
+      out.undecided = without_chance(found, by_chance ? 1 : 2, run, r.tried);
+      // Of narrow numbers, one model explains most by chance.
+      const bool is_wide = x.types.d.precision >= binary32.precision;
+      if (by_chance && (is_chance(found, run, r.tried) || !is_wide)) return {};
+    }
   }
-  if (is_ring) std::ranges::stable_sort(out, {}, &TogetherPart::first_row);
+  const TileEdges tiles = out.undecided.empty() ? tiles_of(found, run) : TileEdges{};
+  out.tile_rows = tiles.rows;
+  out.tile_columns = tiles.columns;
+  for (std::size_t i = 0; i < found.masks.size(); ++i) {
+    TogetherPart part = measured(run, found, i);
+    if (tiles.rows != 0) {
+      each_tile(run, tiles, [&](std::size_t row, std::size_t column) {
+        const auto [owners, last] = owner_of(found, run, tiles, row, column);
+        if (owners == 1 && last == i) part.whole_tiles.push_back(row * run.n + column);
+        return true;
+      });
+    }
+    if (!part.alone.empty()) out.parts.push_back(part);
+  }
+  if (is_ring) std::ranges::stable_sort(out.parts, {}, &TogetherPart::first_row);
   return out;
 }
 

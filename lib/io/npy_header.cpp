@@ -134,10 +134,11 @@ void parse_descr(std::string_view label, std::string_view descr, const std::opti
   }
   if (nameless) {
     const std::string misfit = raw ? ", as wide as no " + std::string(raw->name) : "";
-    throw error_in(label, quoted + " is raw bytes" + misfit,
-                   bytes == 1   ? "say what they are, as in --dtype float8_e4m3fn"
-                   : bytes == 2 ? "say what they are, as in --dtype bfloat16"
-                                : save_plain);
+    throw error_in(
+        label, quoted + " is raw bytes" + misfit,
+        bytes == 1   ? "say what they are, as in --dtype float8_e4m3fn, or to identify --types"
+        : bytes == 2 ? "say what they are, as in --dtype bfloat16, or to identify --types"
+                     : save_plain);
   }
   const auto row = std::ranges::find(dtypes(), type, &Dtype::npy);
   if (type.empty() || row == dtypes().end()) {

@@ -296,11 +296,12 @@ void add_gemm_model(nb::module_& m) {
 
     instruction: one of `binade architectures --names`, such as "mma.m16n8k16.f32.f16.f16.f32", with arch, such as "sm_90"; or a
         chain of operations that round each time, such as "fma.rn.f32.f16.f16.f32", which has no arch.
-    k_order: "ascending" or "descending"; with ":GROUPxWIDTH" behind it, GROUP instructions take WIDTH positions of K in turn.
+    k_order: "ascending" or "descending"; with ":GROUPxWIDTH" behind it, GROUP instructions take WIDTH positions of K in turn;
+        with ":second-first", the first two instructions of each chain change places.
     promote_every: N or "N[:halvesM][:FORMAT]": after N instructions the accumulator is added to a register and begins again
         at 0; the last two periods may be halved.
-    split: "PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN][:REDUCTION][:fromN][:tail|:tail-first][:mul_add.TYPE]": K
-        is summed in parts, which are then added; or up to three, outermost first. Of stream-K, "WORKERS[:tileN]:streamMxN[:columns]
+    split: "PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN|:short-first][:REDUCTION][:fromN][:tail|:tail-first]
+        [:mul_add.TYPE]": K is summed in parts, which are then added; or up to three, outermost first. Of stream-K, "WORKERS[:tileN]:streamMxN[:columns]
         [:firstT|:lastT][:groupsG][:leastN]".
     partial: format of the parts. reduce_in: format in which they are added. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: how D = alpha·sum + beta·C + bias is computed.

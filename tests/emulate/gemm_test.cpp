@@ -309,11 +309,27 @@ TEST_CASE("splits lie in each other, the outermost first") {
   CHECK(written(g, 8) == "0 [0] [2] 0 [1] [3] + 0 [4] [6] 0 [5] [7] + +");
 }
 
+TEST_CASE("a short round comes first, and the second product of a chain before the first") {
+  GemmModel g = chain(1);
+  g.sum.splits[0] = {.parts = 2, .interleave = 1, .short_first = true};
+  CHECK(written(g, 5) == "0 [0] [1] [3] 0 [2] [4] +");
+  CHECK(written(g, 4) == "0 [0] [2] 0 [1] [3] +");
+  g.sum.splits[0] = {.parts = 3, .interleave = 2, .short_first = true};
+  CHECK(written(g, 9) == "0 [0] [1] [3] [4] 0 [2] [5] [6] + 0 [7] [8] +");
+  g.sum.splits[0] = {};
+  g.sum.order.second_first = true;
+  CHECK(written(g, 3) == "0 [1] [0] [2]");
+  CHECK(written(g, 1) == "0 [0]");
+  g.sum.promote_every = 2;
+  CHECK(written(g, 5) == "0 0 [1] [0] promote 0 [3] [2] promote 0 [4] promote");
+}
+
 TEST_CASE("every product takes part once, in any order") {
   Random random(3);
   for (int i = 0; i < 2000; ++i) {
     GemmModel g = chain(1 << test::between(random, 0, 4));
     g.sum.order.descending = random() % 2 == 0;
+    g.sum.order.second_first = random() % 4 == 0;
     if (g.k > 1 && random() % 2 == 0) {
       g.sum.order.group = test::between(random, 2, 4);
       g.sum.order.width = g.k / 2;
@@ -328,6 +344,7 @@ TEST_CASE("every product takes part once, in any order") {
       split.tail_first = random() % 4 == 0;
       split.shares = static_cast<TileShares>(random() % 6);
       split.backward = test::between(random, 1, 4);
+      split.short_first = split.backward == 1;
       if (random() % 4 == 0) split.tail_mul_add = binary64;
       for (std::size_t at = 0; at < split.ends.size(); ++at) {
         split.ends[at] =

@@ -155,6 +155,8 @@ TEST_CASE("orders that there are not are refused") {
           "GemmModel: the first part of a split is 2; give an integer from 0 to 1");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .tail_first = true}; },
           "GemmModel: tail_first of a split goes with an interleave and without tail_after");
+  refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .short_first = true}; },
+          "GemmModel: short_first of a split goes with an interleave and without backward");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .backward = 2}; },
           "GemmModel: backward of a split is at least 1, and above 1 goes with an interleave");
   refused([](GemmModel& g) { g.sum.splits[0] = {.parts = 2, .tail_mul_add = binary64}; },

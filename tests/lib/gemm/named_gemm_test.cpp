@@ -76,6 +76,7 @@ TEST_CASE("splits are spelled as they are read") {
                            "7:32:fold:tail-first",
                            "5:64:pairwise:tail",
                            "4:1:back4:pairs",
+                           "2:1:short-first:pairs:tail",
                            "3:tile32:at5-13",
                            "2:at1:descending",
                            "200:tile32:steps5-0-70000",
@@ -147,6 +148,8 @@ TEST_CASE("splits are spelled as they are read") {
                            "4:stream64x64:from1",
                            "2:stream64x64:until16",
                            "2:back4",
+                           "2:short-first",
+                           "2:1:back2:short-first",
                            "2:1:back1",
                            "2:1:mul_add.f64",
                            "2:1:tail:mul_add.s32",
@@ -160,11 +163,13 @@ TEST_CASE("splits are spelled as they are read") {
 TEST_CASE("k orders are spelled as they are read") {
   CHECK(parse_k_order("ascending") == KOrder{});
   CHECK(parse_k_order("descending:4x2") == KOrder{.descending = true, .group = 4, .width = 2});
-  for (const char* text : {"ascending", "descending", "ascending:2x8", "descending:64x1"}) {
+  CHECK(parse_k_order("ascending:second-first") == KOrder{.second_first = true});
+  for (const char* text : {"ascending", "descending", "ascending:2x8", "descending:64x1",
+                           "ascending:second-first", "descending:2x4:second-first"}) {
     CHECK(spelled(parse_k_order(text)) == text);
   }
   for (const char* text : {"", "up", "ascending:", "ascending:2", "ascending:1x2", "ascending:2x0",
-                           "ascending:2x2:2"}) {
+                           "ascending:2x2:2", "second-first", "ascending:second-first:2x2"}) {
     CAPTURE(text);
     CHECK(contains(test::error_of([&] { parse_k_order(text); }), "is not ascending or descending"));
   }
@@ -199,7 +204,7 @@ TEST_CASE("options say all that is not usual, and words do too") {
       order_text(g) ==
       "K in 2 parts, each a run, added in bf16, ascending; K in 4 parts, by turns of 16, added in "
       "bf16, pairs, the tail after them; 2 instructions share 64 k, 8 in turn; k descending; into "
-      "f16 every 4 instructions; begins with C");
+      "f16 every 4 instructions; begins with C; the sum rounded to f16 for the epilogue");
   g = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   g.sum.splits[0] = parse_split("2:tile8:rest:until128");
   g.sum.splits[1] = parse_split("4:1:3-0-2-1:tail-first");

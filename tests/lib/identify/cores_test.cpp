@@ -135,9 +135,8 @@ TEST_CASE("what identify looked at is told, a GPU where the bits are one's") {
   const KernelTypes integers{s8, s8, s32, s32, s32};
   const KernelRun product{
       .m = 1, .n = 1, .k = 1, .a = {1}, .b = {1}, .c = {}, .bias = {}, .d = {1}};
-  CHECK(test::has(
-      test::error_of([&] { identify(integers, {product}, {}, {}, {}, {.instructions = false}); }),
-      "restricted"));
+  const Identification loop = identify(integers, {product}, {}, {}, {}, {.instructions = false});
+  CHECK(!loop.result.explaining.empty());  // sums of integers are exact, on any machine
 }
 
 }  // namespace

@@ -41,14 +41,14 @@ Identification edges(const KernelTypes& types, std::size_t size, bool noise) {
 TEST_CASE("rows of another order are told, and where they lie") {
   const Identification found = edges(f32_all, 16, false);
   CHECK(found.result.explaining.empty());
-  const std::vector<TogetherPart> parts = together(found);
+  const std::vector<TogetherPart> parts = together(found).parts;
   REQUIRE(parts.size() == 2);
   CHECK(parts[0].equal >= 12 * 16);
   CHECK(parts[0].first_row == 0);
   CHECK(parts[0].last_row == 11);
   CHECK(parts[1].first_row == 12);
   CHECK(parts[1].last_row == 15);
-  CHECK(parts[0].alone + parts[1].alone <= found.result.elements);
+  CHECK(parts[0].alone.size() + parts[1].alone.size() <= found.result.elements);
   CHECK(parts[1].candidate.model.sum.splits[0].parts == 2);
   CHECK(parts[1].whole_rows == std::vector<std::size_t>{12, 13, 14, 15});
   CHECK(parts[1].whole_columns.empty());
@@ -71,9 +71,44 @@ TEST_CASE("an edge of one column is told, though few of its elements differ") {
   const Identification found =
       identify(f32_all, {run}, {}, {.rare = false}, {}, {.instructions = false, .tf32 = false});
   CHECK(found.result.explaining.empty());
-  const std::vector<TogetherPart> parts = together(found);
+  const std::vector<TogetherPart> parts = together(found).parts;
   REQUIRE(parts.size() == 2);
   CHECK(parts[1].whole_columns == std::vector<std::size_t>{size - 1});
+}
+
+TEST_CASE("one element that is added in a third way is left open, and what few others are, too") {
+  constexpr std::size_t size = 24;
+  Random random(7);
+  KernelRun run = test::draw_run(random, f32_all, {size, size, 64}, false, false);
+  const auto all = candidates_for(cores_for(f32_all), {f32_all, 64, false, false, {}});
+  GemmModel other = all[0].model, third = other;
+  other.sum.splits[0] = {16, 1, Reduction::pairs, false};
+  third.sum.splits[0] = {16, 1, Reduction::halves, false};
+  test::compute(all[0].model, run);
+  const std::uint64_t corner = run.d.back();
+  for (std::size_t at = size - 1; at < run.size(); at += size) {
+    run.d[at] = gemm_element(other, run.element(at));
+  }
+  run.d.back() = gemm_element(third, run.element(run.size() - 1));
+  REQUIRE(run.d.back() != corner);
+  const auto identified = [](const KernelRun& x) {
+    return identify(f32_all, {x}, {}, {.rare = false}, {}, {.instructions = false, .tf32 = false});
+  };
+  Identification found = identified(run);
+  Together x = together(found);
+  CHECK(x.parts.size() == 2);
+  CHECK(x.undecided == std::vector<std::size_t>{size * size - 1});
+  CHECK(identification_text(found, 1).ends_with(
+      "2 explain all but 1 of 576 elements between them, too few to tell by which others\n"));
+  // Of one column only the corner and two more differ from the chain.
+  for (std::size_t at = size - 1; at + 3 * size < run.size(); at += size) {
+    run.d[at] = gemm_element(all[0].model, run.element(at));
+  }
+  found = identified(run);
+  x = together(found);
+  REQUIRE(x.parts.size() == 1);
+  CHECK(x.parts[0].candidate.model == all[0].model);
+  CHECK(x.undecided.size() + x.parts[0].equal == size * size);
 }
 
 TEST_CASE("all orders of six parts are rare ones, also where the last is shorter") {
@@ -108,7 +143,7 @@ TEST_CASE("a ring's chunks of rows are told with the part that each begins with"
   }
   const Identification found = identify(f32_all, {run}, {}, {});
   CHECK(found.result.explaining.empty());
-  const std::vector<TogetherPart> parts = together(found);
+  const std::vector<TogetherPart> parts = together(found).parts;
   REQUIRE(parts.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(parts[i].first_row == 2 * i);
@@ -154,7 +189,7 @@ TEST_CASE("tiles of stream-K are told with where K is cut in each") {
   Identification found = streams({32, 96});
   CHECK_FALSE(search_streams(found));  // no equal shares of workers end there
   CHECK(found.result.explaining.empty());
-  const std::vector<TogetherPart> parts = together(found);
+  const std::vector<TogetherPart> parts = together(found).parts;
   REQUIRE(parts.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(options_of(parts[i].candidate.model) ==
@@ -172,12 +207,12 @@ TEST_CASE("stream-K that cuts every tile as it was found to be cut is told as on
   Identification noisy = found;
   noisy.runs[0].d.back() ^= 1;
   CHECK_FALSE(search_streams(noisy));
-  CHECK(together(noisy).empty());
+  CHECK(together(noisy).parts.empty());
   REQUIRE(search_streams(found));
   REQUIRE(conclusion_of(found.result) == Conclusion::unique);
   const Candidate& model = found.candidate(found.result.explaining[0]);
   CHECK(options_of(model.model) == "--split 3:tile32:stream32x64");
-  CHECK(together(found).empty());
+  CHECK(together(found).parts.empty());
   CHECK(test::gives_all(model.model, found.runs[0]));
 }
 
@@ -221,12 +256,12 @@ TEST_CASE("workers that share tiles of 32 rows in steps of 16 are told, of chain
 }
 
 TEST_CASE("what only chance could cover is not told") {
-  CHECK(together(edges(f32_all, 16, true)).empty());
-  CHECK(together(edges(f32_all, 5, false)).empty());
+  CHECK(together(edges(f32_all, 16, true)).parts.empty());
+  CHECK(together(edges(f32_all, 5, false)).parts.empty());
   const KernelTypes narrow{binary16, binary16, binary16, binary16, binary16};
   const Identification found = edges(narrow, 8, true);
   CHECK(found.result.explaining.empty());
-  CHECK(together(found).empty());
+  CHECK(together(found).parts.empty());
 }
 
 }  // namespace
