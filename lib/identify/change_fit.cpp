@@ -10,6 +10,7 @@
 
 #include "emulate/integer_dot.h"
 #include "emulate/project.h"
+#include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -127,23 +128,17 @@ ChangeFit fit_of(const KernelCase& x) {
           median(std::move(distances))};
 }
 
-std::vector<std::size_t> spread_over(std::size_t n, std::size_t most) {
-  std::vector<std::size_t> out;
-  const std::size_t count = std::min(n, most);
-  for (std::size_t i = 0; i < count; ++i) out.push_back((2 * i + 1) * n / (2 * count));
-  return out;
-}
-
 std::vector<std::size_t> some_elements(const KernelRun& run, std::span<const std::size_t> elements,
                                        std::size_t most) {
-  std::vector<std::size_t> out = spread_over(elements.empty() ? run.size() : elements.size(), most);
+  std::vector<std::size_t> out =
+      spread_places(elements.empty() ? run.size() : elements.size(), most);
   for (std::size_t& at : out) at = elements.empty() ? at : elements[at];
   return out;
 }
 
 KernelCase sample_of(const KernelCase& given, const Change& change) {
   if (given.run.dots) {
-    const auto some = spread_over(given.run.m, sample_dots);
+    const auto some = spread_places(given.run.m, sample_dots);
     return part_of(given, change, some, some, true);
   }
   const std::size_t m = given.run.m, n = given.run.n;
@@ -151,7 +146,7 @@ KernelCase sample_of(const KernelCase& given, const Change& change) {
   const std::size_t rows = std::min(m, std::max(sample_lines, all / std::max<std::size_t>(n, 1)));
   const std::size_t columns =
       std::min(n, std::max(sample_lines, all / std::max<std::size_t>(m, 1)));
-  return part_of(given, change, spread_over(m, rows), spread_over(n, columns), false);
+  return part_of(given, change, spread_places(m, rows), spread_places(n, columns), false);
 }
 
 }  // namespace binade

@@ -43,8 +43,6 @@ struct ChangeFit {
 };
 ChangeFit fit_of(const KernelCase& x);
 
-/// At most `most` numbers below n, spread evenly.
-std::vector<std::size_t> spread_over(std::size_t n, std::size_t most);
 /// At most `most` of these elements of a run, spread evenly; of all if there are none.
 std::vector<std::size_t> some_elements(const KernelRun& run, std::span<const std::size_t> elements,
                                        std::size_t most);

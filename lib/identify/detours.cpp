@@ -16,6 +16,7 @@
 #include "lib/identify/evaluator.h"
 #include "lib/identify/identification.h"
 #include "lib/identify/match.h"
+#include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -28,14 +29,7 @@ constexpr std::size_t most_detours = 3, near_share = 16;
 
 /// Returns some elements of a run, spread over D, and these, as dot products.
 KernelRun sample_of(const KernelRun& run, const std::vector<std::size_t>& also) {
-  const std::size_t n = std::min(most_of_run, run.size());
-  std::vector<std::size_t> elements(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    // Multiples of the golden ratio lie evenly in rows and in columns.
-    const std::uint64_t part = i * 0x9E3779B97F4A7C15;
-    const auto place = static_cast<std::size_t>((uint128{part} * run.size()) >> 64);
-    elements[i] = n == run.size() ? i : place;
-  }
+  std::vector<std::size_t> elements = spread_places(run.size(), most_of_run);
   elements.insert(elements.end(), also.begin(), also.end());
   return dots_of(run, elements);
 }
@@ -56,7 +50,7 @@ std::vector<std::size_t> wrong_by_nearest(const Identification& x) {
     if (!is_same_result(d[at], run.d[at], g.epilogue.out, any_nan_fits(g))) wrong.push_back(at);
   }
   std::vector<std::size_t> out;
-  for (const std::size_t i : spread_over(wrong.size(), most)) out.push_back(wrong[i]);
+  for (const std::size_t i : spread_places(wrong.size(), most)) out.push_back(wrong[i]);
   return out;
 }
 

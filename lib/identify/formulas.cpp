@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "emulate/project.h"
+#include "lib/number/spread_places.h"
 #include "lib/number/ulp_distance.h"
 
 namespace binade {
@@ -304,7 +305,7 @@ FormulaFit fit_by(const Formula& formula, const KernelCase& x, const NearSums& s
 
 std::string formula_words(const KernelCase& given, const NearSums& sums) {
   constexpr std::size_t most_tried = 4096, least_telling = 16;
-  const std::vector<std::size_t> tried = spread_over(given.run.size(), most_tried);
+  const std::vector<std::size_t> tried = spread_places(given.run.size(), most_tried);
   if (tried.size() < least_telling) return "";
   Formulas table(given, sums, tried);
   const std::vector<Formula> formulas = table.take();

@@ -28,6 +28,7 @@
 #include "lib/identify/together.h"
 #include "lib/identify/unordered.h"
 #include "lib/identify/weighed_groups.h"
+#include "lib/number/spread_places.h"
 
 namespace binade {
 namespace {
@@ -197,7 +198,7 @@ class HypothesisSearch {
   bool changed_in(const std::vector<std::size_t>& rest, const TestedChange& base) {
     if (rest.size() < 8) return false;
     std::vector<std::size_t> rows, columns;
-    for (const std::size_t i : spread_over(rest.size(), 256)) {
+    for (const std::size_t i : spread_places(rest.size(), 256)) {
       rows.push_back(given_.run.row(rest[i]));
       columns.push_back(given_.run.column(rest[i]));
     }

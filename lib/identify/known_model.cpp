@@ -12,6 +12,7 @@
 #include "lib/identify/evaluator.h"
 #include "lib/identify/plausible.h"
 #include "lib/identify/search.h"
+#include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -28,7 +29,7 @@ bool is_known_under(const GemmModel& g, const Change& x) {
 }
 
 std::size_t count_equal(const KernelCase& whole, const GemmModel& g) {
-  const std::vector<std::size_t> some = spread_over(whole.run.size(), most_counted);
+  const std::vector<std::size_t> some = spread_places(whole.run.size(), most_counted);
   std::vector<char> equal(some.size());
   parallel_for(some.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {

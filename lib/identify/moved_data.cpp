@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "lib/identify/change_fit.h"
+#include "lib/number/spread_places.h"
 
 namespace binade {
 namespace {
@@ -167,7 +168,7 @@ class FarElements {
       if (!is_near({}, at)) far_.push_back(at);
     }
     std::vector<std::size_t> some;
-    for (const std::size_t i : spread_over(far_.size(), kept)) some.push_back(far_[i]);
+    for (const std::size_t i : spread_places(far_.size(), kept)) some.push_back(far_[i]);
     far_ = std::move(some);
   }
   bool are_enough() const { return far_.size() >= 4; }

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "lib/identify/change_fit.h"
+#include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -60,7 +61,7 @@ std::vector<std::size_t> places_of_lines(const KernelCase& given, bool rows) {
   const std::size_t lines = rows ? run.m : run.n;
   std::vector<std::size_t> every(lines);
   std::iota(every.begin(), every.end(), std::size_t{0});
-  const std::vector<std::size_t> others = spread_over(rows ? run.n : run.m, 24);
+  const std::vector<std::size_t> others = spread_places(rows ? run.n : run.m, 24);
   Change bare;
   bare.without_c = bare.without_bias = true;
   const KernelCase part = part_of(given, bare, rows ? every : others, rows ? others : every, false);

@@ -55,10 +55,10 @@ std::int64_t iterations_of(const Split& split, const KernelRun& run) {
   return (static_cast<std::int64_t>(run.k) + split.tile - 1) / split.tile;
 }
 
-/// Some elements of a D of so many, each far from those before it, the same ones each time.
-std::vector<std::size_t> scattered_places(std::size_t size) {
+/// Some of so many places, each far from those before it, the same ones each time.
+std::vector<std::size_t> scattered_places(std::size_t size, std::size_t most) {
   std::vector<std::size_t> out;
-  for (std::size_t i = 1; i <= std::min(size, std::size_t{1} << 14); ++i) {
+  for (std::size_t i = 1; i <= std::min(size, most); ++i) {
     out.push_back((i * 0x9E3779B97F4A7C15U >> 32) * size >> 32);
   }
   return out;
@@ -73,13 +73,15 @@ class Probe {
  public:
   Probe(GemmModel plain, const KernelRun& run) : model_(std::move(plain)), run_(run) {
     const std::vector<std::uint64_t> uncut = gemm(model_, operands_of(run));
-    const std::vector<std::size_t> all = scattered_places(run.size());
-    for (const std::size_t at : all) {
-      if (places_.size() == most_wrong_probes) break;
-      if (!is_right(model_, run, at, uncut[at])) places_.push_back(at);
+    std::vector<std::size_t> wrong;
+    for (std::size_t at = 0; at < run.size(); ++at) {
+      if (!is_right(model_, run, at, uncut[at])) wrong.push_back(at);
     }
-    for (std::size_t i = 0; i < all.size() && places_.size() < most_probes; ++i) {
-      places_.push_back(all[i]);
+    for (const std::size_t i : scattered_places(wrong.size(), most_wrong_probes)) {
+      places_.push_back(wrong[i]);
+    }
+    for (const std::size_t at : scattered_places(run.size(), most_probes - places_.size())) {
+      places_.push_back(at);
     }
     right_.resize(places_.size());
   }

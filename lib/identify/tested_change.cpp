@@ -11,6 +11,7 @@
 #include "lib/identify/change_fit.h"
 #include "lib/identify/detours.h"
 #include "lib/identify/evaluator.h"
+#include "lib/number/spread_places.h"
 
 namespace binade {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::size_t searched_dots = 160;  // elements by which the model under
 /// Some of these elements, spread evenly.
 std::vector<std::size_t> some_of(const std::vector<std::size_t>& from, std::size_t most) {
   std::vector<std::size_t> out;
-  for (const std::size_t i : spread_over(from.size(), most)) out.push_back(from[i]);
+  for (const std::size_t i : spread_places(from.size(), most)) out.push_back(from[i]);
   return out;
 }
 

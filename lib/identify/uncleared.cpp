@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "lib/identify/change_fit.h"
+#include "lib/number/spread_places.h"
 
 namespace binade {
 namespace {
@@ -64,7 +65,7 @@ std::vector<FarElement> some_far(const KernelCase& given, std::span<const std::s
     if (std::abs(error) > within) all.push_back({rows[at], columns[at], error, within});
   }
   std::vector<FarElement> out;
-  for (const std::size_t i : spread_over(all.size(), kept)) out.push_back(all[i]);
+  for (const std::size_t i : spread_places(all.size(), kept)) out.push_back(all[i]);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "emulate/arithmetic.h"
 #include "emulate/gemm.h"
 #include "lib/identify/change_fit.h"
+#include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -110,7 +111,7 @@ std::optional<UnorderedParts> unordered_parts(const KernelCase& x, const std::ve
       !run.a_scale.empty() || !run.b_scale.empty() || x.epilogue.alpha != 1) {
     return std::nullopt;
   }
-  const std::vector<std::size_t> all = spread_over(run.size(), elements_tried);
+  const std::vector<std::size_t> all = spread_places(run.size(), elements_tried);
   const std::span places(all);
   const std::size_t first = std::min(elements_first, places.size());
   std::vector<Format> of_parts{f};

@@ -17,6 +17,7 @@
 #include "lib/identify/identification.h"
 #include "lib/identify/part_weights.h"
 #include "lib/identify/text.h"
+#include "lib/number/spread_places.h"
 
 namespace binade {
 namespace {
@@ -84,8 +85,8 @@ std::optional<KernelHypothesis> weighed_groups(const Identification& x, const Ke
   if (given.run.dots || is_integer(given.types.d)) return std::nullopt;
   const std::optional<GroupFactors> groups = group_factors(given);
   if (!groups) return std::nullopt;
-  const KernelCase some =
-      part_of(given, {}, spread_over(given.run.m, lines), spread_over(given.run.n, lines), false);
+  const KernelCase some = part_of(given, {}, spread_places(given.run.m, lines),
+                                  spread_places(given.run.n, lines), false);
   std::vector<std::size_t> seen;
   const Candidate* best = nullptr;
   CountedGroups most;

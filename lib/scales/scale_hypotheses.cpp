@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "lib/format/format_spec.h"
+#include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 #include "lib/scales/scale_work.h"
 #include "lib/text/shape.h"

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "lib/number/encoding_text.h"
+#include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 #include "lib/range/quantize_stream.h"
 
@@ -209,17 +210,6 @@ std::uint32_t held_scale(std::uint32_t scale, const std::optional<Format>& held)
   if (!held) return scale;
   const std::uint64_t narrow = convert(scale, binary32, *held).bits;
   return static_cast<std::uint32_t>(convert(narrow, *held, binary32).bits);
-}
-
-std::vector<std::size_t> spread_places(std::size_t count, std::size_t most) {
-  std::vector<std::size_t> out(std::min(count, most));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::size_t begin = i * count / out.size(), end = (i + 1) * count / out.size();
-    // The fractions of multiples of the golden ratio, in the top bits.
-    const std::uint64_t fraction = (i + 1) * 0x9E3779B97F4A7C15 >> 40;
-    out[i] = begin + static_cast<std::size_t>(fraction * (end - begin) >> 24);
-  }
-  return out;
 }
 
 std::vector<std::size_t> sampled_blocks(std::size_t blocks) { return spread_places(blocks, 256); }

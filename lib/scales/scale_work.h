@@ -60,10 +60,6 @@ std::string_view part_words(TensorScalePart part);
 /// Compares expected scales with stored ones.
 ScaleAgreement scales_agree(std::span<const std::uint32_t> expected, const StoredScales& stored);
 
-/// Returns `most` of `count` places, or all, spread evenly but not at equal distances: these would
-/// be the starts of rows where a row's length divides them.
-std::vector<std::size_t> spread_places(std::size_t count, std::size_t most);
-
 /// Returns numbers of blocks spread over a tensor, a few hundred at most.
 std::vector<std::size_t> sampled_blocks(std::size_t blocks);
 
