@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -71,6 +72,7 @@ class Changes {
     scales();
     ends_of_k();
     alternate_runs();
+    grouped();
     if (!is_integer(x_.types.a) && !is_integer(x_.types.b)) rounded();
     for (Change& x : misread_changes(x_)) out_.push_back(std::move(x));
     shifted_k();
@@ -327,7 +329,18 @@ class Changes {
     constexpr std::array powers{
         Power{"left out", [](double) { return 1.0; }},
         Power{"applied twice", [](double x) { return x * x; }},
-        Power{"divided by, in place of multiplied", [](double x) { return 1 / x; }}};
+        Power{"divided by, in place of multiplied", [](double x) { return 1 / x; }},
+        Power{"rounded up to powers of two",
+              [](double x) {
+                return std::copysign(std::exp2(std::ceil(std::log2(std::abs(x)))), x);
+              }},
+        Power{"rounded down to powers of two",
+              [](double x) {
+                return std::copysign(std::exp2(std::floor(std::log2(std::abs(x)))), x);
+              }},
+        Power{"rounded to powers of two, by their logarithm", [](double x) {
+                return std::copysign(std::exp2(std::round(std::log2(std::abs(x)))), x);
+              }}};
     const bool of_a = !run_.a_scale.empty(), of_b = !run_.b_scale.empty();
     for (const Power& power : powers) {
       const auto change = [&](bool a, bool b, const char* which) {
@@ -384,6 +397,27 @@ class Changes {
       Change& twice = add(fmt::format("the last {} of K counted twice (k {} on)", places, k_ - t));
       twice.places = range(0, k_);
       for (std::size_t at = k_ - t; at < k_; ++at) twice.places.push_back(at);
+    }
+  }
+
+  /// The sums of a grouped product: each group of columns, or rows, has a run of K alone.
+  void grouped() {
+    if (run_.dots) return;
+    for (std::size_t groups = 2; groups <= 64 && groups <= k_; groups *= 2) {
+      const auto add_groups = [&](const char* noun, std::size_t lines, const Format& f,
+                                  const std::vector<std::uint64_t>& codes, auto member) {
+        if (k_ % groups != 0 || lines % groups != 0 || !f.has_zero) return;
+        add(
+            fmt::format("of {} groups of {}s each has its own run of {} k alone, as in a grouped "
+                        "product",
+                        groups, noun, k_ / groups)).*
+            member = [&codes, k = k_, lines, groups, zero = zero_bits(f, false)](std::size_t line,
+                                                                                 std::size_t at) {
+          return line * groups / lines == at * groups / k ? codes[line * k + at] : zero;
+        };
+      };
+      add_groups("column", n_, x_.types.b, run_.b, &Change::b);
+      add_groups("row", m_, x_.types.a, run_.a, &Change::a);
     }
   }
 

@@ -34,23 +34,30 @@ KernelRun sample_of(const KernelRun& run, const std::vector<std::size_t>& also) 
   return dots_of(run, elements);
 }
 
-/// Returns some elements that the nearest model gets wrong, if it gets most right: few elements are
-/// ties, and a sample may have none.
+/// Returns some elements that the nearest model, and the nearest one of a plain order, get wrong,
+/// if they get most right: few elements are ties, and a sample may have none.
 std::vector<std::size_t> wrong_by_nearest(const Identification& x) {
   constexpr std::size_t most = 32;
-  if (x.runs.size() != 1 || x.result.rejected.empty()) return {};
-  const Verdict& nearest = x.result.rejected[0];
+  if (x.runs.size() != 1 || x.result.rejected.empty() || x.runs[0].dots) return {};
   const KernelRun& run = x.runs[0];
-  if (run.dots || 8 * nearest.equal < 7 * nearest.compared) return {};
-  const GemmModel& g = x.candidate(nearest).model;
-  if (is_smooth(g.epilogue.activation)) return {};
-  const std::vector<std::uint64_t> d = gemm(g, operands_of(run));
-  std::vector<std::size_t> wrong;
-  for (std::size_t at = 0; at < d.size(); ++at) {
-    if (!is_same_result(d[at], run.d[at], g.epilogue.out, any_nan_fits(g))) wrong.push_back(at);
-  }
   std::vector<std::size_t> out;
-  for (const std::size_t i : spread_places(wrong.size(), most)) out.push_back(wrong[i]);
+  const auto add = [&](const Verdict& nearest) {
+    const GemmModel& g = x.candidate(nearest).model;
+    if (8 * nearest.equal < 7 * nearest.compared || is_smooth(g.epilogue.activation)) return;
+    const std::vector<std::uint64_t> d = gemm(g, operands_of(run));
+    std::vector<std::size_t> wrong;
+    for (std::size_t at = 0; at < d.size(); ++at) {
+      if (!is_same_result(d[at], run.d[at], g.epilogue.out, any_nan_fits(g))) wrong.push_back(at);
+    }
+    for (const std::size_t i : spread_places(wrong.size(), most)) out.push_back(wrong[i]);
+  };
+  const std::vector<Verdict>& rejected = x.result.rejected;
+  add(rejected[0]);
+  const auto plain = std::ranges::find_if(rejected, [&](const Verdict& one) {
+    const Accumulation& sum = x.candidate(one).model.sum;
+    return sum.splits[0].parts == 1 && sum.promote_every == 0 && sum.order == KOrder{};
+  });
+  if (plain != rejected.end() && plain != rejected.begin()) add(*plain);
   return out;
 }
 

@@ -259,15 +259,17 @@ class Formulas {
       if (!std::isfinite(by[line])) return;
     }
     const char* const noun = rows ? "row" : "column";
-    out_.push_back({fmt::format("a number of its own were added to each {0}, such as a bias that "
-                                "was not given: about {1:.6g} to {0} 0, {2:.6g} to {0} 1",
-                                noun, by[0], by[1]),
-                    [this, rows, by](std::size_t at) {
-                      const double added = by[rows ? run_.row(at) : run_.column(at)];
-                      const double exact = sums_.exact[at] + added;
-                      return FormulaValue{exact, slack_of(at) + 0x1p-20 * std::abs(added) +
-                                                     ulp_at(exact, x_.types.d)};
-                    }});
+    const char* const such = run_.bias.empty() ? ", such as a bias that was not given" : "";
+    out_.push_back(
+        {fmt::format("a number of its own were added to each {0}{1}: about {2:.6g} to {0} "
+                     "0, {3:.6g} to {0} 1",
+                     noun, such, by[0], by[1]),
+         [this, rows, by](std::size_t at) {
+           const double added = by[rows ? run_.row(at) : run_.column(at)];
+           const double exact = sums_.exact[at] + added;
+           return FormulaValue{
+               exact, slack_of(at) + 0x1p-20 * std::abs(added) + ulp_at(exact, x_.types.d)};
+         }});
   }
 
   const KernelCase& x_;

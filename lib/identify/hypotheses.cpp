@@ -38,6 +38,7 @@ constexpr std::size_t most_firsts = 2;  // of those to which another one is adde
 constexpr std::size_t most_seconds = 2;
 constexpr std::size_t most_hypotheses = 4;
 constexpr double most_products = 1 << 30;  // of sums that are computed for all elements
+constexpr const char* within_rounding = "; what is not equal lies within rounding of it";
 
 class HypothesisSearch {
  public:
@@ -67,7 +68,7 @@ class HypothesisSearch {
     bool is_told = false;  // of every element, so that two mistakes at once would say less
     if (sums_ && !explained()) {
       neighbours();
-      is_told = by_formula() || unordered();
+      is_told = (!is_near_all_ && by_formula()) || unordered();
     }
     if (!explained() && !is_told) several_at_once();
     right_lines();
@@ -188,7 +189,7 @@ class HypothesisSearch {
     constexpr std::size_t least_right = 4;
     if (2 * base.equal < elements() || base.equal < least_right || far.empty()) return;
     tell(
-        fmt::format("{} none of these sums, all others are: {}",
+        fmt::format("{} none of these sums, all others are; they may be old, or never written: {}",
                     rest.size() == 1 ? "1 element is" : fmt::format("{} elements are", rest.size()),
                     region_words(given_.run, rest)),
         base.equal, model);
@@ -418,7 +419,7 @@ class HypothesisSearch {
       same.clear();
     }
     if (found.right.empty()) return;
-    const bool near = one.fit.near >= 0.95 && before.near < 0.9;
+    const bool near = one.fit.near >= 0.5 && one.fit.near > before.near + 0.05;
     if (!is_more(found.equal) || (2 * found.equal < elements() && !near)) return;
     std::string words = best->words;
     for (std::size_t i = 0; i < same.size(); ++i) {
@@ -426,6 +427,7 @@ class HypothesisSearch {
     }
     if (one.same.size() > most_same) words += "; …";
     if (found.equal < elements() && near) words += rest_words(*best, found);
+    is_near_all_ = is_near_all_ || words.ends_with(within_rounding);
     tell(std::move(words), found.equal, command(found.core, found.model, best->options));
   }
 
@@ -434,12 +436,15 @@ class HypothesisSearch {
     if (!sums_) return "";
     const KernelCase under = changed(given_, change);
     const NearSums sums = near_sums(under);
-    std::size_t far = 0;
+    std::size_t far = 0, zeros = 0;
     for (std::size_t at = 0; at < elements(); ++at) {
-      far += !found.right[at] && !is_near(sums, at, under.types.d) ? 1U : 0U;
+      if (found.right[at] || is_near(sums, at, under.types.d)) continue;
+      ++far;
+      zeros += sums.found[at] == 0 ? 1U : 0U;
     }
-    if (far == 0) return "; what is not equal lies within rounding of it";
+    if (far == 0) return within_rounding;
     const std::size_t others = elements() - found.equal;
+    if (zeros == far) return fmt::format("; {} of the others hold 0, as by dropout or a mask", far);
     return far == others
                ? fmt::format("; the other {} lie further off than rounding", far)
                : fmt::format("; {} of the other {} lie further off than rounding", far, others);
@@ -523,6 +528,7 @@ class HypothesisSearch {
   KernelCase given_;
   std::optional<NearSums> sums_;
   std::size_t base_equal_ = 0;
+  bool is_near_all_ = false;  ///< a change was told under which every element is near
   std::string base_model_ = {}, right_lines_ = {};
   KernelHypotheses out_;
 };

@@ -184,13 +184,24 @@ MisplacedBits without_sum(const KernelCase& x, std::span<const std::size_t> elem
           same.size()};
 }
 
-MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> elements,
+MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> some,
                        const std::vector<std::uint64_t>& emulated) {
   const Format& f = x.types.d;
-  const auto [code, count] = commonest(x.run, elements);
+  const auto [code, count_of_some] = commonest(x.run, some);
   const double value = number_in(code, f);
   const bool zero = value == 0;
-  if (10 * count < 9 * elements.size() || (count < 2 && !zero && std::isfinite(value))) return {};
+  // Elements that are not far off may hold it, too.
+  std::vector<std::size_t> elements(some.begin(), some.end());
+  std::size_t count = count_of_some;
+  for (std::size_t at = 0; at < x.run.size(); ++at) {
+    if (x.run.d[at] != code || emulated[at] == code || std::ranges::binary_search(some, at))
+      continue;
+    elements.push_back(at);
+    ++count;
+  }
+  std::ranges::sort(elements);
+  if (10 * count_of_some < 9 * some.size() || (count < 2 && !zero && std::isfinite(value)))
+    return {};
   const auto all = [&](auto holds) {
     return std::ranges::all_of(elements, [&](std::size_t at) {
       return x.run.d[at] != code || holds(number_in(emulated[at], f));

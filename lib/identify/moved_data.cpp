@@ -61,6 +61,26 @@ std::vector<Move> transposed_blocks(const MemoryLayout& of) {
   return out;
 }
 
+/// In each square block, the quarter above and right of its middle exchanged with the one below and
+/// left: registers of a fragment in another order.
+std::vector<Move> exchanged_quarters(const MemoryLayout& of) {
+  std::vector<Move> out;
+  for (const std::size_t side : {4, 8, 16, 32, 64}) {
+    if (of.rows < side || of.columns < side) continue;
+    out.push_back({fmt::format("in each {0}x{0} block of ", side),
+                   ", the quarters beside the diagonal exchanged",
+                   [of, half = side / 2](std::size_t r, std::size_t c) {
+                     const bool lower = r / half % 2 != 0, right = c / half % 2 != 0;
+                     if (lower == right) return r * of.columns + c;
+                     const std::size_t row = lower ? r - half : r + half;
+                     const std::size_t column = right ? c - half : c + half;
+                     const bool inside = row < of.rows && column < of.columns;
+                     return inside ? row * of.columns + column : nowhere;
+                   }});
+  }
+  return out;
+}
+
 /// Tiles numbered by columns where they are placed by rows, or the other way round.
 std::vector<Move> renumbered_tiles(const MemoryLayout& of) {
   std::vector<Move> out;
@@ -149,6 +169,29 @@ std::vector<Move> swizzled_rows(const MemoryLayout& of) {
                                    chunk, row, chunks),
                        [of, chunk, chunks, rows](std::size_t r, std::size_t c) {
                          const std::size_t by = r / rows % chunks;
+                         const std::size_t column = (c / chunk ^ by) * chunk + c % chunk;
+                         return column < of.columns ? r * of.columns + column : nowhere;
+                       }});
+      }
+    }
+  }
+  return out;
+}
+
+/// The same where one side goes by the row and the other by its half or its quarter.
+std::vector<Move> swizzled_twice(const MemoryLayout& of) {
+  std::vector<Move> out;
+  for (const std::size_t chunk : {2, 4, 8, 16, 32}) {
+    for (const std::size_t chunks : {2, 4, 8}) {
+      for (const auto& [first, second] : {std::pair{1, 2}, std::pair{1, 4}, std::pair{2, 4}}) {
+        const auto one = static_cast<std::size_t>(first), other = static_cast<std::size_t>(second);
+        if (of.columns < chunk * chunks || of.rows <= other) continue;
+        out.push_back({"",
+                       fmt::format(" swizzled in two ways, in chunks of {}: on one side by {}, on "
+                                   "the other by row / {}, mod {}",
+                                   chunk, one == 1 ? "row" : "row / 2", other, chunks),
+                       [of, chunk, chunks, one, other](std::size_t r, std::size_t c) {
+                         const std::size_t by = (r / one ^ r / other) % chunks;
                          const std::size_t column = (c / chunk ^ by) * chunk + c % chunk;
                          return column < of.columns ? r * of.columns + column : nowhere;
                        }});
@@ -250,6 +293,7 @@ class MovedDataSearch {
     std::vector<Move> out = other_strides(of, {run_.m, run_.n, run_.k}, verb);
     for (Move& move : other_starts(of, verb)) out.push_back(std::move(move));
     for (Move& move : swizzled_rows(of)) out.push_back(std::move(move));
+    for (Move& move : swizzled_twice(of)) out.push_back(std::move(move));
     return out;
   }
 
@@ -270,6 +314,7 @@ class MovedDataSearch {
           });
     };
     for (const Move& move : transposed_blocks(files)) add_move(move, files);
+    for (const Move& move : exchanged_quarters(files)) add_move(move, files);
     for (const MemoryLayout* of : {&files, &other}) {
       for (const Move& move : moves_of(*of, "read")) add_move(move, *of);
     }
@@ -278,6 +323,7 @@ class MovedDataSearch {
   void of_d() {
     const MemoryLayout of{run_.m, run_.n, false, ""};
     std::vector<Move> moves = transposed_blocks(of);
+    for (Move& move : exchanged_quarters(of)) moves.push_back(std::move(move));
     for (Move& move : renumbered_tiles(of)) moves.push_back(std::move(move));
     for (Move& move : moves_of(of, "written")) moves.push_back(std::move(move));
     for (const Move& move : moves) {

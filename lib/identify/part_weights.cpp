@@ -139,8 +139,9 @@ class Weights {
       rest_[at] = x;
     }
   }
+  /// Whether an element tells of weights: not if it holds 0, which elements without a sum do.
   bool is_used(std::size_t at) const {
-    return std::isfinite(sums_.found[at]) && std::isfinite(sums_.exact[at]);
+    return std::isfinite(sums_.found[at]) && std::isfinite(sums_.exact[at]) && sums_.found[at] != 0;
   }
 
   /// C, or without C the bias, as it is added to an element.

@@ -241,6 +241,12 @@ TEST_CASE("scales in another place or power than theirs") {
   check_first(told_of([&](float y, Index, Index j) { return y * of_b[j]; }), "A's scales left out");
   check_first(told_of([&](float y, Index i, Index j) { return y * (of_a[i] * of_a[i]) * of_b[j]; }),
               "A's scales applied twice");
+  check_first(told_of([&](float y, Index i, Index j) { return y * of_a[i % 8] * of_b[j]; }),
+              "A's scales: row i has that of i mod 8");
+  check_first(told_of([&](float y, Index i, Index j) {
+                return y * of_a[i] * std::exp2(std::ceil(std::log2(of_b[j])));
+              }),
+              "B's scales rounded up to powers of two");
 }
 
 TEST_CASE("sums of integers that wrap, bytes 128 off, and zero points by their name") {
@@ -356,6 +362,22 @@ TEST_CASE("factors of all elements, and of rows") {
   check_first(hypotheses_about(x, d), "each row scaled by a factor of its own");
 }
 
+TEST_CASE("a factor of what a dropout leaves") {
+  const Matrices x;
+  std::vector<float> d = x.right();
+  std::size_t left = 0;
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    const bool kept = random_word(4, 0, at) % 8 != 0;
+    left += kept ? 1 : 0;
+    d[at] = kept ? d[at] * 1.1F : 0;
+  }
+  const KernelHypotheses found = hypotheses_about(x, d);
+  REQUIRE(!found.told.empty());
+  CHECK(found.told[0].equal == left);
+  CHECK(found.told[0].words.starts_with("the sum scaled by "));
+  CHECK(found.told[0].words.ends_with("of the others hold 0, as by dropout or a mask"));
+}
+
 TEST_CASE("rows and tiles in other places, and elements never written") {
   const Matrices x;
   const std::vector<float> d = x.right();
@@ -420,6 +442,22 @@ TEST_CASE("operands that were read at other places") {
       of([&](std::size_t i, std::size_t k) { return x.at_a(i, ((k / 2) ^ (i % 4)) * 2 + k % 2); },
          b),
       "A swizzled on one side alone: in each row, chunk c of 2 is chunk c xor (row mod 4)");
+  check_first(
+      of([&](std::size_t i,
+             std::size_t k) { return x.at_a(i, ((k / 2) ^ ((i ^ i / 2) % 4)) * 2 + k % 2); },
+         b),
+      "A swizzled in two ways, in chunks of 2: on one side by row, on the other by row / 2, "
+      "mod 4");
+  check_first(of(
+                  [&](std::size_t i, std::size_t k) {
+                    const bool exchanged = i / 4 % 2 != k / 4 % 2;
+                    return exchanged ? x.at_a(i ^ 4, k ^ 4) : x.at_a(i, k);
+                  },
+                  b),
+              "in each 8x8 block of A, the quarters beside the diagonal exchanged");
+  check_first(
+      of(a, [&](std::size_t k, std::size_t j) { return k / 12 == j / 12 ? x.at_b(k, j) : 0.0F; }),
+      "of 2 groups of columns each has its own run of 12 k alone, as in a grouped product");
   check_first(of(a, [&](std::size_t k, std::size_t j) { return x.at_b(k < 16 ? k : k - 8, j); }),
               "k 16..23 of B hold its k 8..15, as a tile that is read before it is written");
 }
@@ -588,6 +626,15 @@ TEST_CASE("neighbours of the sum are told, and explain nothing") {
   CHECK(drawn->elements == 0);
   for (const KernelHypothesis& one : found.told)
     CHECK((one.elements == 0 || one.equal < one.elements));
+  // A coin that does not know what was discarded.
+  std::vector<float> tossed = x.right();
+  for (std::size_t at = 0; at < tossed.size(); ++at) {
+    const std::uint32_t up = random_word(9, 0, at) % 2 == 0 ? 0xFFFF : 0;
+    tossed[at] = std::bit_cast<float>((std::bit_cast<std::uint32_t>(tossed[at]) + up) & 0xFFFF0000);
+  }
+  const KernelHypotheses of_coin = hypotheses_about(x, tossed);
+  REQUIRE(!of_coin.told.empty());
+  CHECK(of_coin.told[0].words.find("rounded by a rule of its own") != std::string::npos);
 }
 
 TEST_CASE(
