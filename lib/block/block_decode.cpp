@@ -128,8 +128,10 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
   }
   out.order = &order_of_file(rule, file, out);
   const ScaleGrid filled = out.order->filled(grid_of(out.view.scale_shape));
-  const bool is_whole_word = scales.dtype.bits == 8 * code_bytes(f.scale);
-  if (!is_whole_word || scales.elements != filled.rows * filled.columns) {
+  const std::size_t of_scale = code_bytes(f.scale);
+  const bool is_word =
+      scales.dtype.bits == 8 * of_scale || scales.dtype.bits == 8 * of_scale * out.order->word;
+  if (!is_word || scales.bytes != of_scale * filled.rows * filled.columns) {
     throw not_of(file, scales, "scales " + shape_text(out.view.scale_shape), format);
   }
   if (f.tensor_scale != parts.tensor.has_value()) {

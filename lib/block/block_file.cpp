@@ -69,7 +69,13 @@ std::vector<std::uint64_t> shape_of_scales(const BlockFileRule& rule, const Bloc
   const ScaleLayout& layout = scale_layout_of(rule);
   if (layout.name == "row_major") return view.scale_shape;
   const ScaleGrid filled = layout.filled(grid_of(view.scale_shape));
+  if (layout.word > 1) return {filled.columns / layout.word, filled.rows};
   return {filled.rows, filled.columns};
+}
+
+Dtype written_scales(const BlockFileRule& rule) {
+  if (scale_layout_of(rule).word > 1) return *find_dtype("I32");
+  return written_dtype(*rule.layout, dtype_of_scales(rule.format.format));
 }
 
 std::vector<std::byte> bytes_of_scales(const BlockFileRule& rule, const BlockTensor& x) {
@@ -121,8 +127,8 @@ std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& inf
       out.back().bytes = bytes_of_word(tensor_scale_part(layout.part, made->tensor));
     }
   }
-  out.push_back({{part_name(layout.scales, info.name),
-                  written_dtype(layout, dtype_of_scales(format)), shape_of_scales(rule, view)}});
+  out.push_back(
+      {{part_name(layout.scales, info.name), written_scales(rule), shape_of_scales(rule, view)}});
   if (made != nullptr) out.back().bytes = bytes_of_scales(rule, *made);
   out.push_back(
       {{part_name(layout.elements, info.name), written_dtype(layout, dtype_of_codes(format)),
@@ -235,7 +241,8 @@ void check_block_rule(const BlockFileRule& rule) {
 
 int readings(const BlockFileRule& rule) {
   const BlockFormat& format = rule.format.format;
-  return rule.layout != nullptr && (format.tensor_scale || format.scale == binary32) ? 2 : 1;
+  if (rule.layout == nullptr) return 1;
+  return format.tensor_scale || written_scales(rule).bits == 32 ? 2 : 1;
 }
 
 std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const TensorFile& file,

@@ -38,7 +38,7 @@ constexpr auto layouts = std::to_array<ScaleLayout>({
     {"row_major", &filled_to<1, 1>, &row_major, "checkpoints, torchao, compressed-tensors"},
     {"128x4", &filled_to<128, 4>, &swizzled_128x4, "cuBLAS, CUTLASS, torchao to_blocked, vLLM"},
     {"8x4", &filled_to<8, 4>, &swizzled_8x4, "TensorRT-LLM, FlashInfer, for small M"},
-    {"deepgemm", &filled_to<4, 4>, &words_along_m, "DeepGEMM sm_100: four e8m0 in an int32"},
+    {"deepgemm", &filled_to<4, 4>, &words_along_m, "DeepGEMM sm_100: four e8m0 in an int32", 4},
     {"aiter", &filled_to<256, 8>, &shuffled_for_mfma, "aiter, for gfx950's scaled MFMA"},
     {"te", &filled_to<128, 4>, &row_major, "TransformerEngine, before its swizzle"},
 });

@@ -33,6 +33,9 @@ struct ScaleLayout {
   /// The place of a scale, in units of scales, in the layout of a grid.
   std::size_t (*place)(ScaleGrid filled, std::size_t row, std::size_t column);
   std::string_view source;
+  /// How many scales of one byte are a number of a file: 4 are an int32, of which there are
+  /// columns / 4 times rows.
+  std::size_t word = 1;
 };
 
 extern const std::span<const ScaleLayout> scale_layouts;
