@@ -8,6 +8,7 @@ multiple of 1/128, of m of the elements and of a tie of theirs.
     python block_rules_test.py BINADE [--whole]
 """
 
+import importlib.util
 import random
 import sys
 import unittest
@@ -23,6 +24,8 @@ if WHOLE:
 
 ROWS = [(row["name"], row["scale"], row["tensor_scale"], element)
         for row in binade.scale_rules() for element in row["elements"] or ELEMENTS]
+# Rules that compute in the dtype of their input, by what the table says of them, and the formats of their scales.
+BY_DTYPE = {row["name"]: (row["scale"], row["tensor_scale"]) for row in binade.scale_rules() if "the dtype of x" in row["scale_step"]}
 FITTING = {}  # (scale, tensor scale, element) → names of the rules, which are all
 for name_, *format_ in ROWS:
     FITTING.setdefault(tuple(format_), []).append(name_)
@@ -134,26 +137,37 @@ def where_decision_turns(name, rng, count):
 SUBNORMAL_RECIPROCALS = [(under(oracle.mul(of(2688), power(-127))), 0), (under(power(-123)), oracle.mul(of(2688), power(-118)))]
 
 
+def by_dtype(key):
+    """The rules for a format that depend on the dtype of their input."""
+    return [name for name in FITTING[key] if BY_DTYPE.get(name) == key[:2]]
+
+
+def as_dtype(dtype, block):
+    return [oracle.held(oracle.DTYPES[dtype], x & oracle.MAGNITUDE) | x & SIGN for x in block]
+
+
 class BlockCase(unittest.TestCase):
-    def check(self, key, block, tensor_amax=0, shape="1x16"):
-        """Holds all rules for a format to the oracle, and returns the oracle's results by name."""
+    def check(self, key, block, tensor_amax=0, shape="1x16", dtype="binary32"):
+        """Holds all rules for a format, or those that depend on another dtype, to the oracle, and returns its results by name."""
+        names = FITTING[key] if dtype == "binary32" else by_dtype(key)
         scale, tensor, element = key
         spec = "mxint8" if ELEMENTS[element].integer else f"{element}:scale={scale}" + (":tensor=yes" if tensor else "")
         spec += f":block={shape}"
         numbers = [literal(x) for x in block]
         tensor_amax = max(tensor_amax, oracle.amax_skipped(block))
-        shown = binade.show_block(numbers, spec, scale_rule="all", tensor_amax=literal(tensor_amax) if tensor else None)
+        given = {"tensor_amax": literal(tensor_amax) if tensor else None, "dtype": dtype}
+        shown = binade.show_block(numbers, spec, scale_rule="all" if dtype == "binary32" else names, **given)
         wanted = {}
         for outcome in shown.to_dict()["outcomes"]:
             codes, stored = [int(x, 16) for x in outcome["codes"]], int(outcome["scale"], 16)
             for name in (one["name"] for one in outcome["rules"]):
-                want = wanted[name] = oracle.RULES[name, *key](block, element, tensor_amax)
+                want = wanted[name] = oracle.RULES[name, *key](block, element, tensor_amax, dtype)
                 wrong = []
                 both_nan = scale == "binary32" and oracle.is_nan(stored) and oracle.is_nan(want.scale)
                 if want.scale not in (None, stored) and not both_nan:
                     wrong.append(f"scale {stored:X}, not {want.scale:X}")
                 if want.tensor is not None:  # an outcome has that of its first rule
-                    alone = binade.show_block(numbers, spec, scale_rule=name, tensor_amax=literal(tensor_amax)).to_dict()
+                    alone = binade.show_block(numbers, spec, scale_rule=name, **given).to_dict()
                     over = int(alone["outcomes"][0]["tensor_scale"], 16)
                     if over != want.tensor:
                         wrong.append(f"scale of the tensor {over:08X}, not {want.tensor:08X}")
@@ -163,8 +177,8 @@ class BlockCase(unittest.TestCase):
                 if wrong:
                     over = f" --tensor-amax {literal(tensor_amax)}" if tensor else ""
                     self.fail(f"{name}: {'; '.join(wrong[:4])}; amax {shown.to_dict()['amax']}; see\n"
-                              f"  binade show --block '{' '.join(numbers)}' --format {spec} --scale-rule {name}{over}")
-        self.assertEqual(sorted(wanted), sorted(FITTING[key]))
+                              f"  binade show --block '{' '.join(numbers)}' --format {spec} --scale-rule {name}{over} --dtype {dtype}")
+        self.assertEqual(sorted(wanted), sorted(names))
         return wanted
 
 
@@ -182,7 +196,7 @@ class BlockRules(BlockCase):
             element, stored, seen, ties, nans = ELEMENTS[name], set(), set(), 0, 0
             with self.subTest(key):
                 blocks = [(x, TENSOR_AMAXES[i % len(TENSOR_AMAXES)]) for i, x in enumerate(hostile(element))]
-                blocks += [(drawn(rng, 16), rng.choice(TENSOR_AMAXES)) for _ in range(12)]
+                blocks += [(drawn(rng, 16), rng.choice(TENSOR_AMAXES)) for _ in range(4)]
                 if scale == "ue4m3":
                     blocks += [*near_scale_ties(rng), *SUBNORMAL_RECIPROCALS]
                 if scale != "e8m0":
@@ -208,14 +222,74 @@ class BlockRules(BlockCase):
                 else:
                     self.assertGreater(len(stored), 40)
 
+    def test_steps_in_the_dtype_of_the_input_are_as_the_sources_say(self):
+        rng, turned = random.Random(3), {}
+        for key in FITTING:
+            names, element = by_dtype(key), ELEMENTS[key[2]]
+            for dtype in ("bfloat16", "binary16") if names else ():
+                with self.subTest((key, dtype)):
+                    blocks = [(x, TENSOR_AMAXES[i % len(TENSOR_AMAXES)]) for i, x in enumerate(hostile(element))]
+                    blocks += [(drawn(rng, 16), rng.choice(TENSOR_AMAXES)) for _ in range(4)]
+                    for block, tensor_amax in blocks:
+                        block, (tensor_amax,) = as_dtype(dtype, block), as_dtype(dtype, [tensor_amax])
+                        found = self.check(key, block, tensor_amax, dtype=dtype)
+                        for name in names:
+                            one = oracle.RULES[name, *key](block, key[2], max(tensor_amax, oracle.amax_skipped(block)))
+                            turned[name] = turned.get(name, 0) + (found[name] != one)
+        # That the dtype mattered; of te, only where m / amax is infinite.
+        self.assertEqual(turned.keys(), BY_DTYPE.keys())
+        self.assertTrue(all(turned.values()), turned)
+
     def test_choices_among_two_scales_are_those_of_sums_in_binary32(self):
         rng, key = random.Random(2), ("ue4m3", True, "e2m1")
         for name in FITTING[key]:
-            if "4over6" in name:
+            if name.startswith("te_4over6"):
                 for low, high in [where_decision_turns(name, rng, 16) for _ in range(2)]:
                     self.assertNotEqual(self.check(key, low, of(64))[name].scale, self.check(key, high, of(64))[name].scale)
         for block in where_decision_turns("te_4over6", rng, 256):  # the sums of 16 rows, as a tree
             self.check(key, block, of(64), "16x16")
+
+
+@unittest.skipUnless(importlib.util.find_spec("ml_dtypes"), "needs NumPy and ml_dtypes")
+class Arrays(unittest.TestCase):
+    def test_arrays_of_finite_blocks_are_as_numpy_computes_them(self):
+        """10^8 blocks over all rules with --whole, else a few of each."""
+        import ml_dtypes
+        import numpy as np
+        from oracle import block_rules_numpy as reference
+        dtypes = {"binary32": np.float32, "bfloat16": ml_dtypes.bfloat16, "binary16": np.float16}
+        cases = [(row, "binary32") for row in ROWS]
+        cases += [(row, dtype) for row in ROWS if row[0] in by_dtype(row[1:]) for dtype in ("bfloat16", "binary16")]
+        blocks, size, rng = (16384 if WHOLE else 1024), 8, np.random.default_rng(4)
+        rounds = -(-10 ** 8 // (len(cases) * blocks)) if WHOLE else 1
+        checked = 0
+        for (name, scale, tensor, element), dtype in cases:
+            spec = "mxint8" if ELEMENTS[element].integer else f"{element}:scale={scale}" + (":tensor=yes" if tensor else "")
+            with self.subTest((name, spec, dtype)):
+                for i in range(rounds):
+                    lowest, highest = (-14, 14) if dtype == "binary16" else (-140, 120) if i % 4 == 3 else (-30, 30)
+                    binades = rng.integers(lowest, highest, (blocks, 1)) + rng.integers(-8, 1, (blocks, size))
+                    x = np.ldexp(rng.uniform(1, 2, (blocks, size)) * rng.choice([-1, 1], (blocks, size)), binades)
+                    x = x.astype(np.float32).astype(dtypes[dtype])
+                    numbers = x.astype(np.float32)
+                    numbers = numbers[np.isfinite(numbers).all(axis=1)]
+                    most = np.abs(numbers).max() * np.float32(rng.choice([1, 1, 1.25]) if dtype == "binary32" else 1)
+                    most = min(most, np.finfo(np.float32).max)
+                    want_scales, want = reference.quantized(name, scale, tensor, element, numbers, most, dtype)
+                    given = {"tensor_amax": float(most)} if tensor else {}
+                    codes, scales, _ = binade.encode(numbers.astype(dtypes[dtype]), f"{spec}:block=1x{size}", scale_rule=name, **given)
+                    stored = scales.reshape(-1).view(np.uint32 if scale == "binary32" else np.uint8)
+                    wrong = np.flatnonzero((stored != want_scales) | (codes != want).any(axis=1))
+                    checked += len(numbers)
+                    if len(wrong):
+                        at = wrong[0]
+                        self.fail(f"{name}, {len(wrong)} blocks of {len(numbers)}; scale {stored[at]:X}, not {int(want_scales[at]):X}; codes "
+                                  f"{codes[at]}, not {want[at]}; see\n  binade show --block '"
+                                  f"{' '.join(literal(int(b)) for b in numbers[at].view(np.uint32))}' --format {spec}:block=1x{size} "
+                                  f"--scale-rule {name} --dtype {dtype}" + (f" --tensor-amax {float(most)}" if tensor else ""))
+        if WHOLE:
+            self.assertGreaterEqual(checked, 10 ** 8)
+            print(f"{checked:,} blocks of {size}", file=sys.stderr)
 
 
 @unittest.skipUnless(WHOLE, "takes minutes; --whole")
@@ -227,6 +301,10 @@ class Whole(BlockCase):
             with self.subTest(key):
                 for i, amax in enumerate(sorted({*bfloat16, *binary16})):
                     self.check(key, under(amax), TENSOR_AMAXES[i % len(TENSOR_AMAXES)])
+                for dtype, amaxes in (("bfloat16", bfloat16), ("binary16", binary16)) if by_dtype(key) else ():
+                    for i, amax in enumerate(amaxes):
+                        tensor_amax, = as_dtype(dtype, [TENSOR_AMAXES[i % len(TENSOR_AMAXES)]])
+                        self.check(key, as_dtype(dtype, under(amax)), tensor_amax, dtype=dtype)
 
     def test_significands_of_binary32_under_powers_of_two(self):
         for key in FITTING:
