@@ -72,7 +72,9 @@ def hostile(element):
     for field in (2, 3, 120, 254):  # ties of amax rounded to the elements' precision, and m with what its reciprocal loses
         for fraction in (0x600000, 0x700000, 0x780000, element.max & oracle.FRACTION):
             yield from (under((field << 23) + fraction + step) for step in (-1, 0, 1))
-    for floor in ("1e-4", "1e-10", "1e-12"):  # least amax
+    for field in (20, 66):  # where log2 turns between amax / m and amax · (1/m)
+        yield from (under((field << 23 | element.max & oracle.FRACTION) + step) for step in (17, 39, 42))
+    for floor in ("1e-4", "1e-8", "1e-10", "1e-12"):  # least amax
         yield from (under(of(floor) + step) for step in (-1, 0, 1))
     for x in (oracle.div(element.max, LARGEST), oracle.mul(of("1e-10"), element.max)):  # m/amax that just overflows
         yield from (under(x + step) for step in (-1, 0, 1))
@@ -148,15 +150,14 @@ def as_dtype(dtype, block):
 
 class BlockCase(unittest.TestCase):
     def check(self, key, block, tensor_amax=0, shape="1x16", dtype="binary32"):
-        """Holds all rules for a format, or those that depend on another dtype, to the oracle, and returns its results by name."""
-        names = FITTING[key] if dtype == "binary32" else by_dtype(key)
+        """Holds all rules for a format to the oracle, and returns the oracle's results by name."""
         scale, tensor, element = key
         spec = "mxint8" if ELEMENTS[element].integer else f"{element}:scale={scale}" + (":tensor=yes" if tensor else "")
         spec += f":block={shape}"
         numbers = [literal(x) for x in block]
         tensor_amax = max(tensor_amax, oracle.amax_skipped(block))
         given = {"tensor_amax": literal(tensor_amax) if tensor else None, "dtype": dtype}
-        shown = binade.show_block(numbers, spec, scale_rule="all" if dtype == "binary32" else names, **given)
+        shown = binade.show_block(numbers, spec, scale_rule="all", **given)
         wanted = {}
         for outcome in shown.to_dict()["outcomes"]:
             codes, stored = [int(x, 16) for x in outcome["codes"]], int(outcome["scale"], 16)
@@ -178,7 +179,7 @@ class BlockCase(unittest.TestCase):
                     over = f" --tensor-amax {literal(tensor_amax)}" if tensor else ""
                     self.fail(f"{name}: {'; '.join(wrong[:4])}; amax {shown.to_dict()['amax']}; see\n"
                               f"  binade show --block '{' '.join(numbers)}' --format {spec} --scale-rule {name}{over} --dtype {dtype}")
-        self.assertEqual(sorted(wanted), sorted(names))
+        self.assertEqual(sorted(wanted), sorted(FITTING[key]))
         return wanted
 
 
@@ -230,6 +231,7 @@ class BlockRules(BlockCase):
                 with self.subTest((key, dtype)):
                     blocks = [(x, TENSOR_AMAXES[i % len(TENSOR_AMAXES)]) for i, x in enumerate(hostile(element))]
                     blocks += [(drawn(rng, 16), rng.choice(TENSOR_AMAXES)) for _ in range(4)]
+                    blocks += near_scale_ties(rng) if key[1] else []
                     for block, tensor_amax in blocks:
                         block, (tensor_amax,) = as_dtype(dtype, block), as_dtype(dtype, [tensor_amax])
                         found = self.check(key, block, tensor_amax, dtype=dtype)
