@@ -35,10 +35,11 @@ const std::vector<RuleCase>& rule_cases() {
     for (const auto& [name, format] : tried) {
       for (const NamedScaleRule& row : scale_rules) {
         if (!fits(row, format) || row.rule.four_or_six != FourOrSix::six) continue;
-        out.push_back({name + " by " + std::string(row.name), {format, row.rule}});
+        const std::string words = name + " by " + std::string(row.name);
+        out.push_back({words, {format, row.rule}});
         for (const Format& input : {bfloat16, binary16}) {
           if (!row.steps_of_input) continue;
-          out.push_back({out.back().name + ", " + words_of(input), {format, rule_for(row, input)}});
+          out.push_back({words + " in " + words_of(input), {format, rule_for(row, input)}});
         }
       }
     }
