@@ -5,7 +5,7 @@ casts of ml_dtypes. It shares no code with block_rules.py, which says where each
 
     quantized(name, scale, tensor, element, blocks, tensor_amax, dtype) -> (codes of scales, codes of elements)
 
-blocks: float32 of shape (n, size). log2 is computed in binary64 and rounded, which is the correctly rounded one for all but
+blocks: float32 of shape (n, size). A code of -1 is of a NaN that torchao's cast makes a number, which block_rules.py tells. log2 is computed in binary64 and rounded, which is the correctly rounded one for all but
 numbers that lie within 2^-28 ulps of a tie.
 """
 import ml_dtypes
@@ -70,7 +70,7 @@ def held(dtype, x):
     return x.astype(DTYPES[dtype]).astype(F)
 
 
-def elements(element, y, down=False, zero="kept"):
+def elements(element, y, down=False, zero="kept", nan=7):
     if element == "int8":
         return np.clip(np.rint(y.astype(np.float64) * 64), -127, 127).astype(np.int64) & 0xFF
     if down:
@@ -79,8 +79,8 @@ def elements(element, y, down=False, zero="kept"):
     else:
         m = largest(element)
         codes = np.clip(y, -m, m).astype(TYPES[element]).view(np.uint8).astype(np.int64)
-        if element.startswith(("e4m3", "e5m2")):
-            codes = np.where(np.isnan(y), 0x80 if element.endswith("fnuz") else 0x7F, codes)
+        nans = {"e4m3": 0x7F, "e5m2": 0x7F, "e4m3fnuz": 0x80, "e5m2fnuz": 0x80}
+        codes = np.where(np.isnan(y), nans.get(element, nan), codes)
     if zero == "plus":
         codes = np.where(y == 0, 0, codes)
     elif zero == "minus":
@@ -106,11 +106,12 @@ def e8m0(name, a, element):
         field = (b + 0x7FFFFF >> 23) if base.endswith("ceil") else b >> 23
         if base == "ocp":
             field = np.where(a > 0, np.frexp(a)[1] + 126, 0)
-        code = np.where((field == 255) & (base != "ocp") & ("018" not in base), 255, np.maximum(field - e, 0))
+        code = np.where((b >= 0x7F800000) & (base.startswith("torchao_")), 255, np.maximum(field - e, 0))
         factor = power(127 - code)
         if "018" in base:
             factor = F(1) / power(np.maximum(code, 1) - 127)
         factor = np.where(code == 255, F(np.nan), factor)
+        how = {"nan": -1}
     elif base == "torchao_rceil":
         code = up(quotient)
         factor = power(127 - code)
@@ -211,7 +212,7 @@ def ue4m3(name, a, at, dtype):
     if base == "torchao":
         s = share(at, F(2688))
         code = e4m3_code(np.maximum(share(a, six) / s, F(2 ** -6)))
-        return code, F(1) / s / e4m3_number(code), "times", {}
+        return code, F(1) / s / e4m3_number(code), "times", {"nan": -1}
     if base.startswith("modelopt"):
         c = F(256 if base == "modelopt_4over6" else 448)
         s = share(at, six * c)

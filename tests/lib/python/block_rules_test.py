@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every scale rule of the table, for every format of elements that it fits, against tests/oracle/block_rules.py, which was
 written from the sources of the stacks: the scale, the codes, and the scale of the tensor, of blocks that hurt and of others.
---whole adds every amax of bfloat16 and of binary16, with three numbers below it, and, for scales that are powers of two, the
+Arrays of finite blocks are held to tests/oracle/block_rules_numpy.py: a few, and with --whole 10^8, and every amax of bfloat16
+and of binary16 with three numbers below it. --whole adds each seventh of these in rationals, and, for scales that are powers of two, the
 significands of binary32 at one exponent: not all 2^23, which would take hours, but each 509th and those within 24 units of a
 multiple of 1/128, of m of the elements and of a tie of theirs.
 
@@ -254,57 +255,81 @@ class BlockRules(BlockCase):
 
 @unittest.skipUnless(importlib.util.find_spec("ml_dtypes"), "needs NumPy and ml_dtypes")
 class Arrays(unittest.TestCase):
-    def test_arrays_of_finite_blocks_are_as_numpy_computes_them(self):
-        """10^8 blocks over all rules with --whole, else a few of each."""
-        import ml_dtypes
+    def cases(self):
+        """Rows with the dtypes on which they depend."""
+        return [(row, dtype) for row in ROWS for dtype in oracle.DTYPES if dtype == "binary32" or row[0] in by_dtype(row[1:])]
+
+    def compare(self, row, dtype, blocks, tensor_amax):
+        """Holds all scales and codes of finite blocks, float32 that the dtype has, to NumPy's."""
         import numpy as np
         from oracle import block_rules_numpy as reference
-        dtypes = {"binary32": np.float32, "bfloat16": ml_dtypes.bfloat16, "binary16": np.float16}
-        cases = [(row, "binary32") for row in ROWS]
-        cases += [(row, dtype) for row in ROWS if row[0] in by_dtype(row[1:]) for dtype in ("bfloat16", "binary16")]
-        blocks, size, rng = (16384 if WHOLE else 1024), 8, np.random.default_rng(4)
-        rounds = -(-10 ** 8 // (len(cases) * blocks)) if WHOLE else 1
-        checked = 0
-        for (name, scale, tensor, element), dtype in cases:
-            spec = "mxint8" if ELEMENTS[element].integer else f"{element}:scale={scale}" + (":tensor=yes" if tensor else "")
-            with self.subTest((name, spec, dtype)):
+        name, scale, tensor, element = row
+        size = blocks.shape[1]
+        spec = "mxint8" if ELEMENTS[element].integer else f"{element}:scale={scale}" + (":tensor=yes" if tensor else "")
+        spec += f":block=1x{size}"
+        want_scales, want = reference.quantized(name, scale, tensor, element, blocks, tensor_amax, dtype)
+        given = {"tensor_amax": float(tensor_amax)} if tensor else {}
+        codes, scales, _ = binade.encode(blocks.astype(reference.DTYPES[dtype]), spec, scale_rule=name, **given)
+        stored = scales.reshape(-1).view(np.uint32 if scale == "binary32" else np.uint8)
+        wrong = np.flatnonzero((stored != want_scales) | ((codes != want) & (want >= 0)).any(axis=1))
+        if len(wrong):
+            at = wrong[0]
+            numbers = " ".join(literal(int(x)) for x in blocks[at].view(np.uint32))
+            self.fail(f"{name}: {len(wrong)} of {len(blocks)} blocks; scale {stored[at]:X}, not {int(want_scales[at]):X}; codes {codes[at]}, "
+                      f"not {want[at]}; see\n  binade show --block '{numbers}' --format {spec} --scale-rule {name} --dtype {dtype}"
+                      + (f" --tensor-amax {float(tensor_amax)}" if tensor else ""))
+        return len(blocks)
+
+    def test_blocks_of_many_binades_are_as_numpy_computes_them(self):
+        """10^8 with --whole, else a few of each rule."""
+        import numpy as np
+        from oracle.block_rules_numpy import held
+        count, size, rng, checked = (16384 if WHOLE else 1024), 8, np.random.default_rng(4), 0
+        rounds = -(-102 * 10 ** 6 // (len(self.cases()) * count)) if WHOLE else 1
+        for row, dtype in self.cases():
+            with self.subTest((row, dtype)):
                 for i in range(rounds):
                     lowest, highest = (-14, 14) if dtype == "binary16" else (-140, 120) if i % 4 == 3 else (-30, 30)
-                    binades = rng.integers(lowest, highest, (blocks, 1)) + rng.integers(-8, 1, (blocks, size))
-                    x = np.ldexp(rng.uniform(1, 2, (blocks, size)) * rng.choice([-1, 1], (blocks, size)), binades)
-                    x = x.astype(np.float32).astype(dtypes[dtype])
-                    numbers = x.astype(np.float32)
-                    numbers = numbers[np.isfinite(numbers).all(axis=1)]
-                    most = np.abs(numbers).max() * np.float32(rng.choice([1, 1, 1.25]) if dtype == "binary32" else 1)
-                    most = min(most, np.finfo(np.float32).max)
-                    want_scales, want = reference.quantized(name, scale, tensor, element, numbers, most, dtype)
-                    given = {"tensor_amax": float(most)} if tensor else {}
-                    codes, scales, _ = binade.encode(numbers.astype(dtypes[dtype]), f"{spec}:block=1x{size}", scale_rule=name, **given)
-                    stored = scales.reshape(-1).view(np.uint32 if scale == "binary32" else np.uint8)
-                    wrong = np.flatnonzero((stored != want_scales) | (codes != want).any(axis=1))
-                    checked += len(numbers)
-                    if len(wrong):
-                        at = wrong[0]
-                        self.fail(f"{name}, {len(wrong)} blocks of {len(numbers)}; scale {stored[at]:X}, not {int(want_scales[at]):X}; codes "
-                                  f"{codes[at]}, not {want[at]}; see\n  binade show --block '"
-                                  f"{' '.join(literal(int(b)) for b in numbers[at].view(np.uint32))}' --format {spec}:block=1x{size} "
-                                  f"--scale-rule {name} --dtype {dtype}" + (f" --tensor-amax {float(most)}" if tensor else ""))
+                    binades = rng.integers(lowest, highest, (count, 1)) + rng.integers(-8, 1, (count, size))
+                    x = np.ldexp(rng.uniform(1, 2, (count, size)) * rng.choice([-1, 1], (count, size)), binades).astype(np.float32)
+                    x = held(dtype, x)
+                    x = x[np.isfinite(x).all(axis=1)]
+                    most = np.abs(x).max() * np.float32(1 if dtype != "binary32" else rng.choice([1, 1, 1.25]))
+                    checked += self.compare(row, dtype, x, min(most, np.finfo(np.float32).max))
         if WHOLE:
             self.assertGreaterEqual(checked, 10 ** 8)
             print(f"{checked:,} blocks of {size}", file=sys.stderr)
 
+    @unittest.skipUnless(WHOLE, "takes a minute; --whole")
+    def test_every_amax_of_16_bits_is_as_numpy_computes_it(self):
+        import numpy as np
+        from oracle.block_rules_numpy import held
+        for row, dtype in self.cases():
+            every = {"bfloat16": [(np.arange(1, 0x7F80, dtype=np.uint32) << 16).view(np.float32)],
+                     "binary16": [np.arange(1, 0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)]}
+            with self.subTest((row, dtype)):
+                for (amaxes,) in every.values() if dtype == "binary32" else [every[dtype]]:
+                    # Under scales of the tensor that fit them, and other ones.
+                    for part in np.array_split(amaxes, 64 if row[2] else 1):
+                        bits = part.view(np.uint32)
+                        below = [np.maximum(bits, step) - np.uint32(step) for step in (0x00555555, 0x01234567)]
+                        block = np.stack([part, -below[0].view(np.float32), below[1].view(np.float32), -0 * part], axis=1)
+                        for more in (1, 1.75, 64) if row[2] else (1,):
+                            most = held(dtype, np.minimum(part.max() * np.float32(more), np.finfo(np.float32).max))
+                            if np.isfinite(most):
+                                self.compare(row, dtype, held(dtype, block), most)
+
 
 @unittest.skipUnless(WHOLE, "takes minutes; --whole")
 class Whole(BlockCase):
-    def test_every_amax_of_16_bits(self):
-        bfloat16 = [x << 16 for x in range(1, 0x7F81)]
-        binary16 = [of(((x & 0x3FF) + (0x400 if x >= 0x400 else 0)) * 2.0 ** (max(x >> 10, 1) - 25)) for x in range(1, 0x7C00)]
+    def test_amaxes_of_16_bits(self):
+        """Each seventh; Arrays has them all."""
+        bfloat16 = [x << 16 for x in range(1, 0x7F81)][::7]
+        binary16 = [of(((x & 0x3FF) + (0x400 if x >= 0x400 else 0)) * 2.0 ** (max(x >> 10, 1) - 25)) for x in range(1, 0x7C00, 7)]
         for key in FITTING:
             with self.subTest(key):
-                for i, amax in enumerate(sorted({*bfloat16, *binary16})):
-                    self.check(key, under(amax), TENSOR_AMAXES[i % len(TENSOR_AMAXES)])
-                for dtype, amaxes in (("bfloat16", bfloat16), ("binary16", binary16)) if by_dtype(key) else ():
-                    for i, amax in enumerate(amaxes):
+                for dtype, amaxes in (("binary32", sorted({*bfloat16, *binary16})), ("bfloat16", bfloat16), ("binary16", binary16)):
+                    for i, amax in enumerate(amaxes if dtype == "binary32" or by_dtype(key) else ()):
                         tensor_amax, = as_dtype(dtype, [TENSOR_AMAXES[i % len(TENSOR_AMAXES)]])
                         self.check(key, as_dtype(dtype, under(amax)), tensor_amax, dtype=dtype)
 
