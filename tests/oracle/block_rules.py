@@ -8,11 +8,12 @@ even. No instruction of the machine's binary32 takes part.
 
     RULES[name, scale format, tensor scale, element format](block, element, tensor_amax, dtype) -> Result
 
-block: a list of bits. dtype: of the tensor, "binary32", "bfloat16" or "binary16", in which some stacks compute. tensor_amax: bits of the largest magnitude of the tensor, where a second scale lies over that of the
-block; the block's own counts, too. Result.scale: the code of the scale by which elements are multiplied when they are read; None
-where the source leaves it open, and then the elements, too. Result.codes: for each element a code, or a tuple of codes that
-are all right (of a NaN, whose sign and payload no source specifies), or None (open). Result.tensor: bits of the scale of the
-tensor, or None where the stack stores another number in its place.
+block: a list of bits. dtype: of the tensor, "binary32", "bfloat16" or "binary16", in which some stacks compute. tensor_amax: bits of
+the largest magnitude of the tensor, where a second scale lies over that of the block; the block's own counts, too. Result.scale:
+the code of the scale by which elements are multiplied when they are read; None where the source leaves it open, and then the
+elements, too, but where they are known. Result.codes: for each element a code, or a tuple of codes that are all right (of a NaN,
+whose sign and payload no source specifies), or None (open). Result.tensor: bits of the scale of the tensor, or None where the stack
+stores another number in its place.
 
 What an x86 CPU, PyTorch on it, or the specified part of PTX computes is taken. Approximations of a stack (log2,
 rcp.approx.ftz) are taken as correctly rounded.
@@ -237,8 +238,9 @@ def cvt(element, ys):
 
 
 def torch_cast(element, ys):
-    """torch's casts to 8 bits, of whose NaN all bits below the sign are set, and torchao's to fewer, custom_fp_utils.py, _f32_to_floatx_unpacked: there a NaN goes down the
-    branch of normal numbers, and becomes a number of its bits, whose sign is the machine's."""
+    """torch's casts to 8 bits, of whose NaN all bits below the sign are set, and torchao's to fewer, custom_fp_utils.py,
+    _f32_to_floatx_unpacked: there a NaN goes down the branch of normal numbers, and becomes a number of its bits, whose sign is
+    the machine's."""
     if element.nans:
         codes = (element.nan_code, element.nan_code | element.sign)
         return [convert(element, y, codes) for y in ys]

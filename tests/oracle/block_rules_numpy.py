@@ -5,8 +5,8 @@ casts of ml_dtypes. It shares no code with block_rules.py, which says where each
 
     quantized(name, scale, tensor, element, blocks, tensor_amax, dtype) -> (codes of scales, codes of elements)
 
-blocks: float32 of shape (n, size). A code of -1 is of a NaN that torchao's cast makes a number, which block_rules.py tells. log2 is computed in binary64 and rounded, which is the correctly rounded one for all but
-numbers that lie within 2^-28 ulps of a tie.
+blocks: float32 of shape (n, size). A code of -1 is of a NaN that torchao's cast makes a number, which block_rules.py tells. log2 is
+computed in binary64 and rounded, which is the correctly rounded one for all but numbers that lie within 2^-28 ulps of a tie.
 """
 import ml_dtypes
 import numpy as np
