@@ -309,7 +309,7 @@ TEST_CASE(
       show({"--block", "0.1 -3 7 0.26", "--format", "mxfp4", "--scale-rule", "all"});
   CHECK(contains(text, "mxfp4: 4 numbers, amax 7; 28 zeros fill the block\n"));
   CHECK(contains(text,
-                 "  A  scale 7F = 2^0, rms error 0.5166: ocp, torchao_floor, torchao018_floor\n"));
+                 "  A  scale 7F = 2^0, rms error 0.5166: ocp, torchao_floor, torchao018_floor"));
   CHECK(contains(text, "scale 80 = 2^1"));
   CHECK(contains(text, "\n  7         7  6    ≠ 6  8 "));
   const std::string second = show(
